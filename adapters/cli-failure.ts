@@ -1,0 +1,33 @@
+/**
+ * A failure that the person at the terminal can act on: shown as its message, without a stack.
+ * 1: the command could not do its work. 2: the command line is wrong, so its usage is shown too.
+ */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure'
+
+  constructor(
+    readonly exitCode: 1 | 2,
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) {
+    super(message, options)
+  }
+}
+
+/** What a command has of its surroundings, so that tests can run it in process. */
+export type CommandIo = Readonly<{
+  /** Writes a line to stdout: what a script may read. */
+  print(line: string): void
+  /** Writes a line to stderr: what only a person needs. */
+  warn(line: string): void
+  env: Readonly<Record<string, string | undefined>>
+  /** Ends the command early, as Ctrl-C does. */
+  signal: AbortSignal
+}>
+
+/** Reads an option's text as an integer from `min` to `max`. */
+export function parseIntegerOption(option: string, text: string, min: number, max: number): number {
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw new CommandFailure(2, `${option} must be an integer from ${min} to ${max}, not "${text}"`)
+}

@@ -1,0 +1,138 @@
+import { stat } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
+import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
+import { formatOfPath, SOURCE_FORMATS, type SourceFormat } from './import-source.js'
+import { openProgress, type ProgressOutput } from './progress.js'
+
+export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY --table NAME
+       rowstash import FILE... --url URL --key KEY --table-id ID --mode add|overwrite
+
+Imports files into one table, all rows at once: into a new table, or into one that is there.
+
+  --url URL         where the server is, such as http://localhost:8080
+  --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
+  --table NAME      the name of the new table
+  --table-id ID     the table to change instead
+  --mode MODE       what to do with it: add or overwrite
+  --format FORMAT   csv, tsv, json or ndjson (default: by the file's extension
+                    .csv, .tsv, .tab, .json, .ndjson or .jsonl)
+  --chunk-rows N    rows of one request (default: 1000)
+  --parallel N      requests at the same time (default: 8)
+  --help            show this text
+
+JSON is an array of rows, NDJSON one row a line. The first line of CSV and TSV names the
+columns, in each file. Several files make one table; their columns are matched by name.
+`
+
+const CHUNK_ROWS_DEFAULT = '1000'
+const CHUNK_ROWS_MAX = 65_536
+const PARALLEL_DEFAULT = '8'
+const PARALLEL_MAX = 64
+
+/** How often a person is told of requests that are repeated. */
+const RETRY_NOTE_MS = 2_000
+
+/** Runs `rowstash import`. @throws {CommandFailure} */
+export async function runImport(
+  args: readonly string[],
+  io: CommandIo,
+  progressOutput: ProgressOutput,
+): Promise<void> {
+  const command = parseImportArgs(args, io.env)
+  if (command === 'help') return io.print(IMPORT_USAGE.trimEnd())
+
+  const progress = openProgress(progressOutput, await bytesOf(command.files))
+  let notedMs = Number.NEGATIVE_INFINITY
+  try {
+    const { tableId, rowCount, seconds } = await importFiles({
+      ...command,
+      signal: io.signal,
+      onChunk: (rows, bytes) => progress.add(rows, bytes),
+      onRetry: (reason, pauseMs) => {
+        const nowMs = performance.now()
+        if (nowMs - notedMs < RETRY_NOTE_MS) return
+        notedMs = nowMs
+        progress.note(pauseMs > 0 ? `${reason}; trying again` : reason)
+      },
+    })
+    progress.close()
+    io.print(`rows: ${rowCount}`)
+    io.print(`seconds: ${seconds.toFixed(2)}`)
+    io.print(`rows/s: ${Math.round(rowCount / seconds)}`)
+    io.print(`table: ${tableId}`)
+  } finally {
+    progress.close()
+  }
+}
+
+type ImportCommand = Omit<FileImport, 'signal'>
+
+export function parseImportArgs(
+  args: readonly string[],
+  env: CommandIo['env'],
+): ImportCommand | 'help' {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      url: { type: 'string' },
+      key: { type: 'string' },
+      table: { type: 'string' },
+      'table-id': { type: 'string' },
+      mode: { type: 'string' },
+      format: { type: 'string' },
+      'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
+      parallel: { type: 'string', default: PARALLEL_DEFAULT },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) return 'help'
+  if (positionals.length === 0) throw new CommandFailure(2, 'Name at least one file')
+  const key = values.key ?? env['ROWSTASH_KEY']
+  if (key === undefined) throw new CommandFailure(2, 'Give --key or set ROWSTASH_KEY')
+  if (values.url === undefined) throw new CommandFailure(2, 'Give --url')
+  const format = values.format === undefined ? undefined : parseFormat(values.format)
+  return {
+    files: positionals.map((path) => ({ path, format: format ?? formatOfPath(path) })),
+    url: values.url,
+    key,
+    target: parseTarget(values.table, values['table-id'], values.mode),
+    chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
+    parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
+  }
+}
+
+function parseFormat(text: string): SourceFormat {
+  const format = SOURCE_FORMATS.find((known) => known === text)
+  if (format !== undefined) return format
+  throw new CommandFailure(2, `--format must be one of ${SOURCE_FORMATS.join(', ')}, not "${text}"`)
+}
+
+function parseTarget(
+  name: string | undefined,
+  tableId: string | undefined,
+  mode: string | undefined,
+): ImportTarget {
+  if ((name === undefined) === (tableId === undefined)) {
+    throw new CommandFailure(2, 'Give either --table or --table-id')
+  }
+  if (tableId === undefined) {
+    if (mode !== undefined) throw new CommandFailure(2, '--mode goes with --table-id')
+    return { name: name ?? '' }
+  }
+  if (mode === 'add' || mode === 'overwrite') return { tableId, mode }
+  throw new CommandFailure(2, '--table-id needs --mode add or --mode overwrite')
+}
+
+async function bytesOf(files: ImportCommand['files']): Promise<number> {
+  let bytes = 0
+  for (const { path } of files) {
+    try {
+      bytes += (await stat(path)).size
+    } catch (failure) {
+      throw new CommandFailure(1, `There is no file ${path} to read`, { cause: failure })
+    }
+  }
+  return bytes
+}

@@ -1,0 +1,145 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { ContractKey, Store } from '../src/index.js'
+import { openMemory } from '../src/index.js'
+import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
+import { makeKey, readOrMakeKey } from './key-file.js'
+import { openDirectory } from './node.js'
+import { startServer } from './server.js'
+
+export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
+
+Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
+
+  --directory DIR   where the data is kept; made if missing (default: ./rowstash-data)
+  --memory          keep the data in memory; it is gone at the end
+  --host HOST       the address to listen on (default: 127.0.0.1)
+  --port PORT       the port, 0 for any free one (default: PORT, else 8080)
+  --base-url URL    where clients reach the server, if a proxy stands before it
+  --key KEY[=TEAM]  an API key, and the team whose tables it reaches; may be repeated
+                    (default: ROWSTASH_KEY, else a key made at the first start and kept in
+                    DIR/key; default team: default)
+  --app APPID       an app that exists; may be repeated (default: every app is known)
+  --allow-private-sources
+                    for uploads by URL, which this version does not have
+  --help            show this text
+
+Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM).
+`
+
+const DIRECTORY_DEFAULT = './rowstash-data'
+const HOST_DEFAULT = '127.0.0.1'
+const PORT_DEFAULT = '8080'
+const TEAM_DEFAULT = 'default'
+
+/** Runs `rowstash serve` until the signal. @throws {CommandFailure} */
+export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
+  const command = parseServeArgs(args, io.env)
+  if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
+  if (command.allowPrivateSources) {
+    io.warn('--allow-private-sources has no effect: this version fetches no URLs')
+  }
+  const { directory, ...settings } = command
+  const store = directory === undefined ? await openMemory() : await openDirectory(directory)
+  const keys = await keysOf(command, store, io)
+  const server = await startServer(store, {
+    ...settings,
+    keys,
+    onFailure: (failure) => io.warn(describe(failure)),
+  })
+  io.print(`listening on ${server.url}`)
+  await aborted(io.signal)
+  await server.close()
+}
+
+type ServeCommand = Readonly<{
+  /** undefined: in memory. */
+  directory: string | undefined
+  host: string
+  port: number
+  baseUrl: string | undefined
+  keys: readonly ContractKey[]
+  apps: readonly string[] | undefined
+  allowPrivateSources: boolean
+}>
+
+export function parseServeArgs(
+  args: readonly string[],
+  env: CommandIo['env'],
+): ServeCommand | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      directory: { type: 'string' },
+      memory: { type: 'boolean', default: false },
+      host: { type: 'string', default: HOST_DEFAULT },
+      port: { type: 'string' },
+      'base-url': { type: 'string' },
+      key: { type: 'string', multiple: true },
+      app: { type: 'string', multiple: true },
+      'allow-private-sources': { type: 'boolean', default: false },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) return 'help'
+  if (values.memory && values.directory !== undefined) {
+    throw new CommandFailure(2, 'Give --directory or --memory, not both')
+  }
+  const keyTexts = values.key ?? (env['ROWSTASH_KEY'] ? [env['ROWSTASH_KEY']] : [])
+  const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
+  return {
+    directory: values.memory ? undefined : resolve(values.directory ?? DIRECTORY_DEFAULT),
+    host: values.host,
+    port: parseIntegerOption('--port', portText, 0, 65_535),
+    baseUrl: values['base-url'] === undefined ? undefined : parseBaseUrl(values['base-url']),
+    keys: keyTexts.map(parseKey),
+    apps: values.app,
+    allowPrivateSources: values['allow-private-sources'],
+  }
+}
+
+/** A key may itself end with equals signs, as base64 does: a team is what follows the last one. */
+export function parseKey(text: string): ContractKey {
+  const [, key = text, teamId = TEAM_DEFAULT] = /^(.+)=([^=]+)$/.exec(text) ?? []
+  return { key, teamId }
+}
+
+function parseBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#]/.test(text)
+  if (isPlain) return url.href
+  throw new CommandFailure(2, `--base-url must be an http or https URL, not "${text}"`)
+}
+
+/** The keys given, or one that is made. Closes the store if there is none to serve it with. */
+async function keysOf(
+  { keys, directory }: ServeCommand,
+  store: Store,
+  io: CommandIo,
+): Promise<readonly ContractKey[]> {
+  if (keys.length > 0) return keys
+  if (directory === undefined) {
+    const key = makeKey()
+    io.print(`key ${key}`)
+    return [{ key, teamId: TEAM_DEFAULT }]
+  }
+  try {
+    const { key, path, isNew } = await readOrMakeKey(directory)
+    io.print(isNew ? `key ${key} (kept in ${path})` : `key as in ${path}`)
+    return [{ key, teamId: TEAM_DEFAULT }]
+  } catch (failure) {
+    await store.close()
+    throw failure
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })
+}
+
+function describe(failure: unknown): string {
+  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)
+}

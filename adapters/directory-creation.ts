@@ -1,0 +1,109 @@
+// Makes an empty store under a sibling name and renames it into place.
+//
+// Invariants:
+// - The rename is the commit point. Before it, all files and folders of the store are on the disk:
+//   a database that a power cut met while LevelDB made it cannot be opened (ARCHITECTURE.md, F12).
+// - Of several makers one wins. The others remove theirs, and use the winner's.
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { NO_BYTES, toHex } from '../src/base/bytes.js'
+import { systemRandom } from '../src/base/random.js'
+import { StoreError } from '../src/base/store-error.js'
+import { openLevelKv } from '../src/kv/level-kv.js'
+import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
+import { systemCode } from './fs-error.js'
+import { syncDirectory } from './fs-folders.js'
+
+const LEFTOVER_AGE_MS = 3_600_000
+const LEFTOVERS_REMOVED_MAX = 100
+
+/** A directory that is not empty cannot be renamed over: some other maker was faster. */
+const LOST_RACE_CODES: ReadonlySet<unknown> = new Set(['ENOTEMPTY', 'EEXIST'])
+
+/** The root of a mounted file system cannot be replaced, and its sibling is on another one. */
+const MOUNT_POINT_CODES: ReadonlySet<unknown> = new Set(['EBUSY', 'EXDEV'])
+
+/** Makes a store at an absolute path at which there is nothing, or an empty directory. */
+export async function createDirectory(path: string): Promise<void> {
+  const parent = dirname(path)
+  await makeDurable(parent)
+  await removeLeftovers(path)
+  const temporary = `${path}.tmp-${toHex(systemRandom.bytes(8))}`
+  try {
+    await writeStore(temporary)
+    await rename(temporary, path) // The commit point.
+  } catch (failure) {
+    await rm(temporary, { recursive: true, force: true })
+    const code = systemCode(failure)
+    if (LOST_RACE_CODES.has(code)) return
+    if (!MOUNT_POINT_CODES.has(code)) throw failure
+    const message = `${path} is a mount point; name a directory inside it, which need not exist`
+    throw new StoreError('STORAGE_UNAVAILABLE', message, { cause: failure, outcome: 'unchanged' })
+  }
+  await syncDirectory(parent)
+}
+
+/** Makes a directory with all above it, each entered in its parent on the disk. */
+async function makeDurable(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    await syncDirectory(dirname(made))
+  }
+}
+
+async function writeStore(directory: string): Promise<void> {
+  await mkdir(directory)
+  await mkdir(join(directory, 'objects'))
+
+  const database = new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), {
+    errorIfExists: true,
+  })
+  const kv = await openLevelKv(database)
+  try {
+    // The first commit leaves no record but its number: from here on an empty database is a damaged one.
+    await kv.partition('').commit({ deletes: [NO_BYTES] })
+  } finally {
+    await kv.close()
+  }
+
+  const format = await open(join(directory, FORMAT_FILE), 'wx')
+  try {
+    await format.writeFile(renderFormatFile(toHex(systemRandom.bytes(16))))
+    await format.sync()
+  } finally {
+    await format.close()
+  }
+  await syncFiles(join(directory, 'kv'))
+  await syncDirectory(join(directory, 'objects'))
+  await syncDirectory(directory)
+}
+
+/** LevelDB leaves its first manifest unsynced, so we flush what it made. */
+async function syncFiles(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const file = await open(join(directory, name), 'r+')
+    try {
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+  await syncDirectory(directory)
+}
+
+/** Removes what makers of this directory left that were interrupted long ago. */
+async function removeLeftovers(path: string): Promise<void> {
+  const parent = dirname(path)
+  const start = `${basename(path)}.tmp-`
+  const names = (await readdir(parent)).filter(
+    (name) => name.startsWith(start) && /^[0-9a-f]{16}$/.test(name.slice(start.length)),
+  )
+  for (const name of names.slice(0, LEFTOVERS_REMOVED_MAX)) {
+    const leftover = join(parent, name)
+    const found = await stat(leftover).catch((failure: unknown) => systemCode(failure))
+    if (typeof found !== 'object' || Date.now() - found.mtimeMs < LEFTOVER_AGE_MS) continue
+    await rm(leftover, { recursive: true, force: true })
+  }
+}

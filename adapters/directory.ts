@@ -1,0 +1,154 @@
+// The embedded default: a store in one directory, with classic-level for the control records and one
+// file per object.
+//
+//     <directory>/FORMAT     what this directory is; written once
+//     <directory>/kv         the LevelDB database
+//     <directory>/objects    the objects
+//
+// Invariants:
+// - A directory that holds a FORMAT file is a whole store: it was made under a sibling name and renamed.
+// - Nothing but an empty directory is ever turned into a store, and a store is never made anew:
+//   LevelDB deletes the files of a database whose CURRENT it misses (ARCHITECTURE.md, F5).
+// - A directory is open at most once in this process, whatever path names it. LevelDB opens one twice by
+//   two spellings of its path, and gives up its lock when a second open fails (ARCHITECTURE.md, F9, F10).
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { isStoreError, StoreError } from '../src/base/store-error.js'
+import type { KvStore } from '../src/kv/kv.js'
+import { openLevelKv } from '../src/kv/level-kv.js'
+import type { ObjectStore } from '../src/objects/objects.js'
+import { createDirectory } from './directory-creation.js'
+import { FORMAT_FILE, readFormatFile } from './directory-format.js'
+import { fileError, systemCode } from './fs-error.js'
+import { openFsObjects } from './fs-objects.js'
+
+export type DirectoryPorts = Readonly<{
+  kv: KvStore
+  objects: ObjectStore
+  /** The directory, without symbolic links. */
+  path: string
+  /** Closes both ports, and lets others open the directory. */
+  close(): Promise<void>
+}>
+
+/**
+ * Opens the store in a directory, or makes one in a directory that is missing or empty.
+ * @throws {StoreError} FORMAT_UNKNOWN: the path is something else, and was not touched; STORE_LOCKED: this
+ *   or another process has it open; DATA_LOSS, DATA_CORRUPT: the store is damaged; STORAGE_UNAVAILABLE,
+ *   INSUFFICIENT_STORAGE
+ */
+export async function openDirectoryPorts(path: string): Promise<DirectoryPorts> {
+  const absolute = resolve(path)
+  try {
+    if ((await findDirectory(absolute)) !== 'store') {
+      await createDirectory(absolute)
+      await findDirectory(absolute) // Who lost a race of creation finds what the winner made.
+    }
+    const real = await realpath(absolute)
+    const { dev, ino } = await stat(real, { bigint: true })
+    return await openRegistered(real, `${dev}:${ino}`)
+  } catch (failure) {
+    throw fileError(failure, `The directory ${absolute} cannot be opened`)
+  }
+}
+
+/**
+ * What is at a path that may become or be a store.
+ * @throws {StoreError} FORMAT_UNKNOWN
+ */
+async function findDirectory(path: string): Promise<'missing' | 'empty' | 'store'> {
+  let names: string[]
+  try {
+    names = await readdir(path)
+  } catch (failure) {
+    const code = systemCode(failure)
+    if (code === 'ENOENT') return 'missing'
+    if (code !== 'ENOTDIR') throw failure
+    throw new StoreError('FORMAT_UNKNOWN', `${path} is not a directory`)
+  }
+  if (names.includes(FORMAT_FILE)) return 'store'
+  if (names.length === 0) return 'empty'
+  throw new StoreError('FORMAT_UNKNOWN', `The directory ${path} is neither empty nor a store`)
+}
+
+/** Paths of open directories by device and inode; shared by all copies of this package. */
+function openDirectories(): Map<string, string> {
+  const holder = globalThis as { [REGISTRY]?: Map<string, string> }
+  holder[REGISTRY] ??= new Map()
+  return holder[REGISTRY]
+}
+
+const REGISTRY = Symbol.for('rowstash.openDirectories')
+
+/** From the first call of classic-level on, nobody else in this process may open the directory. */
+async function openRegistered(path: string, identity: string): Promise<DirectoryPorts> {
+  const registry = openDirectories()
+  if (registry.has(identity)) {
+    throw new StoreError('STORE_LOCKED', `This process has the directory ${path} open already`)
+  }
+  registry.set(identity, path)
+  try {
+    await checkParts(path)
+    const kv = await openKv(path)
+    const objects = await openObjects(path, kv)
+    let closing: Promise<void> | undefined
+    const close = async (): Promise<void> => {
+      await objects.close()
+      await kv.close()
+      registry.delete(identity) // Not when closing failed: the database may still be open.
+    }
+    return {
+      kv,
+      objects,
+      path,
+      close() {
+        closing ??= close()
+        return closing
+      },
+    }
+  } catch (failure) {
+    registry.delete(identity)
+    throw failure
+  }
+}
+
+/** Looks, without touching anything, whether all is there that a whole store has. */
+async function checkParts(path: string): Promise<void> {
+  await readFormatFile(path)
+  // LevelDB itself would begin with changing files before it refuses.
+  for (const part of ['kv/CURRENT', 'objects']) {
+    try {
+      await stat(join(path, part))
+    } catch (failure) {
+      if (systemCode(failure) !== 'ENOENT' && systemCode(failure) !== 'ENOTDIR') throw failure
+      const message = `The store in ${path} has lost its ${part}; restore it from a backup`
+      throw new StoreError('DATA_LOSS', message, { cause: failure })
+    }
+  }
+}
+
+async function openKv(path: string): Promise<KvStore> {
+  const database = new ClassicLevel<Uint8Array, Uint8Array>(join(path, 'kv'), {
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    createIfMissing: false,
+  })
+  try {
+    return await openLevelKv(database)
+  } catch (failure) {
+    await database.close()
+    if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
+    const message = `Another process has the directory ${path} open`
+    throw new StoreError('STORE_LOCKED', message, { cause: failure })
+  }
+}
+
+async function openObjects(path: string, kv: KvStore): Promise<ObjectStore> {
+  try {
+    return await openFsObjects(join(path, 'objects'))
+  } catch (failure) {
+    await kv.close()
+    throw failure
+  }
+}

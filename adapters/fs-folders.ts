@@ -1,0 +1,124 @@
+// Folders that come and go under one directory, and their way to the disk.
+//
+// Invariants:
+// - A file system operation that must outlast a power cut is followed by an fsync of the folder that
+//   it changed, which began after it. One fsync serves all who asked before it began.
+// - A folder in use is not removed, and nobody begins to use one that is being removed. All of it
+//   happens in this process, which is the only one on the directory.
+import { mkdir, open, readdir, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { systemCode } from './fs-error.js'
+
+/** Flushes the entries of a directory (names, not contents) to the disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return // Windows opens no directory, and logs renames by itself.
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Names in a directory; none when it is not there any more. */
+export async function readNames(path: string): Promise<string[]> {
+  try {
+    return await readdir(path)
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return []
+    throw failure
+  }
+}
+
+/** Merges fsyncs of one directory: who asks while one is running gets the one after it. */
+export class SharedSync {
+  readonly #run: () => Promise<void>
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+
+  constructor(run: () => Promise<void>) {
+    this.#run = run
+  }
+
+  get idle(): boolean {
+    return this.#running === undefined
+  }
+
+  sync(): Promise<void> {
+    if (this.#running === undefined) return this.#start()
+    const start = () => this.#start()
+    this.#next ??= this.#running.then(start, start)
+    return this.#next
+  }
+
+  #start(): Promise<void> {
+    this.#next = undefined
+    const running = this.#run().finally(() => {
+      if (this.#running === running) this.#running = undefined
+    })
+    this.#running = running
+    return running
+  }
+}
+
+export class Folders {
+  readonly #syncs = new Map<string, SharedSync>()
+  readonly #users = new Map<string, number>()
+  readonly #removals = new Map<string, Promise<void>>()
+  /** Folders whose names are known to be on the disk. */
+  readonly #durable = new Set<string>()
+
+  /** Runs an action during which the folder is not removed. It need not exist yet. */
+  async use<T>(path: string, action: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const removal = this.#removals.get(path)
+      if (removal === undefined) break
+      await removal
+    }
+    this.#users.set(path, (this.#users.get(path) ?? 0) + 1)
+    try {
+      return await action()
+    } finally {
+      const left = (this.#users.get(path) ?? 1) - 1
+      if (left === 0) this.#users.delete(path)
+      else this.#users.set(path, left)
+    }
+  }
+
+  /** Makes a folder if there is none, and its name durable. Its parent is there. */
+  async make(path: string): Promise<void> {
+    if (this.#durable.has(path)) return
+    try {
+      await mkdir(path)
+    } catch (failure) {
+      if (systemCode(failure) !== 'EEXIST') throw failure
+    }
+    await this.sync(dirname(path))
+    this.#durable.add(path)
+  }
+
+  /** Resolves when an fsync that began after this call has ended. */
+  async sync(path: string): Promise<void> {
+    const shared = this.#syncs.get(path) ?? new SharedSync(() => syncDirectory(path))
+    this.#syncs.set(path, shared)
+    try {
+      await shared.sync()
+    } finally {
+      if (shared.idle) this.#syncs.delete(path)
+    }
+  }
+
+  /** Removes a folder unless it is in use or not empty. */
+  async removeIfEmpty(path: string): Promise<void> {
+    if (this.#users.has(path) || this.#removals.has(path)) return
+    this.#durable.delete(path)
+    const removal = removeEmpty(path).finally(() => this.#removals.delete(path))
+    this.#removals.set(path, removal)
+    await removal
+  }
+}
+
+/** An empty folder that stays costs next to nothing, so a failure to remove it is none of a caller's. */
+async function removeEmpty(path: string): Promise<void> {
+  await rmdir(path).catch((failure: unknown) => systemCode(failure))
+}

@@ -1,0 +1,328 @@
+// An ObjectStore with one file per object:
+//
+//     <directory>/<first 16 digits of the id>/<next 13 digits>/<id>
+//
+// so that up to 4,096 consecutive ids of one incarnation share a folder, and no name comes from outside.
+//
+// Invariants:
+// - A file under its final name is whole and on the disk: it was written and flushed as `<id>.tmp`, and
+//   renamed. The put resolves after the folder's entry is on the disk too.
+// - What a crash leaves of a put is a `.tmp` file, which the next open removes.
+import type { FileHandle } from 'node:fs/promises'
+import { open, rename, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Bytes } from '../src/base/bytes.js'
+import { invariant } from '../src/base/invariant.js'
+import { StoreError } from '../src/base/store-error.js'
+import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js'
+import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
+import { fileError, systemCode } from './fs-error.js'
+import { Folders, readNames } from './fs-folders.js'
+
+const LIST_COUNT_MAX = 1_000
+const PIECE_BYTES_MAX = 65_536
+const DELETES_AT_ONCE = 16
+
+/** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
+const CLEANED_FOLDERS_MAX = 10_000
+
+const OUTER_DIGITS = 16
+const INNER_DIGITS = 13
+const OUTER_PATTERN = /^[0-9a-f]{16}$/
+const INNER_PATTERN = /^[0-9a-f]{13}$/
+const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
+
+/**
+ * Opens the objects in a directory, which exists and is used by nobody else.
+ * @throws {StoreError} STORAGE_UNAVAILABLE
+ */
+export async function openFsObjects(directory: string): Promise<ObjectStore> {
+  try {
+    const found = await stat(directory)
+    if (!found.isDirectory()) throw new Error(`${directory} is not a directory`)
+    await removeTemporaryFiles(directory)
+  } catch (failure) {
+    throw fileError(failure, 'The objects cannot be opened')
+  }
+  return new FsObjects(directory)
+}
+
+async function removeTemporaryFiles(directory: string): Promise<void> {
+  const folders = new Folders()
+  let looked = 0
+  for (const outer of await sortedNames(directory, OUTER_PATTERN)) {
+    for (const inner of await sortedNames(join(directory, outer), INNER_PATTERN)) {
+      if (++looked > CLEANED_FOLDERS_MAX) return
+      const folder = join(directory, outer, inner)
+      const names = await readNames(folder)
+      const temporary = names.filter((name) => TEMPORARY_PATTERN.test(name))
+      for (const name of temporary) await removeFile(join(folder, name))
+      if (temporary.length === names.length) await folders.removeIfEmpty(folder)
+    }
+    await folders.removeIfEmpty(join(directory, outer))
+  }
+}
+
+type ObjectPlace = Readonly<{ outer: string; inner: string; path: string }>
+
+class FsObjects implements ObjectStore {
+  readonly #directory: string
+  readonly #folders = new Folders()
+  readonly #finishing = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const place = this.#place(id)
+    const { outer, inner } = place
+    return await this.#folders.use(outer, () =>
+      this.#folders.use(inner, () => this.#write(place, content)),
+    )
+  }
+
+  async get(id: ObjectId, range?: ByteRange): Promise<Bytes | null> {
+    const { path } = this.#place(id)
+    if (range !== undefined) assertRange(range)
+    try {
+      const handle = await openFile(path)
+      if (handle === null) return null
+      try {
+        return await readRange(handle, range)
+      } finally {
+        await handle.close()
+      }
+    } catch (failure) {
+      throw fileError(failure, 'An object cannot be read')
+    }
+  }
+
+  async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {
+    const { path } = this.#place(id)
+    if (range !== undefined) assertRange(range)
+    try {
+      // Opened only when the pieces are asked for: a stream that nobody reads holds no file open.
+      if (!(await exists(path))) return null
+    } catch (failure) {
+      throw fileError(failure, 'An object cannot be read')
+    }
+    return { [Symbol.asyncIterator]: () => pieces(path, range) }
+  }
+
+  async delete(ids: readonly ObjectId[]): Promise<void> {
+    const places = ids.map((id) => this.#place(id))
+    try {
+      for (let at = 0; at < places.length; at += DELETES_AT_ONCE) {
+        const some = places.slice(at, at + DELETES_AT_ONCE)
+        await Promise.all(some.map(({ path }) => removeFile(path)))
+      }
+    } catch (failure) {
+      throw fileError(failure, 'An object cannot be deleted')
+    }
+    for (const inner of new Set(places.map((place) => place.inner))) {
+      await this.#folders.removeIfEmpty(inner)
+    }
+    for (const outer of new Set(places.map((place) => place.outer))) {
+      await this.#folders.removeIfEmpty(outer)
+    }
+  }
+
+  async list(prefix: string, after = ''): Promise<ObjectId[]> {
+    this.#assertOpen()
+    const wanted = (part: string) => within(part, { prefix, after })
+    const listed: ObjectId[] = []
+    try {
+      for (const outer of await sortedNames(this.#directory, OUTER_PATTERN)) {
+        if (!wanted(outer)) continue
+        const outerPath = join(this.#directory, outer)
+        for (const inner of await sortedNames(outerPath, INNER_PATTERN)) {
+          if (!wanted(outer + inner)) continue
+          for (const id of await sortedNames(join(outerPath, inner), OBJECT_ID_PATTERN)) {
+            if (!id.startsWith(outer + inner) || !id.startsWith(prefix) || id <= after) continue
+            listed.push(id)
+            if (listed.length === LIST_COUNT_MAX) return listed
+          }
+        }
+      }
+    } catch (failure) {
+      throw fileError(failure, 'The objects cannot be listed')
+    }
+    return listed
+  }
+
+  /** Waits for puts that have all their bytes; those that still wait for some fail. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled(this.#finishing)
+  }
+
+  #place(id: ObjectId): ObjectPlace {
+    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    this.#assertOpen()
+    const outer = join(this.#directory, id.slice(0, OUTER_DIGITS))
+    const inner = join(outer, id.slice(OUTER_DIGITS, OUTER_DIGITS + INNER_DIGITS))
+    return { outer, inner, path: join(inner, id) }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('STORE_CLOSED', 'The store was closed')
+  }
+
+  async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const { outer, inner, path } = place
+    const temporary = `${path}.tmp`
+    const handle = await writing(async () => {
+      await this.#folders.make(outer)
+      await this.#folders.make(inner)
+      invariant(!(await exists(path)), 'an object id is put once')
+      return await openNew(temporary)
+    })
+    try {
+      let bytes = 0
+      try {
+        if (content instanceof Uint8Array) bytes = await this.#append(handle, content)
+        else for await (const piece of content) bytes += await this.#append(handle, piece)
+        await writing(() => handle.datasync())
+      } finally {
+        await writing(() => handle.close())
+      }
+      this.#assertOpen()
+      const finished = this.#finish(temporary, place).finally(() =>
+        this.#finishing.delete(finished),
+      )
+      this.#finishing.add(finished)
+      await finished
+      return bytes
+    } catch (failure) {
+      await removeRemains(temporary)
+      throw failure
+    }
+  }
+
+  async #append(handle: FileHandle, piece: Bytes): Promise<number> {
+    this.#assertOpen()
+    for (let at = 0; at < piece.length; ) {
+      const { bytesWritten } = await writing(() => handle.write(piece, at))
+      at += bytesWritten
+    }
+    return piece.length
+  }
+
+  async #finish(temporary: string, { inner, path }: ObjectPlace): Promise<void> {
+    try {
+      await writing(() => rename(temporary, path))
+      await writing(() => this.#folders.sync(inner)) // From here on the object survives a power cut.
+    } catch (failure) {
+      await removeRemains(path)
+      throw failure
+    }
+  }
+}
+
+/** Runs a step of a put; the source of its bytes may fail with anything, the file system not. */
+async function writing<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (failure) {
+    if (systemCode(failure) === undefined) throw failure
+    throw fileError(failure, 'An object cannot be written', 'unchanged')
+  }
+}
+
+/** Cleans up after a failure, which is what the caller learns; the next open finds what stays. */
+async function removeRemains(path: string): Promise<void> {
+  await unlink(path).catch((failure: unknown) => systemCode(failure))
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (failure) {
+    if (systemCode(failure) !== 'ENOENT') throw failure
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return false
+    throw failure
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'r')
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return null
+    throw failure
+  }
+}
+
+async function openNew(temporary: string): Promise<FileHandle> {
+  try {
+    return await open(temporary, 'wx')
+  } catch (failure) {
+    invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
+    throw failure
+  }
+}
+
+async function readRange(handle: FileHandle, range: ByteRange | undefined): Promise<Bytes> {
+  const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
+  if (limit - start <= PIECE_BYTES_MAX) return await readBytes(handle, start, limit - start)
+  const { size } = await handle.stat() // Only what is there is worth memory.
+  return await readBytes(handle, start, Math.max(0, Math.min(limit, size) - start))
+}
+
+/** Up to `length` bytes from `start`; fewer only at the end of the file. In memory of their own. */
+async function readBytes(handle: FileHandle, start: number, length: number): Promise<Bytes> {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  while (at < length) {
+    const { bytesRead } = await handle.read(bytes, at, length - at, start + at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return bytes.subarray(0, at)
+}
+
+async function* pieces(path: string, range: ByteRange | undefined): AsyncGenerator<Bytes> {
+  const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
+  try {
+    const handle = await open(path, 'r')
+    try {
+      for (let at = start; at < limit; ) {
+        const wanted = Math.min(PIECE_BYTES_MAX, limit - at)
+        const piece = await readBytes(handle, at, wanted)
+        if (piece.length > 0) yield piece
+        at += piece.length
+        if (piece.length < wanted) return
+      }
+    } finally {
+      await handle.close()
+    }
+  } catch (failure) {
+    throw fileError(failure, 'An object cannot be read')
+  }
+}
+
+function assertRange({ start, limit }: ByteRange): void {
+  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+}
+
+async function sortedNames(path: string, pattern: RegExp): Promise<string[]> {
+  const names = await readNames(path)
+  return names.filter((name) => pattern.test(name)).sort()
+}
+
+/** Whether ids that begin with `part` may begin with `prefix` and come after `after`. */
+function within(part: string, { prefix, after }: { prefix: string; after: string }): boolean {
+  const shared = Math.min(part.length, prefix.length)
+  return part.slice(0, shared) === prefix.slice(0, shared) && part >= after.slice(0, part.length)
+}

@@ -1,0 +1,223 @@
+// The requests of an import: sent over kept-alive connections, repeated where that is safe.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AnswerReader } from './answer-reader.js'
+import { CommandFailure } from './cli-failure.js'
+import { bodyOf, contentTypeOf, halveRun, type RowRun } from './import-source.js'
+
+const TRIES_DEFAULT = 8
+const BACKOFF_MS_MIN = 250
+const BACKOFF_MS_MAX = 15_000
+const RETRY_AFTER_MS_MAX = 120_000
+
+/** Silence on a connection, after which it counts as broken. A finalize may take a while to answer. */
+const IDLE_MS_MAX = 300_000
+
+const ERROR_BYTES_MAX = 64 * 1_024
+
+export type ClientOptions = Readonly<{
+  url: string
+  key: string
+  /** Requests at the same time. */
+  parallel: number
+  /** Ends what is under way. */
+  signal: AbortSignal
+  /** How often a request is tried at most. Default: 8. */
+  triesMax?: number
+  /** Told of each pause before a further try, with the reason for it. */
+  onRetry?: (reason: string, pauseMs: number) => void
+  /** Replaces the pauses before further tries; for tests. */
+  pause?: (ms: number) => Promise<void>
+}>
+
+type Request = Readonly<{
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  path: string
+  contentType?: string
+  body?: readonly Uint8Array[]
+  /** Whether the request may be sent again when nobody knows what became of it. */
+  isRepeatable: boolean
+  /** Takes the body of a good answer piece by piece; each try gets a new one. */
+  onAnswer?: () => (piece: Uint8Array) => void
+}>
+
+/** What became of one try. `message` is the server's own, or what the system says of the connection. */
+type Outcome = Readonly<{ status: number; message: string; retryAfterMs: number | undefined }>
+
+/** The status of a try that got no answer: the connection was refused, or it broke. */
+const STATUS_REFUSED = -1
+const STATUS_BROKEN = 0
+
+/** The serials of a chunk and of whatever it is halved into: `width` numbers from `first` on. */
+export type SerialRange = Readonly<{ first: number; width: number }>
+
+/** More rows are never in a chunk, so halves always find a number. */
+export const SERIALS_PER_CHUNK = 2 ** 20
+
+export type TableAnswer = Readonly<{ tableId: string | undefined; rowCount: number }>
+
+export class ImportClient {
+  readonly #base: string
+  readonly #isSecure: boolean
+  readonly #options: ClientOptions
+  readonly #agent: HttpAgent | HttpsAgent
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#base = parseServerUrl(options.url)
+    this.#isSecure = this.#base.startsWith('https:')
+    this.#agent = new (this.#isSecure ? HttpsAgent : HttpAgent)({
+      keepAlive: true,
+      maxSockets: options.parallel,
+    })
+  }
+
+  /** Puts a run as one chunk of a stash, or as more where the server finds it too large. */
+  async putRun(stashId: string, serials: SerialRange, run: RowRun): Promise<void> {
+    const outcome = await this.#sendRepeatedly({
+      method: 'PUT',
+      path: `/stashes/${stashId}/${serials.first}`,
+      contentType: contentTypeOf(run),
+      body: bodyOf(run),
+      isRepeatable: true,
+    })
+    const halves = outcome.status === 413 ? halveRun(run) : null
+    if (halves === null) return expectSuccess(outcome)
+    const width = Math.floor(serials.width / 2)
+    await this.putRun(stashId, { first: serials.first, width }, halves[0])
+    await this.putRun(stashId, { first: serials.first + width, width }, halves[1])
+  }
+
+  async deleteStash(stashId: string): Promise<void> {
+    const path = `/stashes/${stashId}`
+    expectSuccess(await this.#sendRepeatedly({ method: 'DELETE', path, isRepeatable: true }))
+  }
+
+  /** Sends a table operation. Its row IDs are counted as they arrive, for there may be millions. */
+  async changeTable(method: 'PUT' | 'POST', path: string, body: unknown): Promise<TableAnswer> {
+    let reader = new AnswerReader()
+    const outcome = await this.#sendRepeatedly({
+      method,
+      path,
+      contentType: 'application/json',
+      body: [Buffer.from(JSON.stringify(body))],
+      isRepeatable: method === 'PUT',
+      onAnswer: () => {
+        reader = new AnswerReader()
+        return (piece) => reader.read(piece)
+      },
+    })
+    expectSuccess(outcome)
+    return { tableId: reader.tableId, rowCount: reader.rowCount }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #sendRepeatedly(request: Request): Promise<Outcome> {
+    const { signal, onRetry, triesMax = TRIES_DEFAULT, pause = sleepUnless(signal) } = this.#options
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.#send(request)
+      signal.throwIfAborted()
+      if (!mayRepeat(request, outcome) || tries >= triesMax) return outcome
+      const backoffMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (tries - 1))
+      // Clients that were refused together should not come back together.
+      const pauseMs = outcome.retryAfterMs ?? backoffMs * (0.5 + Math.random() / 2)
+      onRetry?.(outcome.message, pauseMs)
+      await pause(pauseMs)
+    }
+  }
+
+  /** Sends a request once. Never rejects: a broken connection is an outcome too. */
+  #send({ method, path, contentType, body = [], onAnswer }: Request): Promise<Outcome> {
+    const { signal, key } = this.#options
+    const headers: Record<string, string | number> = { authorization: `Bearer ${key}` }
+    if (contentType !== undefined) {
+      headers['content-type'] = contentType
+      headers['content-length'] = body.reduce((length, part) => length + part.length, 0)
+    }
+    return new Promise((resolve) => {
+      const options = { method, headers, agent: this.#agent, signal, timeout: IDLE_MS_MAX }
+      const send = this.#isSecure ? httpsRequest : httpRequest
+      let isAnswered = false
+      const request = send(this.#base + path, options, (response) => {
+        isAnswered = true
+        readAnswer(response, onAnswer?.(), resolve)
+      })
+      // Once an answer has begun, it decides: a server that refuses a body stops reading it.
+      request.on('error', (failure) => isAnswered || resolve(brokenOutcome(failure)))
+      request.on('timeout', () => request.destroy(new Error('the server is silent')))
+      for (const part of body) request.write(part)
+      request.end()
+    })
+  }
+}
+
+function sleepUnless(signal: AbortSignal): (ms: number) => Promise<void> {
+  return (ms) => sleep(ms, undefined, { signal })
+}
+
+function readAnswer(
+  response: IncomingMessage,
+  take: ((piece: Uint8Array) => void) | undefined,
+  resolve: (outcome: Outcome) => void,
+): void {
+  const status = response.statusCode ?? STATUS_BROKEN
+  const isGood = status >= 200 && status < 300
+  const errorPieces: Uint8Array[] = []
+  let errorBytes = 0
+  response.on('error', (failure) => resolve(brokenOutcome(failure)))
+  response.on('data', (piece: Uint8Array) => {
+    if (isGood) return take?.(piece)
+    errorBytes += piece.length
+    if (errorBytes <= ERROR_BYTES_MAX) errorPieces.push(piece)
+  })
+  response.on('end', () => {
+    const message = isGood ? '' : errorMessage(status, Buffer.concat(errorPieces).toString('utf8'))
+    resolve({ status, message, retryAfterMs: retryAfterMs(response.headers['retry-after']) })
+  })
+}
+
+/** The server's own message where its answer has one. */
+function errorMessage(status: number, body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: { message?: unknown } }
+    if (typeof error?.message === 'string') return error.message
+  } catch (failure) {
+    if (!(failure instanceof SyntaxError || failure instanceof TypeError)) throw failure
+  }
+  return `The server answered with status ${status}`
+}
+
+/** Seconds or an HTTP date, RFC 9110 section 10.2.3. */
+function retryAfterMs(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const ms = /^[0-9]{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
+}
+
+function brokenOutcome(failure: NodeJS.ErrnoException): Outcome {
+  const status = failure.code === 'ECONNREFUSED' ? STATUS_REFUSED : STATUS_BROKEN
+  return { status, message: failure.message, retryAfterMs: undefined }
+}
+
+function mayRepeat({ isRepeatable }: Request, { status }: Outcome): boolean {
+  if (status === 429 || status === STATUS_REFUSED) return true
+  return isRepeatable && (status >= 500 || status === STATUS_BROKEN)
+}
+
+function expectSuccess({ status, message }: Outcome): void {
+  if (status >= 200 && status < 300) return
+  throw new CommandFailure(1, message === '' ? 'The connection broke' : message)
+}
+
+/** The URL in front of the contract's paths: without a slash at its end. */
+function parseServerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new CommandFailure(2, `--url must be an http or https URL, not "${text}"`)
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}

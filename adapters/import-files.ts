@@ -1,0 +1,128 @@
+// Imports files into a table the way any client would: chunks into a stash, in parallel, then one table
+// operation that uses it.
+//
+// Invariants:
+// - Memory does not grow with the files: at most `parallel` + 1 runs are held.
+// - The table changes by one request, after every chunk was acknowledged; before it nothing is visible.
+// - The stash is deleted however the import ends.
+import { randomUUID } from 'node:crypto'
+import { CommandFailure } from './cli-failure.js'
+import { ImportClient, SERIALS_PER_CHUNK, type TableAnswer } from './import-client.js'
+import { type RowRun, readFileRuns, type SourceFormat } from './import-source.js'
+
+export type ImportTarget =
+  | Readonly<{ name: string }>
+  | Readonly<{ tableId: string; mode: 'add' | 'overwrite' }>
+
+export type FileImport = Readonly<{
+  files: readonly Readonly<{ path: string; format: SourceFormat }>[]
+  url: string
+  key: string
+  target: ImportTarget
+  /** Rows of one chunk, at most SERIALS_PER_CHUNK. */
+  chunkRowsMax: number
+  /** Requests at the same time. */
+  parallel: number
+  signal: AbortSignal
+  /** Told of every chunk that was acknowledged. */
+  onChunk?: (rows: number, bytes: number) => void
+  onRetry?: (reason: string, pauseMs: number) => void
+  /** Replaces the pauses before further tries; for tests. */
+  pause?: (ms: number) => Promise<void>
+}>
+
+export type ImportResult = Readonly<{ tableId: string; rowCount: number; seconds: number }>
+
+const CLEANUP_MS_MAX = 30_000
+const CLEANUP_TRIES_MAX = 3
+
+export async function importFiles(given: FileImport): Promise<ImportResult> {
+  const startMs = performance.now()
+  const stashId = randomUUID().replaceAll('-', '')
+  const failed = new AbortController()
+  const signal = AbortSignal.any([given.signal, failed.signal])
+  const client = new ImportClient({ ...given, signal })
+  try {
+    await putRuns(client, stashId, given, failed)
+    const { tableId, rowCount } = await useStash(client, stashId, given.target)
+    return { tableId, rowCount, seconds: (performance.now() - startMs) / 1000 }
+  } finally {
+    client.close()
+    await deleteStash(stashId, given)
+  }
+}
+
+async function* readRuns({ files, chunkRowsMax }: FileImport): AsyncGenerator<RowRun> {
+  for (const { path, format } of files) yield* readFileRuns(path, format, chunkRowsMax)
+}
+
+/** Puts all runs, `parallel` at a time. The first failure stops the rest, and is what is thrown. */
+async function putRuns(
+  client: ImportClient,
+  stashId: string,
+  given: FileImport,
+  failed: AbortController,
+): Promise<void> {
+  const inFlight = new Set<Promise<void>>()
+  let index = 0
+
+  async function put(run: RowRun, first: number): Promise<void> {
+    try {
+      await client.putRun(stashId, { first, width: SERIALS_PER_CHUNK }, run)
+      given.onChunk?.(run.starts.length, run.bytes.length)
+    } catch (failure) {
+      failed.abort(failure) // Only the first reason stays.
+    }
+  }
+
+  try {
+    for await (const run of readRuns(given)) {
+      given.signal.throwIfAborted()
+      if (failed.signal.aborted) break
+      const task = put(run, index++ * SERIALS_PER_CHUNK).finally(() => inFlight.delete(task))
+      inFlight.add(task)
+      if (inFlight.size >= given.parallel) await Promise.race(inFlight)
+    }
+  } catch (failure) {
+    failed.abort(failure)
+  }
+  await Promise.all(inFlight)
+  given.signal.throwIfAborted()
+  failed.signal.throwIfAborted()
+}
+
+async function useStash(
+  client: ImportClient,
+  stashId: string,
+  target: ImportTarget,
+): Promise<Readonly<{ tableId: string; rowCount: number }>> {
+  const rows = { $stashID: stashId }
+  let answer: TableAnswer
+  if ('name' in target) {
+    answer = await client.changeTable('POST', '/tables', { name: target.name, rows })
+  } else {
+    const path = `/tables/${encodeURIComponent(target.tableId)}`
+    if (target.mode === 'add') answer = await client.changeTable('POST', `${path}/rows`, rows)
+    else answer = await client.changeTable('PUT', path, { rows })
+  }
+  const tableId = 'name' in target ? answer.tableId : target.tableId
+  if (tableId === undefined) throw new CommandFailure(1, 'The server did not name the new table')
+  return { tableId, rowCount: answer.rowCount }
+}
+
+/** Never fails an import that went well: what is left of a stash expires by itself. */
+async function deleteStash(stashId: string, given: FileImport): Promise<void> {
+  const client = new ImportClient({
+    ...given,
+    signal: AbortSignal.timeout(CLEANUP_MS_MAX),
+    triesMax: CLEANUP_TRIES_MAX,
+  })
+  try {
+    await client.deleteStash(stashId)
+  } catch (failure) {
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    given.onRetry?.(`Stash ${stashId} was not deleted, it will expire: ${reason}`, 0)
+  } finally {
+    client.close()
+  }
+}

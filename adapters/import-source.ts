@@ -1,0 +1,254 @@
+// Cuts a file of rows at row bounds into runs that become the chunks of a stash.
+//
+// Invariants:
+// - Rows are neither decoded nor encoded again: a run is bytes of the source as they stand there. Only
+//   the line end between two rows of NDJSON becomes the comma that a JSON array needs.
+// - The runs do not depend on the pieces in which the source's bytes arrive.
+// - Memory is bounded by RUN_BYTES_MAX and one piece, whatever the size of the source.
+import { createReadStream } from 'node:fs'
+import { CommandFailure } from './cli-failure.js'
+import { openRecordScanner } from './record-scanner.js'
+
+export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
+
+export type SourceFormat = (typeof SOURCE_FORMATS)[number]
+
+/** Bytes of the body that a run makes, brackets or header included. The server takes twice as much. */
+export const RUN_BYTES_MAX = 8 * 1024 * 1024
+
+const PIECE_BYTES = 1024 * 1024
+
+/** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
+export type RowRun = Readonly<{
+  format: SourceFormat
+  /** The header record with its line end, or no bytes for JSON. */
+  header: Uint8Array
+  bytes: Uint8Array
+  starts: readonly number[]
+  ends: readonly number[]
+}>
+
+const FORMAT_OF_EXTENSION: Readonly<Record<string, SourceFormat>> = {
+  csv: 'csv',
+  tsv: 'tsv',
+  tab: 'tsv',
+  json: 'json',
+  ndjson: 'ndjson',
+  jsonl: 'ndjson',
+}
+
+/** The format that a file's name announces. */
+export function formatOfPath(path: string): SourceFormat {
+  const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
+  const format = FORMAT_OF_EXTENSION[extension]
+  if (format !== undefined) return format
+  throw new CommandFailure(
+    2,
+    `Say with --format what "${path}" holds: ${SOURCE_FORMATS.join(', ')}`,
+  )
+}
+
+const CONTENT_TYPE = {
+  csv: 'text/csv; charset=utf-8',
+  tsv: 'text/tab-separated-values; charset=utf-8',
+  json: 'application/json',
+  ndjson: 'application/json',
+} as const satisfies Record<SourceFormat, string>
+
+export function contentTypeOf(run: RowRun): string {
+  return CONTENT_TYPE[run.format]
+}
+
+const OPEN_BRACKET = Uint8Array.of(0x5b)
+const CLOSE_BRACKET = Uint8Array.of(0x5d)
+
+/** The request body that holds exactly these rows, in parts. */
+export function bodyOf(run: RowRun): readonly Uint8Array[] {
+  const rows = run.bytes.subarray(run.starts[0] ?? 0, run.ends.at(-1) ?? 0)
+  return isJson(run.format) ? [OPEN_BRACKET, rows, CLOSE_BRACKET] : [run.header, rows]
+}
+
+/** The two halves of a run in order, or null when it has no two rows. */
+export function halveRun(run: RowRun): readonly [RowRun, RowRun] | null {
+  const middle = run.starts.length >> 1
+  if (middle === 0) return null
+  const part = (start: number, limit: number): RowRun => ({
+    ...run,
+    starts: run.starts.slice(start, limit),
+    ends: run.ends.slice(start, limit),
+  })
+  return [part(0, middle), part(middle, run.starts.length)]
+}
+
+/** Reads the runs of a file from disk. */
+export async function* readFileRuns(
+  path: string,
+  format: SourceFormat,
+  rowsMax: number,
+): AsyncGenerator<RowRun> {
+  try {
+    yield* cutRuns(createReadStream(path, { highWaterMark: PIECE_BYTES }), format, rowsMax)
+  } catch (failure) {
+    const reason = failure instanceof Error ? failure.message : String(failure)
+    throw new CommandFailure(1, `${path}: ${reason}`, { cause: failure })
+  }
+}
+
+/**
+ * Cuts a source into runs of `rowsMax` rows, or fewer where RUN_BYTES_MAX asks for it. A source
+ * without rows makes one run without rows.
+ *
+ * @throws {CommandFailure} if the source is not of this format, or has a row that no body can hold.
+ */
+export async function* cutRuns(
+  source: AsyncIterable<Uint8Array>,
+  format: SourceFormat,
+  rowsMax: number,
+): AsyncGenerator<RowRun> {
+  const cutter = new RunCutter(format, rowsMax)
+  for await (const piece of withoutByteOrderMark(source)) {
+    cutter.take(piece)
+    yield* cutter.fullRuns()
+  }
+  yield* cutter.lastRuns()
+}
+
+const NO_BYTES = new Uint8Array(0)
+const LINE_BREAK = 0x0a
+const COMMA = 0x2c
+
+class RunCutter {
+  readonly #format: SourceFormat
+  readonly #rowsMax: number
+  readonly #scanner
+  readonly #window = new ByteWindow()
+  #header: Uint8Array | undefined
+  #rowsCut = 0
+  #runsCut = 0
+
+  constructor(format: SourceFormat, rowsMax: number) {
+    this.#format = format
+    this.#rowsMax = rowsMax
+    this.#scanner = openRecordScanner(format)
+    if (isJson(format)) this.#header = NO_BYTES
+  }
+
+  take(piece: Uint8Array): void {
+    this.#window.append(piece)
+    this.#scanner.scan(piece)
+    const { starts, ends } = this.#scanner
+    if (this.#header === undefined && ends.length > 0) {
+      this.#header = this.#window.copy(starts.shift() ?? 0, ends.shift() ?? 0)
+    }
+  }
+
+  /** The runs to which nothing that is still to come can be added. */
+  *fullRuns(): Generator<RowRun> {
+    for (let count = this.#fullCount(); count > 0; count = this.#fullCount()) yield this.#cut(count)
+    this.#window.dropBefore(this.#scanner.starts[0] ?? this.#scanner.scanned)
+  }
+
+  *lastRuns(): Generator<RowRun> {
+    this.#scanner.finish()
+    this.take(NO_BYTES) // What was the last record may be the header.
+    if (this.#header === undefined) throw new CommandFailure(1, 'the file is empty')
+    yield* this.fullRuns()
+    const left = this.#scanner.ends.length
+    if (left > 0 || this.#runsCut === 0) yield this.#cut(left)
+  }
+
+  /** How many rows the next run has if it is full, else 0. */
+  #fullCount(): number {
+    const { starts, ends, scanned } = this.#scanner
+    const first = starts[0]
+    if (first === undefined) return 0
+    const bytesMax = RUN_BYTES_MAX - (this.#header?.length ?? 0) - 2
+    let count = 0
+    while (count < ends.length && count < this.#rowsMax) {
+      if ((ends[count] ?? 0) - first > bytesMax) break
+      count++
+    }
+    const isFull = count === this.#rowsMax || count < ends.length || scanned - first > bytesMax
+    if (isFull && count === 0) {
+      throw new CommandFailure(1, `row ${this.#rowsCut + 1} is larger than ${RUN_BYTES_MAX} bytes`)
+    }
+    return isFull ? count : 0
+  }
+
+  #cut(count: number): RowRun {
+    const absoluteStarts = this.#scanner.starts.splice(0, count)
+    const absoluteEnds = this.#scanner.ends.splice(0, count)
+    const first = absoluteStarts[0] ?? 0
+    const bytes = this.#window.copy(first, absoluteEnds.at(-1) ?? first)
+    const starts = absoluteStarts.map((start) => start - first)
+    const ends = absoluteEnds.map((end) => end - first)
+    if (this.#format === 'ndjson') commasBetween(bytes, ends)
+    this.#rowsCut += count
+    this.#runsCut++
+    return { format: this.#format, header: this.#header ?? NO_BYTES, bytes, starts, ends }
+  }
+}
+
+/** Turns the line end after each row but the last into a comma. */
+function commasBetween(bytes: Uint8Array, ends: readonly number[]): void {
+  for (const end of ends) if (bytes[end] === LINE_BREAK) bytes[end] = COMMA
+}
+
+/** The bytes of a source that are read but not yet cut, addressed by their offset in the source. */
+class ByteWindow {
+  #bytes = new Uint8Array(2 * PIECE_BYTES)
+  #length = 0
+  /** Offset in the source of #bytes[0]. */
+  #base = 0
+  #dropped = 0
+
+  append(piece: Uint8Array): void {
+    if (this.#length + piece.length > this.#bytes.length) this.#makeRoom(piece.length)
+    this.#bytes.set(piece, this.#length)
+    this.#length += piece.length
+  }
+
+  copy(start: number, limit: number): Uint8Array {
+    return this.#bytes.slice(start - this.#base, limit - this.#base)
+  }
+
+  dropBefore(offset: number): void {
+    this.#dropped = Math.max(this.#dropped, offset - this.#base)
+  }
+
+  #makeRoom(bytes: number): void {
+    const kept = this.#bytes.subarray(this.#dropped, this.#length)
+    const room = kept.length + bytes > this.#bytes.length ? 2 * (kept.length + bytes) : 0
+    const target = room === 0 ? this.#bytes : new Uint8Array(room)
+    target.set(kept, 0)
+    this.#bytes = target
+    this.#base += this.#dropped
+    this.#length = kept.length
+    this.#dropped = 0
+  }
+}
+
+const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
+
+/** Passes a source on without its byte order mark, which only a whole file may begin with. */
+async function* withoutByteOrderMark(
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | undefined = NO_BYTES // The bytes so far, while they may be part of a mark.
+  for await (const piece of source) {
+    if (start === undefined) {
+      yield piece
+      continue
+    }
+    const bytes: Uint8Array = start.length === 0 ? piece : Buffer.concat([start, piece])
+    const isMark = BYTE_ORDER_MARK.every((byte, i) => i >= bytes.length || bytes[i] === byte)
+    const isDecided: boolean = !isMark || bytes.length >= BYTE_ORDER_MARK.length
+    start = isDecided ? undefined : bytes
+    if (isDecided) yield bytes.subarray(isMark ? BYTE_ORDER_MARK.length : 0)
+  }
+  if (start !== undefined) yield start
+}
+
+function isJson(format: SourceFormat): boolean {
+  return format === 'json' || format === 'ndjson'
+}

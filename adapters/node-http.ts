@@ -1,0 +1,188 @@
+// The contract over node:http: bytes ⇄ ContractRequest and ContractResponse. It decides nothing about
+// tables; what it does decide is how a connection is used and when it ends.
+//
+// Invariants:
+// - An answer is delivered before the connection is cut, also to a client that is still writing: what is
+//   left of the request is read and dropped first, within bounds.
+// - A request that a proxy could have understood differently than we do is refused.
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
+import type {
+  ContractOptions,
+  ContractRequest,
+  ContractResponse,
+  HeaderList,
+  Store,
+} from '../src/index.js'
+import { createContract, StoreError } from '../src/index.js'
+import { drainRequest, drainsQuickly } from './drain-request.js'
+import { sendBody } from './send-body.js'
+
+export interface NodeHandlerOptions extends ContractOptions {
+  /**
+   * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.
+   * Not needed where a framework has already taken the prefix off `req.url`. Default: none.
+   */
+  readonly basePath?: string
+}
+
+/** What `http.createServer`, Express (`app.use`) and the like take. */
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
+ * Serves a store by the REST contract. Mount it before body parsers; what a parser has already
+ * consumed is taken from `req.body`, but numbers then lost the digits they were sent with.
+ *
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
+  const { basePath = '', ...contractOptions } = options
+  if (!/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
+    throw new StoreError('OPTION_NOT_ALLOWED', 'Option "basePath" must be like "/api/v2"')
+  }
+  const contract = createContract(store, contractOptions)
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refusal = refusalOf(request)
+    const answer = refusal ?? (await contract.handle(contractRequest(request, basePath)))
+    await deliver(request, response, answer)
+  }
+
+  const inTurn = createTurns()
+  return (request, response) => {
+    request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
+    response.on('error', () => {})
+    inTurn(request.socket, () => serve(request, response)).catch(() => response.destroy())
+  }
+}
+
+/**
+ * Serves the requests of one connection one after the other. node:http starts those that come in
+ * together at once, so that a read could overtake the write before it (RFC 9112, 9.3.2).
+ */
+function createTurns(): (connection: object, serve: () => Promise<void>) => Promise<void> {
+  const lastOf = new WeakMap<object, Promise<void>>()
+  return (connection, serve) => {
+    const turn = (lastOf.get(connection) ?? Promise.resolve()).then(serve)
+    lastOf.set(
+      connection,
+      turn.catch(() => {}), // Whoever has this turn handles it.
+    )
+    return turn
+  }
+}
+
+/** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden it. */
+export const serverOptions: Readonly<ServerOptions> = Object.freeze({
+  headersTimeout: 10_000,
+  requestTimeout: 120_000,
+  connectionsCheckingInterval: 5_000,
+})
+
+/** Sets the limits of a server that faces strangers, as far as they can be set after its creation. */
+export function hardenServer(server: Server): void {
+  server.headersTimeout = 10_000
+  server.requestTimeout = 120_000
+  server.maxRequestsPerSocket = 10_000
+  server.maxConnections = 1_000
+}
+
+/** Node keeps at most 1,000 header lines and drops the rest; far fewer are plenty. */
+const HEADER_LINES_MAX = 200
+
+/** Refuses what node:http lets pass although it is not a request that a client of ours would write. */
+function refusalOf(request: IncomingMessage): ContractResponse | undefined {
+  const { method = '', url = '', rawHeaders } = request
+  const count = (name: string) =>
+    rawHeaders.filter((given, at) => at % 2 === 0 && given.toLowerCase() === name).length
+  if (request.httpVersionMajor !== 1) return refuse('the HTTP version must be 1.0 or 1.1')
+  if (!url.startsWith('/')) return refuse('the request target must be a path')
+  if (rawHeaders.length > 2 * HEADER_LINES_MAX) return refuse('there are too many headers')
+  if (count('host') > 1) return refuse('Host is given more than once')
+  if ((method === 'GET' || method === 'HEAD') && announcesBody(request)) {
+    return refuse(`${method} must not have a body`)
+  }
+  return undefined
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || (length !== undefined && Number(length) !== 0)
+}
+
+function refuse(problem: string): ContractResponse {
+  const error = { type: 'request_validation_error', message: `Invalid request: ${problem}` }
+  return {
+    status: 400,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body: JSON.stringify({ error }),
+    close: true,
+  }
+}
+
+function contractRequest(request: IncomingMessage, basePath: string): ContractRequest {
+  const { method = '', url = '' } = request
+  const question = url.indexOf('?')
+  const path = question < 0 ? url : url.slice(0, question)
+  const isBelow = path === basePath || path.startsWith(`${basePath}/`)
+  return {
+    method,
+    path: isBelow ? path.slice(basePath.length) : '', // An empty path is an unknown one.
+    query: question < 0 ? '' : url.slice(question + 1),
+    headers: headerLines(request.rawHeaders),
+    body: bodyOf(request),
+  }
+}
+
+function headerLines(rawHeaders: readonly string[]): HeaderList {
+  const lines: [string, string][] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    lines.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
+  }
+  return lines
+}
+
+/** Ends without destroying the request, whose connection still has to carry the answer. */
+async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  const { body: parsed } = request as { body?: unknown }
+  if (parsed !== undefined && request.readableEnded) {
+    yield parsedBytes(parsed)
+    return
+  }
+  yield* request.iterator({ destroyOnReturn: false })
+}
+
+/** What a framework's body parser left of the body. */
+function parsedBytes(parsed: unknown): Uint8Array {
+  if (parsed instanceof Uint8Array) return parsed
+  return new TextEncoder().encode(typeof parsed === 'string' ? parsed : JSON.stringify(parsed))
+}
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-cache',
+}
+
+async function deliver(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body, close = false }: ContractResponse,
+): Promise<void> {
+  const isUnread = !request.complete
+  if (isUnread && (close || !drainsQuickly(request))) response.setHeader('connection', 'close')
+  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthOf(body, request.method) })
+  const isSent = await sendBody(response, body)
+  // Ending a response that closes its connection would cut off a client that is still writing.
+  if (isSent && isUnread) await drainRequest(request)
+  response.end()
+  if (isUnread && !request.complete) request.destroy()
+}
+
+/** Empty for a streamed body and for HEAD, whose answer has the length of a body that is not sent. */
+function lengthOf(
+  body: ContractResponse['body'],
+  method: string | undefined,
+): { 'content-length'?: number } {
+  if (typeof body === 'string') return { 'content-length': Buffer.byteLength(body) }
+  if (body instanceof Uint8Array) return { 'content-length': body.length }
+  return body === null && method !== 'HEAD' ? { 'content-length': 0 } : {}
+}

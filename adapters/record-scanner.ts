@@ -1,0 +1,202 @@
+// Finds where the rows of a source begin and end, from its bytes alone.
+//
+// Invariants:
+// - A scanner only finds bounds; whether a row is a good one is for the server to say. But it never cuts
+//   inside a row of a good file, and a run of rows of a bad file is as bad as the file was there.
+// - The bounds do not depend on the pieces in which the bytes come.
+import { CommandFailure } from './cli-failure.js'
+import type { SourceFormat } from './import-source.js'
+
+export interface RecordScanner {
+  /** Offsets at which records begin; one more than `ends` while a record is open. */
+  readonly starts: number[]
+  /** Offsets at which records end. Whoever takes records away takes them from both lists. */
+  readonly ends: number[]
+  /** Bytes seen so far. */
+  readonly scanned: number
+  scan(piece: Uint8Array): void
+  /** Closes the last record. @throws {CommandFailure} if the source breaks off. */
+  finish(): void
+}
+
+export function openRecordScanner(format: SourceFormat): RecordScanner {
+  switch (format) {
+    case 'csv':
+    case 'tsv':
+      return new LineScanner()
+    case 'json':
+      return new JsonScanner({ isArray: true })
+    case 'ndjson':
+      return new JsonScanner({ isArray: false })
+  }
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const QUOTE = 0x22
+
+/**
+ * Records of CSV and TSV: a line break (CRLF, LF or CR) with an even number of quotes before it ends one.
+ *
+ * An empty line belongs to the record that follows it: within a body it is a row without cells, but
+ * as the last line of one it is nothing, and no cut may turn the former into the latter.
+ */
+class LineScanner implements RecordScanner {
+  readonly starts: number[] = []
+  readonly ends: number[] = []
+  scanned = 0
+  #isQuoted = false
+  /** Whether the open record has more than empty lines. */
+  #hasContent = false
+  /** Whether the last byte was a CR that ended the record's last line, so that a LF may belong to it. */
+  #afterReturn = false
+
+  scan(piece: Uint8Array): void {
+    const base = this.scanned
+    for (let i = 0; i < piece.length; i++) {
+      const byte = piece[i]
+      if (this.#afterReturn) {
+        this.#afterReturn = false
+        this.#endRecord(base + i + (byte === LINE_FEED ? 1 : 0))
+        if (byte === LINE_FEED) continue
+      }
+      if (this.starts.length === this.ends.length) this.starts.push(base + i)
+      if (byte === QUOTE) {
+        this.#isQuoted = !this.#isQuoted
+        this.#hasContent = true
+      } else if (this.#isQuoted || (byte !== LINE_FEED && byte !== CARRIAGE_RETURN)) {
+        this.#hasContent = true
+      } else if (this.#hasContent) {
+        if (byte === CARRIAGE_RETURN) this.#afterReturn = true
+        else this.#endRecord(base + i + 1)
+      }
+    }
+    this.scanned = base + piece.length
+  }
+
+  finish(): void {
+    if (this.#isQuoted) throw new CommandFailure(1, 'the file ends inside quotes')
+    if (this.starts.length > this.ends.length) this.#endRecord(this.scanned)
+  }
+
+  #endRecord(offset: number): void {
+    this.ends.push(offset)
+    this.#hasContent = false
+  }
+}
+
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const SPACE = 0x20
+const TAB = 0x09
+
+/**
+ * Values of JSON: the elements of the array that is the whole source, each ended by a comma, or values
+ * one after the other, each ended by a line break (NDJSON).
+ */
+class JsonScanner implements RecordScanner {
+  readonly starts: number[] = []
+  readonly ends: number[] = []
+  scanned = 0
+  readonly #isArray: boolean
+  readonly #separator: number
+  #phase: 'before' | 'mayFollow' | 'mustFollow' | 'value' | 'done'
+  /** Brackets and braces that are open in the value. */
+  #depth = 0
+  #inString = false
+  #isEscaped = false
+
+  constructor({ isArray }: { readonly isArray: boolean }) {
+    this.#isArray = isArray
+    this.#separator = isArray ? COMMA : LINE_FEED
+    this.#phase = isArray ? 'before' : 'mayFollow'
+  }
+
+  scan(piece: Uint8Array): void {
+    const base = this.scanned
+    for (let i = 0; i < piece.length; i++) {
+      if (this.#inString) {
+        i = this.#skipString(piece, i)
+        continue
+      }
+      const byte = piece[i] ?? 0
+      if (this.#phase !== 'value' && !this.#beginValue(byte, base + i)) continue
+      if (byte === QUOTE) this.#inString = true
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++
+      else if (this.#depth > 0) {
+        if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--
+      } else if (byte === this.#separator) {
+        this.#endValue(base + i, this.#isArray ? 'mustFollow' : 'mayFollow')
+      } else if (byte === CLOSE_BRACKET && this.#isArray) this.#endValue(base + i, 'done')
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === COMMA) {
+        throw unexpected(byte, base + i)
+      }
+    }
+    this.scanned = base + piece.length
+  }
+
+  finish(): void {
+    if (this.#isArray) {
+      if (this.#phase === 'before') throw new CommandFailure(1, 'the file is empty')
+      if (this.#phase !== 'done') throw new CommandFailure(1, 'the file ends inside its JSON array')
+    } else if (this.#phase === 'value') {
+      if (this.#depth > 0 || this.#inString) {
+        throw new CommandFailure(1, 'the file ends inside a JSON value')
+      }
+      this.#endValue(this.scanned, 'mayFollow')
+    }
+  }
+
+  /** Takes a byte between values; true when it is the first one of a value. */
+  #beginValue(byte: number, offset: number): boolean {
+    if (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB)
+      return false
+    if (this.#phase === 'before') {
+      if (byte !== OPEN_BRACKET) throw notAnArray(byte)
+      this.#phase = 'mayFollow'
+      return false
+    }
+    if (this.#phase === 'mayFollow' && this.#isArray && byte === CLOSE_BRACKET) {
+      this.#phase = 'done'
+      return false
+    }
+    const isMark = byte === COMMA || byte === CLOSE_BRACKET || byte === CLOSE_BRACE
+    if (isMark || this.#phase === 'done') throw unexpected(byte, offset)
+    this.#phase = 'value'
+    this.starts.push(offset)
+    return true
+  }
+
+  #endValue(offset: number, next: 'mayFollow' | 'mustFollow' | 'done'): void {
+    this.ends.push(offset)
+    this.#phase = next
+  }
+
+  /** Returns the index of the closing quote, or the last index when the string goes on. */
+  #skipString(piece: Uint8Array, start: number): number {
+    for (let i = start; i < piece.length; i++) {
+      const byte = piece[i]
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (byte === BACKSLASH) this.#isEscaped = true
+      else if (byte === QUOTE) {
+        this.#inString = false
+        return i
+      }
+    }
+    return piece.length
+  }
+}
+
+function unexpected(byte: number, offset: number): CommandFailure {
+  const shown = JSON.stringify(String.fromCharCode(byte))
+  return new CommandFailure(1, `not JSON: unexpected ${shown} at byte ${offset + 1}`)
+}
+
+function notAnArray(byte: number): CommandFailure {
+  const hint = byte === OPEN_BRACE ? '; for one object a line say --format ndjson' : ''
+  return new CommandFailure(1, `the file is not a JSON array${hint}`)
+}

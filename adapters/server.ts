@@ -1,0 +1,93 @@
+// A store behind an HTTP server: what `rowstash serve` and `npm start` run.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { ContractKey, Store } from '../src/index.js'
+import { CommandFailure } from './cli-failure.js'
+import { hardenServer, nodeHandler, serverOptions } from './node-http.js'
+
+export type ServerSettings = Readonly<{
+  host: string
+  /** 0: any free port. */
+  port: number
+  /** Where clients reach the server; its path is the handler's base path. */
+  baseUrl: string | undefined
+  keys: readonly ContractKey[]
+  /** undefined: every app is known. */
+  apps: readonly string[] | undefined
+  onFailure: (failure: unknown) => void
+}>
+
+export interface RunningServer {
+  /** Where clients reach it, without a slash at the end. */
+  readonly url: string
+  /** Stops accepting, lets requests finish within a grace, and closes the store. */
+  close(): Promise<void>
+}
+
+const GRACE_MS = 10_000
+const IDLE_CHECK_MS = 50
+
+/** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
+export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
+  try {
+    const { keys, apps, onFailure } = settings
+    const basePath = basePathOf(settings.baseUrl)
+    const options = { keys, basePath, onFailure, ...(apps === undefined ? {} : { apps }) }
+    const server = createServer(serverOptions, nodeHandler(store, options))
+    hardenServer(server)
+    const address = await listen(server, settings)
+    return {
+      url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,
+      async close() {
+        await closeServer(server)
+        await store.close()
+      },
+    }
+  } catch (failure) {
+    await store.close()
+    throw failure
+  }
+}
+
+function basePathOf(baseUrl: string | undefined): string {
+  return baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/+$/, '')
+}
+
+function renderHost({ address, family }: AddressInfo): string {
+  return family === 'IPv6' ? `[${address}]` : address
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs rights that this user does not have',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  ENOTFOUND: 'is not a known host',
+}
+
+function listen(server: Server, { host, port }: ServerSettings): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (failure: NodeJS.ErrnoException) => {
+      const problem = LISTEN_PROBLEMS[failure.code ?? ''] ?? `cannot be used: ${failure.message}`
+      reject(new CommandFailure(1, `Port ${port} of ${host} ${problem}`, { cause: failure }))
+    })
+    server.listen(port, host, () => {
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address)
+      else reject(new Error('A server on a port has an address'))
+    })
+  })
+}
+
+/** Connections that fall idle are closed at once, the others when the grace is over. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
+    const grace = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+    server.close(() => {
+      clearInterval(idle)
+      clearTimeout(grace)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

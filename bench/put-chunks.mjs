@@ -1,0 +1,50 @@
+// A client process: puts its share of the chunks of a stash, several at a time.
+// Its settings come as one JSON argument; it ends with code 0 when every chunk was acknowledged.
+import { Agent, request } from 'node:http'
+import { makeChunks } from './workloads.mjs'
+
+const { url, key, stash, start, step, limit, rows, lastRows, parallel, seed, rowBytes } =
+  JSON.parse(process.argv[2])
+
+/** Chunks that are really different; the import repeats them, so that making them is not measured. */
+const DISTINCT_CHUNKS = 32
+
+const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows, rowBytes })
+const lastChunk = makeChunks({ seed, count: 1, rows: lastRows, rowBytes })[0]
+const agent = new Agent({ keepAlive: true, maxSockets: parallel })
+
+function put(serial) {
+  const body = serial === limit - 1 ? lastChunk : chunks[serial % chunks.length]
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    }
+    const sent = request(`${url}/stashes/${stash}/${serial}`, { method: 'PUT', headers, agent })
+    sent.on('error', reject)
+    sent.on('response', (response) => {
+      response.resume().on('end', () => {
+        if (response.statusCode === 200) resolve()
+        else reject(new Error(`PUT of chunk ${serial} was answered with ${response.statusCode}`))
+      })
+    })
+    sent.end(body)
+  })
+}
+
+// Waits for the word to begin, so that all clients have made their rows.
+process.send('ready')
+process.once('message', async () => {
+  let next = start
+  const putInTurn = async () => {
+    while (next < limit) {
+      const serial = next
+      next += step
+      await put(serial)
+    }
+  }
+  await Promise.all(Array.from({ length: parallel }, putInTurn))
+  agent.destroy()
+  process.disconnect()
+})

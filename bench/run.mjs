@@ -1,0 +1,73 @@
+// npm run bench -- import|read [options]. See README.md.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { finalizeRule, measureFinalize, printFinalize } from './finalize.mjs'
+import { importRules, measureImport, printImport } from './import.mjs'
+import { printRules, writeResults } from './report.mjs'
+
+const USAGE = `Usage: npm run bench -- import [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
+       npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
+
+  --rows N         rows of the import over HTTP (default: 8000000); 0 leaves it out
+  --row-bytes N    about how long a row is (default: the workload of README.md, 417)
+  --seed N         another seed gives other rows (default: 1)
+  --directory DIR  where temporary stores are made and removed (default: the system's)`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rows: { type: 'string', default: '8000000' },
+    'row-bytes': { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    directory: { type: 'string', default: tmpdir() },
+    help: { type: 'boolean' },
+  },
+})
+const settings = {
+  rows: Number(values.rows),
+  seed: Number(values.seed),
+  rowBytes: values['row-bytes'] === undefined ? undefined : Number(values['row-bytes']),
+}
+
+/** Runs a measurement on a directory of its own, which is removed however it ends. */
+async function inTemporary(measure) {
+  const parent = await mkdtemp(join(values.directory, 'rowstash-bench-'))
+  try {
+    return await measure(join(parent, 'store'), settings)
+  } finally {
+    await rm(parent, { recursive: true, force: true })
+  }
+}
+
+async function runImport() {
+  const finalize = await inTemporary(measureFinalize)
+  printFinalize(finalize)
+  const rules = [finalizeRule(finalize)]
+  let overHttp
+  if (settings.rows > 0) {
+    overHttp = await inTemporary(measureImport)
+    printImport(overHttp)
+    rules.push(...importRules(overHttp))
+  }
+  printRules(rules)
+  writeResults('import', { settings, finalize, overHttp, rules })
+}
+
+async function runRead() {
+  const { measureRead, printRead } = await import('./read.mjs')
+  const read = await inTemporary(measureRead)
+  printRead(read)
+  writeResults('read', { settings, read })
+}
+
+const RUNS = { import: runImport, read: runRead }
+const run = Object.hasOwn(RUNS, positionals[0] ?? '') ? RUNS[positionals[0]] : undefined
+
+if (values.help || run === undefined || Object.values(settings).some(Number.isNaN)) {
+  console.log(USAGE)
+  process.exitCode = values.help ? 0 : 2
+} else {
+  await run()
+}

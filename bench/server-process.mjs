@@ -1,0 +1,56 @@
+// A `rowstash serve` of its own, watched from outside.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+
+export async function startServerProcess(directory, key) {
+  const args = [CLI, 'serve', '--directory', directory, '--port', '0', '--key', key]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /^listening on (\S+)$/.exec(line)?.[1]
+    if (url === undefined) continue
+    return {
+      url,
+      pid: child.pid,
+      async stop() {
+        child.kill('SIGTERM')
+        await ended
+      },
+    }
+  }
+  throw new Error('The server ended before it was ready')
+}
+
+/** Resident memory of a process in bytes; undefined where there is no /proc. */
+export function residentBytes(pid) {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+  } catch (failure) {
+    if (failure.code === 'ENOENT') return undefined
+    throw failure
+  }
+}
+
+/** Looks at a process's memory again and again; `stop` gives the samples. */
+export function sampleMemory(pid, everyMs) {
+  const samples = []
+  const sample = () => {
+    const bytes = residentBytes(pid)
+    if (bytes !== undefined) samples.push(bytes)
+  }
+  sample()
+  const timer = setInterval(sample, everyMs)
+  return {
+    stop() {
+      clearInterval(timer)
+      sample()
+      return samples
+    },
+  }
+}

@@ -1,0 +1,100 @@
+/** A run of bytes. Whoever hands one on does not change it afterwards. */
+export type Bytes = Uint8Array
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export const NO_BYTES: Bytes = new Uint8Array(0)
+
+export function utf8(text: string): Bytes {
+  return encoder.encode(text)
+}
+
+/** Decodes UTF-8; throws a TypeError when the bytes are not valid. A byte order mark stays. */
+export function fromUtf8(bytes: Bytes): string {
+  return decoder.decode(bytes)
+}
+
+export function sameBytes(left: Bytes, right: Bytes): boolean {
+  if (left.length !== right.length) return false
+  for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false
+  return true
+}
+
+/** Byte order, as LevelDB sorts keys. */
+export function compareBytes(left: Bytes, right: Bytes): number {
+  const shared = Math.min(left.length, right.length)
+  for (let i = 0; i < shared; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return left.length - right.length
+}
+
+export function concatBytes(parts: readonly Bytes[]): Bytes {
+  let length = 0
+  for (const part of parts) length += part.length
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+export function toHex(bytes: Bytes): string {
+  let text = ''
+  for (const byte of bytes) text += HEX[byte]
+  return text
+}
+
+/** Decodes an even number of lower-case hex digits, or returns null when the text is not that. */
+export function fromHex(text: string): Bytes | null {
+  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) return null
+  const bytes = new Uint8Array(text.length / 2)
+  for (let i = 0; i < bytes.length; i++)
+    bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
+  return bytes
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const DIGIT_OF_CODE = new Int8Array(128).fill(-1)
+for (let digit = 0; digit < 64; digit++) DIGIT_OF_CODE[ALPHABET.charCodeAt(digit)] = digit
+
+/** base64url without padding, RFC 4648 section 5. */
+export function toBase64Url(bytes: Bytes): string {
+  let text = ''
+  for (let i = 0; i < bytes.length; i += 3) {
+    const left = bytes.length - i
+    const group = ((bytes[i] ?? 0) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0)
+    text += ALPHABET.charAt(group >> 18) + ALPHABET.charAt((group >> 12) & 63)
+    if (left > 1) text += ALPHABET.charAt((group >> 6) & 63)
+    if (left > 2) text += ALPHABET.charAt(group & 63)
+  }
+  return text
+}
+
+/** Decodes canonical base64url, or returns null: a text that would not encode to itself is refused. */
+export function fromBase64Url(text: string): Bytes | null {
+  const spare = text.length % 4
+  if (spare === 1) return null
+  const bytes = new Uint8Array(Math.floor((text.length * 3) / 4))
+  let bits = 0
+  let bitCount = 0
+  let at = 0
+  for (let i = 0; i < text.length; i++) {
+    const digit = DIGIT_OF_CODE[text.charCodeAt(i)] ?? -1
+    if (digit < 0) return null
+    bits = ((bits << 6) | digit) & 0xffffff
+    bitCount += 6
+    if (bitCount >= 8) {
+      bitCount -= 8
+      bytes[at++] = (bits >> bitCount) & 0xff
+    }
+  }
+  const left = bits & ((1 << bitCount) - 1)
+  return left === 0 ? bytes : null
+}

@@ -1,0 +1,49 @@
+// What a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the
+// runtime for the built-in, and falls back to its own code where there is none (browsers, workers).
+import type { Bytes } from './bytes.js'
+
+type Crc32 = (bytes: Bytes, seed?: number) => number
+
+/** CRC-32 (IEEE 802.3, as in zlib) of the bytes, continued from `seed`, as an unsigned integer. */
+export const crc32: Crc32 = builtInCrc32() ?? tableCrc32
+
+/** Lets other work of the process run: resolves in a later turn of the event loop. */
+export const yieldToEventLoop: () => Promise<void> =
+  typeof setImmediate === 'function'
+    ? () => new Promise((resolve) => setImmediate(resolve))
+    : () => new Promise((resolve) => setTimeout(resolve, 0))
+
+function builtInCrc32(): Crc32 | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
+  const zlib = process?.getBuiltinModule?.('node:zlib') as { crc32?: Crc32 } | undefined
+  const crc32 = zlib?.crc32
+  if (crc32 === undefined) return undefined
+  // zlib starts anew, instead of continuing from the seed, at an empty array that has no memory.
+  return (bytes, seed = 0) => (bytes.length === 0 ? seed : crc32(bytes, seed))
+}
+
+const CRC_POLYNOMIAL = 0xedb88320
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte
+  for (let bit = 0; bit < 8; bit++) {
+    remainder = remainder & 1 ? (remainder >>> 1) ^ CRC_POLYNOMIAL : remainder >>> 1
+  }
+  return remainder
+})
+
+/** The portable twin of the built-in; exported so that tests can hold the two against each other. */
+export function tableCrc32(bytes: Bytes, seed = 0): number {
+  let crc = ~seed
+  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
+  return ~crc >>> 0
+}
+
+/** Calls a function every so many milliseconds, without keeping the process alive for it. */
+export function every(intervalMs: number, call: () => void): () => void {
+  const timer: unknown = setInterval(call, intervalMs)
+  if (typeof timer === 'object' && timer !== null && 'unref' in timer) {
+    ;(timer as { unref(): void }).unref()
+  }
+  return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
+}

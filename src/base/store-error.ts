@@ -1,0 +1,90 @@
+/**
+ * Every failure a caller may act on. The code is public API: it changes only with a major version.
+ * The message is for people and may change at any time.
+ */
+export type StoreErrorCode =
+  | 'REQUEST_ERROR' // The key is unknown, or the path is.
+  | 'REQUEST_VALIDATION_ERROR' // An argument, a body, a header or a parameter breaks its rule.
+  | 'TABLE_NOT_FOUND' // No table of this team has this ID.
+  | 'ROW_NOT_FOUND' // The table has no row with this ID.
+  | 'PRECONDITION_FAILED' // The table or the row changed after the version the caller named.
+  | 'COLUMN_ID_NOT_FOUND' // A row has a column that the table lacks.
+  | 'COLUMN_HAS_INVALID_VALUE' // A value does not fit its column.
+  | 'COLUMN_ID_RESERVED' // `$rowID` or `$stashID` where a column ID is wanted.
+  | 'COLUMN_ID_NOT_UNIQUE' // The same column ID twice in a schema or a header.
+  | 'STASH_NOT_FOUND' // The stash holds no chunk.
+  | 'CONTINUATION_INVALID' // Not a token of this table, or its rows are gone.
+  | 'METHOD_NOT_ALLOWED' // The path is known, the method is not.
+  | 'REQUEST_TOO_LARGE' // The body of a request is over its limit.
+  | 'UNSUPPORTED_MEDIA_TYPE' // A body type, charset or content encoding that is not taken.
+  | 'RATE_LIMITED' // A limit that the host configured.
+  | 'PAYMENT_REQUIRED' // The host's quota hook refused.
+  | 'STORAGE_UNAVAILABLE' // The store cannot write now; see `outcome`.
+  | 'INSUFFICIENT_STORAGE' // The disk is full; see `outcome`.
+  | 'DATA_CORRUPT' // Stored bytes fail their checksum or cannot be decoded.
+  | 'DATA_LOSS' // Commits that were acknowledged are missing from the database.
+  | 'OPTION_NOT_ALLOWED' // An option is unknown or out of its range.
+  | 'STORE_CLOSED' // The store was closed.
+  | 'STORE_LOCKED' // Another process, or another store of this process, holds the directory.
+  | 'FORMAT_UNKNOWN' // The directory is not a store, or one of a version we cannot read.
+  | 'ABORTED' // The caller's signal or a broken connection ended the operation.
+
+/** What is known about a failed write: `unknown` means that it may be there after a reopen. */
+export type WriteOutcome = 'unchanged' | 'unknown'
+
+/** Where a data error is. All parts are for the library; the HTTP contract shows only the message. */
+export type ErrorPlace = Readonly<{
+  /** 0-based index of the row in its chunk when `chunk` is given, else in the input. */
+  row?: number
+  /** ID of the column. */
+  column?: string
+  /** The offending value as its JSON or CSV text, cut at 200 characters. */
+  value?: string
+  /** The rule that the value breaks, in words. */
+  rule?: string
+  /** Serial of the stash chunk. */
+  chunk?: string
+  /** 1-based line of CSV or TSV input. */
+  line?: number
+  /** Only on failed writes. */
+  outcome?: WriteOutcome
+}>
+
+/** Two copies of this package may be loaded at once; the brand makes their errors recognise each other. */
+const BRAND = Symbol.for('rowstash.StoreError')
+
+const VALUE_CHARS_MAX = 200
+
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+  readonly code: StoreErrorCode
+  declare readonly row?: number
+  declare readonly column?: string
+  declare readonly value?: string
+  declare readonly rule?: string
+  declare readonly chunk?: string
+  declare readonly line?: number
+  declare readonly outcome?: WriteOutcome
+
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    details: ErrorPlace & { readonly cause?: unknown } = {},
+  ) {
+    const { cause, ...place } = details
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    if (place.value !== undefined && place.value.length > VALUE_CHARS_MAX) {
+      place.value = `${place.value.slice(0, VALUE_CHARS_MAX)}…`
+    }
+    for (const [part, known] of Object.entries(place)) {
+      if (known !== undefined) Object.defineProperty(this, part, { value: known, enumerable: true })
+    }
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+}
+
+/** Whether a failure is a `StoreError`, of this copy of the package or of another. */
+export function isStoreError(failure: unknown): failure is StoreError {
+  return typeof failure === 'object' && failure !== null && BRAND in failure
+}

@@ -1,0 +1,66 @@
+// Keys (section 1). Keys are looked up by their SHA-256, so how long a look-up takes says nothing about
+// a known key; a header that holds no key takes the same way as a wrong key.
+import { toHex, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import type { ContractKey, Identity, ResolvedContractOptions } from './contract-options.js'
+import { isTeamId, TEAM_ID_RULE } from './contract-options.js'
+import type { HeaderList } from './message.js'
+import { headerValues } from './message.js'
+
+/** Finds the team of a request. @throws {StoreError} REQUEST_ERROR */
+export type Authenticate = (headers: HeaderList) => Promise<string>
+
+export function createAuthenticate(options: ResolvedContractOptions): Authenticate {
+  const lookUp = options.authenticate ?? lookUpIn(options.keys)
+  return async (headers) => {
+    const token = bearerToken(headers)
+    const identity = token === '' ? await lookUpNothing() : await lookUp(token)
+    if (identity === undefined) {
+      throw new StoreError('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+    }
+    invariant(isTeamId(identity.teamId), `authenticate must give a teamId ${TEAM_ID_RULE}`)
+    // There are no scopes yet. A host that hands some out must not see them ignored.
+    invariant(!('scopes' in identity), 'authenticate gave scopes, which are not supported')
+    return identity.teamId
+  }
+}
+
+/** The key of the one `Authorization: Bearer` header, or an empty text when there is no such thing. */
+function bearerToken(headers: HeaderList): string {
+  const values = headerValues(headers, 'authorization')
+  if (values.length !== 1) return ''
+  return /^bearer +(\S.*)$/i.exec(values[0] ?? '')?.[1] ?? ''
+}
+
+function lookUpIn(keys: readonly ContractKey[]): (token: string) => Promise<Identity | undefined> {
+  let teams: Promise<ReadonlyMap<string, string>> | undefined
+  return async (token) => {
+    teams ??= digestKeys(keys)
+    const teamId = (await teams).get(await digestOf(token))
+    return teamId === undefined ? undefined : { teamId }
+  }
+}
+
+async function digestKeys(keys: readonly ContractKey[]): Promise<ReadonlyMap<string, string>> {
+  const teams = new Map<string, string>()
+  for (const { key, teamId } of keys) teams.set(await digestOf(key), teamId)
+  return teams
+}
+
+async function lookUpNothing(): Promise<undefined> {
+  await digestOf('')
+}
+
+async function digestOf(key: string): Promise<string> {
+  const bytes = new Uint8Array(utf8(key))
+  return toHex(new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes)))
+}
+
+/** A shorter key would be half shown by its mask. */
+const MASKED_KEY_CHARS_MIN = 7
+
+export function maskKey(key: string): string {
+  if (key.length < MASKED_KEY_CHARS_MIN) return '****'
+  return `${key.slice(0, 2)}****${key.slice(-2)}`
+}

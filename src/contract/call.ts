@@ -1,0 +1,25 @@
+import type { Team } from '../engine/store-types.js'
+import type { ContractResponse, HeaderList } from './message.js'
+import type { Query } from './query.js'
+import type { BodyFormat, ReceivedBody } from './read-body.js'
+
+/** A request that passed key, path and method: what an operation works with. */
+export type Call = Readonly<{
+  team: Team
+  query: Query
+  headers: HeaderList
+  /** Rows of one page at most. */
+  pageRowsMax: number
+  /** Apps that exist; undefined: every app ID is known. */
+  apps: ReadonlySet<string> | undefined
+  /** Reads the body, lets `use` work with it and then gives its memory back. */
+  receive(
+    formats: readonly BodyFormat[],
+    use: (body: ReceivedBody) => Promise<ContractResponse>,
+  ): Promise<ContractResponse>
+}>
+
+export type Operation = (call: Call) => Promise<ContractResponse>
+
+/** The body types of tabular operations. */
+export const TABULAR: readonly BodyFormat[] = ['json', 'csv', 'tsv']

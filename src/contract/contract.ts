@@ -1,0 +1,101 @@
+// The REST contract over a store: one request in, one answer out, never a throw.
+//
+// Order of refusals (section 1): key, path, method, query and headers, table 404, body 400/413/415,
+// row 404, If-Match 412, data 422. The first three are here, the others in the operations.
+import type { Store } from '../engine/store-types.js'
+import { createAuthenticate } from './auth.js'
+import { createBodyBudget } from './body-budget.js'
+import type { Call, Operation } from './call.js'
+import type { ContractOptions } from './contract-options.js'
+import { resolveContractOptions } from './contract-options.js'
+import { errorResponse, MethodNotAllowed } from './error-response.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+import { parseQuery } from './query.js'
+import { withBody } from './read-body.js'
+import type { Route } from './router.js'
+import { matchRoute } from './router.js'
+import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
+import { deleteStash, putChunk } from './stashes.js'
+import { createTable, listTables, overwriteTable } from './tables.js'
+
+export interface Contract {
+  /** Answers a request. Never rejects: a failure of any kind is an answer. */
+  handle(request: ContractRequest): Promise<ContractResponse>
+}
+
+/**
+ * Serves a store by the contract.
+ *
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function createContract(store: Store, options: ContractOptions): Contract {
+  const resolved = resolveContractOptions(options)
+  const authenticate = createAuthenticate(resolved)
+  const bodyLimits = {
+    bytesMax: store.limits.bodyBytesMax,
+    budget: createBodyBudget(store.limits.bodyBytesInFlightMax),
+  }
+
+  async function answer(request: ContractRequest): Promise<ContractResponse> {
+    const teamId = await authenticate(request.headers)
+    const operation = chooseOperation(matchRoute(request.path), request.method)
+    const call: Call = {
+      team: store.team(teamId),
+      query: parseQuery(request.query),
+      headers: request.headers,
+      pageRowsMax: store.limits.pageRowsMax,
+      apps: resolved.apps,
+      receive: (formats, use) => withBody(request, formats, bodyLimits, use),
+    }
+    return operation(call)
+  }
+
+  return {
+    async handle(request) {
+      const response = await answer(request).catch((failure: unknown) => {
+        const rendered = errorResponse(failure)
+        if (rendered.status >= 500) resolved.onFailure(failure)
+        return rendered
+      })
+      return request.method === 'HEAD' ? { ...response, body: null } : response
+    },
+  }
+}
+
+/** HEAD is answered as GET would be, unless a path has its own; its body is dropped above. */
+function chooseOperation(route: Route, method: string): Operation {
+  const operations = operationsOf(route)
+  const own = operations.get(method) ?? (method === 'HEAD' ? operations.get('GET') : undefined)
+  if (own !== undefined) return own
+  const methods = [...operations.keys()]
+  if (operations.has('GET') && !operations.has('HEAD')) methods.push('HEAD')
+  throw new MethodNotAllowed(method, methods.join(', '))
+}
+
+function operationsOf(route: Route): ReadonlyMap<string, Operation> {
+  switch (route.name) {
+    case 'tables':
+      return new Map([
+        ['GET', listTables],
+        ['POST', createTable],
+      ])
+    case 'table':
+      return new Map([['PUT', (call: Call) => overwriteTable(call, route.tableId)]])
+    case 'rows':
+      return new Map([
+        ['GET', (call: Call) => listRows(call, route.tableId)],
+        ['HEAD', (call: Call) => headRows(call, route.tableId)],
+        ['POST', (call: Call) => addRows(call, route.tableId)],
+      ])
+    case 'row':
+      return new Map([
+        ['GET', (call: Call) => readRow(call, route.tableId, route.rowId)],
+        ['PATCH', (call: Call) => updateRow(call, route.tableId, route.rowId)],
+        ['DELETE', (call: Call) => deleteRow(call, route.tableId, route.rowId)],
+      ])
+    case 'stash':
+      return new Map([['DELETE', (call: Call) => deleteStash(call, route.stashId)]])
+    case 'chunk':
+      return new Map([['PUT', (call: Call) => putChunk(call, route.stashId, route.serial)]])
+  }
+}

@@ -1,0 +1,146 @@
+// Failures as the contract answers them (section 2). This is the only place that knows statuses of codes.
+//
+// Invariants:
+// - The error object is closed: type and message. Where a data error is stays with the library.
+// - What we did not raise ourselves, and what only an operator can mend, tells the client nothing.
+
+import type { StoreErrorCode } from '../base/store-error.js'
+import { isStoreError, StoreError } from '../base/store-error.js'
+import type { ContractResponse } from './message.js'
+
+const STATUS_OF_CODE = {
+  REQUEST_ERROR: 404,
+  REQUEST_VALIDATION_ERROR: 400,
+  TABLE_NOT_FOUND: 404,
+  ROW_NOT_FOUND: 404,
+  PRECONDITION_FAILED: 412,
+  COLUMN_ID_NOT_FOUND: 422,
+  COLUMN_HAS_INVALID_VALUE: 422,
+  COLUMN_ID_RESERVED: 422,
+  COLUMN_ID_NOT_UNIQUE: 422,
+  STASH_NOT_FOUND: 400,
+  CONTINUATION_INVALID: 400,
+  METHOD_NOT_ALLOWED: 405,
+  REQUEST_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  PAYMENT_REQUIRED: 402,
+  STORAGE_UNAVAILABLE: 503,
+  INSUFFICIENT_STORAGE: 507,
+  DATA_CORRUPT: 500,
+  DATA_LOSS: 500,
+  OPTION_NOT_ALLOWED: 500,
+  STORE_CLOSED: 503,
+  STORE_LOCKED: 500,
+  FORMAT_UNKNOWN: 500,
+  ABORTED: 400,
+} as const satisfies Record<StoreErrorCode, number>
+
+const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
+
+const RETRY =
+  'outcome unknown; retry with If-Match or from the same stash, so that nothing happens twice'
+
+/** What the wire shows for codes whose own name or message is not for clients. */
+const SHOWN_INSTEAD: Partial<Record<StoreErrorCode, { type: string; message: string }>> = {
+  STORAGE_UNAVAILABLE: {
+    type: 'storage_unavailable',
+    message: `The store cannot do this now: ${RETRY}`,
+  },
+  STORE_CLOSED: { type: 'storage_unavailable', message: `The store is closing: ${RETRY}` },
+  INSUFFICIENT_STORAGE: { type: 'insufficient_storage', message: `The store is full: ${RETRY}` },
+  DATA_CORRUPT: { type: 'data_corrupt', message: 'Stored data failed its checksum' },
+  DATA_LOSS: { type: 'data_corrupt', message: 'Stored data is missing' },
+  OPTION_NOT_ALLOWED: INTERNAL,
+  STORE_LOCKED: INTERNAL,
+  FORMAT_UNKNOWN: INTERNAL,
+  ABORTED: {
+    type: 'request_validation_error',
+    message: 'Invalid request body: it ended too early',
+  },
+}
+
+const RETRY_AFTER_SECONDS = '1'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Renders a failure of any kind. */
+export function errorResponse(failure: unknown): ContractResponse {
+  if (!isStoreError(failure) || !Object.hasOwn(STATUS_OF_CODE, failure.code)) {
+    return renderError(500, INTERNAL.type, INTERNAL.message)
+  }
+  const status = STATUS_OF_CODE[failure.code]
+  const { type, message } = SHOWN_INSTEAD[failure.code] ?? {
+    type: failure.code.toLowerCase(),
+    message: QUOTE_IDS.has(failure.code) ? cutQuoted(failure.message) : failure.message,
+  }
+  const response = renderError(status, type, message)
+  if (failure instanceof MethodNotAllowed) return withHeaders(response, { allow: failure.allow })
+  if (status === 429 || status === 503) {
+    return withHeaders(response, { 'retry-after': RETRY_AFTER_SECONDS })
+  }
+  return status === 413 ? { ...response, close: true } : response
+}
+
+/** A known path with another method; carries what the `Allow` header says. */
+export class MethodNotAllowed extends StoreError {
+  constructor(
+    method: string,
+    readonly allow: string,
+  ) {
+    super('METHOD_NOT_ALLOWED', `Method ${shownId(method)} is not allowed here, but ${allow}`)
+  }
+}
+
+/** A part of the request that breaks its rule, named as the contract does. */
+export function invalidRequest(
+  part: 'params' | 'query' | 'headers' | 'body',
+  problem: string,
+): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request ${part}: ${problem}`)
+}
+
+/** Their messages quote a part of the path. Column IDs are shown whole: clients match on the message. */
+const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set(['TABLE_NOT_FOUND', 'ROW_NOT_FOUND'])
+
+function cutQuoted(message: string): string {
+  const [, before = '', id = message, after = ''] = /^([^']*')(.*)('[^']*)$/s.exec(message) ?? []
+  return `${before}${shownId(id)}${after}`
+}
+
+const SHOWN_ID_CHARS_MAX = 64
+
+/** An outside name as a message shows it: cut, so that it cannot flood a log. */
+export function shownId(id: string): string {
+  return cut(id, SHOWN_ID_CHARS_MAX)
+}
+
+const MESSAGE_CHARS_MAX = 1_000
+
+function renderError(status: number, type: string, message: string): ContractResponse {
+  const shown = escapeControls(cut(message, MESSAGE_CHARS_MAX))
+  return {
+    status,
+    headers: { 'content-type': JSON_TYPE },
+    body: JSON.stringify({ error: { type, message: shown } }),
+  }
+}
+
+function withHeaders(response: ContractResponse, more: Record<string, string>): ContractResponse {
+  return { ...response, headers: { ...response.headers, ...more } }
+}
+
+/** Cuts at a code point, so that no half of a pair is left. */
+function cut(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text
+  const last = text.charCodeAt(charsMax - 1)
+  const splitsPair = last >= 0xd800 && last <= 0xdbff
+  return `${text.slice(0, splitsPair ? charsMax - 1 : charsMax)}…`
+}
+
+/** Control characters, line separators and direction marks, which could forge lines of a log. */
+const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+function escapeControls(text: string): string {
+  return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,37 @@
+// What an adapter hands to the contract and gets back: HTTP without a server.
+
+/** Header lines as they came in, duplicates included. Names may have any letter case. */
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+export type ContractRequest = Readonly<{
+  method: string
+  /** Path of the request target, still percent-encoded, the base path removed. */
+  path: string
+  /** Query of the request target without the question mark; empty when there is none. */
+  query: string
+  headers: HeaderList
+  /**
+   * The body, read at most once. The contract may stop before its end; whoever serves the request
+   * then drains or cuts what is left, but not before the response was delivered.
+   */
+  body: AsyncIterable<Uint8Array>
+}>
+
+export type ContractResponse = Readonly<{
+  status: number
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>
+  /** Text is sent as UTF-8. null: no body, also for every answer to HEAD. */
+  body: string | Uint8Array | AsyncIterable<Uint8Array> | null
+  /** The connection must not be used again: a part of the request is unread. */
+  close?: boolean
+}>
+
+/** All values of a header, in order. `name` is in lower case. */
+export function headerValues(headers: HeaderList, name: string): readonly string[] {
+  const values: string[] = []
+  for (const [given, value] of headers) {
+    if (given.length === name.length && given.toLowerCase() === name) values.push(value.trim())
+  }
+  return values
+}

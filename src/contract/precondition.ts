@@ -1,0 +1,22 @@
+import { invalidRequest } from './error-response.js'
+import type { HeaderList } from './message.js'
+import { headerValues } from './message.js'
+
+/** Beyond this many digits a version is above every real one, so the rest of them changes nothing. */
+const VERSION_DIGITS_MAX = 400
+
+/** `If-Match` (section 10): undefined without the header. A version may have any number of digits. */
+export function parseIfMatch(headers: HeaderList): bigint | undefined {
+  const values = headerValues(headers, 'if-match')
+  const [value] = values
+  if (value === undefined) return undefined
+  const digits = /^"0*([0-9]+)"$/.exec(value)?.[1]
+  if (values.length > 1 || digits === undefined) {
+    throw invalidRequest('headers', 'If-Match must be one version in quotes, like "12"')
+  }
+  return BigInt(digits.slice(0, VERSION_DIGITS_MAX))
+}
+
+export function renderETag(version: number): string {
+  return `"${version}"`
+}

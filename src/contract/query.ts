@@ -1,0 +1,71 @@
+// Query parameters. Unknown ones are ignored, known ones are judged strictly.
+import type { OnSchemaError } from '../engine/store-types.js'
+import { invalidRequest, shownId } from './error-response.js'
+
+const QUERY_CHARS_MAX = 65_536
+
+/** Values of the parameters by name, in order; null where the percent-encoding is broken. */
+export type Query = ReadonlyMap<string, readonly (string | null)[]>
+
+export function parseQuery(text: string): Query {
+  if (text.length > QUERY_CHARS_MAX) throw invalidRequest('query', 'it is too long')
+  const query = new Map<string, (string | null)[]>()
+  for (const pair of text.split('&')) {
+    const equals = pair.indexOf('=')
+    const name = decodeComponent(equals < 0 ? pair : pair.slice(0, equals))
+    if (name === null || pair === '') continue
+    const value = equals < 0 ? '' : decodeComponent(pair.slice(equals + 1))
+    const values = query.get(name)
+    if (values === undefined) query.set(name, [value])
+    else values.push(value)
+  }
+  return query
+}
+
+function decodeComponent(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return null // A URIError says no more than that the text is broken.
+  }
+}
+
+/** All values of a parameter. */
+export function queryValues(query: Query, name: string): readonly string[] {
+  return (query.get(name) ?? []).map((value) => {
+    if (value === null) throw invalidRequest('query', `'${name}' has broken percent-encoding`)
+    return value
+  })
+}
+
+/** The one value of a parameter, or undefined. */
+export function queryValue(query: Query, name: string): string | undefined {
+  const values = queryValues(query, name)
+  if (values.length > 1) throw invalidRequest('query', `'${name}' is given more than once`)
+  return values[0]
+}
+
+export function parseOnSchemaError(query: Query): OnSchemaError | undefined {
+  const value = queryValue(query, 'onSchemaError')
+  switch (value) {
+    case undefined:
+    case 'abort':
+    case 'dropColumns':
+    case 'updateSchema':
+      return value
+    default:
+      throw invalidRequest(
+        'query',
+        `onSchemaError must be abort, dropColumns or updateSchema, not '${shownId(value)}'`,
+      )
+  }
+}
+
+/** `limit`, never more than `rowsMax`: above the cap fewer rows are returned. */
+export function parseLimit(query: Query, rowsMax: number): number | undefined {
+  const value = queryValue(query, 'limit')
+  if (value === undefined) return undefined
+  if (!/^0*[1-9][0-9]*$/.test(value))
+    throw invalidRequest('query', 'limit must be a positive integer')
+  return Math.min(Number(value), rowsMax)
+}

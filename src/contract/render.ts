@@ -1,0 +1,50 @@
+// Success bodies. Row IDs can be many millions: they are made and sent in pieces, never held at once.
+
+import type { Bytes } from '../base/bytes.js'
+import { utf8 } from '../base/bytes.js'
+import { yieldToEventLoop } from '../base/platform.js'
+import type { RowIds } from '../engine/store-types.js'
+import { JSON_TYPE } from './error-response.js'
+import type { ContractResponse } from './message.js'
+import { renderETag } from './precondition.js'
+
+/** An answer of JSON; with the version that the ETag shows, where there is one to give. */
+export function jsonResponse(
+  status: number,
+  body: ContractResponse['body'],
+  version?: number,
+): ContractResponse {
+  const headers = { 'content-type': JSON_TYPE }
+  if (version === undefined) return { status, headers, body }
+  return { status, headers: { ...headers, etag: renderETag(version) }, body }
+}
+
+/** 22 characters, quotes and a comma each make pieces of about 64 KiB. */
+const IDS_PER_PIECE = 2_600
+
+/** `head`, then `"rowIDs":[…]`, then `tail`: one text when it is short, else pieces. */
+export function renderRowIds(
+  head: string,
+  rowIds: RowIds,
+  tail: string,
+): string | AsyncIterable<Bytes> {
+  if (rowIds.length > IDS_PER_PIECE) return rowIdPieces(head, rowIds, tail)
+  return `${head}"rowIDs":${JSON.stringify([...rowIds])}${tail}`
+}
+
+async function* rowIdPieces(
+  head: string,
+  rowIds: RowIds,
+  tail: string,
+): AsyncGenerator<Bytes, void> {
+  let text = `${head}"rowIDs":[`
+  let count = 0
+  for (const rowId of rowIds) {
+    text += count === 0 ? `"${rowId}"` : `,"${rowId}"`
+    if (++count % IDS_PER_PIECE !== 0) continue
+    yield utf8(text)
+    text = ''
+    await yieldToEventLoop() // A fast reader must not keep others waiting.
+  }
+  yield utf8(`${text}]${tail}`)
+}

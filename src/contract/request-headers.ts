@@ -1,0 +1,26 @@
+// Headers that allow or ask for something on operations that write.
+import { invalidRequest } from './error-response.js'
+import type { HeaderList } from './message.js'
+import { headerValues } from './message.js'
+
+/**
+ * `x-glide-asynchronous: true` allows an answer of 202, and a synchronous one stays legal: that is
+ * what every request gets. Only the value is checked.
+ */
+export function checkAsynchronous(headers: HeaderList): void {
+  const values = headerValues(headers, 'x-glide-asynchronous')
+  if (values.length === 0) return
+  if (values.length === 1 && (values[0] === 'true' || values[0] === 'false')) return
+  throw invalidRequest('headers', 'x-glide-asynchronous must be true or false')
+}
+
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
+
+/** `Idempotency-Key`: checked, not yet acted upon. */
+export function checkIdempotencyKey(headers: HeaderList): void {
+  const values = headerValues(headers, 'idempotency-key')
+  const [value] = values
+  if (value === undefined) return
+  if (values.length === 1 && IDEMPOTENCY_KEY.test(value)) return
+  throw invalidRequest('headers', 'Idempotency-Key must be 1 to 64 printable ASCII characters')
+}

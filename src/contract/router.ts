@@ -1,0 +1,82 @@
+// Paths of the contract. A path has one spelling and, if wanted, a trailing slash: empty segments, dot
+// segments and percent-encoded fixed segments are unknown paths, so that no proxy in front of us can
+// understand a path differently.
+import { StoreError } from '../base/store-error.js'
+import { invalidRequest } from './error-response.js'
+
+export type Route =
+  | Readonly<{ name: 'tables' }>
+  | Readonly<{ name: 'table'; tableId: string }>
+  | Readonly<{ name: 'rows'; tableId: string }>
+  | Readonly<{ name: 'row'; tableId: string; rowId: string }>
+  | Readonly<{ name: 'stash'; stashId: string }>
+  | Readonly<{ name: 'chunk'; stashId: string; serial: string }>
+
+/** The longest path, `/tables/{tableID}/rows/{rowID}`, has four segments. */
+const SEGMENTS_MAX = 4
+
+/** @throws {StoreError} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
+export function matchRoute(path: string): Route {
+  const route = routeOf(segmentsOf(path))
+  if (route === undefined) throw new StoreError('REQUEST_ERROR', 'Unknown path')
+  return route
+}
+
+function routeOf(segments: readonly string[]): Route | undefined {
+  const [collection, id = '', part, last = ''] = segments
+  if (collection === 'tables') {
+    if (segments.length === 1) return { name: 'tables' }
+    if (segments.length === 2) return { name: 'table', tableId: decodeId(id) }
+    if (part !== 'rows') return undefined
+    if (segments.length === 3) return { name: 'rows', tableId: decodeId(id) }
+    return { name: 'row', tableId: decodeId(id), rowId: decodeId(last) }
+  }
+  if (collection === 'stashes') {
+    if (segments.length === 2) return { name: 'stash', stashId: decodeStashId(id) }
+    if (segments.length !== 3 || part === undefined) return undefined
+    return { name: 'chunk', stashId: decodeStashId(id), serial: decodeSerial(part) }
+  }
+  return undefined
+}
+
+/** The segments, or none for a path that no client of ours would write. */
+function segmentsOf(path: string): readonly string[] {
+  const [root, ...segments] = path.split('/', SEGMENTS_MAX + 3)
+  if (root !== '') return []
+  if (segments.length > 1 && segments.at(-1) === '') segments.pop()
+  if (segments.length > SEGMENTS_MAX) return []
+  const odd = segments.some((segment) => /^(?:\.|%2e){0,2}$/i.test(segment))
+  return odd ? [] : segments
+}
+
+function decodeId(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw invalidRequest('params', 'the path has broken percent-encoding')
+  }
+}
+
+const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
+const STASH_NAME_RULE =
+  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
+
+/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
+export function stashNameProblem(what: 'Stash ID' | 'Serial', name: string): string | undefined {
+  return STASH_NAME.test(name) ? undefined : `${what} ${STASH_NAME_RULE}`
+}
+
+function decodeStashId(segment: string): string {
+  return decodeStashName('Stash ID', segment)
+}
+
+function decodeSerial(segment: string): string {
+  return decodeStashName('Serial', segment)
+}
+
+function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
+  const name = decodeId(segment)
+  const problem = stashNameProblem(what, name)
+  if (problem !== undefined) throw invalidRequest('params', problem)
+  return name
+}

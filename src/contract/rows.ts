@@ -1,0 +1,83 @@
+// Section 6.
+import { parseAddBody, parseCellsBody } from './body-shapes.js'
+import type { Call } from './call.js'
+import { TABULAR } from './call.js'
+import type { ContractResponse } from './message.js'
+import { parseIfMatch, renderETag } from './precondition.js'
+import { parseLimit, parseOnSchemaError, queryValue } from './query.js'
+import { jsonResponse, renderRowIds } from './render.js'
+import { checkIdempotencyKey } from './request-headers.js'
+
+/** HEAD /tables/{tableID}/rows */
+export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const version = await call.team.table(tableId).version()
+  return { status: 200, headers: { etag: renderETag(version) }, body: null }
+}
+
+/** GET /tables/{tableID}/rows */
+export async function listRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const limit = parseLimit(call.query, call.pageRowsMax)
+  const continuation = queryValue(call.query, 'continuation')
+
+  const page = await call.team.table(tableId).pageText({
+    ...(limit !== undefined && { limit }),
+    ...(continuation !== undefined && { continuation }),
+  })
+
+  const next = page.continuation && `,"continuation":${JSON.stringify(page.continuation)}`
+  return jsonResponse(200, `{"data":[${page.json}]${next ?? ''}}`, page.version)
+}
+
+/** POST /tables/{tableID}/rows */
+export async function addRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const onSchemaError = parseOnSchemaError(call.query)
+  checkIdempotencyKey(call.headers)
+  const table = call.team.table(tableId)
+  await table.version() // Throws when there is no such table, before its body is read.
+
+  return call.receive(TABULAR, async (body) => {
+    const rows = parseAddBody(body, call.team)
+    const { rowIds, version } = await table.addRows(rows, onSchemaError && { onSchemaError })
+    return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
+  })
+}
+
+/** GET /tables/{tableID}/rows/{rowID} */
+export async function readRow(
+  call: Call,
+  tableId: string,
+  rowId: string,
+): Promise<ContractResponse> {
+  const { json, version } = await call.team.table(tableId).rowText(rowId)
+  return jsonResponse(200, `{"data":${json}}`, version)
+}
+
+/** PATCH /tables/{tableID}/rows/{rowID} */
+export async function updateRow(
+  call: Call,
+  tableId: string,
+  rowId: string,
+): Promise<ContractResponse> {
+  const onSchemaError = parseOnSchemaError(call.query)
+  const ifMatch = parseIfMatch(call.headers)
+  const table = call.team.table(tableId)
+  await table.version() // Throws when there is no such table, before its body is read.
+
+  return call.receive(['json'], async (body) => {
+    const { version } = await table.updateRowText(rowId, parseCellsBody(body), {
+      ...(ifMatch !== undefined && { ifMatch }),
+      ...(onSchemaError && { onSchemaError }),
+    })
+    return jsonResponse(200, '{}', version)
+  })
+}
+
+/** DELETE /tables/{tableID}/rows/{rowID} */
+export async function deleteRow(
+  call: Call,
+  tableId: string,
+  rowId: string,
+): Promise<ContractResponse> {
+  const { version } = await call.team.table(tableId).deleteRow(rowId)
+  return jsonResponse(200, '{}', version)
+}

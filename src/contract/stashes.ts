@@ -1,0 +1,37 @@
+// Section 7.
+import { isStoreError } from '../base/store-error.js'
+import { parseChunkBody } from './body-shapes.js'
+import type { Call } from './call.js'
+import { TABULAR } from './call.js'
+import { invalidRequest } from './error-response.js'
+import type { ContractResponse } from './message.js'
+import { jsonResponse } from './render.js'
+
+/** PUT /stashes/{stashID}/{serial} */
+export async function putChunk(
+  call: Call,
+  stashId: string,
+  serial: string,
+): Promise<ContractResponse> {
+  return call.receive(TABULAR, async (body) => {
+    const rows = parseChunkBody(body)
+    try {
+      await call.team.stash(stashId).put(serial, rows)
+    } catch (failure) {
+      throw asPublished(failure)
+    }
+    return jsonResponse(200, '{}')
+  })
+}
+
+/** DELETE /stashes/{stashID} */
+export async function deleteStash(call: Call, stashId: string): Promise<ContractResponse> {
+  await call.team.stash(stashId).delete()
+  return jsonResponse(200, '{}')
+}
+
+/** This operation publishes only 200 and 400, so what is 422 elsewhere is a broken body here. */
+function asPublished(failure: unknown): unknown {
+  if (!isStoreError(failure) || !failure.code.startsWith('COLUMN_')) return failure
+  return invalidRequest('body', failure.message)
+}

@@ -1,0 +1,91 @@
+// Section 5. Each operation reads in the order in which refusals are given: query and headers, the
+// table, the body, then what the engine finds.
+import type { Created } from '../engine/store-types.js'
+import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
+import type { Call } from './call.js'
+import { TABULAR } from './call.js'
+import { invalidRequest } from './error-response.js'
+import type { ContractResponse } from './message.js'
+import { parseIfMatch } from './precondition.js'
+import { parseOnSchemaError, queryValue, queryValues } from './query.js'
+import { jsonResponse, renderRowIds } from './render.js'
+import { checkAsynchronous, checkIdempotencyKey } from './request-headers.js'
+
+/** GET /tables */
+export async function listTables(call: Call): Promise<ContractResponse> {
+  const tables = await call.team.tables()
+  const data = tables.map(({ id, name }) => ({ id, name }))
+  return jsonResponse(200, JSON.stringify({ data }))
+}
+
+/** POST /tables */
+export async function createTable(call: Call): Promise<ContractResponse> {
+  const queryName = queryValue(call.query, 'name')
+  const queryAppIds = appIdsOfQuery(call)
+  const onSchemaError = parseOnSchemaError(call.query)
+  checkAsynchronous(call.headers)
+  checkIdempotencyKey(call.headers)
+
+  return call.receive(TABULAR, async (body) => {
+    const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
+    const created = await call.team.createTable({
+      name: chooseName(queryName, name),
+      rows,
+      ...(schema && { schema }),
+      ...(onSchemaError && { onSchemaError }),
+    })
+    const given = queryAppIds ?? appIds
+    return renderCreated(created, given && linkedApps(call, [...given, ...(appIds ?? [])]))
+  })
+}
+
+/** PUT /tables/{tableID} */
+export async function overwriteTable(call: Call, tableId: string): Promise<ContractResponse> {
+  const onSchemaError = parseOnSchemaError(call.query)
+  const ifMatch = parseIfMatch(call.headers)
+  checkAsynchronous(call.headers)
+  const table = call.team.table(tableId)
+  await table.version() // Throws when there is no such table, before its body is read.
+
+  return call.receive(TABULAR, async (body) => {
+    const { schema, rows } = parseOverwriteBody(body, call.team)
+    const { rowIds, version } = await table.overwrite({
+      rows,
+      ...(schema && { schema }),
+      ...(ifMatch !== undefined && { ifMatch }),
+      ...(onSchemaError && { onSchemaError }),
+    })
+    return jsonResponse(200, renderRowIds('{"data":{', rowIds, '}}'), version)
+  })
+}
+
+/** The name is in the body object, or else in the query: not in both, not in neither. */
+function chooseName(ofQuery: string | undefined, ofBody: string | undefined): string {
+  if (ofQuery !== undefined && ofBody !== undefined) {
+    throw invalidRequest('query', 'name is given in the body too')
+  }
+  const name = ofBody ?? ofQuery
+  if (name === undefined) throw invalidRequest('query', 'name is missing')
+  return name
+}
+
+/** `appsToLink`, repeated or comma-separated; undefined when it is not given. */
+function appIdsOfQuery(call: Call): readonly string[] | undefined {
+  const values = queryValues(call.query, 'appsToLink')
+  if (values.length === 0) return undefined
+  return values.flatMap((value) => value.split(',')).filter((appId) => appId !== '')
+}
+
+/** Those of the apps that exist, each once. */
+function linkedApps({ apps }: Call, appIds: readonly string[]): readonly string[] {
+  return [...new Set(appIds)].filter((appId) => apps === undefined || apps.has(appId))
+}
+
+function renderCreated(
+  { tableId, rowIds, version }: Created,
+  linkedAppIds: readonly string[] | undefined,
+): ContractResponse {
+  const head = `{"data":{"tableID":${JSON.stringify(tableId)},`
+  const linked = linkedAppIds && `,"linkedAppIDs":${JSON.stringify(linkedAppIds)}`
+  return jsonResponse(201, renderRowIds(head, rowIds, `${linked ?? ''}}}`), version)
+}

@@ -1,0 +1,201 @@
+// Turns scanned rows into row texts and column summaries, a segment's worth at a time.
+//
+// Invariants:
+// - A column is listed in order of first appearance, also when all its cells are empty.
+// - Empty cells are in no row text and no summary.
+// - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
+//   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
+import { StoreError } from '../base/store-error.js'
+import { type ChunkColumn, NO_ROW } from '../format/chunk-records.js'
+import { renderKey } from '../format/row-text.js'
+import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
+import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
+import type { ScannedRow } from '../schema/scanned-row.js'
+
+/** Rows of one segment, not yet stored, with what is known of their columns. */
+export type RowBatch = Readonly<{ texts: readonly string[]; columns: readonly ColumnSummary[] }>
+
+export type BuilderLimits = Readonly<{
+  columnsMax: number
+  rowBytesMax: number
+  segmentRowsMax: number
+  segmentBytesMax: number
+}>
+
+type Column = {
+  readonly id: string
+  readonly key: string
+  readonly index: number
+  firstRow: number
+  /** Over the whole chunk. */
+  readonly merged: ColumnSummary
+  /** Of the segment that is being built. */
+  summary: ColumnSummary
+  /** From text: every cell so far is a number or boolean token that reads back as it is. */
+  exact: boolean
+}
+
+type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string | null)[] }>
+
+export class ChunkBuilder {
+  readonly #limits: BuilderLimits
+  readonly #fromText: boolean
+  readonly #columns = new Map<string, Column>()
+  #texts: string[] = []
+  #cells: TextCells[] = []
+  #chars = 0
+  #rowCount = 0
+  #line: { first: number; regular: boolean } = { first: 0, regular: true }
+
+  /** @param header - Columns known before any row, in order; only of CSV and TSV. */
+  constructor(limits: BuilderLimits, header: readonly string[] | null) {
+    this.#limits = limits
+    this.#fromText = header !== null
+    for (const id of header ?? []) this.#column(id)
+  }
+
+  get rowCount(): number {
+    return this.#rowCount
+  }
+
+  /** Rows and UTF-16 units since the last segment was taken. */
+  get pending(): { rows: number; chars: number } {
+    return { rows: this.#texts.length + this.#cells.length, chars: this.#chars }
+  }
+
+  get isFull(): boolean {
+    const { rows, chars } = this.pending
+    return rows >= this.#limits.segmentRowsMax || chars >= this.#limits.segmentBytesMax
+  }
+
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the row or the number of columns is too large. */
+  add(row: ScannedRow): void {
+    this.#noteLine(row.line)
+    const chars = this.#fromText ? this.#addTextRow(row) : this.#addTokenRow(row)
+    if (chars > this.#limits.rowBytesMax) {
+      throw new StoreError(
+        'REQUEST_VALIDATION_ERROR',
+        `Invalid request body: row ${this.#rowCount} has more than ${this.#limits.rowBytesMax} bytes`,
+        { row: this.#rowCount },
+      )
+    }
+    this.#chars += chars
+    this.#rowCount++
+  }
+
+  /** Ends the segment being built and begins the next. */
+  take(): RowBatch {
+    const texts = this.#fromText ? this.#cells.map(renderTextCells) : this.#texts
+    const columns: ColumnSummary[] = []
+    for (const column of this.#columns.values()) {
+      if (this.#fromText) noteStoredForm(column)
+      mergeSummary(column.merged, column.summary)
+      columns.push(column.summary)
+      column.summary = newSummary(column.id)
+      column.exact = true
+    }
+    this.#texts = []
+    this.#cells = []
+    this.#chars = 0
+    return { texts, columns }
+  }
+
+  /** What is known of the columns of all segments that were taken. */
+  get columns(): ChunkColumn[] {
+    return [...this.#columns.values()].map(({ merged, firstRow }) => ({
+      summary: merged,
+      firstRow,
+    }))
+  }
+
+  /** See StoredChunk.firstLine. */
+  get firstLine(): number {
+    return this.#line.regular ? this.#line.first : 0
+  }
+
+  #addTokenRow({ ids, tokens }: ScannedRow): number {
+    let text = ''
+    for (let i = 0; i < ids.length; i++) {
+      const column = this.#column(ids[i] ?? '')
+      const token = tokens[i] ?? null
+      if (column.firstRow === NO_ROW) column.firstRow = this.#rowCount
+      if (token === null) continue
+      judgeToken(column.summary, token)
+      text += text === '' ? `${column.key}:${token}` : `,${column.key}:${token}`
+    }
+    this.#texts.push(text)
+    return text.length
+  }
+
+  #addTextRow({ ids, tokens }: ScannedRow): number {
+    const columns = ids.map((id) => this.#column(id))
+    let chars = 0
+    columns.forEach((column, i) => {
+      const text = tokens[i] ?? ''
+      judgeText(column.summary, text)
+      column.exact &&= isExactToken(text)
+      chars += column.key.length + text.length + 4
+    })
+    if (this.#rowCount === 0) for (const column of this.#columns.values()) column.firstRow = 0
+    this.#cells.push({ columns, texts: tokens })
+    return chars
+  }
+
+  #column(id: string): Column {
+    const known = this.#columns.get(id)
+    if (known !== undefined) return known
+    const { columnsMax } = this.#limits
+    if (this.#columns.size >= columnsMax) {
+      throw new StoreError(
+        'REQUEST_VALIDATION_ERROR',
+        `Invalid request body: the rows have more than ${columnsMax} columns`,
+        { row: this.#rowCount, column: id },
+      )
+    }
+    const column = {
+      id,
+      key: renderKey(id),
+      index: this.#columns.size,
+      firstRow: NO_ROW,
+      merged: newSummary(id),
+      summary: newSummary(id),
+      exact: true,
+    }
+    this.#columns.set(id, column)
+    return column
+  }
+
+  #noteLine(line: number | undefined): void {
+    if (line === undefined) return
+    if (this.#rowCount === 0) this.#line = { first: line, regular: true }
+    else if (line !== this.#line.first + this.#rowCount) this.#line.regular = false
+  }
+}
+
+/** Whether CSV text may be stored as a token: what is refused here would not read back as it was sent. */
+function isExactToken(text: string): boolean {
+  if (text === 'true' || text === 'false') return true
+  return !(text.startsWith('-') && Number(text) === 0)
+}
+
+const VALUE_FLAGS = SEEN.number | SEEN.boolean | SEEN.text
+
+function noteStoredForm(column: Column): void {
+  const seen = column.summary.seen & VALUE_FLAGS
+  if (seen === 0) return
+  if (seen === SEEN.number && column.exact) column.summary.seen |= SEEN.storedNumbers
+  else if (seen === SEEN.boolean && column.exact) column.summary.seen |= SEEN.storedBooleans
+  else column.summary.seen |= SEEN.storedText
+}
+
+const STORED_AS_TOKEN = SEEN.storedNumbers | SEEN.storedBooleans
+
+function renderTextCells({ columns, texts }: TextCells): string {
+  let row = ''
+  columns.forEach((column, i) => {
+    const text = texts[i] ?? ''
+    const token = column.summary.seen & STORED_AS_TOKEN ? text : JSON.stringify(text)
+    row += row === '' ? `${column.key}:${token}` : `,${column.key}:${token}`
+  })
+  return row
+}

@@ -1,0 +1,245 @@
+// Holding stored rows against a schema: a chunk is judged by its column summaries alone; only a chunk
+// with a misfit is read to name the first one, and only a chunk whose cells are stored in a form that
+// its columns do not take is rewritten.
+import { StoreError } from '../base/store-error.js'
+import { NO_ROW, type StoredChunk } from '../format/chunk-records.js'
+import type { SegmentRef } from '../format/extent-page.js'
+import { convertToken, readSpans, renderKey } from '../format/row-text.js'
+import type { Column, ColumnType } from '../schema/column-kind.js'
+import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
+import {
+  describeRule,
+  judgeToken,
+  needsTextForm,
+  newSummary,
+  summaryFits,
+  textFieldFits,
+  tokenFits,
+} from '../schema/judge.js'
+import { compactToken } from '../schema/scan-json.js'
+import { isNumberToken } from '../schema/value-rules.js'
+import type { RowBatch } from './chunk-builder.js'
+import { storeSegment } from './prepare-rows.js'
+import { invalidValue } from './row-object.js'
+import type { IndexedSchema } from './schema-cache.js'
+import type { StoreContext } from './store-context.js'
+
+/**
+ * How a column's type is known: by a schema, or, when the schema was inferred from these very rows,
+ * not at all for values that fit no type (objects, numbers beyond a double).
+ */
+export type Judge = Readonly<{ schema: IndexedSchema; formatChecks: boolean; inferred: boolean }>
+
+/** What a chunk needs before its segments may be linked. */
+export type Verdict = 'link' | 'convert' | 'rewrite' | 'misfit'
+
+/** Judges a chunk, or a batch of rows, by the summaries of its columns. */
+export function judgeColumns(judge: Judge, columns: StoredChunk['columns']): Verdict {
+  let verdict: Verdict = 'link'
+  for (const { summary, firstRow } of columns) {
+    const type = judge.schema.columns.get(summary.id)?.type
+    if (type === undefined) {
+      if (firstRow !== NO_ROW) return 'misfit'
+      continue
+    }
+    if (!columnFits(judge, type, summary)) return 'misfit'
+    if (needsRewrite(type, summary)) verdict = 'rewrite'
+    else if (verdict === 'link' && needsTextForm(type, summary)) verdict = 'convert'
+  }
+  return verdict
+}
+
+function columnFits(judge: Judge, type: ColumnType, summary: ColumnSummary): boolean {
+  if (judge.inferred) return (summary.seen & (SEEN.object | SEEN.misfit)) === 0
+  return summaryFits(type, summary, judge.formatChecks)
+}
+
+/** Whether some cell must be dropped or stored in another form before the reader may take it as it is. */
+function needsRewrite(type: ColumnType, { seen }: ColumnSummary): boolean {
+  const isPlain = type.kind === 'string' || type.kind === 'markdown'
+  if (seen & SEEN.emptyText && !isPlain) return true // `""` is an empty cell in every other kind.
+  const storedText = (seen & SEEN.fromText) !== 0 && (seen & SEEN.storedText) !== 0
+  return storedText && takesTokens(type)
+}
+
+/** Whether CSV text in a column of this type may have to become another token than a string. */
+function takesTokens({ kind }: ColumnType): boolean {
+  return kind === 'number' || kind === 'boolean' || kind === 'array' || kind === 'duration'
+}
+
+/** A row's text in the form that the schema's columns take. For rows that fit. */
+export function conformRowText(text: string, schema: IndexedSchema, fromText: boolean): string {
+  const cells: string[] = []
+  for (const { id, valueStart, end } of readSpans(text)) {
+    const token = text.slice(valueStart, end)
+    const type = schema.columns.get(id)?.type
+    const stored = type === undefined ? token : conformToken(token, type, fromText)
+    if (stored !== null) cells.push(`${renderKey(id)}:${stored}`)
+  }
+  return cells.join(',')
+}
+
+export function conformToken(token: string, type: ColumnType, fromText: boolean): string | null {
+  if (token === '""' && type.kind !== 'string' && type.kind !== 'markdown') return null
+  if (fromText && token.startsWith('"') && takesTokens(type)) {
+    return tokenOfText(String(JSON.parse(token)), type)
+  }
+  return convertToken(token, type)
+}
+
+/** The token for CSV text that fits a column which stores tokens. */
+function tokenOfText(text: string, { kind }: ColumnType): string {
+  if (kind === 'array') return compactToken(text.trim())
+  if (kind === 'boolean') return text.toLowerCase()
+  const trimmed = text.trim()
+  return isNumberToken(trimmed) ? compactToken(trimmed) : JSON.stringify(text)
+}
+
+/** Rewrites a chunk so that its segments can be linked as they are. */
+export async function conformChunk(
+  context: StoreContext,
+  chunk: StoredChunk,
+  schema: IndexedSchema,
+): Promise<StoredChunk> {
+  const segments: SegmentRef[] = []
+  try {
+    for (const ref of chunk.segments) {
+      const { columns } = await context.segments.footer(ref)
+      const fromText = isFromText(columns)
+      const texts: string[] = []
+      for await (const stored of context.segments.rowTexts(ref, 0, ref.rowCount)) {
+        for (const text of stored) texts.push(conformRowText(text, schema, fromText))
+      }
+      segments.push(await storeSegment(context, { texts, columns: summarize(texts, columns) }))
+    }
+  } catch (failure) {
+    context.ids.settle(segments.map(({ object }) => object))
+    throw failure
+  }
+  return { ...chunk, segments }
+}
+
+/** The summaries of rows that were rewritten, as no flag of the old ones may be taken over. */
+function summarize(texts: readonly string[], before: readonly ColumnSummary[]): ColumnSummary[] {
+  const columns = new Map(before.map(({ id }) => [id, newSummary(id)]))
+  for (const text of texts) {
+    for (const { id, valueStart, end } of readSpans(text)) {
+      const summary = columns.get(id)
+      if (summary !== undefined) judgeToken(summary, text.slice(valueStart, end))
+    }
+  }
+  return [...columns.values()]
+}
+
+/** The inline twin of `conformChunk`: rows that become row records. */
+export function conformBatch(batch: RowBatch, schema: IndexedSchema): string[] {
+  const fromText = isFromText(batch.columns)
+  return batch.texts.map((text) => conformRowText(text, schema, fromText))
+}
+
+function isFromText(columns: readonly ColumnSummary[]): boolean {
+  return columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
+}
+
+/** Where rows that must be searched for a misfit are, in order. */
+export type SearchedRows = AsyncIterable<
+  Readonly<{ columns: readonly ColumnSummary[]; texts: readonly string[] }>
+>
+
+export async function* rowsOfChunk(context: StoreContext, chunk: StoredChunk): SearchedRows {
+  for (const ref of chunk.segments) {
+    const { columns } = await context.segments.footer(ref)
+    for await (const texts of context.segments.rowTexts(ref, 0, ref.rowCount))
+      yield { columns, texts }
+  }
+}
+
+/**
+ * The error of the first misfit of a chunk: by row, then by column in the order of the row.
+ * @param serial - The chunk's serial, when it comes from a stash.
+ */
+export async function findMisfit(
+  judge: Judge,
+  chunk: StoredChunk,
+  rows: SearchedRows,
+  serial: string | undefined,
+): Promise<StoreError> {
+  const unknown = firstUnknownColumn(judge, chunk)
+  const place = (row: number): { row: number; chunk?: string; line?: number } => ({
+    row,
+    ...(serial === undefined ? {} : { chunk: serial }),
+    ...(chunk.firstLine === 0 ? {} : { line: chunk.firstLine + row }),
+  })
+  let row = 0
+  for await (const { columns, texts } of rows) {
+    const fromText = isFromText(columns)
+    for (const text of texts) {
+      const error = rowMisfit(judge, text, fromText, place(row))
+      if (error !== null) return error
+      if (unknown?.firstRow === row) return unknownColumn(unknown.id, place(row))
+      row++
+    }
+  }
+  if (unknown !== null) return unknownColumn(unknown.id, place(unknown.firstRow))
+  return new StoreError(
+    'DATA_CORRUPT',
+    'A chunk does not hold the values that its summary tells of',
+  )
+}
+
+function rowMisfit(
+  judge: Judge,
+  text: string,
+  fromText: boolean,
+  place: { row: number; chunk?: string; line?: number },
+): StoreError | null {
+  for (const { id, valueStart, end } of readSpans(text)) {
+    const column = judge.schema.columns.get(id)
+    if (column === undefined) return unknownColumn(id, place)
+    const token = text.slice(valueStart, end)
+    const field = fromText && token.startsWith('"') ? String(JSON.parse(token)) : token
+    if (!valueFits(judge, column, token, fromText ? field : null)) {
+      return invalidValue(id, { ...place, value: field, rule: describeRule(column.type) })
+    }
+  }
+  return null
+}
+
+function valueFits(
+  judge: Judge,
+  { id, type }: Column,
+  token: string,
+  field: string | null,
+): boolean {
+  if (judge.inferred) {
+    const summary = newSummary(id)
+    if (field === null) judgeToken(summary, token)
+    return columnFits(judge, type, summary)
+  }
+  return field === null
+    ? tokenFits(type, token, judge.formatChecks)
+    : textFieldFits(type, field, judge.formatChecks)
+}
+
+/** A column that the table lacks and of which only empty cells came, which no row's text shows. */
+function firstUnknownColumn(
+  judge: Judge,
+  chunk: StoredChunk,
+): { id: string; firstRow: number } | null {
+  let first: { id: string; firstRow: number } | null = null
+  for (const { summary, firstRow } of chunk.columns) {
+    if (judge.schema.columns.has(summary.id) || firstRow === NO_ROW) continue
+    if (first === null || firstRow < first.firstRow) first = { id: summary.id, firstRow }
+  }
+  return first
+}
+
+export function unknownColumn(
+  id: string,
+  place: { row?: number; chunk?: string; line?: number } = {},
+): StoreError {
+  return new StoreError('COLUMN_ID_NOT_FOUND', `Unknown column ID '${id}'`, {
+    column: id,
+    ...place,
+  })
+}

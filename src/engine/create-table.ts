@@ -1,0 +1,130 @@
+// Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
+import type { Bytes } from '../base/bytes.js'
+import { toHex } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import {
+  catalogKey,
+  schemaKey,
+  type TableKey,
+  TEAM_HEAD_KEY,
+  tableHeadKey,
+} from '../format/keys.js'
+import {
+  decodeTeamHead,
+  encodeCatalogEntry,
+  encodeSchema,
+  encodeTableHead,
+  encodeTeamHead,
+  type Generation,
+} from '../format/records.js'
+import type { TableSchema } from '../schema/column-kind.js'
+import { appendRows, type LinkableRows } from './append-rows.js'
+import type { Judge } from './conform.js'
+import { inferredJudge, type RowSource, RowSources, sourceHolds } from './row-source.js'
+import { indexSchema } from './schema-cache.js'
+import type { TeamContext } from './store-context.js'
+import type { Created, RowsInput, Stash } from './store-types.js'
+
+/** Creates beside this one take turns by trying again. */
+const COMMIT_TRIES_MAX = 1_000
+/** A stash whose chunks are replaced while it is used gets so many tries. */
+const STASH_TRIES_MAX = 4
+
+export async function createTable(
+  team: TeamContext,
+  request: Readonly<{ name: string; schema?: TableSchema | undefined; rows: RowsInput | Stash }>,
+): Promise<Created> {
+  await team.ensureTeam()
+  const sources = new RowSources(team, request.rows)
+  try {
+    await sources.prepare(request.rows)
+    for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
+      const source = await team.partition.read((view) => sources.read(view))
+      const judge = judgeOf(team, request.schema, source)
+      const rows = await sources.conform(source, judge)
+      const created = await commitTable(team, request.name, judge.schema.schema, source, rows)
+      if (created !== null) return created
+    }
+  } finally {
+    sources.settle()
+  }
+  throw new StoreError('STORAGE_UNAVAILABLE', 'The stash keeps changing; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+function judgeOf(team: TeamContext, schema: TableSchema | undefined, source: RowSource): Judge {
+  if (schema === undefined) return inferredJudge(team, source)
+  const { formatChecks } = team.options
+  return { schema: indexSchema(schema), formatChecks, inferred: false }
+}
+
+/** null: the stash has changed since it was read. */
+async function commitTable(
+  team: TeamContext,
+  name: string,
+  schema: TableSchema,
+  source: RowSource,
+  rows: LinkableRows,
+): Promise<Created | null> {
+  const { random } = team.options
+  const table = newTableKey(random.bytes(16))
+  const empty: Generation = {
+    nonce: random.bytes(8),
+    firstExtent: 0,
+    nextExtent: 0,
+    liveRows: 0,
+    schemaNumber: 0,
+    open: null,
+  }
+  const read = async (): Promise<null> => null // A new table has no extent page.
+  const place = { read, random, table, generation: empty, version: 1 }
+  const { next, puts, rowIds } = await appendRows(place, rows)
+  const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
+  for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
+    const { teamHead, holds } = await team.partition.read(async (view) => ({
+      teamHead: await view.get(TEAM_HEAD_KEY),
+      holds: await sourceHolds(source, (key) => view.get(key)),
+    }))
+    if (!holds) return null
+    const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
+    const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
+    const { ok } = await team.partition.commit({
+      checks: [
+        { key: TEAM_HEAD_KEY, equals: teamHead },
+        ...(source.check === null ? [] : [source.check]),
+      ],
+      puts: [
+        ...records,
+        [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
+        [catalogKey(order), encodeCatalogEntry({ table, name })],
+        [tableHeadKey(table), encodeTableHead(head)],
+      ],
+    })
+    if (ok) return { tableId: renderTableId(table), version: 1, rowIds }
+  }
+  throw new StoreError('STORAGE_UNAVAILABLE', 'Too many tables are being created; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+/** A random UUID (version 4) as its bytes. */
+function newTableKey(random: Bytes): TableKey {
+  const table = Uint8Array.from(random)
+  table[6] = ((table[6] ?? 0) & 0x0f) | 0x40
+  table[8] = ((table[8] ?? 0) & 0x3f) | 0x80
+  return table
+}
+
+/** The UUID text of a table's key. */
+export function renderTableId(table: TableKey): string {
+  const hex = toHex(table)
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ]
+  return parts.join('-')
+}

@@ -1,0 +1,116 @@
+// Extent entries of a generation: reading the pages that hold them, and planning the pages that a
+// link writes.
+import type { Bytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import {
+  decodeExtentEntry,
+  decodeExtentPage,
+  type ExtentEntry,
+  encodeExtentPage,
+} from '../format/extent-page.js'
+import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../format/keys.js'
+import type { Generation, OpenExtent } from '../format/records.js'
+import type { ReadRecord } from './table-writer.js'
+
+type Put = readonly [key: Bytes, value: Bytes]
+
+/** The first extent of the generation after one that ends at `nextExtent`: the next page's first. */
+export function nextGenerationStart(nextExtent: number): number {
+  return Math.ceil(nextExtent / PAGE_EXTENTS) * PAGE_EXTENTS
+}
+
+/** The entry of a sealed extent. @throws {StoreError} DATA_CORRUPT if the table has lost it. */
+export async function readExtentEntry(
+  read: ReadRecord,
+  table: TableKey,
+  extent: number,
+): Promise<ExtentEntry> {
+  const page = Math.floor(extent / PAGE_EXTENTS)
+  const bytes = await read(extentPageKey(table, page))
+  const entry = bytes === null ? null : decodeExtentEntry(bytes, extent % PAGE_EXTENTS)
+  if (entry === null) throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
+  return entry
+}
+
+/** An extent of a generation as a reader meets it: sealed with its entry, or open. */
+export type Extent = Readonly<{
+  extent: number
+  nonce: Bytes
+  rowCount: number
+  entry: ExtentEntry | null
+}>
+
+/** Reads the extents of a generation in order, a page of entries at a time. */
+export class ExtentWalk {
+  readonly #read: ReadRecord
+  readonly #table: TableKey
+  readonly #generation: Generation
+  #page: { readonly number: number; readonly entries: readonly ExtentEntry[] } | undefined
+
+  constructor(read: ReadRecord, table: TableKey, generation: Generation) {
+    this.#read = read
+    this.#table = table
+    this.#generation = generation
+  }
+
+  /** null: the generation ends before this extent. */
+  async at(extent: number): Promise<Extent | null> {
+    const { nextExtent, open } = this.#generation
+    if (extent >= nextExtent) return null
+    if (open?.extent === extent) {
+      return { extent, nonce: open.nonce, rowCount: open.nextSlot, entry: null }
+    }
+    const number = Math.floor(extent / PAGE_EXTENTS)
+    if (this.#page?.number !== number) {
+      const bytes = await this.#read(extentPageKey(this.#table, number))
+      if (bytes === null) throw new StoreError('DATA_CORRUPT', `Extent page ${number} is missing`)
+      this.#page = { number, entries: decodeExtentPage(bytes) }
+    }
+    const entry = this.#page.entries[extent % PAGE_EXTENTS]
+    if (entry === undefined) throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
+    return { extent, nonce: entry.nonce, rowCount: entry.rowCount, entry }
+  }
+}
+
+/**
+ * Plans the extent pages that append entries to a generation.
+ * @param firstExtent - The extent of the first new entry; all before it have theirs.
+ */
+export async function appendEntries(
+  read: ReadRecord,
+  table: TableKey,
+  firstExtent: number,
+  entries: readonly ExtentEntry[],
+): Promise<Put[]> {
+  if (entries.length === 0) return []
+  const puts: Put[] = []
+  let page = Math.floor(firstExtent / PAGE_EXTENTS)
+  let onPage = await entriesBefore(read, table, firstExtent)
+  for (const entry of entries) {
+    onPage.push(entry)
+    if (onPage.length < PAGE_EXTENTS) continue
+    puts.push([extentPageKey(table, page++), encodeExtentPage(onPage)])
+    onPage = []
+  }
+  if (onPage.length > 0) puts.push([extentPageKey(table, page), encodeExtentPage(onPage)])
+  return puts
+}
+
+/** The entry of an open extent that is closed with its rows as row records. */
+export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
+  return { nonce: open.nonce, segment: null, rowCount: open.nextSlot, version, convert: false }
+}
+
+async function entriesBefore(
+  read: ReadRecord,
+  table: TableKey,
+  firstExtent: number,
+): Promise<ExtentEntry[]> {
+  const count = firstExtent % PAGE_EXTENTS
+  if (count === 0) return []
+  const bytes = await read(extentPageKey(table, Math.floor(firstExtent / PAGE_EXTENTS)))
+  const entries = bytes === null ? [] : decodeExtentPage(bytes)
+  invariant(entries.length === count, 'every extent before the next one has an entry')
+  return entries
+}

@@ -1,0 +1,18 @@
+import { MemoryLevel } from 'memory-level'
+import { openLevelKv } from '../kv/level-kv.js'
+import { memoryObjects } from '../objects/memory-objects.js'
+import { openStore } from './store.js'
+import type { StoreOptions } from './store-options.js'
+import type { Store } from './store-types.js'
+
+/**
+ * Opens an empty store that lives in memory and ends when it is closed: for tests.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export async function openMemory(options: StoreOptions = {}): Promise<Store> {
+  const database = new MemoryLevel<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+  })
+  return openStore({ ...options, kv: await openLevelKv(database), objects: memoryObjects() })
+}

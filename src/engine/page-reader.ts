@@ -1,0 +1,231 @@
+// Reading a page of rows: one view for all control records, then the segments.
+//
+// Invariants:
+// - A page sees one commit: head, extent entries and row records are read in one view.
+// - A page has a continuation if and only if a live row follows; so no page with one is empty.
+import type { Bytes } from '../base/bytes.js'
+import { decodeRowKey, type Position, rowsRange, type TableKey } from '../format/keys.js'
+import { decodeRowRecord, type RowRecord } from '../format/records.js'
+import { renderRowId } from '../format/row-id.js'
+import { convertRowText, renderRowObject } from '../format/row-text.js'
+import type { KvView } from '../kv/kv.js'
+import { type Extent, ExtentWalk } from './extents.js'
+import type { GenerationInUse } from './generations.js'
+import type { IndexedSchema } from './schema-cache.js'
+import type { StoreContext } from './store-context.js'
+import type { ReadRecord } from './table-writer.js'
+
+/** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
+type Run = Readonly<{
+  extent: Extent
+  first: number
+  limit: number
+  records: ReadonlyMap<number, RowRecord>
+  liveRows: number
+}>
+
+/** What a page will show, decided within the view. */
+export type PagePlan = Readonly<{
+  runs: readonly Run[]
+  version: number
+  generation: Bytes
+  schema: IndexedSchema | null
+}>
+
+export type PageRows = Readonly<{
+  /** Row objects as JSON texts. */
+  rows: readonly string[]
+  /** The first live row after the page; null when the walk is done. */
+  next: Position | null
+}>
+
+/** Records of one scan: few at first, then as many as about 4 MiB hold. */
+const SCAN_COUNT_FIRST = 32
+const SCAN_COUNT_MAX = 1_000
+const SCAN_BYTES = 4 * 1024 * 1024
+
+/** Finds enough live rows from a position on for a page of `limit` rows, and one to know of more. */
+export async function planPage(
+  context: StoreContext,
+  view: KvView,
+  table: TableKey,
+  { generation, version }: GenerationInUse,
+  page: Readonly<{ from: Position; limit: number }>,
+): Promise<PagePlan> {
+  const read: ReadRecord = (key) => view.get(key)
+  const walk = new ExtentWalk(read, table, generation)
+  const records = new RecordScan(
+    view,
+    table,
+    page.from,
+    generation.nextExtent,
+    context.options.pageBytesMax,
+  )
+  const runs: Run[] = []
+  let liveRows = 0
+  let { extent: number, slot: first } = page.from
+  for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
+    const run = await planRun(records, extent, first, page.limit + 1 - liveRows)
+    if (run.liveRows > 0) runs.push(run)
+    liveRows += run.liveRows
+    first = 0
+    number++
+    if (records.isBeyondBudget({ extent: number, slot: first })) break
+    extent = await walk.at(number)
+  }
+  const converts = runs.some(({ extent }) => extent.entry?.convert === true)
+  const schema = converts ? await context.schemas.get(table, generation.schemaNumber, read) : null
+  return { runs, version, generation: generation.nonce, schema }
+}
+
+async function planRun(
+  records: RecordScan,
+  extent: Extent,
+  first: number,
+  wanted: number,
+): Promise<Run> {
+  const laid = await records.ofExtent(extent.extent)
+  const sealed = extent.entry?.segment != null
+  let liveRows = 0
+  let slot = first
+  for (; slot < extent.rowCount && liveRows < wanted; slot++) {
+    if (records.isBeyondBudget({ extent: extent.extent, slot })) break
+    const record = laid.get(slot)
+    if (record === undefined ? sealed : record.text !== null) liveRows++
+  }
+  return { extent, first, limit: slot, records: laid, liveRows }
+}
+
+/**
+ * Row records of a walk in key order, read in batches. Once two live rows and a page's worth of text
+ * were read, the page is sure to end before the next batch, and nothing more is read.
+ */
+class RecordScan {
+  readonly #view: KvView
+  readonly #table: TableKey
+  readonly #limitExtent: number
+  readonly #bytesMax: number
+  /** Where the next batch begins; null when all records were read. */
+  #from: Position | null
+  #count = SCAN_COUNT_FIRST
+  #bytes = 0
+  #liveRows = 0
+  #ahead: [Position, RowRecord][] = []
+
+  constructor(
+    view: KvView,
+    table: TableKey,
+    from: Position,
+    limitExtent: number,
+    bytesMax: number,
+  ) {
+    this.#view = view
+    this.#table = table
+    this.#from = from
+    this.#limitExtent = limitExtent
+    this.#bytesMax = bytesMax
+  }
+
+  /** Whether records at this position were left unread, as the page is full before it. */
+  isBeyondBudget({ extent, slot }: Position): boolean {
+    const from = this.#from
+    if (from === null || !this.#isFull) return false
+    return extent > from.extent || (extent === from.extent && slot >= from.slot)
+  }
+
+  /** The records of an extent; extents are asked for in ascending order. */
+  async ofExtent(extent: number): Promise<Map<number, RowRecord>> {
+    const records = new Map<number, RowRecord>()
+    for (;;) {
+      const mine = this.#ahead.findIndex(([position]) => position.extent > extent)
+      const taken = this.#ahead.splice(0, mine < 0 ? this.#ahead.length : mine)
+      for (const [position, record] of taken) {
+        if (position.extent === extent) records.set(position.slot, record)
+      }
+      const isDone = this.#from === null || this.#from.extent > extent || this.#isFull
+      if (this.#ahead.length > 0 || isDone) return records
+      await this.#readMore(this.#from)
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.#liveRows > 1 && this.#bytes > this.#bytesMax
+  }
+
+  async #readMore(from: Position | null): Promise<void> {
+    if (from === null) return
+    const range = rowsRange(this.#table, from, this.#limitExtent)
+    const entries = await this.#view.scan({ ...range, count: this.#count })
+    let bytes = 0
+    for (const [key, value] of entries) {
+      const record = decodeRowRecord(value)
+      this.#ahead.push([decodeRowKey(key), record])
+      if (record.text !== null) this.#liveRows++
+      bytes += value.length
+    }
+    this.#bytes += bytes
+    const last = this.#ahead[this.#ahead.length - 1]
+    this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
+    const fitting = Math.floor((SCAN_BYTES * entries.length) / (bytes + 1))
+    this.#count = Math.min(SCAN_COUNT_MAX, Math.max(SCAN_COUNT_FIRST, fitting))
+  }
+}
+
+function after({ extent, slot }: Position): Position {
+  return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
+}
+
+/** Reads the rows of a plan, up to a number of rows and of bytes, but at least one if there is one. */
+export async function readPageRows(
+  context: StoreContext,
+  plan: PagePlan,
+  limits: Readonly<{ rows: number; bytes: number }>,
+): Promise<PageRows> {
+  const rows: string[] = []
+  let bytes = 0
+  for (const run of plan.runs) {
+    const { extent, nonce } = run.extent
+    for await (const { firstSlot, texts } of liveTexts(context, run, plan.schema)) {
+      for (let i = 0; i < texts.length; i++) {
+        const text = texts[i]
+        if (text === null || text === undefined) continue
+        const slot = firstSlot + i
+        const isFull = rows.length > 0 && bytes + text.length > limits.bytes
+        if (rows.length >= limits.rows || isFull) return { rows, next: { extent, slot } }
+        bytes += text.length
+        rows.push(renderRowObject(renderRowId(nonce, extent, slot), text))
+      }
+    }
+  }
+  return { rows, next: null }
+}
+
+/** Texts of neighbouring slots; null where the row is deleted. */
+type SlotTexts = Readonly<{ firstSlot: number; texts: readonly (string | null)[] }>
+
+async function* liveTexts(
+  context: StoreContext,
+  { extent, first, limit, records }: Run,
+  schema: IndexedSchema | null,
+): AsyncGenerator<SlotTexts> {
+  const segment = extent.entry?.segment ?? null
+  const convert = extent.entry?.convert === true && schema !== null
+  if (segment === null) {
+    const slots = Array.from(
+      { length: limit - first },
+      (_, i) => records.get(first + i)?.text ?? null,
+    )
+    yield { firstSlot: first, texts: slots }
+    return
+  }
+  let firstSlot = first
+  for await (const stored of context.segments.rowTexts(segment, first, limit)) {
+    const texts = stored.map((text, i) => {
+      const record = records.get(firstSlot + i)
+      if (record !== undefined) return record.text
+      return convert ? convertRowText(text, schema.columns) : text
+    })
+    yield { firstSlot, texts }
+    firstSlot += stored.length
+  }
+}

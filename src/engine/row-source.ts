@@ -1,0 +1,166 @@
+// The rows of a table operation, from a body or from a stash, made ready to be linked: schema inferred
+// or checked in O(chunks), misfits named, chunks that need another form rewritten.
+import { type Bytes, sameBytes } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import type { ChunkColumn } from '../format/chunk-records.js'
+import type { KvCheck, KvView } from '../kv/kv.js'
+import type { ObjectId } from '../objects/objects.js'
+import type { Column, ColumnType, TableSchema } from '../schema/column-kind.js'
+import { mergeSummary } from '../schema/column-summary.js'
+import { inferType } from '../schema/infer.js'
+import { newSummary } from '../schema/judge.js'
+import { isColumnId } from '../schema/table-schema.js'
+import type { LinkableRows, LinkableSegment } from './append-rows.js'
+import type { RowBatch } from './chunk-builder.js'
+import {
+  conformBatch,
+  conformChunk,
+  findMisfit,
+  type Judge,
+  judgeColumns,
+  rowsOfChunk,
+  type Verdict,
+} from './conform.js'
+import { prepareRows } from './prepare-rows.js'
+import { indexSchema } from './schema-cache.js'
+import { TeamStash, tooManyChunks } from './stash.js'
+import { readStash, type SerialChunk } from './stash-records.js'
+import type { StoreContext, TeamContext } from './store-context.js'
+import type { RowsInput, Stash } from './store-types.js'
+
+/** Rows as they came, judged by nothing yet. */
+export type RowSource = Readonly<{
+  chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
+  inline: RowBatch | null
+  /** Holds as long as the stash has the same chunks. */
+  check: KvCheck | null
+}>
+
+/** Where an operation's rows come from; bodies are read once, stashes again for every try. */
+export class RowSources {
+  readonly #team: TeamContext
+  readonly #stash: TeamStash | null
+  #prepared: RowSource | null = null
+  readonly #objects: ObjectId[] = []
+
+  /** @param rows - A stash must be of the same team. */
+  constructor(team: TeamContext, rows: RowsInput | Stash) {
+    this.#team = team
+    this.#stash = rows instanceof TeamStash ? rows : null
+    if (this.#stash !== null && !this.#stash.belongsTo(team)) {
+      throw new StoreError('REQUEST_VALIDATION_ERROR', 'Invalid rows: the stash is of another team')
+    }
+  }
+
+  /** Reads a body; nothing for a stash. */
+  async prepare(rows: RowsInput | Stash): Promise<void> {
+    if (this.#stash !== null) return
+    const { chunk, inline } = await prepareRows(this.#team, rows as RowsInput, true)
+    for (const { object } of chunk.segments) this.#objects.push(object)
+    this.#prepared = { chunks: [{ chunk }], inline, check: null }
+  }
+
+  /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
+  async read(view: KvView): Promise<RowSource> {
+    if (this.#prepared !== null) return this.#prepared
+    const stashId = this.#stash?.id ?? ''
+    const { chunks, check } = await readStash(view, stashId)
+    const { stashChunksMax } = this.#team.options
+    if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
+    return { chunks, inline: null, check }
+  }
+
+  /** Makes rows linkable; the objects that this writes are pending until `settle`. */
+  async conform(source: RowSource, judge: Judge): Promise<LinkableRows> {
+    if (source.inline !== null) return conformInline(source, source.inline, judge)
+    const segments: LinkableSegment[] = []
+    let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
+    for (const { chunk, serial } of source.chunks) {
+      const { columns } = chunk
+      if (judged?.columns !== columns) judged = { columns, verdict: judgeColumns(judge, columns) }
+      const { verdict } = judged
+      if (verdict === 'misfit') {
+        throw await findMisfit(judge, chunk, rowsOfChunk(this.#team, chunk), serial)
+      }
+      const { segments: refs } = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
+      for (const ref of refs) segments.push({ ref, convert: verdict === 'convert' })
+    }
+    return { segments }
+  }
+
+  async #rewrite(chunk: SerialChunk['chunk'], judge: Judge): Promise<SerialChunk['chunk']> {
+    const conformed = await conformChunk(this.#team, chunk, judge.schema)
+    for (const { object } of conformed.segments) this.#objects.push(object)
+    return conformed
+  }
+
+  /** The operation has ended: its objects are named by a commit, or are the sweep's. */
+  settle(): void {
+    this.#team.ids.settle(this.#objects)
+  }
+}
+
+/** Whether a plan may still link what was read: its stash must not have changed. */
+export async function sourceHolds(
+  { check }: RowSource,
+  read: (key: Bytes) => Promise<Bytes | null>,
+): Promise<boolean> {
+  if (check === null) return true
+  const now = await read(check.key)
+  return now !== null && check.equals !== null && sameBytes(now, check.equals)
+}
+
+async function conformInline(
+  source: RowSource,
+  batch: RowBatch,
+  judge: Judge,
+): Promise<LinkableRows> {
+  const chunk = source.chunks[0]?.chunk
+  if (chunk === undefined || judgeColumns(judge, chunk.columns) !== 'misfit') {
+    return { texts: conformBatch(batch, judge.schema) }
+  }
+  async function* rows(): AsyncGenerator<RowBatch> {
+    yield batch
+  }
+  throw await findMisfit(judge, chunk, rows(), undefined)
+}
+
+/**
+ * Infers the schema of all rows: contract, section 3, "Inference". Values that fit no type are left to
+ * the judging; they do not decide a column's type.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have.
+ */
+export function inferSchema({ options }: StoreContext, { chunks }: RowSource): TableSchema {
+  const merged = new Map<string, ChunkColumn['summary']>()
+  let last: readonly ChunkColumn[] | undefined
+  for (const { chunk } of chunks) {
+    if (chunk.columns === last) continue // The same summaries once more add nothing.
+    last = chunk.columns
+    for (const { summary } of chunk.columns) {
+      const whole = merged.get(summary.id) ?? newSummary(summary.id)
+      merged.set(summary.id, whole)
+      mergeSummary(whole, summary)
+    }
+  }
+  if (merged.size > options.columnsMax) {
+    throw invalidBody(`the rows have more than ${options.columnsMax} columns`)
+  }
+  const columns = [...merged.values()].map((summary): Column => {
+    const { id } = summary
+    if (!isColumnId(id)) throw invalidBody(`${JSON.stringify(id)} cannot be a column ID`)
+    return { id, displayName: id, type: inferType(summary) ?? FALLBACK_TYPE }
+  })
+  return { columns }
+}
+
+const FALLBACK_TYPE: ColumnType = { kind: 'string' }
+
+/** The judge of rows whose schema was inferred from themselves. */
+export function inferredJudge(context: StoreContext, source: RowSource): Judge {
+  const schema = indexSchema(inferSchema(context, source))
+  return { schema, formatChecks: context.options.formatChecks, inferred: true }
+}
+
+function invalidBody(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${problem}`)
+}

@@ -1,0 +1,45 @@
+// Schemas by table and number. A schema record never changes, so what was read once stays true.
+import type { Bytes } from '../base/bytes.js'
+import { toHex } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import { schemaKey, type TableKey } from '../format/keys.js'
+import { decodeSchema } from '../format/records.js'
+import type { Column, TableSchema } from '../schema/column-kind.js'
+import { columnIndex } from '../schema/table-schema.js'
+
+export type IndexedSchema = Readonly<{
+  schema: TableSchema
+  columns: ReadonlyMap<string, Column>
+}>
+
+const SCHEMAS_MAX = 256
+
+export class SchemaCache {
+  readonly #schemas = new Map<string, IndexedSchema>()
+
+  /**
+   * @param read - Reads the record if the schema is not known yet.
+   * @throws {StoreError} DATA_CORRUPT
+   */
+  async get(
+    table: TableKey,
+    number: number,
+    read: (key: Bytes) => Promise<Bytes | null>,
+  ): Promise<IndexedSchema> {
+    const name = `${toHex(table)}:${number}`
+    const known = this.#schemas.get(name)
+    if (known !== undefined) return known
+    const record = await read(schemaKey(table, number))
+    if (record === null) {
+      throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
+    }
+    const indexed = indexSchema(JSON.parse(decodeSchema(record)) as TableSchema)
+    if (this.#schemas.size >= SCHEMAS_MAX) this.#schemas.clear()
+    this.#schemas.set(name, indexed)
+    return indexed
+  }
+}
+
+export function indexSchema(schema: TableSchema): IndexedSchema {
+  return { schema, columns: columnIndex(schema) }
+}

@@ -1,0 +1,151 @@
+// Rows of segments by (segment, row), through a cache of footers and frames with a byte budget.
+//
+// Single rows keep their frame in the cache; runs of rows (pages, scans, rewrites) use what is there
+// and leave nothing behind, so that a walk does not push out the frames that point reads use.
+import { StoreError } from '../base/store-error.js'
+import type { SegmentRef } from '../format/extent-page.js'
+import {
+  decodeFooter,
+  decodeFrame,
+  type Frame,
+  type FramePlace,
+  footerRange,
+  type SegmentFooter,
+} from '../format/segment-reader.js'
+import type { ByteRange, ObjectStore } from '../objects/objects.js'
+
+type Entry = { readonly bytes: number; readonly footer?: SegmentFooter; readonly frame?: Frame }
+
+/** One read of neighbouring frames takes at most so many bytes. */
+const READ_BYTES_MAX = 1024 * 1024
+
+export class SegmentCache {
+  readonly #objects: ObjectStore
+  readonly #bytesMax: number
+  /** In order of last use, oldest first. */
+  readonly #entries = new Map<string, Entry>()
+  #bytes = 0
+
+  constructor(objects: ObjectStore, bytesMax: number) {
+    this.#objects = objects
+    this.#bytesMax = bytesMax
+  }
+
+  /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
+  async footer(ref: SegmentRef): Promise<SegmentFooter> {
+    const cached = this.#use(ref.object)?.footer
+    if (cached !== undefined) return cached
+    const footer = decodeFooter(ref, await this.#read(ref, footerRange(ref)))
+    const bytes = ref.footerBytes + 64 * footer.frames.length + 128 * footer.columns.length
+    this.#keep(ref.object, { bytes, footer })
+    return footer
+  }
+
+  /** The text of one row. */
+  async rowText(ref: SegmentRef, row: number): Promise<string> {
+    const { frames } = await this.footer(ref)
+    const index = frameOf(frames, row)
+    const place = frames[index]
+    if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
+    const key = `${ref.object}:${index}`
+    let frame = this.#use(key)?.frame
+    if (frame === undefined) {
+      const range = { start: place.offset, limit: place.offset + place.bytes }
+      frame = decodeFrame(ref, place, await this.#read(ref, range))
+      this.#keep(key, { bytes: frame.bytes, frame })
+    }
+    return frame.rowText(row - place.firstRow)
+  }
+
+  /** The texts of rows `start` (included) to `limit` (not included), in pieces of about a megabyte. */
+  async *rowTexts(ref: SegmentRef, start: number, limit: number): AsyncGenerator<string[]> {
+    const { frames } = await this.footer(ref)
+    let index = frameOf(frames, start)
+    while (index < frames.length && (frames[index]?.firstRow ?? limit) < limit) {
+      const run = frameRun(frames, index, limit)
+      yield cutRows(await this.#readFrames(ref, run), run, start, limit)
+      index += run.length
+    }
+  }
+
+  async #readFrames(ref: SegmentRef, run: readonly FramePlace[]): Promise<Frame[]> {
+    const first = run[0]
+    const last = run[run.length - 1]
+    if (first === undefined || last === undefined) return []
+    const bytes = await this.#read(ref, { start: first.offset, limit: last.offset + last.bytes })
+    return run.map((place) => {
+      const start = place.offset - first.offset
+      return decodeFrame(ref, place, bytes.subarray(start, start + place.bytes))
+    })
+  }
+
+  async #read(ref: SegmentRef, range: ByteRange): Promise<Uint8Array> {
+    const bytes = await this.#objects.get(ref.object, range)
+    if (bytes !== null) return bytes
+    throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
+  }
+
+  #use(key: string): Entry | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry
+  }
+
+  #keep(key: string, entry: Entry): void {
+    const before = this.#entries.get(key)
+    if (before !== undefined) this.#bytes -= before.bytes
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    this.#bytes += entry.bytes
+    for (const [oldest, { bytes }] of this.#entries) {
+      if (this.#bytes <= this.#bytesMax) return
+      this.#entries.delete(oldest)
+      this.#bytes -= bytes
+    }
+  }
+}
+
+/** Index of the frame that holds a row: the last that does not begin after it. */
+function frameOf(frames: readonly FramePlace[], row: number): number {
+  let low = 0
+  let high = frames.length - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((frames[middle]?.firstRow ?? 0) <= row) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** Neighbouring frames from `index` on that one read brings, up to the row `limit`. */
+function frameRun(frames: readonly FramePlace[], index: number, limit: number): FramePlace[] {
+  const run: FramePlace[] = []
+  let bytes = 0
+  for (const place of frames.slice(index)) {
+    bytes += place.bytes
+    if (run.length > 0 && (place.firstRow >= limit || bytes > READ_BYTES_MAX)) break
+    run.push(place)
+  }
+  return run
+}
+
+function cutRows(
+  frames: readonly Frame[],
+  places: readonly FramePlace[],
+  start: number,
+  limit: number,
+): string[] {
+  const texts: string[] = []
+  frames.forEach((frame, i) => {
+    const { firstRow = 0 } = places[i] ?? {}
+    const last = Math.min(frame.rowCount, limit - firstRow)
+    for (let row = Math.max(0, start - firstRow); row < last; row++) texts.push(frame.rowText(row))
+  })
+  return texts
+}
+
+function missingRow(ref: SegmentRef, row: number): StoreError {
+  return new StoreError('DATA_CORRUPT', `Segment ${ref.object} has no row ${row}`)
+}

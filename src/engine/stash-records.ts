@@ -1,0 +1,172 @@
+// The records of a stash: its head, its chunk references and their column lists.
+//
+// Invariants:
+// - A chunk counts from the commit of its reference on; its objects are durable before that.
+// - Replacing a chunk raises the head's number; so a finalize, which checks the head, links exactly
+//   the references that it read.
+// - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted
+//   stash never belong to a later one of the same ID.
+import { type Bytes, sameBytes } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import {
+  ChunkDecoder,
+  type ColumnListName,
+  columnListCrc,
+  decodeColumnList,
+  encodeChunkReference,
+  encodeColumnList,
+  type StoredChunk,
+} from '../format/chunk-records.js'
+import {
+  chunkKey,
+  chunksRange,
+  columnListKey,
+  columnListsRange,
+  deadStashKey,
+  serialOfChunkKey,
+  stashHeadKey,
+} from '../format/keys.js'
+import {
+  decodeStashHead,
+  EMPTY_RECORD,
+  encodeStashHead,
+  type StashHead,
+} from '../format/records.js'
+import { keyAfter } from '../kv/key-range.js'
+import type { KeyRange, KvCheck, KvCommit, KvView } from '../kv/kv.js'
+import { compareSerials } from './serial-order.js'
+
+export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
+
+/** A stash as one view sees it: its chunks in order, and the check that they are still those. */
+export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
+
+const SCAN_COUNT = 1_000
+const LISTS_MAX = 65_535
+
+/** @throws {StoreError} STASH_NOT_FOUND if it holds no chunk. */
+export async function readStash(view: KvView, stashId: string): Promise<StashContent> {
+  const key = stashHeadKey(stashId)
+  const headBytes = await view.get(key)
+  const entries = headBytes === null ? [] : await readChunks(view, decodeStashHead(headBytes).nonce)
+  if (headBytes === null || entries.length === 0) {
+    throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
+  }
+  const order = compareSerials(entries.map(({ serial }) => serial))
+  return {
+    chunks: entries.sort((left, right) => order(left.serial, right.serial)),
+    check: { key, equals: headBytes },
+  }
+}
+
+async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
+  const lists = new Map<string, readonly string[]>()
+  const scan = { ...columnListsRange(nonce), count: LISTS_MAX }
+  for (const [key, value] of await view.scan(scan)) {
+    lists.set(listName(key.subarray(9)), decodeColumnList(value))
+  }
+  const columnsOf = ({ crc, probe }: ColumnListName): readonly string[] => {
+    const ids = lists.get(listName(columnListKey(nonce, crc, probe).subarray(9)))
+    if (ids === undefined) throw new StoreError('DATA_CORRUPT', 'A chunk has lost its column list')
+    return ids
+  }
+  const decoder = new ChunkDecoder(columnsOf)
+  const chunks: SerialChunk[] = []
+  for await (const entries of scanBatches(view, chunksRange(nonce))) {
+    for (const [key, value] of entries) {
+      chunks.push({ serial: serialOfChunkKey(key), chunk: decoder.decode(value).chunk })
+    }
+  }
+  return chunks
+}
+
+function listName(bytes: Bytes): string {
+  return bytes.join('.')
+}
+
+/** Every entry of a range, in batches: an await for each entry would cost more than the entry. */
+export async function* scanBatches(
+  view: KvView,
+  range: KeyRange,
+): AsyncGenerator<[key: Bytes, value: Bytes][]> {
+  let { start } = range
+  for (;;) {
+    const entries = await view.scan({ start, limit: range.limit, count: SCAN_COUNT })
+    yield entries
+    const last = entries[entries.length - 1]
+    if (entries.length < SCAN_COUNT || last === undefined) return
+    start = keyAfter(last[0])
+  }
+}
+
+/** What a put finds before it writes. */
+export type PutState = Readonly<{
+  headBytes: Bytes | null
+  head: StashHead
+  reference: Bytes | null
+}>
+
+/** @param fresh - The head of the stash if there is none yet. */
+export async function readPutState(
+  view: KvView,
+  stashId: string,
+  serial: string,
+  fresh: StashHead,
+): Promise<PutState> {
+  const headBytes = await view.get(stashHeadKey(stashId))
+  if (headBytes === null) return { headBytes, head: fresh, reference: null }
+  const head = decodeStashHead(headBytes)
+  return { headBytes, head, reference: await view.get(chunkKey(head.nonce, serial)) }
+}
+
+/** The commit that stores or replaces a chunk. */
+export async function planPut(
+  view: KvView,
+  stashId: string,
+  serial: string,
+  { headBytes, head, reference }: PutState,
+  stored: Readonly<{ chunk: StoredChunk; putAt: number }>,
+): Promise<KvCommit> {
+  const list = await findColumnList(view, head.nonce, stored.chunk)
+  const key = chunkKey(head.nonce, serial)
+  const value = encodeChunkReference({ ...stored, list: list.name })
+  const changesHead = headBytes === null || reference !== null || head.expiring
+  const next = { ...head, number: head.number + 1, expiring: false }
+  const headKey = stashHeadKey(stashId)
+  return {
+    checks: [
+      { key: headKey, equals: headBytes },
+      { key, equals: reference },
+      ...(list.put === null ? [] : [{ key: list.put[0], equals: null }]),
+    ],
+    puts: [
+      [key, value],
+      ...(changesHead ? [[headKey, encodeStashHead(next)] as const] : []),
+      ...(list.put === null ? [] : [list.put]),
+    ],
+  }
+}
+
+type FoundList = Readonly<{ name: ColumnListName; put: readonly [Bytes, Bytes] | null }>
+
+/** The stash's record of this column list, or the one to put. A crc that is taken counts `probe` up. */
+async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {
+  const record = encodeColumnList(chunk.columns.map(({ summary }) => summary.id))
+  const crc = columnListCrc(record)
+  for (let probe = 0; ; probe++) {
+    const key = columnListKey(nonce, crc, probe)
+    const there = await view.get(key)
+    if (there === null) return { name: { crc, probe }, put: [key, record] }
+    if (sameBytes(there, record)) return { name: { crc, probe }, put: null }
+  }
+}
+
+/** The commit that ends a stash; the sweep then deletes what lies under its nonce. */
+export function planDelete(stashId: string, headBytes: Bytes): KvCommit {
+  const key = stashHeadKey(stashId)
+  return {
+    checks: [{ key, equals: headBytes }],
+    deletes: [key],
+    puts: [[deadStashKey(decodeStashHead(headBytes).nonce), EMPTY_RECORD]],
+  }
+}

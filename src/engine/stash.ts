@@ -1,0 +1,141 @@
+// Stashes: chunks of rows that are put in parallel and used later in one table operation.
+
+import { toHex } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import type { StoredChunk } from '../format/chunk-records.js'
+import { chunksRange, stashHeadKey } from '../format/keys.js'
+import type { StashHead } from '../format/records.js'
+import type { KvView } from '../kv/kv.js'
+import { prepareRows } from './prepare-rows.js'
+import { type PutState, planDelete, planPut, readPutState, scanBatches } from './stash-records.js'
+import type { TeamContext } from './store-context.js'
+import type { RowsInput, Stash } from './store-types.js'
+
+/** Contract, section 7: the rule for stash IDs and serials. */
+const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
+
+/** Parallel puts that touch the same records get so many tries. */
+const PUT_TRIES_MAX = 100
+
+/** @param what - `Stash ID` or `Serial`. */
+export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asserts name is string {
+  if (typeof name === 'string' && STASH_NAME.test(name)) return
+  throw new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Invalid request params: ${what} must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore`,
+  )
+}
+
+export class TeamStash implements Stash {
+  readonly id: string
+  readonly #team: TeamContext
+  readonly #counts: ChunkCounts
+
+  constructor(team: TeamContext, counts: ChunkCounts, id: string) {
+    checkStashName('Stash ID', id)
+    this.#team = team
+    this.#counts = counts
+    this.id = id
+  }
+
+  belongsTo(team: TeamContext): boolean {
+    return this.#team.teamId === team.teamId && this.#team.kv === team.kv
+  }
+
+  put(serial: string, rows: RowsInput): Promise<void> {
+    return this.#team.lifecycle.run(async () => {
+      checkStashName('Serial', serial)
+      await this.#team.ensureTeam()
+      const { chunk } = await prepareRows(this.#team, rows, false)
+      const objects = chunk.segments.map(({ object }) => object)
+      try {
+        await this.#commitChunk(serial, chunk)
+      } finally {
+        this.#team.ids.settle(objects)
+      }
+    })
+  }
+
+  delete(): Promise<void> {
+    return this.#team.lifecycle.run(async () => {
+      const { partition } = this.#team
+      for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
+        const head = await partition.read((view) => view.get(stashHeadKey(this.id)))
+        if (head === null || (await partition.commit(planDelete(this.id, head))).ok) return
+      }
+      throw busy()
+    })
+  }
+
+  async #commitChunk(serial: string, chunk: StoredChunk): Promise<void> {
+    const { partition, options } = this.#team
+    const now = options.clock.now()
+    const fresh: StashHead = {
+      nonce: options.random.bytes(8),
+      number: 0,
+      expiring: false,
+      createdAt: now,
+    }
+    for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
+      const { commit, state } = await partition.read(async (view) => {
+        const state = await readPutState(view, this.id, serial, fresh)
+        await this.#checkCount(view, state)
+        return { state, commit: await planPut(view, this.id, serial, state, { chunk, putAt: now }) }
+      })
+      const { ok } = await partition.commit(commit)
+      if (ok && state.reference === null) this.#counts.add(toHex(state.head.nonce))
+      if (ok) return
+    }
+    throw busy()
+  }
+
+  /** One chunk too many is refused here; chunks in flight beside it may still pass, finalize counts all. */
+  async #checkCount(view: KvView, { headBytes, head, reference }: PutState): Promise<void> {
+    if (headBytes === null || reference !== null) return
+    const { stashChunksMax } = this.#team.options
+    const count = await this.#counts.get(toHex(head.nonce), async () => {
+      let found = 0
+      const range = chunksRange(head.nonce)
+      for await (const entries of scanBatches(view, range)) found += entries.length
+      return found
+    })
+    if (count >= stashChunksMax) throw tooManyChunks(this.id, stashChunksMax)
+  }
+}
+
+export function tooManyChunks(stashId: string, stashChunksMax: number): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Invalid request params: Stash '${stashId}' may hold ${stashChunksMax} chunks at most`,
+  )
+}
+
+function busy(): StoreError {
+  return new StoreError('STORAGE_UNAVAILABLE', 'The stash is too busy; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+const STASHES_MAX = 10_000
+
+/**
+ * How many chunks the stashes in use hold, counted once and then kept up. A guard against stashes
+ * without end, not a truth: on a shared store others add too.
+ */
+export class ChunkCounts {
+  readonly #counts = new Map<string, number>()
+
+  async get(nonce: string, count: () => Promise<number>): Promise<number> {
+    const known = this.#counts.get(nonce)
+    if (known !== undefined) return known
+    const found = await count()
+    if (this.#counts.size >= STASHES_MAX) this.#counts.clear()
+    this.#counts.set(nonce, found)
+    return found
+  }
+
+  add(nonce: string): void {
+    const known = this.#counts.get(nonce)
+    if (known !== undefined) this.#counts.set(nonce, known + 1)
+  }
+}

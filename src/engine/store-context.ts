@@ -1,0 +1,31 @@
+import type { KvPartition, KvStore } from '../kv/kv.js'
+import type { ObjectStore } from '../objects/objects.js'
+import type { GenerationPins } from './generation-pins.js'
+import type { Lifecycle } from './lifecycle.js'
+import type { ObjectNames } from './object-names.js'
+import type { SchemaCache } from './schema-cache.js'
+import type { SegmentCache } from './segment-cache.js'
+import type { ResolvedOptions } from './store-options.js'
+import type { TableWriters } from './table-writer.js'
+
+/** What the parts of one open store share. */
+export type StoreContext = Readonly<{
+  kv: KvStore
+  objects: ObjectStore
+  options: ResolvedOptions
+  ids: ObjectNames
+  segments: SegmentCache
+  schemas: SchemaCache
+  writers: TableWriters
+  pins: GenerationPins
+  lifecycle: Lifecycle
+}>
+
+/** What the operations of one team share. */
+export type TeamContext = StoreContext &
+  Readonly<{
+    teamId: string
+    partition: KvPartition
+    /** Notes the team in the system partition before its first record; resolves at once afterwards. */
+    ensureTeam(): Promise<void>
+  }>

@@ -1,0 +1,130 @@
+import type { Clock } from '../base/clock.js'
+import { systemClock } from '../base/clock.js'
+import type { Random } from '../base/random.js'
+import { systemRandom } from '../base/random.js'
+import { StoreError } from '../base/store-error.js'
+
+/** What may be set when a store is opened. Every option has a default; unknown names are refused. */
+export interface StoreOptions {
+  /**
+   * How long a stash is kept after its last acknowledged chunk, in milliseconds.
+   * Default: 48 hours. Range: 1 minute to 30 days.
+   */
+  readonly stashTtlMs?: number
+  /** Chunks that one stash may hold. Default: 20,000. Range: 1 to 65,535. */
+  readonly stashChunksMax?: number
+  /** Columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
+  readonly columnsMax?: number
+  /** Text of one row, in bytes, also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  readonly rowBytesMax?: number
+  /** Body of one HTTP request, in bytes. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  readonly bodyBytesMax?: number
+  /**
+   * Bodies of all HTTP requests in flight, in bytes: requests above it wait for their turn.
+   * Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
+   */
+  readonly bodyBytesInFlightMax?: number
+  /** Rows of one page. Default: 10,000. Range: 1 to 100,000. */
+  readonly pageRowsMax?: number
+  /** Text of one page, in bytes; a single larger row still makes a page. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  readonly pageBytesMax?: number
+  /** How long the rows of an overwritten table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
+  readonly retentionMs?: number
+  /** How many overwritten row sets of a table stay readable. Default: 2. Range: 0 to 100. */
+  readonly retiredGenerationsMax?: number
+  /**
+   * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
+   * It protects readers that found the object just before. Default: 10 minutes. Range: 0 to 1 day.
+   */
+  readonly graceMs?: number
+  /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
+  readonly sweepIntervalMs?: number
+  /**
+   * Rows and bytes of text up to which an add stays out of a segment and becomes row records.
+   * Defaults: 1,000 rows, 256 KiB. Ranges: 0 to 1,000 rows, 0 to 1 MiB.
+   */
+  readonly inlineRowsMax?: number
+  readonly inlineBytesMax?: number
+  /** Rows of one segment. Default and most: 65,536. Least: 1. */
+  readonly segmentRowsMax?: number
+  /** Text of one segment, in bytes (one larger row still makes a segment). Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  readonly segmentBytesMax?: number
+  /** Memory for frames and footers that were read, in bytes. Default: 16 MiB. Range: 0 to 16 GiB. */
+  readonly cacheBytesMax?: number
+  /**
+   * `off`: any string fits the kinds uri, imageURI, audioURI, emailAddress, phoneNumber and emoji.
+   * Default: `on`.
+   */
+  readonly formatChecks?: 'on' | 'off'
+  /** The time source. Default: the system's. */
+  readonly clock?: Clock
+  /** The source of IDs and nonces. Default: the system's, fit for secrets. */
+  readonly random?: Random
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const GIB = 1024 * MIB
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+const RANGES = {
+  stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
+  columnsMax: { default: 1_000, min: 1, max: 10_000 },
+  rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
+  bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
+  bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * GIB },
+  pageRowsMax: { default: 10_000, min: 1, max: 100_000 },
+  pageBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
+  retentionMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
+  retiredGenerationsMax: { default: 2, min: 0, max: 100 },
+  graceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
+  sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
+  inlineRowsMax: { default: 1_000, min: 0, max: 1_000 },
+  inlineBytesMax: { default: 256 * KIB, min: 0, max: MIB },
+  segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },
+  segmentBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
+  cacheBytesMax: { default: 16 * MIB, min: 0, max: 16 * GIB },
+} as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
+
+type OtherOption = 'formatChecks' | 'clock' | 'random'
+type NumberOption = Exclude<keyof StoreOptions, OtherOption>
+
+export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
+  Readonly<{ formatChecks: boolean; clock: Clock; random: Random }>
+
+const OTHER_OPTIONS: readonly string[] = ['formatChecks', 'clock', 'random'] satisfies OtherOption[]
+
+/** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
+export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(RANGES, name) && !OTHER_OPTIONS.includes(name)) {
+      throw optionError(name, 'is not an option')
+    }
+  }
+  const { formatChecks = 'on', clock = systemClock, random = systemRandom } = given
+  if (formatChecks !== 'on' && formatChecks !== 'off') {
+    throw optionError('formatChecks', `must be 'on' or 'off', not ${String(formatChecks)}`)
+  }
+  if (typeof clock.now !== 'function') throw optionError('clock', 'must have a function `now`')
+  if (typeof random.bytes !== 'function')
+    throw optionError('random', 'must have a function `bytes`')
+  const names = Object.keys(RANGES) as NumberOption[]
+  const numbers = Object.fromEntries(names.map((name) => [name, inRange(name, given[name])]))
+  const resolved = numbers as Record<NumberOption, number>
+  resolved.bodyBytesInFlightMax = Math.max(resolved.bodyBytesInFlightMax, resolved.bodyBytesMax)
+  return Object.freeze({ ...resolved, formatChecks: formatChecks === 'on', clock, random })
+}
+
+function inRange(name: NumberOption, value: number | undefined): number {
+  const { default: fallback, min, max } = RANGES[name]
+  if (value === undefined) return fallback
+  if (Number.isInteger(value) && min <= value && value <= max) return value
+  throw optionError(name, `must be an integer from ${min} to ${max}, not ${String(value)}`)
+}
+
+function optionError(name: string, problem: string): StoreError {
+  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
+}

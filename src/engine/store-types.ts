@@ -1,0 +1,170 @@
+// The library surface, as interfaces: what `openStore` gives, and what the HTTP contract is served from.
+import type { Bytes } from '../base/bytes.js'
+import type { TableSchema } from '../schema/column-kind.js'
+
+/** A row as the library takes and gives it: cells by column ID. null and undefined are empty cells. */
+export type RowObject = Readonly<Record<string, unknown>>
+
+/** A body of rows in a text form. Strings are the decoded text, bytes are UTF-8. */
+export type TextRows =
+  | Readonly<{ json: Bytes | string }>
+  | Readonly<{ csv: Bytes | string }>
+  | Readonly<{ tsv: Bytes | string }>
+
+/** Rows as objects (an async iterable of any length is read in bounded memory) or as text. */
+export type RowsInput = Iterable<RowObject> | AsyncIterable<RowObject> | TextRows
+
+/**
+ * What happens to data that does not fit the schema. `abort` (default): nothing is written, and the
+ * first misfit is the error. The other two forms of the contract are refused with
+ * REQUEST_VALIDATION_ERROR by this version.
+ */
+export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+
+/** The IDs of the rows of an operation in input order: computed when asked for, never held as strings. */
+export interface RowIds extends Iterable<string> {
+  readonly length: number
+  /** The ID of the row at an index, as Array.prototype.at; undefined outside. */
+  at(index: number): string | undefined
+}
+
+export type SchemaInput = Readonly<{
+  columns: readonly Readonly<{ id: string; displayName?: string; type: unknown }>[]
+}>
+
+export type CreateTable = Readonly<{
+  name: string
+  /** Without it the schema is inferred from all rows. */
+  schema?: SchemaInput
+  rows: RowsInput | Stash
+  onSchemaError?: OnSchemaError
+}>
+
+export type Overwrite = Readonly<{
+  /** Without it the table keeps its schema. */
+  schema?: SchemaInput
+  rows: RowsInput | Stash
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
+  ifMatch?: number | bigint
+  onSchemaError?: OnSchemaError
+}>
+
+export type UpdateOptions = Readonly<{
+  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
+  ifMatch?: number | bigint
+  onSchemaError?: OnSchemaError
+}>
+
+export type Created = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
+export type Changed = Readonly<{ version: number; rowIds: RowIds }>
+
+export type PageRequest = Readonly<{
+  /** Rows at most; above the store's `pageRowsMax` fewer are returned. A positive integer. */
+  limit?: number
+  /** The `continuation` of the page before. */
+  continuation?: string
+}>
+
+/** A row with its `$rowID` and its non-empty cells. */
+export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
+
+export type Page = Readonly<{
+  rows: readonly RowWithId[]
+  /** Present only when more rows exist. */
+  continuation?: string
+  /** The version of the table as this page saw it. */
+  version: number
+}>
+
+/** A page as JSON text: the row objects joined by commas, without the brackets. */
+export type PageText = Readonly<{
+  json: string
+  rowCount: number
+  continuation?: string
+  version: number
+}>
+
+export type TableEntry = Readonly<{ id: string; name: string }>
+
+export interface Store {
+  /** The objects of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
+  team(teamId: string): Team
+  /** Deletes what nothing references and what has expired. Runs in the background too. */
+  sweep(): Promise<SweepReport>
+  /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
+  close(): Promise<void>
+  readonly limits: StoreLimits
+}
+
+/** What one sweep deleted. */
+export type SweepReport = Readonly<{
+  objects: number
+  stashes: number
+  generations: number
+}>
+
+/** The limits in force, for adapters: see StoreOptions for meanings and ranges. */
+export type StoreLimits = Readonly<{
+  bodyBytesMax: number
+  bodyBytesInFlightMax: number
+  pageRowsMax: number
+  pageBytesMax: number
+}>
+
+export interface Team {
+  readonly id: string
+  createTable(request: CreateTable): Promise<Created>
+  /** All tables in order of creation; a table is listed as soon as it was created. */
+  tables(): Promise<readonly TableEntry[]>
+  table(tableId: string): Table
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the ID breaks the contract's rule. */
+  stash(stashId: string): Stash
+}
+
+export interface Stash {
+  readonly id: string
+  /** Stores or replaces one chunk; durable when it resolves. Parallel puts are normal. */
+  put(serial: string, rows: RowsInput): Promise<void>
+  /** Also resolves when there is no such stash. Tables made from it stay. */
+  delete(): Promise<void>
+}
+
+export interface Table {
+  readonly id: string
+  addRows(
+    rows: RowsInput | Stash,
+    options?: { readonly onSchemaError?: OnSchemaError },
+  ): Promise<Changed>
+  /** Replaces all rows at once, and with `schema` the schema too. */
+  overwrite(request: Overwrite): Promise<Changed>
+  page(request?: PageRequest): Promise<Page>
+  /** As `page`, without parsing the rows: what the HTTP contract sends. */
+  pageText(request?: PageRequest): Promise<PageText>
+  /** Every row of one generation, in order, in bounded memory. */
+  scan(): AsyncIterableIterator<RowWithId>
+  /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
+  get(rowId: string): Promise<Readonly<{ row: RowWithId; version: number }>>
+  /** As `get`, the row as JSON text. */
+  rowText(rowId: string): Promise<Readonly<{ json: string; version: number }>>
+  /**
+   * Changes the given cells of a row: null empties a cell, absent columns stay.
+   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,
+   * PRECONDITION_FAILED (`ifMatch` against the row's version), COLUMN_….
+   */
+  updateRow(
+    rowId: string,
+    cells: RowObject,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+  /** As `updateRow`, from the text of a JSON object, so that its tokens are stored as they are. */
+  updateRowText(
+    rowId: string,
+    json: Bytes | string,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+  /** Also resolves when there is no such row; then the version stays. */
+  deleteRow(rowId: string): Promise<Readonly<{ version: number }>>
+  /** @throws {StoreError} TABLE_NOT_FOUND */
+  version(): Promise<number>
+  schema(): Promise<TableSchema>
+}

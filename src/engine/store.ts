@@ -1,0 +1,93 @@
+import { every } from '../base/platform.js'
+import type { KvStore } from '../kv/kv.js'
+import type { ObjectStore } from '../objects/objects.js'
+import { GenerationPins } from './generation-pins.js'
+import { Lifecycle } from './lifecycle.js'
+import { ObjectNames } from './object-names.js'
+import { SchemaCache } from './schema-cache.js'
+import { SegmentCache } from './segment-cache.js'
+import type { StoreContext } from './store-context.js'
+import { resolveStoreOptions, type StoreOptions } from './store-options.js'
+import type { Store, StoreLimits, SweepReport, Team } from './store-types.js'
+import { Sweeper } from './sweep.js'
+import { TableWriters } from './table-writer.js'
+import { StoreTeam } from './team.js'
+
+/** The two ports that a store stands on, and the store's options. */
+export type OpenStore = StoreOptions &
+  Readonly<{
+    kv: KvStore
+    objects: ObjectStore
+    /** Called once, when the store and both ports were closed. */
+    afterClose?: () => Promise<void>
+  }>
+
+/** Teams whose state is kept; more than these are made anew when they are used again. */
+const TEAMS_MAX = 1_000
+
+/**
+ * Opens a store on a key-value store and an object store, which it closes when it is closed.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export async function openStore({ kv, objects, afterClose, ...given }: OpenStore): Promise<Store> {
+  const options = resolveStoreOptions(given)
+  const context: StoreContext = {
+    kv,
+    objects,
+    options,
+    ids: new ObjectNames(options.random),
+    segments: new SegmentCache(objects, options.cacheBytesMax),
+    schemas: new SchemaCache(),
+    writers: new TableWriters(options.random),
+    pins: new GenerationPins(),
+    lifecycle: new Lifecycle(),
+  }
+  return new OpenedStore(context, afterClose)
+}
+
+class OpenedStore implements Store {
+  readonly limits: StoreLimits
+  readonly #context: StoreContext
+  readonly #afterClose: OpenStore['afterClose']
+  readonly #sweeper: Sweeper
+  readonly #teams = new Map<string, StoreTeam>()
+  readonly #stopSweeping: () => void
+
+  constructor(context: StoreContext, afterClose: OpenStore['afterClose']) {
+    this.#context = context
+    this.#afterClose = afterClose
+    this.#sweeper = new Sweeper(context)
+    const { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax } = context.options
+    this.limits = { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax }
+    const { sweepIntervalMs } = context.options
+    const inBackground = (): void => {
+      // A sweep that fails is repeated by the next one; writes report what is wrong with the disk.
+      this.sweep().catch(() => undefined)
+    }
+    this.#stopSweeping =
+      sweepIntervalMs > 0 ? every(sweepIntervalMs, inBackground) : () => undefined
+    if (sweepIntervalMs > 0) inBackground()
+  }
+
+  team(teamId: string): Team {
+    let team = this.#teams.get(teamId)
+    if (team === undefined) {
+      team = new StoreTeam(this.#context, teamId)
+      if (this.#teams.size >= TEAMS_MAX) this.#teams.clear()
+      this.#teams.set(teamId, team)
+    }
+    return team
+  }
+
+  sweep(): Promise<SweepReport> {
+    return this.#context.lifecycle.run(() => this.#sweeper.sweep())
+  }
+
+  async close(): Promise<void> {
+    this.#stopSweeping()
+    if (!(await this.#context.lifecycle.close())) return
+    await this.#context.kv.close()
+    await this.#context.objects.close()
+    await this.#afterClose?.()
+  }
+}

@@ -1,0 +1,279 @@
+// Deleting what nothing references and what has expired. Repeatable: a crash at any point leaves work
+// for the next sweep, and nothing leaks for good.
+//
+// Invariants:
+// - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a
+//   commit before anything below it is deleted.
+// - An object is deleted only if two marks, `graceMs` or more apart, found no record naming it, none
+//   between them found one, and it was pending at neither: so no reader and no commit still uses it.
+import type { Bytes } from '../base/bytes.js'
+import { fromUtf8 } from '../base/bytes.js'
+import { decodeChunkObjects } from '../format/chunk-records.js'
+import { decodeExtentPage } from '../format/extent-page.js'
+import {
+  CHUNKS_RANGE,
+  chunksRange,
+  columnListsRange,
+  DEAD_STASHES_RANGE,
+  EXTENT_PAGES_RANGE,
+  extentPagesRange,
+  nonceOfDeadStashKey,
+  RETIREMENTS_RANGE,
+  retirementKey,
+  rowsRange,
+  STASH_HEADS_RANGE,
+  schemaKey,
+  stashHeadKey,
+  type TableKey,
+  TEAM_ENTRIES_RANGE,
+  tableHeadKey,
+  tableOfKey,
+} from '../format/keys.js'
+import {
+  decodeRetirement,
+  decodeStashHead,
+  decodeTableHead,
+  encodeRetirement,
+  encodeStashHead,
+  type Retirement,
+} from '../format/records.js'
+import type { KeyRange, KvPartition, KvView } from '../kv/kv.js'
+import type { ObjectId } from '../objects/objects.js'
+import { isRetained, readRetirements } from './generations.js'
+import { planDelete, scanBatches } from './stash-records.js'
+import type { StoreContext } from './store-context.js'
+import type { SweepReport } from './store-types.js'
+
+/** Records deleted in one commit. */
+const SWEEP_COUNT = 500
+
+export class Sweeper {
+  readonly #context: StoreContext
+  /** Objects that the marks so far found unnamed, with the time of the first such mark. */
+  readonly #unnamed = new Map<ObjectId, number>()
+  #running: Promise<SweepReport> | undefined
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  /** One sweep over the whole store; calls meanwhile share it. */
+  sweep(): Promise<SweepReport> {
+    this.#running ??= this.#sweepAll().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #sweepAll(): Promise<SweepReport> {
+    let stashes = 0
+    let generations = 0
+    const partitions = await this.#teamPartitions()
+    for (const partition of partitions) {
+      generations += await sweepGenerations(this.#context, partition)
+      stashes += await expireStashes(this.#context, partition)
+      await sweepDeadStashes(partition)
+    }
+    return { stashes, generations, objects: await this.#sweepObjects(partitions) }
+  }
+
+  async #teamPartitions(): Promise<KvPartition[]> {
+    const { kv } = this.#context
+    return kv.partition('').read(async (view) => {
+      const partitions: KvPartition[] = []
+      for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
+        for (const [key] of entries) partitions.push(kv.partition(fromUtf8(key.subarray(1))))
+      }
+      return partitions
+    })
+  }
+
+  async #sweepObjects(partitions: readonly KvPartition[]): Promise<number> {
+    const { objects, ids, options, kv } = this.#context
+    const { incarnation } = ids
+    // What was listed before the mark and is named by none of it is garbage or pending. On a shared
+    // store other incarnations have pending objects that only they know: those are theirs to sweep.
+    const listed = await listAll(this.#context, kv.shared ? incarnation : '')
+    const pending = new Set(listed.filter((id) => ids.isPending(id)))
+    const named = await markAll(partitions)
+    const now = options.clock.now()
+    const unnamed = listed.filter((id) => !named.has(id) && !pending.has(id))
+    const due = unnamed.filter((id) => now - (this.#unnamed.get(id) ?? now) >= options.graceMs)
+    const doomed = due.filter((id) => this.#unnamed.has(id) && !ids.isPending(id))
+    const before = new Map(this.#unnamed)
+    this.#unnamed.clear()
+    for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
+    await objects.delete(doomed)
+    for (const id of doomed) this.#unnamed.delete(id)
+    return doomed.length
+  }
+}
+
+async function listAll({ objects }: StoreContext, prefix: string): Promise<ObjectId[]> {
+  const listed: ObjectId[] = []
+  let after: ObjectId | undefined
+  for (;;) {
+    const ids = await objects.list(prefix, after)
+    if (ids.length === 0) return listed
+    for (const id of ids) listed.push(id)
+    after = ids[ids.length - 1]
+  }
+}
+
+/** Every object that a record names: one view for each team. */
+async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId>> {
+  const named = new Set<ObjectId>()
+  for (const partition of partitions) {
+    await partition.read(async (view) => {
+      for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
+        for (const [, page] of entries) {
+          for (const { segment } of decodeExtentPage(page)) {
+            if (segment !== null) named.add(segment.object)
+          }
+        }
+      }
+      for await (const entries of scanBatches(view, CHUNKS_RANGE)) {
+        for (const [, reference] of entries) {
+          for (const object of decodeChunkObjects(reference).objects) named.add(object)
+        }
+      }
+    })
+  }
+  return named
+}
+
+type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
+
+async function sweepGenerations(context: StoreContext, partition: KvPartition): Promise<number> {
+  const dropped = await partition.read((view) => findDropped(context, view))
+  for (const retired of dropped) await dropGeneration(partition, retired)
+  return dropped.length
+}
+
+/** Retired generations that are past retention and that no scan of this process reads. */
+async function findDropped({ options, pins }: StoreContext, view: KvView): Promise<Retired[]> {
+  const dropped: Retired[] = []
+  const newer = new Map<string, number>()
+  const all: Retired[] = []
+  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
+    for (const [key, bytes] of entries) {
+      all.push({ table: tableOfKey(key), bytes, retirement: decodeRetirement(bytes) })
+    }
+  }
+  const now = options.clock.now()
+  for (const retired of all.reverse()) {
+    const name = retired.table.join('.')
+    const index = newer.get(name) ?? 0
+    newer.set(name, index + 1)
+    const { retirement } = retired
+    const isKept =
+      isRetained(retirement, index, options, now) || pins.has(retirement.generation.nonce)
+    if (retirement.dropping || !isKept) dropped.push(retired)
+  }
+  return dropped
+}
+
+async function dropGeneration(
+  partition: KvPartition,
+  { table, bytes, retirement }: Retired,
+): Promise<void> {
+  const { firstExtent, nextExtent, schemaNumber } = retirement.generation
+  const key = retirementKey(table, firstExtent)
+  const marked = encodeRetirement({ ...retirement, dropping: true })
+  const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
+  if (!(await partition.commit(mark)).ok) return // Another sweep is at it.
+  await sweepRange(partition, rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent))
+  await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))
+  const needsSchema = await partition.read((view) => isSchemaUsed(view, table, retirement))
+  await partition.commit({
+    checks: [{ key, equals: marked }],
+    deletes: needsSchema ? [key] : [key, schemaKey(table, schemaNumber)],
+  })
+}
+
+/** Whether the table itself or another retired generation has the schema of this one. */
+async function isSchemaUsed(
+  view: KvView,
+  table: TableKey,
+  { generation }: Retirement,
+): Promise<boolean> {
+  const head = await view.get(tableHeadKey(table))
+  const number = head === null ? null : decodeTableHead(head).generation.schemaNumber
+  if (number === generation.schemaNumber) return true
+  const others = await readRetirements(view, table)
+  return others.some(
+    ({ generation: other }) =>
+      other.firstExtent !== generation.firstExtent &&
+      other.schemaNumber === generation.schemaNumber,
+  )
+}
+
+/**
+ * Ends stashes whose last chunk is older than their lifetime. First the head is marked in a commit,
+ * which a put would take back; then the chunks are looked at once more; then the stash is deleted.
+ */
+async function expireStashes({ options }: StoreContext, partition: KvPartition): Promise<number> {
+  const oldest = options.clock.now() - options.stashTtlMs
+  const candidates = await partition.read((view) => findExpired(view, oldest))
+  let ended = 0
+  for (const { stashId, bytes } of candidates) {
+    const key = stashHeadKey(stashId)
+    const head = decodeStashHead(bytes)
+    const marked = encodeStashHead({ ...head, number: head.number + 1, expiring: true })
+    const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
+    if (!(await partition.commit(mark)).ok) continue
+    const isExpired = await partition.read((view) =>
+      isPast(view, head.nonce, head.createdAt, oldest),
+    )
+    if (isExpired && (await partition.commit(planDelete(stashId, marked))).ok) ended++
+  }
+  return ended
+}
+
+async function findExpired(
+  view: KvView,
+  oldest: number,
+): Promise<{ stashId: string; bytes: Bytes }[]> {
+  const expired: { stashId: string; bytes: Bytes }[] = []
+  for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {
+    for (const [key, bytes] of entries) {
+      const { nonce, createdAt } = decodeStashHead(bytes)
+      if (!(await isPast(view, nonce, createdAt, oldest))) continue
+      expired.push({ stashId: fromUtf8(key.subarray(1)), bytes })
+    }
+  }
+  return expired
+}
+
+async function isPast(
+  view: KvView,
+  nonce: Bytes,
+  createdAt: number,
+  oldest: number,
+): Promise<boolean> {
+  if (createdAt > oldest) return false
+  for await (const entries of scanBatches(view, chunksRange(nonce))) {
+    if (entries.some(([, reference]) => decodeChunkObjects(reference).putAt > oldest)) return false
+  }
+  return true
+}
+
+async function sweepDeadStashes(partition: KvPartition): Promise<void> {
+  const dead = await partition.read(async (view) => {
+    const keys: Bytes[] = []
+    for await (const entries of scanBatches(view, DEAD_STASHES_RANGE)) {
+      for (const [key] of entries) keys.push(key)
+    }
+    return keys
+  })
+  for (const key of dead) {
+    const nonce = nonceOfDeadStashKey(key)
+    await sweepRange(partition, chunksRange(nonce))
+    await sweepRange(partition, columnListsRange(nonce))
+    await partition.commit({ deletes: [key] })
+  }
+}
+
+async function sweepRange(partition: KvPartition, range: KeyRange): Promise<void> {
+  while ((await partition.sweep(range, SWEEP_COUNT)) === SWEEP_COUNT);
+}

@@ -1,0 +1,214 @@
+import { fromHex, sameBytes } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
+import type { TableKey } from '../format/keys.js'
+import { renderRowObject } from '../format/row-text.js'
+import type { TableSchema } from '../schema/column-kind.js'
+import { parseTableSchema } from '../schema/table-schema.js'
+import { checkArguments, checkIfMatchArgument, checkOnSchemaError } from './arguments.js'
+import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
+import { planPage, readPageRows } from './page-reader.js'
+import { findRow, rowNotFound } from './row-lookup.js'
+import {
+  type CellChanges,
+  changesOfObject,
+  changesOfText,
+  deleteRow,
+  updateRow,
+} from './row-update.js'
+import type { TeamContext } from './store-context.js'
+import type {
+  Changed,
+  Overwrite,
+  Page,
+  PageRequest,
+  PageText,
+  RowObject,
+  RowsInput,
+  RowWithId,
+  Stash,
+  Table,
+  UpdateOptions,
+} from './store-types.js'
+import { changeRows, type TablePlace } from './table-change.js'
+import { tableNotFound } from './table-writer.js'
+
+type Version = Readonly<{ version: number }>
+
+/** Rows that a scan reads at once. */
+const SCAN_ROWS = 1_000
+
+export class TeamTable implements Table {
+  readonly id: string
+  readonly #team: TeamContext
+
+  constructor(team: TeamContext, tableId: string) {
+    this.#team = team
+    this.id = tableId
+  }
+
+  addRows(
+    rows: RowsInput | Stash,
+    options: Pick<Overwrite, 'onSchemaError'> = {},
+  ): Promise<Changed> {
+    return this.#run(async (place) => {
+      checkArguments('addRows', options, ['onSchemaError'])
+      checkOnSchemaError(options.onSchemaError)
+      return changeRows(place, { rows, overwrite: false })
+    })
+  }
+
+  overwrite(request: Overwrite): Promise<Changed> {
+    return this.#run(async (place) => {
+      checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
+      checkOnSchemaError(request.onSchemaError)
+      const { schema, rows } = request
+      return changeRows(place, {
+        rows,
+        overwrite: true,
+        ifMatch: checkIfMatchArgument(request.ifMatch),
+        schema: schema && parseTableSchema(schema, this.#team.options.columnsMax),
+      })
+    })
+  }
+
+  async page(request: PageRequest = {}): Promise<Page> {
+    const { json, rowCount: _, ...rest } = await this.pageText(request)
+    return { rows: JSON.parse(`[${json}]`), ...rest }
+  }
+
+  pageText(request: PageRequest = {}): Promise<PageText> {
+    return this.#run(async (place) => {
+      checkArguments('page', request, ['limit', 'continuation'])
+      return readPage(place, request)
+    })
+  }
+
+  async *scan(): AsyncIterableIterator<RowWithId> {
+    const { partition, pins } = this.#team
+    const { generation } = await this.#run(({ table }) =>
+      partition.read((view) => readHead(view, table, this.id)),
+    )
+    const unpin = pins.pin(generation.nonce)
+    try {
+      const position = { extent: generation.firstExtent, slot: 0 }
+      const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }
+      let continuation: string | undefined = renderContinuation(start)
+      while (continuation !== undefined) {
+        const page: Page = await this.page({ limit: SCAN_ROWS, continuation })
+        yield* page.rows
+        continuation = page.continuation
+      }
+    } finally {
+      unpin()
+    }
+  }
+
+  async get(rowId: string): Promise<{ row: RowWithId; version: number }> {
+    const { json, version } = await this.rowText(rowId)
+    return { row: JSON.parse(json), version }
+  }
+
+  rowText(rowId: string): Promise<{ json: string; version: number }> {
+    return this.#run(async ({ team, table, tableId }) => {
+      const row = await team.partition.read(async (view) => {
+        const { generation } = await readHead(view, table, tableId)
+        return findRow(team, (key) => view.get(key), table, generation, rowId)
+      })
+      if (row === null) throw rowNotFound(rowId)
+      return { json: renderRowObject(rowId, row.text), version: row.version }
+    })
+  }
+
+  updateRow(rowId: string, cells: RowObject, options: UpdateOptions = {}): Promise<Version> {
+    return this.#update(rowId, () => changesOfObject(cells), options)
+  }
+
+  updateRowText(
+    rowId: string,
+    json: Uint8Array | string,
+    options: UpdateOptions = {},
+  ): Promise<Version> {
+    return this.#update(rowId, () => changesOfText(json, this.#team.options), options)
+  }
+
+  deleteRow(rowId: string): Promise<Version> {
+    return this.#run((place) => deleteRow(place, rowId))
+  }
+
+  version(): Promise<number> {
+    return this.#run(async ({ team, table, tableId }) => {
+      const { version } = await team.partition.read((view) => readHead(view, table, tableId))
+      return version
+    })
+  }
+
+  schema(): Promise<TableSchema> {
+    return this.#run(({ team, table, tableId }) =>
+      team.partition.read(async (view) => {
+        const { generation } = await readHead(view, table, tableId)
+        const read = (key: Uint8Array): Promise<Uint8Array | null> => view.get(key)
+        return (await team.schemas.get(table, generation.schemaNumber, read)).schema
+      }),
+    )
+  }
+
+  #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
+    return this.#run(async (place) => {
+      checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
+      checkOnSchemaError(options.onSchemaError)
+      const ifMatch = checkIfMatchArgument(options.ifMatch)
+      await this.version() // A table that is not there comes before what is wrong with the cells.
+      return updateRow(place, rowId, changes(), ifMatch)
+    })
+  }
+
+  #run<T>(operation: (place: TablePlace) => Promise<T>): Promise<T> {
+    const { id: tableId } = this
+    return this.#team.lifecycle.run(async () =>
+      operation({ team: this.#team, table: tableKeyOf(tableId), tableId }),
+    )
+  }
+}
+
+const TABLE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The key of a table ID; a text that is no UUID is no table's ID. */
+function tableKeyOf(tableId: string): TableKey {
+  const key = TABLE_ID.test(tableId) ? fromHex(tableId.replaceAll('-', '')) : null
+  if (key === null) throw tableNotFound(tableId)
+  return key
+}
+
+async function readPage(
+  { team, table, tableId }: TablePlace,
+  { limit, continuation }: PageRequest,
+): Promise<PageText> {
+  const { pageRowsMax, pageBytesMax } = team.options
+  const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
+  const token = continuation === undefined ? null : parseContinuation(continuation)
+  const plan = await team.partition.read(async (view) => {
+    const head = await readHead(view, table, tableId)
+    if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
+      throw continuationInvalid('it is not a token of this table')
+    }
+    const used =
+      token === null ? inUse(head) : await findGeneration(team, view, table, head, token.generation)
+    const from = token?.position ?? { extent: used.generation.firstExtent, slot: 0 }
+    return planPage(team, view, table, used, { from, limit: rows })
+  })
+  const read = await readPageRows(team, plan, { rows, bytes: pageBytesMax })
+  const json = read.rows.join(',')
+  const page = { json, rowCount: read.rows.length, version: plan.version }
+  if (read.next === null) return page
+  const next = { table, generation: plan.generation, position: read.next }
+  return { ...page, continuation: renderContinuation(next) }
+}
+
+function checkLimit(limit: number | undefined): number | undefined {
+  if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
+  throw new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Invalid request query: limit must be a positive integer, not ${String(limit)}`,
+  )
+}

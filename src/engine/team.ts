@@ -1,0 +1,83 @@
+import { CATALOG_RANGE, teamEntryKey } from '../format/keys.js'
+import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
+import { parseTableSchema } from '../schema/table-schema.js'
+import { checkArguments, checkOnSchemaError, checkTableName, checkTeamId } from './arguments.js'
+import { createTable, renderTableId } from './create-table.js'
+import { ChunkCounts, TeamStash } from './stash.js'
+import { scanBatches } from './stash-records.js'
+import type { StoreContext, TeamContext } from './store-context.js'
+import type { Created, CreateTable, Stash, Table, TableEntry, Team } from './store-types.js'
+import { TeamTable } from './table.js'
+
+export class StoreTeam implements Team {
+  readonly id: string
+  readonly #context: TeamContext
+  readonly #counts = new ChunkCounts()
+
+  constructor(context: StoreContext, id: string) {
+    checkTeamId(id)
+    this.id = id
+    this.#context = {
+      ...context,
+      teamId: id,
+      partition: context.kv.partition(id),
+      ensureTeam: onceDone(() => enterTeam(context, id)),
+    }
+  }
+
+  createTable(request: CreateTable): Promise<Created> {
+    return this.#context.lifecycle.run(async () => {
+      checkArguments('createTable', request, ['name', 'schema', 'rows', 'onSchemaError'])
+      const { name, schema, rows, onSchemaError } = request
+      checkTableName(name)
+      checkOnSchemaError(onSchemaError)
+      const { columnsMax } = this.#context.options
+      const parsed = schema && parseTableSchema(schema, columnsMax)
+      return createTable(this.#context, { name, rows, schema: parsed })
+    })
+  }
+
+  tables(): Promise<readonly TableEntry[]> {
+    const { lifecycle, partition } = this.#context
+    return lifecycle.run(() =>
+      partition.read(async (view) => {
+        const tables: TableEntry[] = []
+        for await (const entries of scanBatches(view, CATALOG_RANGE)) {
+          for (const [, bytes] of entries) {
+            const { table, name } = decodeCatalogEntry(bytes)
+            tables.push({ id: renderTableId(table), name })
+          }
+        }
+        return tables
+      }),
+    )
+  }
+
+  table(tableId: string): Table {
+    return new TeamTable(this.#context, tableId)
+  }
+
+  stash(stashId: string): Stash {
+    return new TeamStash(this.#context, this.#counts, stashId)
+  }
+}
+
+/** The team's entry comes before its first record, so that the sweep finds every team. */
+async function enterTeam({ kv }: StoreContext, teamId: string): Promise<void> {
+  const system = kv.partition('')
+  const key = teamEntryKey(teamId)
+  const entry = await system.read((view) => view.get(key))
+  if (entry === null) await system.commit({ puts: [[key, EMPTY_RECORD]] })
+}
+
+/** Runs a step until it has succeeded once; calls meanwhile share it. */
+function onceDone(step: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= step().catch((failure: unknown) => {
+      running = undefined
+      throw failure
+    })
+    return running
+  }
+}

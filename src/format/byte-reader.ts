@@ -1,0 +1,88 @@
+import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+
+/** Reads what ByteWriter wrote. Bytes that end early or go on too long are DATA_CORRUPT. */
+export class ByteReader {
+  readonly #bytes: Bytes
+  readonly #view: DataView
+  readonly #what: string
+  #at = 0
+
+  /** @param what - Names the record in errors. */
+  constructor(bytes: Bytes, what: string) {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#what = what
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#take(1))
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#take(2))
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#take(4))
+  }
+
+  u48(): number {
+    const at = this.#take(6)
+    return this.#view.getUint16(at) * 2 ** 32 + this.#view.getUint32(at + 2)
+  }
+
+  u64(): number {
+    const at = this.#take(8)
+    const value = this.#view.getUint32(at) * 2 ** 32 + this.#view.getUint32(at + 4)
+    if (!Number.isSafeInteger(value)) throw this.corrupt('an integer is out of range')
+    return value
+  }
+
+  /** A view of the next bytes, not a copy. */
+  bytes(count: number): Bytes {
+    const at = this.#take(count)
+    return this.#bytes.subarray(at, at + count)
+  }
+
+  /** All bytes that are left, without reading them. */
+  rest(): Bytes {
+    return this.#bytes.subarray(this.#at)
+  }
+
+  text(): string {
+    const run = this.bytes(this.u32())
+    try {
+      return fromUtf8(run)
+    } catch (cause) {
+      throw this.corrupt('a text is not UTF-8', cause)
+    }
+  }
+
+  /** Reads the record version, which every record begins with. */
+  recordVersion(): void {
+    const version = this.u8()
+    if (version !== 1) throw this.corrupt(`record version ${version} is unknown`)
+  }
+
+  end(): void {
+    if (this.left !== 0) throw this.corrupt(`${this.left} bytes are left over`)
+  }
+
+  corrupt(problem: string, cause?: unknown): StoreError {
+    return new StoreError('DATA_CORRUPT', `Stored ${this.#what} cannot be read: ${problem}`, {
+      cause,
+    })
+  }
+
+  #take(count: number): number {
+    const at = this.#at
+    if (count > this.#bytes.length - at) throw this.corrupt('it ends early')
+    this.#at = at + count
+    return at
+  }
+}

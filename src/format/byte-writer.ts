@@ -1,0 +1,88 @@
+import { type Bytes, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+
+const UINT48_MAX = 2 ** 48 - 1
+
+/** Builds a record of big-endian integers and byte runs; grows as needed. */
+export class ByteWriter {
+  #bytes: Uint8Array<ArrayBuffer>
+  #view: DataView
+  #length = 0
+
+  constructor(capacity = 64) {
+    this.#bytes = new Uint8Array(capacity)
+    this.#view = new DataView(this.#bytes.buffer)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  u8(value: number): this {
+    invariant(Number.isInteger(value) && value >= 0 && value <= 0xff, 'a u8 has one byte')
+    const at = this.#grow(1)
+    this.#view.setUint8(at, value)
+    return this
+  }
+
+  u16(value: number): this {
+    invariant(Number.isInteger(value) && value >= 0 && value <= 0xffff, 'a u16 has two bytes')
+    const at = this.#grow(2)
+    this.#view.setUint16(at, value)
+    return this
+  }
+
+  u32(value: number): this {
+    invariant(Number.isInteger(value) && value >= 0 && value <= 0xffffffff, 'a u32 has four bytes')
+    const at = this.#grow(4)
+    this.#view.setUint32(at, value)
+    return this
+  }
+
+  u48(value: number): this {
+    invariant(Number.isInteger(value) && value >= 0 && value <= UINT48_MAX, 'a u48 has six bytes')
+    const at = this.#grow(6)
+    this.#view.setUint16(at, Math.floor(value / 2 ** 32))
+    this.#view.setUint32(at + 2, value % 2 ** 32)
+    return this
+  }
+
+  /** Versions and sequences: safe integers in eight bytes. */
+  u64(value: number): this {
+    invariant(Number.isSafeInteger(value) && value >= 0, 'a u64 here is a safe integer')
+    const at = this.#grow(8)
+    this.#view.setUint32(at, Math.floor(value / 2 ** 32))
+    this.#view.setUint32(at + 4, value % 2 ** 32)
+    return this
+  }
+
+  bytes(run: Bytes): this {
+    const at = this.#grow(run.length)
+    this.#bytes.set(run, at)
+    return this
+  }
+
+  /** Byte count, then UTF-8. */
+  text(text: string): this {
+    const run = utf8(text)
+    return this.u32(run.length).bytes(run)
+  }
+
+  /** The bytes so far. The writer must not be used afterwards. */
+  finish(): Bytes {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  #grow(count: number): number {
+    const at = this.#length
+    const needed = at + count
+    if (needed > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(needed, 2 * this.#bytes.length))
+      larger.set(this.#bytes)
+      this.#bytes = larger
+      this.#view = new DataView(larger.buffer)
+    }
+    this.#length = needed
+    return at
+  }
+}

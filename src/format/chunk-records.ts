@@ -1,0 +1,147 @@
+// What a stash keeps of a chunk: where its rows are, and what they hold, so that finalize never looks
+// at the rows. FORMAT.md section 4.
+import { type Bytes, sameBytes, toHex } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { crc32 } from '../base/platform.js'
+import type { ColumnSummary } from '../schema/column-summary.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import { objectBytes, type SegmentRef } from './extent-page.js'
+
+/** `firstRow` of a column that no row has (a header column of a chunk without rows). */
+export const NO_ROW = 0xffffffff
+
+/** A column of a chunk: its summary, and the first row (0-based in the chunk) that names it. */
+export type ChunkColumn = Readonly<{ summary: ColumnSummary; firstRow: number }>
+
+/** Rows that are stored and described, but not yet part of a table. */
+export type StoredChunk = Readonly<{
+  rowCount: number
+  /** CSV line of the first row when row r stands on line `firstLine + r`, else 0. */
+  firstLine: number
+  columns: readonly ChunkColumn[]
+  segments: readonly SegmentRef[]
+}>
+
+/** Which column list record a chunk uses: chunks with the same columns share one. */
+export type ColumnListName = Readonly<{ crc: number; probe: number }>
+
+export type ChunkReference = Readonly<{ putAt: number; list: ColumnListName; chunk: StoredChunk }>
+
+export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): Bytes {
+  const { columns, segments } = chunk
+  const writer = new ByteWriter(64 + 12 * columns.length + 30 * segments.length).u8(1)
+  writer.u48(putAt).u48(chunk.rowCount).u32(chunk.firstLine).u32(list.crc).u32(list.probe)
+  writer.u16(columns.length)
+  for (const { summary, firstRow } of columns) {
+    writer.u16(summary.scalarMask).u16(summary.elementMask).u32(summary.seen).u32(firstRow)
+  }
+  writer.u16(segments.length)
+  for (const segment of segments) {
+    writer.bytes(objectBytes(segment.object)).u32(segment.rowCount)
+    writer.u48(segment.objectBytes).u32(segment.footerBytes)
+  }
+  return writer.finish()
+}
+
+/**
+ * Decodes the references of one stash. Chunks of one import mostly have the same columns with the same
+ * summaries; those share one `columns` array, so that a caller need judge it only once.
+ */
+export class ChunkDecoder {
+  readonly #columnsOf: (list: ColumnListName) => readonly string[]
+  #last: { readonly bytes: Bytes; readonly columns: readonly ChunkColumn[] } | undefined
+
+  /** @param columnsOf - Finds the column IDs of a list. */
+  constructor(columnsOf: (list: ColumnListName) => readonly string[]) {
+    this.#columnsOf = columnsOf
+  }
+
+  decode(bytes: Bytes): ChunkReference {
+    const reader = openChunk(bytes)
+    const putAt = reader.u48()
+    const rowCount = reader.u48()
+    const firstLine = reader.u32()
+    const listed = reader.rest()
+    const list = { crc: reader.u32(), probe: reader.u32() }
+    const summaries = reader.bytes(SUMMARY_BYTES * reader.u16())
+    const columns = this.#columns(reader, list, summaries, listed)
+    const segments = Array.from({ length: reader.u16() }, () => readSegment(reader))
+    reader.end()
+    return { putAt, list, chunk: { rowCount, firstLine, columns, segments } }
+  }
+
+  #columns(
+    reader: ByteReader,
+    list: ColumnListName,
+    summaries: Bytes,
+    listed: Bytes,
+  ): readonly ChunkColumn[] {
+    const bytes = listed.subarray(0, LIST_BYTES + summaries.length)
+    if (this.#last !== undefined && sameBytes(this.#last.bytes, bytes)) return this.#last.columns
+    const ids = this.#columnsOf(list)
+    if (summaries.length !== SUMMARY_BYTES * ids.length) {
+      throw reader.corrupt('its column list has another length')
+    }
+    const inner = new ByteReader(summaries, 'chunk reference')
+    const columns = ids.map((id) => readColumn(inner, id))
+    this.#last = { bytes, columns }
+    return columns
+  }
+}
+
+const SUMMARY_BYTES = 12
+const LIST_BYTES = 4 + 4 + 2
+
+/** The parts of a reference that the sweep needs. */
+export function decodeChunkObjects(bytes: Bytes): { putAt: number; objects: string[] } {
+  const reader = openChunk(bytes)
+  const putAt = reader.u48()
+  reader.bytes(6 + 4 + 8)
+  reader.bytes(SUMMARY_BYTES * reader.u16())
+  const objects = Array.from({ length: reader.u16() }, () => readSegment(reader).object)
+  reader.end()
+  return { putAt, objects }
+}
+
+export function encodeColumnList(ids: readonly string[]): Bytes {
+  const writer = new ByteWriter(64).u8(1).u16(ids.length)
+  for (const id of ids) writer.text(JSON.stringify(id))
+  return writer.finish()
+}
+
+export function decodeColumnList(bytes: Bytes): string[] {
+  const reader = new ByteReader(bytes, 'column list')
+  reader.recordVersion()
+  const ids = Array.from({ length: reader.u16() }, () => String(JSON.parse(reader.text())))
+  reader.end()
+  return ids
+}
+
+export function columnListCrc(record: Bytes): number {
+  return crc32(record)
+}
+
+function openChunk(bytes: Bytes): ByteReader {
+  const reader = new ByteReader(bytes, 'chunk reference')
+  reader.recordVersion()
+  return reader
+}
+
+function readColumn(reader: ByteReader, id: string): ChunkColumn {
+  const scalarMask = reader.u16()
+  const elementMask = reader.u16()
+  const seen = reader.u32()
+  return { summary: { id, scalarMask, elementMask, seen }, firstRow: reader.u32() }
+}
+
+function readSegment(reader: ByteReader): SegmentRef {
+  const object = toHex(reader.bytes(16))
+  invariant(object.length === 32, 'an object id is 32 hex digits')
+  return {
+    object,
+    rowCount: reader.u32(),
+    objectBytes: reader.u48(),
+    footerBytes: reader.u32(),
+  }
+}

@@ -1,0 +1,31 @@
+// Continuation tokens: where a walk of pages goes on. Stateless, bound to a table and a generation.
+import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
+import { crc32 } from '../base/platform.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import type { Position, TableKey } from './keys.js'
+
+/** The next row of the walk, in the generation that it began with. */
+export type Continuation = Readonly<{ table: TableKey; generation: Bytes; position: Position }>
+
+const TOKEN_VERSION = 1
+const TOKEN_BYTES = 1 + 16 + 8 + 8 + 4
+
+export function renderContinuation({ table, generation, position }: Continuation): string {
+  const writer = new ByteWriter(TOKEN_BYTES).u8(TOKEN_VERSION).bytes(table).bytes(generation)
+  writer.u48(position.extent).u16(position.slot)
+  return toBase64Url(writer.u32(crc32(writer.finish())).finish())
+}
+
+/** null: the text is not a token. */
+export function parseContinuation(text: string): Continuation | null {
+  const bytes = text.length <= 2 * TOKEN_BYTES ? fromBase64Url(text) : null
+  if (bytes === null || bytes.length !== TOKEN_BYTES || bytes[0] !== TOKEN_VERSION) return null
+  const reader = new ByteReader(bytes.subarray(1), 'continuation token')
+  const table = reader.bytes(16)
+  const generation = reader.bytes(8)
+  const position = { extent: reader.u48(), slot: reader.u16() }
+  return reader.u32() === crc32(bytes.subarray(0, TOKEN_BYTES - 4))
+    ? { table, generation, position }
+    : null
+}

@@ -1,0 +1,82 @@
+// Extent pages: up to 256 extent entries in one record, as FORMAT.md section 4 has them.
+//
+// Invariants:
+// - Entry i of page p is extent 256 * p + i; entries are appended in order and never removed.
+// - A generation starts at a page's first entry, so no page is shared by two generations.
+import { type Bytes, fromHex, toHex } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import type { ObjectId } from '../objects/objects.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import { PAGE_EXTENTS } from './keys.js'
+
+/** Where the rows of a segment are, and what a reader must know before it opens it. */
+export type SegmentRef = Readonly<{
+  object: ObjectId
+  rowCount: number
+  objectBytes: number
+  footerBytes: number
+}>
+
+export type ExtentEntry = Readonly<{
+  nonce: Bytes
+  /** null: all rows of the extent are row records. */
+  segment: SegmentRef | null
+  rowCount: number
+  /** The table version at which the extent was linked. */
+  version: number
+  /** Some stored cell is not of its column's token class, so the reader converts the rows. */
+  convert: boolean
+}>
+
+const ENTRY_BYTES = 48
+const HAS_OBJECT = 0x0001
+const CONVERT = 0x0002
+const NO_OBJECT: Bytes = new Uint8Array(16)
+
+export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
+  invariant(entries.length <= PAGE_EXTENTS, 'an extent page has at most 256 entries')
+  const writer = new ByteWriter(1 + ENTRY_BYTES * entries.length).u8(1)
+  for (const entry of entries) {
+    const { segment } = entry
+    const flags = (segment === null ? 0 : HAS_OBJECT) | (entry.convert ? CONVERT : 0)
+    writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(segment.object))
+    writer.u32(entry.rowCount).u64(entry.version).u16(flags)
+    writer.u48(segment?.objectBytes ?? 0).u32(segment?.footerBytes ?? 0)
+  }
+  return writer.finish()
+}
+
+export function decodeExtentPage(bytes: Bytes): ExtentEntry[] {
+  const reader = new ByteReader(bytes, 'extent page')
+  reader.recordVersion()
+  if (reader.left % ENTRY_BYTES !== 0) throw reader.corrupt('it ends within an entry')
+  const entries: ExtentEntry[] = []
+  while (reader.left > 0) entries.push(readEntry(reader))
+  return entries
+}
+
+/** Decodes one entry of a page, or null when the page has no such entry. */
+export function decodeExtentEntry(bytes: Bytes, index: number): ExtentEntry | null {
+  const start = 1 + ENTRY_BYTES * index
+  if (bytes[0] !== 1 || start + ENTRY_BYTES > bytes.length) return null
+  return readEntry(new ByteReader(bytes.subarray(start, start + ENTRY_BYTES), 'extent entry'))
+}
+
+/** An object's id as the 16 bytes that it is. */
+export function objectBytes(id: ObjectId): Bytes {
+  const bytes = fromHex(id)
+  invariant(bytes !== null && bytes.length === 16, 'an object id is 32 hex digits')
+  return bytes
+}
+
+function readEntry(reader: ByteReader): ExtentEntry {
+  const nonce = reader.bytes(8)
+  const object = reader.bytes(16)
+  const rowCount = reader.u32()
+  const version = reader.u64()
+  const flags = reader.u16()
+  const size = { objectBytes: reader.u48(), footerBytes: reader.u32() }
+  const segment = flags & HAS_OBJECT ? { object: toHex(object), rowCount, ...size } : null
+  return { nonce, segment, rowCount, version, convert: (flags & CONVERT) !== 0 }
+}

@@ -1,0 +1,154 @@
+// Keys inside a partition, as FORMAT.md section 3 has them. Byte order of keys is the order in which
+// the engine scans: catalog by order of creation, extent pages and row records by position.
+import { type Bytes, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { prefixRange } from '../kv/key-range.js'
+import type { KeyRange } from '../kv/kv.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+
+/** First byte of every key. Written to disk: never change or reuse a number. */
+export const KEY_SPACE = Object.freeze({
+  teamHead: 0x01,
+  catalog: 0x02,
+  tableHead: 0x03,
+  schema: 0x04,
+  extentPage: 0x05,
+  row: 0x06,
+  retirement: 0x07,
+  stashHead: 0x08,
+  chunk: 0x09,
+  columnList: 0x0a,
+  deadStash: 0x0b, // 0x0c to 0x0f are kept free for uploads, files, jobs and repeat keys.
+  teamEntry: 0x20,
+})
+
+/** The 16 bytes of a table's UUID. */
+export type TableKey = Bytes
+
+/** Extents to an extent page. */
+export const PAGE_EXTENTS = 256
+
+/** A slot is two bytes. */
+export const SLOTS_MAX = 65_536
+
+export const TEAM_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.teamHead)
+
+export function catalogKey(order: number): Bytes {
+  return new ByteWriter(7).u8(KEY_SPACE.catalog).u48(order).finish()
+}
+
+export const CATALOG_RANGE: KeyRange = spaceRange(KEY_SPACE.catalog)
+export const EXTENT_PAGES_RANGE: KeyRange = spaceRange(KEY_SPACE.extentPage)
+export const RETIREMENTS_RANGE: KeyRange = spaceRange(KEY_SPACE.retirement)
+export const STASH_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.stashHead)
+export const CHUNKS_RANGE: KeyRange = spaceRange(KEY_SPACE.chunk)
+export const DEAD_STASHES_RANGE: KeyRange = spaceRange(KEY_SPACE.deadStash)
+export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
+
+export function tableHeadKey(table: TableKey): Bytes {
+  return tableWriter(KEY_SPACE.tableHead, table, 0).finish()
+}
+
+export function schemaKey(table: TableKey, number: number): Bytes {
+  return tableWriter(KEY_SPACE.schema, table, 4).u32(number).finish()
+}
+
+export function extentPageKey(table: TableKey, page: number): Bytes {
+  return tableWriter(KEY_SPACE.extentPage, table, 6).u48(page).finish()
+}
+
+/** All extent pages of extents `first` (included) to `limit` (not included); both begin a page. */
+export function extentPagesRange(table: TableKey, first: number, limit: number): KeyRange {
+  return {
+    start: extentPageKey(table, Math.floor(first / PAGE_EXTENTS)),
+    limit: extentPageKey(table, Math.ceil(limit / PAGE_EXTENTS)),
+  }
+}
+
+/** A position as (extent, slot); listing order is their order. */
+export type Position = Readonly<{ extent: number; slot: number }>
+
+export function rowKey(table: TableKey, { extent, slot }: Position): Bytes {
+  return tableWriter(KEY_SPACE.row, table, 8).u48(extent).u16(slot).finish()
+}
+
+export function decodeRowKey(key: Bytes): Position {
+  const reader = new ByteReader(key, 'row key')
+  reader.bytes(17)
+  const position = { extent: reader.u48(), slot: reader.u16() }
+  reader.end()
+  return position
+}
+
+/** Row records from a position to the end of the extent before `limitExtent`. */
+export function rowsRange(table: TableKey, from: Position, limitExtent: number): KeyRange {
+  return { start: rowKey(table, from), limit: rowKey(table, { extent: limitExtent, slot: 0 }) }
+}
+
+export function retirementKey(table: TableKey, firstExtent: number): Bytes {
+  return tableWriter(KEY_SPACE.retirement, table, 6).u48(firstExtent).finish()
+}
+
+export function retirementsRange(table: TableKey): KeyRange {
+  return prefixRange(tableWriter(KEY_SPACE.retirement, table, 0).finish())
+}
+
+/** The table that a key of the spaces tableHead to retirement belongs to. */
+export function tableOfKey(key: Bytes): TableKey {
+  invariant(key.length >= 17, 'the key names a table')
+  return key.slice(1, 17)
+}
+
+export function stashHeadKey(stashId: string): Bytes {
+  return new ByteWriter(1 + stashId.length).u8(KEY_SPACE.stashHead).bytes(utf8(stashId)).finish()
+}
+
+export function chunkKey(stashNonce: Bytes, serial: string): Bytes {
+  return nonceWriter(KEY_SPACE.chunk, stashNonce).bytes(utf8(serial)).finish()
+}
+
+/** The serial of a chunk key. */
+export function serialOfChunkKey(key: Bytes): string {
+  return String.fromCharCode(...key.subarray(9))
+}
+
+export function chunksRange(stashNonce: Bytes): KeyRange {
+  return prefixRange(nonceWriter(KEY_SPACE.chunk, stashNonce).finish())
+}
+
+export function columnListKey(stashNonce: Bytes, crc: number, probe: number): Bytes {
+  return nonceWriter(KEY_SPACE.columnList, stashNonce).u32(crc).u32(probe).finish()
+}
+
+export function columnListsRange(stashNonce: Bytes): KeyRange {
+  return prefixRange(nonceWriter(KEY_SPACE.columnList, stashNonce).finish())
+}
+
+export function deadStashKey(stashNonce: Bytes): Bytes {
+  return nonceWriter(KEY_SPACE.deadStash, stashNonce).finish()
+}
+
+export function nonceOfDeadStashKey(key: Bytes): Bytes {
+  return key.slice(1, 9)
+}
+
+/** Of the system partition. */
+export function teamEntryKey(teamId: string): Bytes {
+  const name = utf8(teamId)
+  return new ByteWriter(1 + name.length).u8(KEY_SPACE.teamEntry).bytes(name).finish()
+}
+
+function spaceRange(space: number): KeyRange {
+  return prefixRange(Uint8Array.of(space))
+}
+
+function tableWriter(space: number, table: TableKey, more: number): ByteWriter {
+  invariant(table.length === 16, 'a table key has 16 bytes')
+  return new ByteWriter(17 + more).u8(space).bytes(table)
+}
+
+function nonceWriter(space: number, nonce: Bytes): ByteWriter {
+  invariant(nonce.length === 8, 'a nonce has 8 bytes')
+  return new ByteWriter(32).u8(space).bytes(nonce)
+}

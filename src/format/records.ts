@@ -1,0 +1,222 @@
+// Control records of teams, tables and rows ⇄ bytes, as FORMAT.md section 4 has them.
+import { type Bytes, fromUtf8, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import type { TableKey } from './keys.js'
+
+const RECORD_VERSION = 1
+
+/** The extent that takes small adds as row records. Only the last extent of a generation is open. */
+export type OpenExtent = Readonly<{
+  extent: number
+  nonce: Bytes
+  nextSlot: number
+  textBytes: number
+}>
+
+/** One complete set of a table's rows: the extents from `firstExtent` to `nextExtent` (not included). */
+export type Generation = Readonly<{
+  nonce: Bytes
+  firstExtent: number
+  nextExtent: number
+  liveRows: number
+  schemaNumber: number
+  open: OpenExtent | null
+}>
+
+/** The one record that every change of a table checks and rewrites. */
+export type TableHead = Readonly<{
+  version: number
+  /** Random in every commit, so that a head's bytes never come back. */
+  commitNonce: Bytes
+  order: number
+  generation: Generation
+}>
+
+/** A generation that an overwrite replaced and that walks may still read. */
+export type Retirement = Readonly<{
+  dropping: boolean
+  lastVersion: number
+  retiredAt: number
+  generation: Generation
+}>
+
+export type CatalogEntry = Readonly<{ table: TableKey; name: string }>
+
+export type RowRecord = Readonly<{
+  /** The table version in which the row last changed. */
+  version: number
+  schemaNumber: number
+  /** The row's text, or null for a tombstone. */
+  text: string | null
+}>
+
+export type StashHead = Readonly<{
+  nonce: Bytes
+  /** Grows when a chunk is replaced, so that a finalize that read the old chunk is refused. */
+  number: number
+  /** The sweep has begun to end the stash; a put takes this back. */
+  expiring: boolean
+  createdAt: number
+}>
+
+export function encodeTeamHead(nextOrder: number): Bytes {
+  return record(7).u48(nextOrder).finish()
+}
+
+export function decodeTeamHead(bytes: Bytes): number {
+  const reader = open(bytes, 'team head')
+  const nextOrder = reader.u48()
+  reader.end()
+  return nextOrder
+}
+
+export function encodeCatalogEntry({ table, name }: CatalogEntry): Bytes {
+  return record(64).bytes(table).text(name).finish()
+}
+
+export function decodeCatalogEntry(bytes: Bytes): CatalogEntry {
+  const reader = open(bytes, 'catalog entry')
+  const entry = { table: reader.bytes(16), name: reader.text() }
+  reader.end()
+  return entry
+}
+
+/** Team entries and dead stashes: their key says it all. */
+export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
+
+export function encodeTableHead({ version, commitNonce, order, generation }: TableHead): Bytes {
+  invariant(commitNonce.length === 8, 'a commit nonce has 8 bytes')
+  const writer = record(80).u64(version).bytes(commitNonce).u48(order)
+  return writeGeneration(writer, generation).u8(0).finish()
+}
+
+export function decodeTableHead(bytes: Bytes): TableHead {
+  const reader = open(bytes, 'table head')
+  const head = {
+    version: reader.u64(),
+    commitNonce: reader.bytes(8),
+    order: reader.u48(),
+    generation: readGeneration(reader),
+  }
+  if (reader.u8() !== 0) throw reader.corrupt('it names a forward object, which format 1 has not')
+  reader.end()
+  return head
+}
+
+const DROPPING = 0x01
+
+export function encodeRetirement(retirement: Retirement): Bytes {
+  const writer = record(80).u8(retirement.dropping ? DROPPING : 0)
+  writer.u64(retirement.lastVersion).u48(retirement.retiredAt)
+  return writeGeneration(writer, retirement.generation).finish()
+}
+
+export function decodeRetirement(bytes: Bytes): Retirement {
+  const reader = open(bytes, 'retirement')
+  const retirement = {
+    dropping: (reader.u8() & DROPPING) !== 0,
+    lastVersion: reader.u64(),
+    retiredAt: reader.u48(),
+    generation: readGeneration(reader),
+  }
+  reader.end()
+  return retirement
+}
+
+/** @param json - The schema in normal form. */
+export function encodeSchema(json: string): Bytes {
+  return record(json.length + 8)
+    .text(json)
+    .finish()
+}
+
+export function decodeSchema(bytes: Bytes): string {
+  const reader = open(bytes, 'schema')
+  const json = reader.text()
+  reader.end()
+  return json
+}
+
+const TOMBSTONE = 0x01
+
+export function encodeRowRecord({ version, schemaNumber, text }: RowRecord): Bytes {
+  const run = text === null ? new Uint8Array(0) : utf8(text)
+  return record(14 + run.length)
+    .u8(text === null ? TOMBSTONE : 0)
+    .u64(version)
+    .u32(schemaNumber)
+    .bytes(run)
+    .finish()
+}
+
+export function decodeRowRecord(bytes: Bytes): RowRecord {
+  const reader = open(bytes, 'row record')
+  const tombstone = (reader.u8() & TOMBSTONE) !== 0
+  const version = reader.u64()
+  const schemaNumber = reader.u32()
+  const run = reader.bytes(reader.left)
+  try {
+    return { version, schemaNumber, text: tombstone ? null : fromUtf8(run) }
+  } catch (cause) {
+    throw reader.corrupt('its text is not UTF-8', cause)
+  }
+}
+
+const EXPIRING = 0x01
+
+export function encodeStashHead({ nonce, number, expiring, createdAt }: StashHead): Bytes {
+  const writer = record(24).bytes(nonce).u48(number)
+  return writer
+    .u8(expiring ? EXPIRING : 0)
+    .u48(createdAt)
+    .finish()
+}
+
+export function decodeStashHead(bytes: Bytes): StashHead {
+  const reader = open(bytes, 'stash head')
+  const head = {
+    nonce: reader.bytes(8),
+    number: reader.u48(),
+    expiring: (reader.u8() & EXPIRING) !== 0,
+    createdAt: reader.u48(),
+  }
+  reader.end()
+  return head
+}
+
+function record(capacity: number): ByteWriter {
+  return new ByteWriter(capacity).u8(RECORD_VERSION)
+}
+
+function open(bytes: Bytes, what: string): ByteReader {
+  const reader = new ByteReader(bytes, what)
+  reader.recordVersion()
+  return reader
+}
+
+function writeGeneration(writer: ByteWriter, generation: Generation): ByteWriter {
+  writer.bytes(generation.nonce).u48(generation.firstExtent).u48(generation.nextExtent)
+  writer.u48(generation.liveRows).u32(generation.schemaNumber)
+  const { open: extent } = generation
+  if (extent === null) return writer.u8(0)
+  writer.u8(1).u48(extent.extent).bytes(extent.nonce)
+  return writer.u32(extent.nextSlot).u32(extent.textBytes)
+}
+
+function readGeneration(reader: ByteReader): Generation {
+  const fields = {
+    nonce: reader.bytes(8),
+    firstExtent: reader.u48(),
+    nextExtent: reader.u48(),
+    liveRows: reader.u48(),
+    schemaNumber: reader.u32(),
+  }
+  const hasOpen = reader.u8()
+  if (hasOpen > 1) throw reader.corrupt('its open extent is neither there nor absent')
+  if (hasOpen === 0) return { ...fields, open: null }
+  const extent = reader.u48()
+  const nonce = reader.bytes(8)
+  return { ...fields, open: { extent, nonce, nextSlot: reader.u32(), textBytes: reader.u32() } }
+}

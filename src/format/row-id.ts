@@ -1,0 +1,40 @@
+// A row ID is 16 bytes in 22 characters of base64url: the extent's nonce, the extent, the slot.
+// Nobody can make one up without the nonce, and reading by ID needs no index.
+import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
+
+export type RowId = Readonly<{ nonce: Bytes; extent: number; slot: number }>
+
+const ROW_ID_BYTES = 16
+const ROW_ID_CHARS = 22
+
+export function renderRowId(nonce: Bytes, extent: number, slot: number): string {
+  const bytes = new Uint8Array(ROW_ID_BYTES)
+  writeRowId(bytes, nonce, extent, slot)
+  return toBase64Url(bytes)
+}
+
+/** The position and nonce of a row ID; null for a text that is none, or is not spelled canonically. */
+export function parseRowId(text: string): RowId | null {
+  if (text.length !== ROW_ID_CHARS) return null
+  const bytes = fromBase64Url(text)
+  if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
+  const view = new DataView(bytes.buffer)
+  return {
+    nonce: bytes.subarray(0, 8),
+    extent: view.getUint16(8) * 2 ** 32 + view.getUint32(10),
+    slot: view.getUint16(14),
+  }
+}
+
+function writeRowId(bytes: Bytes, nonce: Bytes, extent: number, slot: number): void {
+  bytes.set(nonce, 0)
+  const high = Math.floor(extent / 2 ** 32)
+  bytes[8] = high >>> 8
+  bytes[9] = high & 0xff
+  bytes[10] = (extent / 2 ** 24) & 0xff
+  bytes[11] = (extent >>> 16) & 0xff
+  bytes[12] = (extent >>> 8) & 0xff
+  bytes[13] = extent & 0xff
+  bytes[14] = slot >>> 8
+  bytes[15] = slot & 0xff
+}

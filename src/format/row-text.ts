@@ -1,0 +1,214 @@
+// A row's text: its JSON object without the braces, as segments and row records hold it.
+//
+//     row_text := "" | cell *( "," cell )
+//     cell     := key ":" token        // key as JSON.stringify writes the column ID
+//
+// Invariants:
+// - There is no white space outside of strings, and no column twice.
+// - Tokens are the caller's, byte for byte. Only `convertRowText` writes other tokens, and only
+//   in what it returns.
+// - Everything here reads texts that this package wrote. A text that does not follow the grammar is
+//   damaged data, not bad input.
+import { StoreError } from '../base/store-error.js'
+import type { Column, ColumnKind, ColumnType } from '../schema/column-kind.js'
+
+/** Where one cell stands in a row's text: `key:token` from `start` to `end` (not included). */
+export type RowSpan = Readonly<{
+  id: string
+  start: number
+  /** Where the token starts; the key and the colon end here. */
+  valueStart: number
+  end: number
+}>
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** Renders the key of a cell, without the colon: `"name"`. */
+export function renderKey(id: string): string {
+  return JSON.stringify(id)
+}
+
+/** Renders a row's text from parallel lists of column IDs (no ID twice) and JSON tokens. */
+export function renderRowText(ids: readonly string[], tokens: readonly string[]): string {
+  return joinCells(ids.map(renderKey), tokens)
+}
+
+/** As `renderRowText`, for callers that keep the rendered keys of their columns. */
+export function joinCells(keys: readonly string[], tokens: readonly string[]): string {
+  let text = ''
+  for (let i = 0; i < keys.length; i++) {
+    text += `${i === 0 ? '' : ','}${keys[i] ?? ''}:${tokens[i] ?? ''}`
+  }
+  return text
+}
+
+/** Renders a whole row as contract responses show it. Row IDs need no escapes. */
+export function renderRowObject(rowId: string, text: string): string {
+  return text === '' ? `{"$rowID":"${rowId}"}` : `{"$rowID":"${rowId}",${text}}`
+}
+
+/**
+ * Finds the cells of a row's text, in order.
+ *
+ * @throws {StoreError} `DATA_CORRUPT` if the text does not follow the grammar above.
+ */
+export function readSpans(text: string): RowSpan[] {
+  const spans: RowSpan[] = []
+  for (let start = 0; start < text.length; ) {
+    const keyEnd = endOfString(text, start)
+    if (text.charCodeAt(keyEnd) !== COLON) throw damaged(keyEnd)
+    const end = endOfToken(text, keyEnd + 1)
+    if (end < text.length && text.charCodeAt(end) !== COMMA) throw damaged(end)
+    if (end === text.length - 1) throw damaged(end)
+    spans.push({ id: readKey(text, start, keyEnd), start, valueStart: keyEnd + 1, end })
+    start = end + 1
+  }
+  return spans
+}
+
+/**
+ * Applies changes to a row's text. A changed cell keeps its place, null removes the cell, new cells
+ * follow in the order of the map. Cells that are not named stay as they are, byte for byte.
+ *
+ * @param changes - Column ID to JSON token, without white space outside of strings.
+ */
+export function spliceRowText(text: string, changes: ReadonlyMap<string, string | null>): string {
+  const cells: string[] = []
+  const done = new Set<string>()
+  for (const { id, start, valueStart, end } of readSpans(text)) {
+    const token = changes.get(id)
+    done.add(id)
+    if (token === undefined) cells.push(text.slice(start, end))
+    else if (token !== null) cells.push(text.slice(start, valueStart) + token)
+  }
+  for (const [id, token] of changes) {
+    if (token !== null && !done.has(id)) cells.push(`${renderKey(id)}:${token}`)
+  }
+  return cells.join(',')
+}
+
+/**
+ * Converts the cells of a row from what was stored to what their columns are now: a value in a column
+ * of text that was stored as something else reads back as its JSON text, and so does an element of an
+ * array of text. (A duration may be a number, so its cells stay.) A column that is not in `columns`
+ * stays. Returns the same string when nothing changes.
+ */
+export function convertRowText(text: string, columns: ReadonlyMap<string, Column>): string {
+  let converted = ''
+  let from = 0
+  for (const { id, valueStart, end } of readSpans(text)) {
+    const type = columns.get(id)?.type
+    if (type === undefined) continue
+    const token = text.slice(valueStart, end)
+    const shown = convertToken(token, type)
+    if (shown === token) continue
+    converted += text.slice(from, valueStart) + shown
+    from = end
+  }
+  return from === 0 ? text : converted + text.slice(from)
+}
+
+/** Converts one cell from what was stored to the type that its column has now, as `convertRowText`. */
+export function convertToken(token: string, type: ColumnType): string {
+  return type.kind === 'array' ? showArray(token, type.items.kind) : show(token, type.kind)
+}
+
+/** Kinds whose cells are always JSON strings. */
+const STRINGS_ONLY = Object.freeze({
+  string: true,
+  markdown: true,
+  uri: true,
+  imageURI: true,
+  audioURI: true,
+  emailAddress: true,
+  phoneNumber: true,
+  emoji: true,
+  date: true,
+  time: true,
+  dateTime: true,
+  duration: false,
+  number: false,
+  boolean: false,
+} as const satisfies Record<ColumnKind, boolean>)
+
+function show(token: string, kind: ColumnKind): string {
+  if (!STRINGS_ONLY[kind] || token.charCodeAt(0) === QUOTE) return token
+  return JSON.stringify(token)
+}
+
+function showArray(token: string, kind: ColumnKind): string {
+  if (!STRINGS_ONLY[kind] || token.charCodeAt(0) !== OPEN_BRACKET || token === '[]') return token
+  const elements: string[] = []
+  for (let start = 1; start < token.length; ) {
+    const end = endOfToken(token, start)
+    elements.push(show(token.slice(start, end), kind))
+    start = end + 1
+  }
+  return `[${elements.join(',')}]`
+}
+
+function readKey(text: string, start: number, end: number): string {
+  const inner = text.slice(start + 1, end - 1)
+  if (!inner.includes('\\')) return inner
+  try {
+    return String(JSON.parse(text.slice(start, end)))
+  } catch (cause) {
+    throw damaged(start, cause)
+  }
+}
+
+/** Returns where the string that starts at `at` ends: after its closing quote. */
+function endOfString(text: string, at: number): number {
+  if (text.charCodeAt(at) !== QUOTE) throw damaged(at)
+  for (let i = at + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) return i + 1
+    if (code === BACKSLASH) i++
+  }
+  throw damaged(at)
+}
+
+/** Returns where the token that starts at `at` ends. */
+function endOfToken(text: string, at: number): number {
+  const first = text.charCodeAt(at)
+  if (first === QUOTE) return endOfString(text, at)
+  const end =
+    first === OPEN_BRACKET || first === OPEN_BRACE
+      ? endOfContainer(text, at)
+      : endOfScalar(text, at)
+  if (end === at) throw damaged(at)
+  return end
+}
+
+function endOfContainer(text: string, at: number): number {
+  let level = 0
+  for (let i = at; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = endOfString(text, i) - 1
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) level++
+    else if ((code === CLOSE_BRACKET || code === CLOSE_BRACE) && --level === 0) return i + 1
+  }
+  throw damaged(at)
+}
+
+function endOfScalar(text: string, at: number): number {
+  let end = at
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code === COMMA || code === CLOSE_BRACKET || code === CLOSE_BRACE) break
+  }
+  return end
+}
+
+function damaged(at: number, cause?: unknown): StoreError {
+  return new StoreError('DATA_CORRUPT', `The text of a row is damaged at character ${at}`, {
+    cause,
+  })
+}

@@ -1,0 +1,160 @@
+// Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
+// A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
+import { type Bytes, fromUtf8, sameBytes } from '../base/bytes.js'
+import { crc32 } from '../base/platform.js'
+import { StoreError } from '../base/store-error.js'
+import type { ByteRange } from '../objects/objects.js'
+import type { ColumnSummary } from '../schema/column-summary.js'
+import { ByteReader } from './byte-reader.js'
+import { objectBytes, type SegmentRef } from './extent-page.js'
+import {
+  CODEC,
+  DIRECTORY_ENTRY_BYTES,
+  DIRECTORY_PLACE,
+  FRAME_HEADER_BYTES,
+  pieceCrc,
+  SECTION,
+  TRAILER_BYTES,
+  TRAILER_MAGIC,
+  TRAILER_PLACE,
+} from './segment-writer.js'
+
+export type FramePlace = Readonly<{
+  offset: number
+  bytes: number
+  firstRow: number
+  rowCount: number
+}>
+
+export type SegmentFooter = Readonly<{
+  rowCount: number
+  frames: readonly FramePlace[]
+  columns: readonly ColumnSummary[]
+}>
+
+/** The range of an object that holds its footer and trailer. */
+export function footerRange(ref: SegmentRef): ByteRange {
+  return { start: ref.objectBytes - TRAILER_BYTES - ref.footerBytes, limit: ref.objectBytes }
+}
+
+/** @param bytes - What `footerRange` names. */
+export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
+  const id = objectBytes(ref.object)
+  if (bytes.length !== ref.footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
+  checkTrailer(ref, id, bytes.subarray(ref.footerBytes))
+  const sections = readDirectory(ref, id, bytes.subarray(0, ref.footerBytes))
+  const frames = decodeFrameIndex(ref, sections.get(SECTION.frameIndex))
+  return {
+    rowCount: ref.rowCount,
+    frames,
+    columns: decodeColumns(ref, sections.get(SECTION.columns)),
+  }
+}
+
+/** The rows of a frame: texts that are cut out when asked for. */
+export interface Frame {
+  readonly rowCount: number
+  /** What it costs to keep. */
+  readonly bytes: number
+  rowText(row: number): string
+}
+
+/** @param bytes - The frame, header to crc. */
+export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Frame {
+  if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
+  const header = bytes.subarray(0, FRAME_HEADER_BYTES)
+  const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
+  const reader = new ByteReader(bytes, `frame at ${place.offset} of segment ${ref.object}`)
+  const codec = reader.u8()
+  const rowCount = reader.u16()
+  const rawBytes = reader.u32()
+  const storedBytes = reader.u32()
+  const crc = crc32(stored, pieceCrc(objectBytes(ref.object), place.offset, header))
+  if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {
+    throw reader.corrupt('its checksum is wrong')
+  }
+  if (codec !== CODEC.none) throw reader.corrupt(`its codec ${codec} is unknown`)
+  if (rowCount !== place.rowCount || storedBytes !== stored.length || rawBytes !== storedBytes) {
+    throw reader.corrupt('its sizes do not agree')
+  }
+  return openFrame(reader, rowCount, stored)
+}
+
+function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {
+  const tableBytes = 4 * rowCount
+  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength)
+  const texts = raw.subarray(tableBytes)
+  const endOf = (row: number): number => (row < 0 ? 0 : view.getUint32(4 * row))
+  if (raw.length < tableBytes || endOf(rowCount - 1) !== texts.length) {
+    throw reader.corrupt('its row table does not fit')
+  }
+  const whole = fromUtf8(texts)
+  const ascii = whole.length === texts.length // Then byte offsets are string offsets.
+  return {
+    rowCount,
+    bytes: raw.length + whole.length,
+    rowText: (row) =>
+      ascii
+        ? whole.slice(endOf(row - 1), endOf(row))
+        : fromUtf8(texts.subarray(endOf(row - 1), endOf(row))),
+  }
+}
+
+function checkTrailer(ref: SegmentRef, id: Bytes, bytes: Bytes): void {
+  const reader = new ByteReader(bytes, `trailer of segment ${ref.object}`)
+  const footerBytes = reader.u32()
+  const rowCount = reader.u32()
+  if (reader.u32() !== pieceCrc(id, TRAILER_PLACE, bytes.subarray(0, 8))) {
+    throw reader.corrupt('its checksum is wrong')
+  }
+  if (!sameBytes(reader.bytes(4), TRAILER_MAGIC)) throw reader.corrupt('it has no magic')
+  if (footerBytes !== ref.footerBytes || rowCount !== ref.rowCount) {
+    throw reader.corrupt('it is not the one that the table names')
+  }
+}
+
+function readDirectory(ref: SegmentRef, id: Bytes, footer: Bytes): Map<number, Bytes> {
+  const reader = new ByteReader(footer, `footer of segment ${ref.object}`)
+  const count = reader.u8()
+  const entries = Array.from({ length: count }, () => {
+    return { number: reader.u8(), offset: reader.u32(), length: reader.u32() }
+  })
+  const listed = footer.subarray(0, 1 + DIRECTORY_ENTRY_BYTES * count)
+  if (reader.u32() !== pieceCrc(id, DIRECTORY_PLACE, listed)) {
+    throw reader.corrupt('the checksum of its directory is wrong')
+  }
+  const sections = new Map<number, Bytes>()
+  for (const { number, offset, length } of entries) {
+    const piece = new ByteReader(footer.subarray(offset), `section ${number} of ${ref.object}`)
+    const bytes = piece.bytes(length)
+    if (piece.u32() !== pieceCrc(id, number, bytes)) throw piece.corrupt('its checksum is wrong')
+    sections.set(number, bytes)
+  }
+  return sections
+}
+
+function decodeFrameIndex(ref: SegmentRef, bytes: Bytes | undefined): FramePlace[] {
+  if (bytes === undefined || bytes.length % 12 !== 0) throw corrupt(ref, 'it has no frame index')
+  const reader = new ByteReader(bytes, `frame index of segment ${ref.object}`)
+  const starts: { offset: number; bytes: number; firstRow: number }[] = []
+  while (reader.left > 0) {
+    starts.push({ offset: reader.u32(), bytes: reader.u32(), firstRow: reader.u32() })
+  }
+  return starts.map((start, i) => {
+    const limit = starts[i + 1]?.firstRow ?? ref.rowCount
+    return { ...start, rowCount: limit - start.firstRow }
+  })
+}
+
+function decodeColumns(ref: SegmentRef, bytes: Bytes | undefined): ColumnSummary[] {
+  if (bytes === undefined) throw corrupt(ref, 'it has no columns')
+  const reader = new ByteReader(bytes, `columns of segment ${ref.object}`)
+  return Array.from({ length: reader.u16() }, () => {
+    const id = String(JSON.parse(reader.text()))
+    return { id, scalarMask: reader.u16(), elementMask: reader.u16(), seen: reader.u32() }
+  })
+}
+
+function corrupt(ref: SegmentRef, problem: string): StoreError {
+  return new StoreError('DATA_CORRUPT', `Segment ${ref.object} cannot be read: ${problem}`)
+}

@@ -1,0 +1,29 @@
+export type { Bytes } from './base/bytes.js'
+export type { Clock } from './base/clock.js'
+export type { Random } from './base/random.js'
+export type { ErrorPlace, StoreErrorCode, WriteOutcome } from './base/store-error.js'
+export { isStoreError, StoreError } from './base/store-error.js'
+export type { Contract } from './contract/contract.js'
+export { createContract } from './contract/contract.js'
+export type { ContractKey, ContractOptions, Identity } from './contract/contract-options.js'
+export type { ContractRequest, ContractResponse, HeaderList } from './contract/message.js'
+export { openMemory } from './engine/open-memory.js'
+export type { OpenStore } from './engine/store.js'
+export { openStore } from './engine/store.js'
+export type { StoreOptions } from './engine/store-options.js'
+export type * from './engine/store-types.js'
+export type {
+  KeyRange,
+  KvCheck,
+  KvCommit,
+  KvCommitResult,
+  KvPartition,
+  KvScan,
+  KvStore,
+  KvView,
+} from './kv/kv.js'
+export { openLevelKv } from './kv/level-kv.js'
+export { memoryObjects } from './objects/memory-objects.js'
+export type { ByteRange, ObjectId, ObjectStore } from './objects/objects.js'
+export type { Column, ColumnKind, ColumnType, TableSchema } from './schema/column-kind.js'
+export { COLUMN_KINDS } from './schema/column-kind.js'

@@ -1,0 +1,221 @@
+// The only writer of a database: commits of all partitions wait in one queue, and a group of them is
+// written as one synced batch (group commit).
+//
+// Invariants:
+// - Commits take effect in the order in which they were queued. A check sees the database plus what
+//   earlier commits of its group put or delete.
+// - Nobody is answered before the group's batch is durable: neither a commit that is part of it, nor a
+//   refused one, whose refusal may rest on a neighbour that could still fail.
+// - One batch is written at a time, each with its commit record, so commit numbers are dense.
+// - The first failed batch poisons the queue: LevelDB goes on to acknowledge writes after an error and
+//   loses them (13 of 14 configurations, ARCHITECTURE.md, F7). Nothing is written any more until a reopen.
+import type { Bytes } from '../base/bytes.js'
+import { concatBytes, sameBytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import type { CommitLog, CommitLogOptions } from './commit-log.js'
+import { planCommitRecord } from './commit-log.js'
+import type { KvCommit, KvCommitResult } from './kv.js'
+import type { LevelDatabase, LevelOperation } from './level-database.js'
+import { readRecords, storageError, writeBatch } from './level-database.js'
+import { sealValue } from './record-envelope.js'
+
+/** A group ends before the commit with which it would exceed one of these. Checks count as well. */
+const GROUP_OPERATIONS_MAX = 1_000
+const GROUP_BYTES_MAX = 4 * 1_048_576
+
+type FailedCheck = { key: Bytes; value: Bytes | null }
+
+type CommitSize = Readonly<{ operationCount: number; bytes: number }>
+
+type QueuedCommit = Readonly<{
+  /** What the LevelDB keys of the commit's partition begin with. */
+  prefix: Bytes
+  commit: KvCommit
+  size: CommitSize
+  resolve: (result: KvCommitResult) => void
+  reject: (failure: unknown) => void
+}>
+
+type JudgedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
+
+/** What a group finds and changes, by the text of the LevelDB key. */
+type GroupState = Readonly<{
+  /** Present values, as far as checks asked for them, with the group's changes laid over them. */
+  known: Map<string, Bytes | null>
+  changes: Map<string, Readonly<{ key: Bytes; payload: Bytes | null }>>
+}>
+
+export class CommitQueue {
+  readonly #database: LevelDatabase
+  readonly #options: CommitLogOptions
+  #log: CommitLog
+  #waiting: QueuedCommit[] = []
+  #running: Promise<void> | undefined
+  #closed = false
+  #poison: StoreError | undefined
+
+  constructor(database: LevelDatabase, log: CommitLog, options: CommitLogOptions) {
+    this.#database = database
+    this.#log = log
+    this.#options = options
+  }
+
+  /** The caller leaves the commit's arrays as they are until this settles: they are read later. */
+  commit(prefix: Bytes, commit: KvCommit): Promise<KvCommitResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        throw new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
+      }
+      if (this.#poison !== undefined) throw refusal(this.#poison)
+      this.#waiting.push({ prefix, commit, size: measure(commit), resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Refuses further commits, and resolves when those that wait are settled. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve() // Commits of the same turn join the first group.
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, groupLength(this.#waiting))
+      if (this.#poison === undefined) await this.#settle(group)
+      else for (const { reject } of group) reject(refusal(this.#poison))
+    }
+    this.#running = undefined
+  }
+
+  async #settle(group: readonly QueuedCommit[]): Promise<void> {
+    const state: GroupState = { known: new Map(), changes: new Map() }
+    const judged: JudgedCommit[] = []
+    for (const queued of group) {
+      try {
+        judged.push(await judge(this.#database, queued, state))
+      } catch (failure) {
+        queued.reject(unchanged(failure)) // Its checks cannot be read; the others are not concerned.
+      }
+    }
+    try {
+      await this.#write(state)
+    } catch (failure) {
+      this.#poison = storageError(failure, 'A write failed', 'unknown')
+      for (const { queued, writes } of judged) {
+        queued.reject(writes ? this.#poison : refusal(this.#poison))
+      }
+      return
+    }
+    for (const { queued, result } of judged) queued.resolve(result)
+  }
+
+  async #write({ changes }: GroupState): Promise<void> {
+    if (changes.size === 0) return
+    const operations: LevelOperation[] = []
+    for (const { key, payload } of changes.values()) {
+      if (payload === null) operations.push({ type: 'del', key })
+      else operations.push({ type: 'put', key, value: sealValue(key, payload) })
+    }
+    const record = planCommitRecord(this.#log, changes.size, this.#options)
+    for (const operation of record.operations) operations.push(operation)
+    await writeBatch(this.#database, operations) // The commit point of the whole group.
+    this.#log = record.log
+  }
+}
+
+function measure({ checks = [], puts = [], deletes = [] }: KvCommit): CommitSize {
+  let bytes = 0
+  for (const [key, value] of puts) bytes += key.length + value.length
+  for (const key of deletes) bytes += key.length
+  return { operationCount: checks.length + puts.length + deletes.length, bytes }
+}
+
+/** How many commits from the front of the queue make the next group: at least one. */
+function groupLength(waiting: readonly QueuedCommit[]): number {
+  let operationCount = 0
+  let bytes = 0
+  let length = 0
+  for (const { size } of waiting) {
+    operationCount += size.operationCount
+    bytes += size.bytes
+    if (length > 0 && (operationCount > GROUP_OPERATIONS_MAX || bytes > GROUP_BYTES_MAX)) break
+    length++
+  }
+  return length
+}
+
+/** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
+async function judge(
+  database: LevelDatabase,
+  queued: QueuedCommit,
+  { known, changes }: GroupState,
+): Promise<JudgedCommit> {
+  const { checks = [], puts = [], deletes = [] } = queued.commit
+  const planned = planChanges(queued.prefix, { puts, deletes })
+  const keys = checks.map(({ key }) => concatBytes([queued.prefix, key]))
+  const unread = keys.filter((key) => !known.has(keyText(key)))
+  if (unread.length > 0) {
+    const values = await readRecords(database, unread)
+    for (const [index, key] of unread.entries()) known.set(keyText(key), values[index] ?? null)
+  }
+
+  const failed: FailedCheck[] = []
+  for (const [index, { key, equals }] of checks.entries()) {
+    const value = known.get(keyText(keys[index] ?? key)) ?? null
+    if (!sameValue(value, equals)) failed.push({ key, value })
+  }
+  if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
+
+  for (const [text, change] of planned) {
+    changes.set(text, change)
+    known.set(text, change.payload)
+  }
+  return { queued, result: { ok: true }, writes: planned.size > 0 }
+}
+
+function planChanges(
+  prefix: Bytes,
+  { puts, deletes }: Required<Pick<KvCommit, 'puts' | 'deletes'>>,
+): GroupState['changes'] {
+  const planned: GroupState['changes'] = new Map()
+  const plan = (key: Bytes, payload: Bytes | null): void => {
+    const levelKey = concatBytes([prefix, key])
+    planned.set(keyText(levelKey), { key: levelKey, payload })
+  }
+  for (const [key, value] of puts) plan(key, value)
+  for (const key of deletes) plan(key, null)
+  const distinct = planned.size === puts.length + deletes.length
+  invariant(distinct, 'a commit puts or deletes a key at most once')
+  return planned
+}
+
+function sameValue(left: Bytes | null, right: Bytes | null): boolean {
+  return left === null || right === null ? left === right : sameBytes(left, right)
+}
+
+const TEXT_CHUNK_BYTES = 4_096
+
+/** The key as a text with one UTF-16 unit a byte, so that it can be the key of a Map. */
+function keyText(key: Bytes): string {
+  let text = ''
+  for (let at = 0; at < key.length; at += TEXT_CHUNK_BYTES) {
+    text += String.fromCharCode(...key.subarray(at, at + TEXT_CHUNK_BYTES))
+  }
+  return text
+}
+
+/** Why nothing is written any more; of a commit that was not part of the failed batch. */
+function refusal(poison: StoreError): StoreError {
+  const message =
+    'Nothing is written after a failed write: the store must be closed and opened again'
+  return new StoreError('STORAGE_UNAVAILABLE', message, { cause: poison, outcome: 'unchanged' })
+}
+
+/** A programming mistake carries no code, and stays as it is. */
+function unchanged(failure: unknown): unknown {
+  if (!(failure instanceof StoreError)) return failure
+  const { code, message } = failure
+  return new StoreError(code, message, { cause: failure, outcome: 'unchanged' })
+}

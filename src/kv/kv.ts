@@ -1,0 +1,72 @@
+// The port for small control records: ordered keys, consistent views, compare-and-commit.
+//
+// What every implementation owes (proved by the KvStore suite in `rowstash/testing`):
+// - All that one `read` sees is one and the same commit.
+// - `commit` is atomic, durable when it resolves, and strictly serializable within a partition.
+// - A damaged record is reported as DATA_CORRUPT, never returned and never taken for absent.
+import type { Bytes } from '../base/bytes.js'
+
+/** Keys from `start` (included) to `limit` (not included), in byte order. */
+export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
+
+/** One condition of a commit: the record's exact bytes, or null for "there is none". */
+export type KvCheck = Readonly<{ key: Bytes; equals: Bytes | null }>
+
+export type KvCommit = Readonly<{
+  checks?: readonly KvCheck[]
+  /** A key may be put or deleted at most once in a commit. */
+  puts?: readonly (readonly [key: Bytes, value: Bytes])[]
+  deletes?: readonly Bytes[]
+}>
+
+/** A refused commit changed nothing; `failed` has the present value of each check that did not hold. */
+export type KvCommitResult =
+  | Readonly<{ ok: true }>
+  | Readonly<{ ok: false; failed: readonly Readonly<{ key: Bytes; value: Bytes | null }>[] }>
+
+export type KvScan = KeyRange &
+  Readonly<{
+    /** At most so many entries; fewer only when the range is done. 1 to 100,000. */
+    count: number
+    /** Largest keys first. Default: false. */
+    reverse?: boolean
+  }>
+
+/** A frozen view: no later commit shows in it. Valid only inside the `read` that made it. */
+export interface KvView {
+  get(key: Bytes): Promise<Bytes | null>
+  getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
+  scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
+}
+
+/** The unit of sharding: a commit touches one partition, and views are of one partition. */
+export interface KvPartition {
+  /**
+   * Runs `use` on a view of the latest commit, and closes the view when it settles. Keep it short:
+   * while it is open, nothing it sees is reclaimed.
+   * @throws {StoreError} DATA_CORRUPT, STORE_CLOSED
+   */
+  read<T>(use: (view: KvView) => Promise<T>): Promise<T>
+
+  /**
+   * Writes all of it or nothing. Resolves when it is durable, or with the failed checks.
+   * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE, whose `outcome` says whether
+   *   nothing happened (`unchanged`) or the commit may be there after a reopen (`unknown`); STORE_CLOSED.
+   */
+  commit(commit: KvCommit): Promise<KvCommitResult>
+
+  /**
+   * Deletes up to `count` records of a range that no reader needs: repeatable, not atomic.
+   * @returns how many it deleted; fewer than `count` means that the range is empty.
+   */
+  sweep(range: KeyRange, count: number): Promise<number>
+}
+
+export interface KvStore {
+  /** Whether another process may write too. If not, what was read stays true until this one commits. */
+  readonly shared: boolean
+  /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
+  partition(name: string): KvPartition
+  /** Waits for commits in flight. Later calls fail with STORE_CLOSED. */
+  close(): Promise<void>
+}

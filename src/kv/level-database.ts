@@ -1,0 +1,170 @@
+// How we speak to an abstract-level database: bytes in and out, every value checked, every failure
+// a StoreError.
+import type {
+  AbstractBatchOptions,
+  AbstractGetManyOptions,
+  AbstractGetOptions,
+  AbstractIteratorOptions,
+  AbstractKeyIteratorOptions,
+  AbstractSnapshot,
+} from 'abstract-level'
+import type { Bytes } from '../base/bytes.js'
+import { compareBytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import type { StoreErrorCode, WriteOutcome } from '../base/store-error.js'
+import { isStoreError, StoreError } from '../base/store-error.js'
+import type { KvScan } from './kv.js'
+import { openValue } from './record-envelope.js'
+
+/** What we need of an abstract-level database. Any one has it, whatever its default encodings are. */
+export interface LevelDatabase {
+  readonly status: string
+  /** `getSync`: whether a point read needs no trip through a thread pool. */
+  readonly supports: Readonly<{ explicitSnapshots: boolean; getSync?: boolean }>
+  open(): Promise<void>
+  close(): Promise<void>
+  snapshot(): AbstractSnapshot
+  getSync<K, V>(key: K, options: AbstractGetOptions<K, V>): V | undefined
+  getMany<K, V>(keys: K[], options: AbstractGetManyOptions<K, V>): Promise<(V | undefined)[]>
+  batch<K, V>(
+    operations: LevelOperation<K, V>[],
+    options: AbstractBatchOptions<K, V>,
+  ): Promise<void>
+  iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
+  keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>
+}
+
+interface LevelIterator<T> {
+  nextv(count: number): Promise<T[]>
+  all(): Promise<T[]>
+  close(): Promise<void>
+}
+
+export type LevelOperation<K = Bytes, V = Bytes> =
+  | { type: 'put'; key: K; value: V }
+  | { type: 'del'; key: K }
+
+const ENCODINGS = { keyEncoding: 'view', valueEncoding: 'view' } as const
+
+/** How much one call of an iterator may bring; understood by classic-level, ignored by others. */
+const SCAN_BYTES_MAX = 1_048_576
+
+/** Writes all operations or none; resolves when they are durable. */
+export async function writeBatch(
+  database: LevelDatabase,
+  operations: LevelOperation[],
+): Promise<void> {
+  // Only durable databases know `sync`; abstract-level hands it through to them.
+  const options = { ...ENCODINGS, sync: true }
+  await database.batch<Bytes, Bytes>(operations, options)
+}
+
+/** Payloads of records by their LevelDB keys, as of the snapshot, or else as of now. */
+export async function readRecords(
+  database: LevelDatabase,
+  keys: readonly Bytes[],
+  snapshot?: AbstractSnapshot,
+): Promise<(Bytes | null)[]> {
+  const options = { ...ENCODINGS, snapshot }
+  try {
+    if (!database.supports.getSync) {
+      const values = await database.getMany<Bytes, Bytes>([...keys], options)
+      return values.map((value, index) => openFound(keys[index], value))
+    }
+    return keys.map((key) => openFound(key, database.getSync<Bytes, Bytes>(key, options)))
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+}
+
+function openFound(key: Bytes | undefined, value: Bytes | undefined): Bytes | null {
+  invariant(key !== undefined, 'a value is read for each key')
+  return value === undefined ? null : openValue(key, value)
+}
+
+/** Records of a range of LevelDB keys, in order, with their LevelDB keys. */
+export async function scanRecords(
+  database: LevelDatabase,
+  { start, limit, count, reverse = false }: KvScan,
+  snapshot?: AbstractSnapshot,
+): Promise<[key: Bytes, payload: Bytes][]> {
+  if (compareBytes(start, limit) >= 0) return []
+  const range = { gte: start, lt: limit, limit: count, reverse }
+  const options = { ...ENCODINGS, ...range, snapshot, highWaterMarkBytes: SCAN_BYTES_MAX }
+  const records: [Bytes, Bytes][] = []
+  try {
+    const iterator = database.iterator<Bytes, Bytes>(options)
+    try {
+      while (records.length < count) {
+        const entries = await iterator.nextv(count - records.length)
+        if (entries.length === 0) break
+        for (const [key, value] of entries) records.push([key, openValue(key, value)])
+      }
+    } finally {
+      await iterator.close()
+    }
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+  return records
+}
+
+/** LevelDB keys of a range, without looking at their values. */
+export async function scanKeys(
+  database: LevelDatabase,
+  { start, limit, count }: KvScan,
+): Promise<Bytes[]> {
+  if (compareBytes(start, limit) >= 0) return []
+  try {
+    const range = { gte: start, lt: limit, limit: count }
+    return await database.keys<Bytes>({ keyEncoding: 'view', ...range }).all()
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+}
+
+const CAUSES_MAX = 8
+
+const CODE_OF_LEVEL_CODE: Readonly<Record<string, StoreErrorCode>> = {
+  LEVEL_CORRUPTION: 'DATA_CORRUPT',
+  LEVEL_LOCKED: 'STORE_LOCKED',
+  ENOSPC: 'INSUFFICIENT_STORAGE',
+  EDQUOT: 'INSUFFICIENT_STORAGE',
+}
+
+const NOT_OPEN_CODES: ReadonlySet<unknown> = new Set([
+  'LEVEL_DATABASE_NOT_OPEN',
+  'LEVEL_ITERATOR_NOT_OPEN',
+  'LEVEL_SNAPSHOT_NOT_OPEN',
+  'LEVEL_BATCH_NOT_OPEN',
+])
+
+/** Names what a failure of the database means to us. A failure that is ours already stays as it is. */
+export function storageError(
+  failure: unknown,
+  message: string,
+  outcome?: WriteOutcome,
+): StoreError {
+  if (isStoreError(failure) && outcome === undefined) return failure
+  const details = outcome === undefined ? { cause: failure } : { cause: failure, outcome }
+  const reason = failure instanceof Error ? `: ${failure.message}` : ''
+  return new StoreError(codeOf(failure), `${message}${reason}`, details)
+}
+
+/** A cause tells more than what wraps it: "not open" may wrap "locked", an I/O error a full disk. */
+function codeOf(failure: unknown): StoreErrorCode {
+  let code: StoreErrorCode | undefined
+  let inner = failure
+  for (let depth = 0; inner instanceof Error && depth < CAUSES_MAX; depth++) {
+    const { code: levelCode } = inner as { code?: unknown }
+    if (typeof levelCode === 'string' && Object.hasOwn(CODE_OF_LEVEL_CODE, levelCode)) {
+      code = CODE_OF_LEVEL_CODE[levelCode]
+    } else if (/No space left on device|Disk quota exceeded/i.test(inner.message)) {
+      code = 'INSUFFICIENT_STORAGE'
+    } else if (NOT_OPEN_CODES.has(levelCode)) {
+      code = inner.cause === undefined ? 'STORE_CLOSED' : 'STORAGE_UNAVAILABLE'
+    }
+    inner = inner.cause
+  }
+  return code ?? 'STORAGE_UNAVAILABLE'
+}

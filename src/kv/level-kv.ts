@@ -1,0 +1,219 @@
+// A KvStore inside any abstract-level database that has explicit snapshots. Its bytes are described in
+// record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
+import type { AbstractSnapshot } from 'abstract-level'
+import type { Bytes } from '../base/bytes.js'
+import { concatBytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import type { CommitLogOptions } from './commit-log.js'
+import { readCommitLog } from './commit-log.js'
+import { CommitQueue } from './commit-queue.js'
+import type { KvPartition, KvStore, KvView } from './kv.js'
+import type { LevelDatabase } from './level-database.js'
+import { readRecords, scanKeys, scanRecords, storageError } from './level-database.js'
+import { encodePartitionPrefix } from './record-envelope.js'
+
+export interface LevelKvOptions {
+  /**
+   * How many of the latest commit records are kept at least. Lost commits are noticed among those.
+   * Default: 65,536. Range: 1 to 1,000,000.
+   */
+  readonly commitRecordsMin?: number
+  /**
+   * After how many batches older commit records are deleted.
+   * Default: 1,024. Range: 1 to 65,536.
+   */
+  readonly checkpointBatches?: number
+}
+
+const RANGES = {
+  commitRecordsMin: { default: 65_536, min: 1, max: 1_000_000 },
+  checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
+} as const satisfies Record<keyof LevelKvOptions, { default: number; min: number; max: number }>
+
+const SCAN_COUNT_MAX = 100_000
+
+/** Deletes of one commit of a sweep, so that it never holds up the queue for long. */
+const SWEEP_COMMIT_COUNT = 500
+
+/**
+ * Opens a store on a database, which is open or opening. The store owns it from here on: nobody else
+ * writes to it, and closing the store closes it. When this fails, the database is the caller's again.
+ *
+ * The arrays of a commit are read after `commit` returned: leave them unchanged until it settles.
+ * @throws {StoreError} OPTION_NOT_ALLOWED: it has no explicit snapshots; DATA_LOSS: acknowledged
+ *   commits are missing; DATA_CORRUPT; STORE_LOCKED; STORAGE_UNAVAILABLE
+ */
+export async function openLevelKv(
+  database: LevelDatabase,
+  options: LevelKvOptions = {},
+): Promise<KvStore> {
+  const resolved = resolveOptions(options)
+  if (!database.supports.explicitSnapshots) {
+    throw new StoreError('OPTION_NOT_ALLOWED', 'The database has no explicit snapshots')
+  }
+  try {
+    // In the turn of its construction this opens it, and so learns why it cannot be opened.
+    if (database.status === 'opening') await database.open()
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be opened')
+  }
+  if (database.status !== 'open') throw closedError()
+  const log = await readCommitLog(database)
+  return new LevelKv(database, new CommitQueue(database, log, resolved))
+}
+
+function resolveOptions(given: LevelKvOptions): CommitLogOptions {
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(RANGES, name)) throw optionError(name, 'is not an option')
+  }
+  return Object.freeze({
+    commitRecordsMin: inRange('commitRecordsMin', given.commitRecordsMin),
+    checkpointBatches: inRange('checkpointBatches', given.checkpointBatches),
+  })
+}
+
+function inRange(name: keyof typeof RANGES, value: number | undefined): number {
+  const { default: fallback, min, max } = RANGES[name]
+  if (value === undefined) return fallback
+  if (Number.isInteger(value) && min <= value && value <= max) return value
+  throw optionError(name, `must be an integer from ${min} to ${max}, not ${value}`)
+}
+
+function optionError(name: string, problem: string): StoreError {
+  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
+}
+
+class LevelKv implements KvStore {
+  readonly shared = false
+  readonly #database: LevelDatabase
+  readonly #queue: CommitQueue
+  #closing: Promise<void> | undefined
+
+  constructor(database: LevelDatabase, queue: CommitQueue) {
+    this.#database = database
+    this.#queue = queue
+  }
+
+  partition(name: string): KvPartition {
+    const prefix = encodePartitionPrefix(name)
+    const database = this.#database
+    const queue = this.#queue
+    return {
+      read: (use) => this.#read(prefix, use),
+      commit: (commit) => queue.commit(prefix, commit),
+      async sweep({ start, limit }, count) {
+        invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
+        const range = { start: concatBytes([prefix, start]), limit: concatBytes([prefix, limit]) }
+        let swept = 0
+        while (swept < count) {
+          const wanted = Math.min(count - swept, SWEEP_COMMIT_COUNT)
+          const keys = await scanKeys(database, { ...range, count: wanted })
+          if (keys.length > 0) {
+            await queue.commit(prefix, { deletes: keys.map((key) => withoutPrefix(key, prefix)) })
+          }
+          swept += keys.length
+          if (keys.length < wanted) break
+        }
+        return swept
+      },
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.close()
+    try {
+      await this.#database.close()
+    } catch (failure) {
+      throw storageError(failure, 'The database cannot be closed')
+    }
+  }
+
+  async #read<T>(prefix: Bytes, use: (view: KvView) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw closedError()
+    const snapshot = openSnapshot(this.#database)
+    const view = new LevelView(this.#database, snapshot, prefix)
+    try {
+      return await use(view)
+    } finally {
+      view.end()
+      await closeSnapshot(snapshot)
+    }
+  }
+}
+
+class LevelView implements KvView {
+  readonly #database: LevelDatabase
+  readonly #snapshot: AbstractSnapshot
+  readonly #prefix: Bytes
+  #ended = false
+
+  constructor(database: LevelDatabase, snapshot: AbstractSnapshot, prefix: Bytes) {
+    this.#database = database
+    this.#snapshot = snapshot
+    this.#prefix = prefix
+  }
+
+  async get(key: Bytes): Promise<Bytes | null> {
+    const [value = null] = await this.getMany([key])
+    return value
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]> {
+    this.#assertValid()
+    const levelKeys = keys.map((key) => concatBytes([this.#prefix, key]))
+    return await readRecords(this.#database, levelKeys, this.#snapshot)
+  }
+
+  async scan({ start, limit, count, reverse = false }: Parameters<KvView['scan']>[0]) {
+    this.#assertValid()
+    const countable = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
+    invariant(countable, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
+    const levelScan = {
+      start: concatBytes([this.#prefix, start]),
+      limit: concatBytes([this.#prefix, limit]),
+      count,
+      reverse,
+    }
+    const records = await scanRecords(this.#database, levelScan, this.#snapshot)
+    return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, this.#prefix), value])
+  }
+
+  end(): void {
+    this.#ended = true
+  }
+
+  #assertValid(): void {
+    invariant(!this.#ended, 'a view is used only inside the read that made it')
+  }
+}
+
+/** The key as its partition knows it: a plain Uint8Array, whatever the database gave. */
+function withoutPrefix(key: Bytes, prefix: Bytes): Bytes {
+  return new Uint8Array(key.buffer, key.byteOffset + prefix.length, key.length - prefix.length)
+}
+
+function openSnapshot(database: LevelDatabase): AbstractSnapshot {
+  try {
+    return database.snapshot()
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+}
+
+async function closeSnapshot(snapshot: AbstractSnapshot): Promise<void> {
+  try {
+    await snapshot.close()
+  } catch (failure) {
+    throw storageError(failure, 'A view cannot be closed')
+  }
+}
+
+function closedError(): StoreError {
+  return new StoreError('STORE_CLOSED', 'The store was closed')
+}

@@ -1,0 +1,125 @@
+// The bytes of a LevelDB database: what its keys look like, and the envelope around every value.
+//
+//     key :=
+//       meta_key      0x00, what: uint8             // what is 0x01: the checkpoint
+//     | commit_key    0x01, sequence: uint64        // big-endian, so commits sort by number
+//     | partition_key 0x02, length: uint16, name: utf8[length], key: uint8[]
+//
+//     value :=
+//       format:  uint8                              // 0x01
+//       crc:     uint32                             // big-endian, crc32 of the key's bytes, then payload
+//       payload: uint8[]
+//
+//     payload of the checkpoint     := uint64       // big-endian, lowest commit number still kept
+//     payload of a commit record    := uint32       // big-endian, puts and deletes of the batch
+//     payload of a partition record := the record's value
+//
+// The length before the name keeps partitions apart although one name may begin with another. The
+// checksum covers the key, so a value that was read from the wrong place does not pass.
+import type { Bytes } from '../base/bytes.js'
+import { toHex, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { crc32 } from '../base/platform.js'
+import { StoreError } from '../base/store-error.js'
+
+/** First byte of every LevelDB key. Written to disk: never change or reuse a number. */
+export const LevelSpace = { Meta: 0x00, Commit: 0x01, Partition: 0x02 } as const
+
+/** First byte of every LevelDB value. Written to disk: never change or reuse a number. */
+const ENVELOPE_FORMAT = 0x01
+
+const ENVELOPE_BYTES = 5
+const UINT64_BYTES = 8
+const PARTITION_NAME_CHARS_MAX = 256
+
+/** Key of the checkpoint record. */
+export const CHECKPOINT_KEY: Bytes = Uint8Array.of(LevelSpace.Meta, 0x01)
+
+export function encodeCommitKey(sequence: number): Bytes {
+  const key = new Uint8Array(1 + UINT64_BYTES)
+  key[0] = LevelSpace.Commit
+  key.set(encodeUint64(sequence), 1)
+  return key
+}
+
+export function decodeCommitKey(key: Bytes): number {
+  if (key.length !== 1 + UINT64_BYTES || key[0] !== LevelSpace.Commit) {
+    throw new StoreError('DATA_CORRUPT', `Not the key of a commit record: ${toHex(key)}`)
+  }
+  return decodeUint64(key.subarray(1), key)
+}
+
+/** What all LevelDB keys of a partition begin with. */
+export function encodePartitionPrefix(name: string): Bytes {
+  invariant(name.length <= PARTITION_NAME_CHARS_MAX, 'a partition name has at most 256 units')
+  invariant(!/\p{Surrogate}/u.test(name), 'a partition name is well-formed text')
+  const nameBytes = utf8(name)
+  const prefix = new Uint8Array(3 + nameBytes.length)
+  prefix[0] = LevelSpace.Partition
+  prefix[1] = nameBytes.length >>> 8
+  prefix[2] = nameBytes.length & 0xff
+  prefix.set(nameBytes, 3)
+  return prefix
+}
+
+export function encodeUint64(value: number): Bytes {
+  invariant(Number.isSafeInteger(value) && value >= 0, 'a stored number is a safe integer')
+  const bytes = new Uint8Array(UINT64_BYTES)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value))
+  return bytes
+}
+
+/** `key` is only named in the error. */
+export function decodeUint64(bytes: Bytes, key: Bytes): number {
+  const whole = bytes.length === UINT64_BYTES
+  const value = whole ? Number(dataView(bytes).getBigUint64(0)) : Number.NaN
+  if (!Number.isSafeInteger(value)) {
+    throw new StoreError('DATA_CORRUPT', `No sequence number at key ${toHex(key)}`)
+  }
+  return value
+}
+
+export function encodeUint32(value: number): Bytes {
+  invariant(Number.isInteger(value) && value >= 0 && value <= 0xffffffff, 'a count fits 32 bits')
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value)
+  return bytes
+}
+
+/** Wraps a payload for storage under exactly this LevelDB key. */
+export function sealValue(key: Bytes, payload: Bytes): Bytes {
+  const value = new Uint8Array(ENVELOPE_BYTES + payload.length)
+  value[0] = ENVELOPE_FORMAT
+  new DataView(value.buffer).setUint32(1, crc32(payload, crc32(key)))
+  value.set(payload, ENVELOPE_BYTES)
+  return value
+}
+
+/**
+ * Unwraps what `sealValue` made. The payload is a plain Uint8Array on the memory of `value`.
+ * @throws {StoreError} DATA_CORRUPT, naming the key
+ */
+export function openValue(key: Bytes, value: Bytes): Bytes {
+  if (value.length < ENVELOPE_BYTES) throw corrupt(key, `has only ${value.length} bytes`)
+  if (value[0] !== ENVELOPE_FORMAT) throw corrupt(key, `has the unknown format ${value[0]}`)
+  const payload = new Uint8Array(
+    value.buffer,
+    value.byteOffset + ENVELOPE_BYTES,
+    value.length - ENVELOPE_BYTES,
+  )
+  if (dataView(value).getUint32(1) !== crc32(payload, crc32(key))) {
+    throw corrupt(key, 'fails its checksum')
+  }
+  return payload
+}
+
+const KEY_HEX_CHARS_MAX = 512
+
+function corrupt(key: Bytes, problem: string): StoreError {
+  const hex = toHex(key.subarray(0, KEY_HEX_CHARS_MAX / 2))
+  return new StoreError('DATA_CORRUPT', `The value at key ${hex} ${problem}`)
+}
+
+function dataView(bytes: Bytes): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

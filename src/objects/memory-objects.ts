@@ -1,0 +1,87 @@
+// An ObjectStore in memory, for tests and for stores that need not survive.
+import type { Bytes } from '../base/bytes.js'
+import { concatBytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import type { ByteRange, ObjectId, ObjectStore } from './objects.js'
+import { OBJECT_ID_PATTERN } from './objects.js'
+
+const LIST_COUNT_MAX = 1_000
+const PIECE_BYTES_MAX = 65_536
+
+export function memoryObjects(): ObjectStore {
+  return new MemoryObjects()
+}
+
+class MemoryObjects implements ObjectStore {
+  readonly #contents = new Map<ObjectId, Bytes>()
+  /** Ids of puts in progress: they show nowhere, but may not be put a second time. */
+  readonly #incoming = new Set<ObjectId>()
+  #closed = false
+
+  async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    this.#assertUsable(id)
+    invariant(!this.#contents.has(id) && !this.#incoming.has(id), 'an object id is put once')
+    this.#incoming.add(id)
+    try {
+      // Copied, so that nothing the caller does to its buffers later changes the object.
+      const pieces: Bytes[] = []
+      if (content instanceof Uint8Array) pieces.push(content)
+      else for await (const piece of content) pieces.push(Uint8Array.from(piece))
+      const whole = concatBytes(pieces)
+      this.#contents.set(id, whole)
+      return whole.length
+    } finally {
+      this.#incoming.delete(id)
+    }
+  }
+
+  async get(id: ObjectId, range?: ByteRange): Promise<Bytes | null> {
+    this.#assertUsable(id)
+    const whole = this.#contents.get(id)
+    if (whole === undefined) return null
+    return range === undefined ? whole : slice(whole, range)
+  }
+
+  async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {
+    const content = await this.get(id, range)
+    return content === null ? null : pieces(content)
+  }
+
+  async delete(ids: readonly ObjectId[]): Promise<void> {
+    for (const id of ids) this.#assertUsable(id)
+    for (const id of ids) this.#contents.delete(id)
+  }
+
+  async list(prefix: string, after = ''): Promise<ObjectId[]> {
+    this.#assertOpen()
+    const listed: ObjectId[] = []
+    for (const id of this.#contents.keys()) if (id.startsWith(prefix) && id > after) listed.push(id)
+    return listed.sort().slice(0, LIST_COUNT_MAX)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  #assertUsable(id: ObjectId): void {
+    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    this.#assertOpen()
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('STORE_CLOSED', 'The store was closed')
+  }
+}
+
+function slice(whole: Bytes, { start, limit }: ByteRange): Bytes {
+  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+  return whole.subarray(start, limit)
+}
+
+async function* pieces(content: Bytes): AsyncGenerator<Bytes> {
+  for (let at = 0; at < content.length; at += PIECE_BYTES_MAX) {
+    yield content.subarray(at, at + PIECE_BYTES_MAX)
+  }
+}

@@ -1,0 +1,42 @@
+// The port for big immutable bytes: segments and users' files.
+//
+// What every implementation owes (proved by the ObjectStore suite in `rowstash/testing`):
+// - `put` is durable when it resolves; a put that fails leaves nothing that `get` or `list` shows.
+// - An id is written once; its bytes never change until it is deleted.
+import type { Bytes } from '../base/bytes.js'
+
+/** Bytes from `start` (included) to `limit` (not included). */
+export type ByteRange = Readonly<{ start: number; limit: number }>
+
+/** 32 lower-case hex digits. The first 16 name the incarnation (one opening of the store) that wrote it. */
+export type ObjectId = string
+
+export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
+
+export interface ObjectStore {
+  /**
+   * Stores bytes under an id that was never used before.
+   * @returns the number of bytes stored.
+   * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE: nothing is stored.
+   */
+  put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number>
+
+  /**
+   * Reads an object or a range of it, cut at its end. null: there is no such object.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
+   */
+  get(id: ObjectId, range?: ByteRange): Promise<Bytes | null>
+
+  /** As `get`, in pieces of bounded size, so that any object can be read in little memory. */
+  stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>
+
+  /** Deletes objects; those that are not there are no error. */
+  delete(ids: readonly ObjectId[]): Promise<void>
+
+  /**
+   * Object ids that begin with a prefix, ascending, after `after`; at most 1,000, an empty list when done.
+   */
+  list(prefix: string, after?: ObjectId): Promise<ObjectId[]>
+
+  close(): Promise<void>
+}

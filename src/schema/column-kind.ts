@@ -1,0 +1,35 @@
+// The kinds of the contract (section 3) and their bits in a kind mask.
+
+/** Bit of each kind in a kind mask. Written to disk: never change or reuse a number. */
+export const KIND_BIT = Object.freeze({
+  string: 1 << 0,
+  markdown: 1 << 1,
+  uri: 1 << 2,
+  imageURI: 1 << 3,
+  audioURI: 1 << 4,
+  emailAddress: 1 << 5,
+  phoneNumber: 1 << 6,
+  emoji: 1 << 7,
+  date: 1 << 8,
+  time: 1 << 9,
+  dateTime: 1 << 10,
+  duration: 1 << 11,
+  number: 1 << 12,
+  boolean: 1 << 13,
+})
+
+export type ColumnKind = keyof typeof KIND_BIT
+
+export const COLUMN_KINDS = Object.freeze(Object.keys(KIND_BIT)) as readonly ColumnKind[]
+
+export const ALL_KINDS = (1 << 14) - 1
+
+/** The type of a column: a kind, or an array of a kind. */
+export type ColumnType =
+  | Readonly<{ kind: ColumnKind }>
+  | Readonly<{ kind: 'array'; items: Readonly<{ kind: ColumnKind }> }>
+
+export type Column = Readonly<{ id: string; displayName?: string; type: ColumnType }>
+
+/** The schema of a table: its columns in order, IDs unique. */
+export type TableSchema = Readonly<{ columns: readonly Column[] }>

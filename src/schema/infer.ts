@@ -1,0 +1,54 @@
+// Infers the type of a column from the summary of all its values (contract, "Inference").
+
+import type { ColumnKind, ColumnType } from './column-kind.js'
+import { KIND_BIT } from './column-kind.js'
+import type { ColumnSummary } from './column-summary.js'
+import { SEEN } from './column-summary.js'
+
+/** A column as its values show it. Without a type nothing can hold all of them. */
+export type InferredColumn = Readonly<{
+  id: string
+  displayName: string
+  type: ColumnType | undefined
+}>
+
+const TEXT_KINDS_INFERRED = ['date', 'dateTime'] as const // The narrower one first: a date is both.
+
+/**
+ * The type that the values of a column show, or undefined when one of them fits no type. Numbers and
+ * booleans in a column inferred as `string` do not fit it yet: see `needsTextForm`.
+ */
+export function inferType(merged: ColumnSummary): ColumnType | undefined {
+  const { seen } = merged
+  if (seen & (SEEN.object | SEEN.misfit)) return undefined
+  const scalars = seen & (SEEN.number | SEEN.boolean | SEEN.text)
+  if (seen & SEEN.array) {
+    return scalars === 0
+      ? { kind: 'array', items: { kind: inferElementKind(merged) } }
+      : { kind: 'string' }
+  }
+  if (scalars === SEEN.boolean) return { kind: 'boolean' }
+  // A long number of CSV may be an identifier, and a reader's double would damage it.
+  if (scalars === SEEN.number) return { kind: seen & SEEN.longNumber ? 'string' : 'number' }
+  return { kind: scalars === SEEN.text ? inferTextKind(merged.scalarMask) : 'string' }
+}
+
+function inferElementKind({ seen, elementMask }: ColumnSummary): ColumnKind {
+  const elements = seen & (SEEN.elementNumber | SEEN.elementBoolean | SEEN.elementText)
+  if (elements === SEEN.elementNumber) return 'number'
+  if (elements === SEEN.elementBoolean) return 'boolean'
+  return elements === SEEN.elementText ? inferTextKind(elementMask) : 'string'
+}
+
+function inferTextKind(mask: number): ColumnKind {
+  return TEXT_KINDS_INFERRED.find((kind) => (mask & KIND_BIT[kind]) !== 0) ?? 'string'
+}
+
+/** The columns that the values show, in the order of the summaries. */
+export function inferSchema(columns: readonly ColumnSummary[]): readonly InferredColumn[] {
+  return columns.map((summary) => ({
+    id: summary.id,
+    displayName: summary.id,
+    type: inferType(summary),
+  }))
+}

@@ -1,0 +1,216 @@
+// A cursor over JSON text: finds where values end, and judges them.
+//
+// Invariants:
+// - The accepted language is exactly JSON's, less what a cursor's `stop` and JSON_DEPTH_MAX refuse. This
+//   file decides only where a value ends, which no valid JSON text leaves open; `JSON.parse` judges
+//   every key and value that is not plainly valid (a string without escapes and control characters,
+//   a short run of digits).
+// - No value reaches `JSON.parse` before its brackets were counted.
+// - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
+import { StoreError } from '../base/store-error.js'
+
+/** Levels of arrays and objects in a body of rows (its array is the first), or in one member's value. */
+export const JSON_DEPTH_MAX = 32
+
+const TAB = 0x09
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
+const QUOTE = 0x22
+const COMMA = 0x2c
+const DIGIT_ZERO = 0x30
+const DIGIT_NINE = 0x39
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** Longest run of digits that is taken as a number without asking `JSON.parse`. */
+const PLAIN_DIGITS_MAX = 15
+
+export type Cursor = {
+  readonly text: string
+  at: number
+  /** Reading ends here: the end of the text, or the place by which the row must have ended. */
+  stop: number
+  /** Index of the row that is being read; undefined outside of rows. */
+  row: number | undefined
+}
+
+export function openCursor(text: string): Cursor {
+  return { text, at: 0, stop: text.length, row: undefined }
+}
+
+/** Passes an opening bracket; returns whether an element follows, and passes the closing one if not. */
+export function enter(cursor: Cursor, open: number, close: number, wanted: string): boolean {
+  if (peek(cursor) !== open) throw invalidBody(cursor, `expected ${wanted}`)
+  cursor.at++
+  skipSpace(cursor)
+  if (peek(cursor) !== close) return true
+  cursor.at++
+  return false
+}
+
+/** Passes what follows an element: a comma (then there is a next one) or the closing bracket. */
+export function hasMore(cursor: Cursor, close: number): boolean {
+  skipSpace(cursor)
+  const code = peek(cursor)
+  if (code !== COMMA && code !== close) {
+    throw invalidBody(cursor, `expected "," or "${String.fromCharCode(close)}"`)
+  }
+  cursor.at++
+  if (code === close) return false
+  skipSpace(cursor)
+  return true
+}
+
+export function passColon(cursor: Cursor): void {
+  skipSpace(cursor)
+  if (peek(cursor) !== COLON) throw invalidBody(cursor, 'expected ":"')
+  cursor.at++
+  skipSpace(cursor)
+}
+
+export function expectEnd(cursor: Cursor): void {
+  skipSpace(cursor)
+  if (cursor.at < cursor.text.length) throw invalidBody(cursor, 'expected the end')
+}
+
+function peek(cursor: Cursor): number {
+  if (cursor.at >= cursor.stop) throw cutOff(cursor)
+  return cursor.text.charCodeAt(cursor.at)
+}
+
+export function skipSpace(cursor: Cursor): void {
+  const { text, stop } = cursor
+  while (cursor.at < stop && isSpace(text.charCodeAt(cursor.at))) cursor.at++
+}
+
+export function isSpace(code: number): boolean {
+  return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB
+}
+
+/**
+ * Passes a value. Strings and scalars are judged; of arrays and objects only brackets are counted.
+ *
+ * @param level - How many arrays and objects are open around the value.
+ * @returns Whether the value is an array or an object.
+ */
+export function skipValue(cursor: Cursor, level: number): boolean {
+  const code = peek(cursor)
+  if (code === QUOTE) {
+    readString(cursor)
+    return false
+  }
+  if (code !== OPEN_BRACKET && code !== OPEN_BRACE) {
+    readScalar(cursor)
+    return false
+  }
+  skipContainer(cursor, level)
+  return true
+}
+
+function skipContainer(cursor: Cursor, outer: number): void {
+  const { text, stop } = cursor
+  let level = outer
+  for (let i = cursor.at; i < stop; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      i = endOfString(text, i, stop) - 1
+    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      if (++level > JSON_DEPTH_MAX) {
+        cursor.at = i
+        throw invalidBody(cursor, `nested deeper than ${JSON_DEPTH_MAX} levels`)
+      }
+    } else if ((code === CLOSE_BRACKET || code === CLOSE_BRACE) && --level === outer) {
+      cursor.at = i + 1
+      return
+    }
+  }
+  throw cutOff(cursor)
+}
+
+/** Returns where the string that starts at `at` ends, after its quote; beyond `stop` if it does not. */
+export function endOfString(text: string, at: number, stop: number): number {
+  for (let i = at + 1; i < stop; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) return i + 1
+    if (code === BACKSLASH) i++
+  }
+  return stop + 1
+}
+
+/** Passes a string, and judges it. */
+export function readString(cursor: Cursor): void {
+  const { text, stop, at } = cursor
+  if (peek(cursor) !== QUOTE) throw invalidBody(cursor, 'expected a key')
+  let isPlain = true
+  for (let i = at + 1; i < stop; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      cursor.at = i + 1
+      if (!isPlain) judge(cursor, at)
+      return
+    }
+    if (code < SPACE) isPlain = false
+    else if (code === BACKSLASH) {
+      isPlain = false
+      i++
+    }
+  }
+  throw cutOff(cursor)
+}
+
+/** Passes a number or a literal, and judges it. */
+function readScalar(cursor: Cursor): void {
+  const { text, stop, at } = cursor
+  let end = at
+  let isDigits = true
+  for (; end < stop; end++) {
+    const code = text.charCodeAt(end)
+    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) break
+    if (code < DIGIT_ZERO || code > DIGIT_NINE) isDigits = false
+  }
+  cursor.at = end
+  const length = end - at
+  if (isDigits && length === 1) return
+  if (isDigits && length > 0 && length <= PLAIN_DIGITS_MAX && text.charCodeAt(at) !== DIGIT_ZERO) {
+    return
+  }
+  judge(cursor, at)
+}
+
+/** Parses what lies between `start` and the cursor. */
+export function judge(cursor: Cursor, start: number): unknown {
+  try {
+    return JSON.parse(cursor.text.slice(start, cursor.at))
+  } catch (cause) {
+    if (cursor.at === cursor.stop && cursor.stop < cursor.text.length) throw cutOff(cursor)
+    cursor.at = start
+    throw invalidBody(cursor, 'not a JSON value', cause)
+  }
+}
+
+/** Decodes a string token that was judged. */
+export function decodeString(token: string): string {
+  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
+}
+
+/** The failure of a cursor that came to its stop within a value. */
+function cutOff(cursor: Cursor): StoreError {
+  if (cursor.stop < cursor.text.length) return invalidBody(cursor, 'the row is too long')
+  cursor.at = cursor.stop
+  return invalidBody(cursor, 'unexpected end')
+}
+
+export function invalidBody(cursor: Cursor, problem: string, cause?: unknown): StoreError {
+  const { at, row } = cursor
+  const where = row === undefined ? '' : `row ${row}: `
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Invalid request body: ${where}${problem} at character ${at}`,
+    { cause, ...(row !== undefined && { row }) },
+  )
+}

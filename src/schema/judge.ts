@@ -1,0 +1,274 @@
+// Judges values: one at a time against a type, or many into a column summary that is judged later.
+//
+// Invariant: for every type, `summaryFits` of a summary says exactly whether each value judged into
+// it fits by `tokenFits` or `textFieldFits`.
+
+import type { ColumnKind, ColumnType } from './column-kind.js'
+import { ALL_KINDS, KIND_BIT } from './column-kind.js'
+import type { ColumnSummary } from './column-summary.js'
+import { SEEN } from './column-summary.js'
+import { isWellFormed } from './text-rules.js'
+import {
+  checkedBit,
+  isBooleanText,
+  isFiniteToken,
+  isLongNumber,
+  isNumberToken,
+  numberTokenOf,
+  PLAIN_TEXT_KINDS,
+  RULED_TEXT_KINDS,
+  textKindMask,
+} from './value-rules.js'
+
+const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
+
+const QUOTE = 0x22
+const OPEN_BRACKET = 0x5b
+const OPEN_BRACE = 0x7b
+const LETTER_T = 0x74
+const LETTER_F = 0x66
+const LETTER_N = 0x6e
+
+export function newSummary(id: string): ColumnSummary {
+  return { id, scalarMask: ALL_KINDS, elementMask: ALL_KINDS, seen: 0 }
+}
+
+/**
+ * Adds one JSON value to a summary.
+ *
+ * @param token - A valid JSON token without white space around or inside arrays and objects.
+ */
+export function judgeToken(summary: ColumnSummary, token: string): void {
+  switch (token.charCodeAt(0)) {
+    case QUOTE:
+      judgeStringToken(summary, token)
+      return
+    case OPEN_BRACKET:
+      judgeArrayToken(summary, token)
+      return
+    case OPEN_BRACE:
+      summary.seen |= SEEN.object
+      return
+    case LETTER_T:
+    case LETTER_F:
+      summary.seen |= SEEN.boolean | SEEN.scalarToken
+      summary.scalarMask &= KIND_BIT.boolean
+      return
+    case LETTER_N:
+      return // An empty cell is not seen.
+    default:
+      if (!isFiniteToken(token)) {
+        summary.seen |= SEEN.misfit
+        return
+      }
+      summary.seen |= SEEN.number | SEEN.scalarToken
+      summary.scalarMask &= NUMBER_KINDS
+  }
+}
+
+function judgeStringToken(summary: ColumnSummary, token: string): void {
+  if (token === '""') {
+    summary.seen |= SEEN.emptyText
+    return
+  }
+  // Plain text is the common case: its content need not be decoded when no rule is left to ask.
+  if ((summary.scalarMask & RULED_TEXT_KINDS) === 0 && !token.includes('\\u')) {
+    if (isWellFormed(token)) {
+      summary.seen |= SEEN.text | SEEN.scalarToken
+      summary.scalarMask &= PLAIN_TEXT_KINDS
+    } else {
+      summary.seen |= SEEN.misfit
+    }
+    return
+  }
+  const text = stringOfToken(token)
+  if (!isWellFormed(text)) {
+    summary.seen |= SEEN.misfit
+    return
+  }
+  summary.seen |= SEEN.text | SEEN.scalarToken
+  summary.scalarMask &= textKindMask(text, summary.scalarMask)
+}
+
+function judgeArrayToken(summary: ColumnSummary, token: string): void {
+  const found = judgeElements(JSON.parse(token) as unknown[], summary.elementMask)
+  if (found === undefined) {
+    summary.seen |= SEEN.misfit
+    return
+  }
+  summary.seen |= SEEN.array | found.seen
+  summary.elementMask = found.mask
+}
+
+/** What the elements of an array are, or undefined when one of them fits no kind. */
+function judgeElements(
+  elements: readonly unknown[],
+  candidates: number,
+): { mask: number; seen: number } | undefined {
+  let mask = candidates
+  let seen = 0
+  for (const element of elements) {
+    if (typeof element === 'string' && isWellFormed(element)) {
+      seen |= SEEN.elementText
+      mask = textKindMask(element, mask)
+    } else if (typeof element === 'number' && Number.isFinite(element)) {
+      seen |= SEEN.elementNumber
+      mask &= NUMBER_KINDS
+    } else if (typeof element === 'boolean') {
+      seen |= SEEN.elementBoolean
+      mask &= KIND_BIT.boolean
+    } else {
+      return undefined
+    }
+  }
+  return { mask, seen }
+}
+
+/**
+ * Adds one field of CSV or TSV to a summary.
+ *
+ * @param text - The field after unquoting. Not empty: an empty field is an empty cell.
+ */
+export function judgeText(summary: ColumnSummary, text: string): void {
+  let seen: number = SEEN.fromText
+  if (isNumberToken(text) && isFiniteToken(text)) {
+    seen |= isLongNumber(text) ? SEEN.number | SEEN.longNumber : SEEN.number
+  } else {
+    seen |= isBooleanText(text) ? SEEN.boolean : SEEN.text
+  }
+  summary.seen |= seen
+  summary.scalarMask &= fieldKindMask(text, summary.scalarMask)
+  if (summary.elementMask !== 0) {
+    summary.elementMask = fieldElementMask(text, summary.elementMask)
+  }
+}
+
+/** The kinds out of `candidates` that a field of CSV or TSV fits. */
+function fieldKindMask(text: string, candidates: number): number {
+  let mask = textKindMask(text, candidates)
+  if (candidates & KIND_BIT.number && numberTokenOf(text) !== undefined) mask |= KIND_BIT.number
+  if (candidates & KIND_BIT.boolean && isBooleanText(text)) mask |= KIND_BIT.boolean
+  // Spaces are for numbers alone: a duration is stored as the text or the token that it is.
+  if (candidates & KIND_BIT.duration && isNumberToken(text) && isFiniteToken(text)) {
+    mask |= KIND_BIT.duration
+  }
+  return mask
+}
+
+/** The kinds out of `candidates` of which a field of CSV or TSV spells an array. */
+function fieldElementMask(text: string, candidates: number): number {
+  const elements = arrayOfText(text)
+  return elements === undefined ? 0 : (judgeElements(elements, candidates)?.mask ?? 0)
+}
+
+/** The array that a CSV or TSV text spells in JSON, or undefined when it spells none. */
+function arrayOfText(text: string): unknown[] | undefined {
+  if (!/^[ \t\r\n]*\[/.test(text)) return undefined
+  try {
+    return JSON.parse(text) as unknown[]
+  } catch {
+    return undefined // Text that only begins like an array.
+  }
+}
+
+/** Whether one JSON value fits the type. `null` and `""` are empty cells and fit every type. */
+export function tokenFits(type: ColumnType, token: string, formatChecks: boolean): boolean {
+  const first = token.charCodeAt(0)
+  if (first === LETTER_N || token === '""') return true
+  if (first === OPEN_BRACE) return false
+  if (type.kind === 'array') {
+    return first === OPEN_BRACKET && arrayFits(type.items.kind, JSON.parse(token), formatChecks)
+  }
+  if (first === OPEN_BRACKET) return false
+  return valueFits(JSON.parse(token), checkedBit(type.kind, formatChecks))
+}
+
+/** Whether one field of CSV or TSV fits the type. An empty field is an empty cell and fits. */
+export function textFieldFits(type: ColumnType, text: string, formatChecks: boolean): boolean {
+  if (text === '') return true
+  if (type.kind === 'array') {
+    const elements = arrayOfText(text)
+    return elements !== undefined && arrayFits(type.items.kind, elements, formatChecks)
+  }
+  const bit = checkedBit(type.kind, formatChecks)
+  return fieldKindMask(text, bit) === bit
+}
+
+function arrayFits(kind: ColumnKind, elements: unknown, formatChecks: boolean): boolean {
+  const bit = checkedBit(kind, formatChecks)
+  return Array.isArray(elements) && elements.every((element) => valueFits(element, bit))
+}
+
+function valueFits(value: unknown, bit: number): boolean {
+  if (typeof value === 'string') return textKindMask(value, bit) === bit && isWellFormed(value)
+  if (typeof value === 'number') return Number.isFinite(value) && (bit & NUMBER_KINDS) !== 0
+  return typeof value === 'boolean' && bit === KIND_BIT.boolean
+}
+
+/** Whether every value behind the summary fits the type. */
+export function summaryFits(
+  type: ColumnType,
+  summary: ColumnSummary,
+  formatChecks: boolean,
+): boolean {
+  const { seen } = summary
+  if (seen & (SEEN.object | SEEN.misfit)) return false
+  if (type.kind === 'array') {
+    if (seen & SEEN.scalarToken) return false
+    return (summary.elementMask & checkedBit(type.items.kind, formatChecks)) !== 0
+  }
+  if (seen & SEEN.array) return false
+  return (summary.scalarMask & checkedBit(type.kind, formatChecks)) !== 0
+}
+
+/**
+ * Whether a chunk stores tokens of this column that a reader must quote to show the type: `12` in a
+ * column of a text kind. Durations are numbers as well as text.
+ *
+ * @param summary - Of one chunk, or merged of several: then true if it is so for one of them.
+ */
+export function needsTextForm(type: ColumnType, summary: ColumnSummary): boolean {
+  const { seen } = summary
+  if (type.kind === 'array') {
+    const bare = SEEN.elementNumber | SEEN.elementBoolean
+    return isQuotedKind(type.items.kind) && (seen & bare) !== 0
+  }
+  let bare: number = SEEN.array | SEEN.storedNumbers | SEEN.storedBooleans
+  // CSV text is stored as a string unless the two flags above say otherwise.
+  if ((seen & SEEN.fromText) === 0 || (seen & SEEN.scalarToken) !== 0) {
+    bare |= SEEN.number | SEEN.boolean
+  }
+  return isQuotedKind(type.kind) && (seen & bare) !== 0
+}
+
+/** Whether values of the kind are JSON strings and nothing else. */
+function isQuotedKind(kind: ColumnKind): boolean {
+  return kind !== 'number' && kind !== 'boolean' && kind !== 'duration'
+}
+
+const RULE_OF_KIND = {
+  string: 'text',
+  markdown: 'text',
+  uri: 'a URI with a scheme, without white space',
+  imageURI: 'a URI of an image, with a scheme, without white space',
+  audioURI: 'a URI of audio, with a scheme, without white space',
+  emailAddress: 'an e-mail address',
+  phoneNumber: 'a phone number of 3 to 20 digits',
+  emoji: 'one or more emoji',
+  date: 'a calendar day as YYYY-MM-DD',
+  time: 'a time of day as HH:mm or HH:mm:ss',
+  dateTime: 'a date and time as YYYY-MM-DDTHH:mm:ss',
+  duration: 'an ISO 8601 duration, H:mm:ss, or a number of milliseconds',
+  number: 'a finite number',
+  boolean: 'true or false',
+} as const satisfies Record<ColumnKind, string>
+
+/** The rule of a type in short words, for messages. */
+export function describeRule(type: ColumnType): string {
+  if (type.kind !== 'array') return RULE_OF_KIND[type.kind]
+  return `an array whose every element is ${RULE_OF_KIND[type.items.kind]}`
+}
+
+function stringOfToken(token: string): string {
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
+}

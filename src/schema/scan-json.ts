@@ -1,0 +1,286 @@
+// Reads rows from JSON text without building them: it finds the bounds of each value and keeps the
+// values as they were sent. What is JSON and what is not is decided in json-cursor.ts.
+import { fromUtf8 } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import {
+  type Cursor,
+  decodeString,
+  endOfString,
+  enter,
+  expectEnd,
+  hasMore,
+  invalidBody,
+  isSpace,
+  judge,
+  openCursor,
+  passColon,
+  readString,
+  skipSpace,
+  skipValue,
+} from './json-cursor.js'
+import type { ScanLimits, ScannedRow } from './scanned-row.js'
+
+/** Members of a request body's outer object. */
+export const JSON_MEMBERS_MAX = 10_000
+
+/** Spellings of keys that are remembered: all of them, unless somebody escapes letters at random. */
+const KEY_SPELLINGS_MAX = 4096
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const MINUS = 0x2d
+const DIGIT_ZERO = 0x30
+const DIGIT_NINE = 0x39
+const UPPER_E = 0x45
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const LOWER_E = 0x65
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/**
+ * Decodes a JSON body. A byte order mark stays, and is then refused as `JSON.parse` refuses it.
+ *
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the bytes are not valid UTF-8.
+ */
+export function decodeJsonText(bytes: Uint8Array): string {
+  try {
+    return fromUtf8(bytes)
+  } catch (cause) {
+    throw new StoreError('REQUEST_VALIDATION_ERROR', 'Invalid request body: not valid UTF-8', {
+      cause,
+    })
+  }
+}
+
+/** Parses a small JSON text (a schema, a name), with its nesting counted first. */
+export function parseJson(text: string): unknown {
+  const cursor = openCursor(text)
+  skipSpace(cursor)
+  const start = cursor.at
+  skipValue(cursor, 0)
+  const value = judge(cursor, start)
+  expectEnd(cursor)
+  return value
+}
+
+/**
+ * Reads the rows of a JSON array of objects, one at a time, so that the caller can let other work run
+ * in between. A failure comes when it is reached: rows handed on before it must be thrown away.
+ *
+ * @param text - The decoded body.
+ * @returns The IDs of all columns in order of first appearance, those with only nulls too.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR`, or `COLUMN_ID_RESERVED` for a key `$stashID`.
+ */
+export function* scanJsonRows(
+  text: string,
+  limits: ScanLimits,
+): Generator<ScannedRow, readonly string[]> {
+  const cursor = openCursor(text)
+  const columns = newColumnCache(limits)
+  skipSpace(cursor)
+  let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array of rows')
+  for (let row = 0; more; row++) {
+    cursor.row = row
+    cursor.stop = Math.min(text.length, cursor.at + limits.rowCharsMax)
+    const cells = readCells(cursor, columns, 1)
+    cursor.stop = text.length
+    more = hasMore(cursor, CLOSE_BRACKET)
+    yield cells
+  }
+  cursor.row = undefined
+  expectEnd(cursor)
+  return columns.ids
+}
+
+/**
+ * Reads the changed cells of a row update: an object whose members are cells.
+ *
+ * @returns Column ID to token, as in a `ScannedRow`, but null cells are there as `null`.
+ *   `$rowID` is left out.
+ * @throws {StoreError} As `scanJsonRows`.
+ */
+export function scanJsonChanges(
+  text: string,
+  limits: ScanLimits,
+): ReadonlyMap<string, string | null> {
+  const cursor = openCursor(text)
+  skipSpace(cursor)
+  cursor.row = 0
+  cursor.stop = Math.min(text.length, cursor.at + limits.rowCharsMax)
+  const { ids, tokens } = readCells(cursor, newColumnCache(limits), 0)
+  cursor.stop = text.length
+  expectEnd(cursor)
+  return new Map(ids.map((id, place) => [id, tokens[place] ?? null]))
+}
+
+/**
+ * Splits a JSON object into its members, in order, duplicates too. Keys and scalar values are judged.
+ * Arrays and objects are only skipped, brackets and strings counted, since rows may fill a body: who
+ * uses one judges it, with `scanJsonRows` or `parseJson`.
+ *
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
+ */
+export function splitJsonObject(text: string): { key: string; text: string }[] {
+  const cursor = openCursor(text)
+  const members: { key: string; text: string }[] = []
+  skipSpace(cursor)
+  let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
+  while (more) {
+    if (members.length === JSON_MEMBERS_MAX) throw invalidBody(cursor, 'too many members')
+    const keyStart = cursor.at
+    readString(cursor)
+    const key = decodeString(text.slice(keyStart, cursor.at))
+    passColon(cursor)
+    const valueStart = cursor.at
+    skipValue(cursor, 0)
+    members.push({ key, text: text.slice(valueStart, cursor.at) })
+    more = hasMore(cursor, CLOSE_BRACE)
+  }
+  expectEnd(cursor)
+  return members
+}
+
+/**
+ * Takes white space out of the arrays and objects of a valid JSON token, and the minus off numbers that
+ * are written as zero (`-0`, `-0.0`, `-0e5`). Strings stay as they are.
+ */
+export function compactToken(token: string): string {
+  const first = token.charCodeAt(0)
+  if (first === MINUS) return isZeroAfter(token, 0) ? token.slice(1) : token
+  if (first !== OPEN_BRACKET && first !== OPEN_BRACE) return token
+  let compact = ''
+  let from = 0
+  for (let i = 0; i < token.length; i++) {
+    const code = token.charCodeAt(i)
+    if (code === QUOTE) {
+      i = endOfString(token, i, token.length) - 1
+    } else if (isSpace(code) || (code === MINUS && isZeroAfter(token, i))) {
+      compact += token.slice(from, i)
+      from = i + 1
+    }
+  }
+  return from === 0 ? token : compact + token.slice(from)
+}
+
+/** Whether the minus at `at` stands before a number that is written as zero. */
+function isZeroAfter(token: string, at: number): boolean {
+  const before = token.charCodeAt(at - 1)
+  if (before === LOWER_E || before === UPPER_E) return false // The minus of an exponent.
+  for (let i = at + 1; i < token.length; i++) {
+    const code = token.charCodeAt(i)
+    if (DIGIT_ZERO < code && code <= DIGIT_NINE) return false
+    if (code === LOWER_E || code === UPPER_E || code === COMMA) return true
+    if (isSpace(code) || code === CLOSE_BRACKET || code === CLOSE_BRACE) return true
+  }
+  return true
+}
+
+type Cells = {
+  readonly ids: string[]
+  readonly tokens: (string | null)[]
+  rowId: string | undefined
+}
+
+/** Reads one row. Of duplicate keys the last value stands at the first one's place. */
+function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
+  const { text } = cursor
+  const cells: Cells = { ids: [], tokens: [], rowId: undefined }
+  const row = cursor.row ?? 0
+  let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
+  for (let member = 0; more; member++) {
+    const column = readColumn(cursor, columns, member)
+    passColon(cursor)
+    const start = cursor.at
+    const isContainer = skipValue(cursor, level + 1)
+    if (isContainer) judge(cursor, start)
+    const sent = text.slice(start, cursor.at)
+    more = hasMore(cursor, CLOSE_BRACE)
+    if (column === ROW_ID) {
+      cells.rowId = sent.charCodeAt(0) === QUOTE ? decodeString(sent) : undefined
+      continue
+    }
+    const token = sent === 'null' ? null : compactToken(sent)
+    if (columns.lastRow[column] === row) {
+      cells.tokens[columns.place[column] ?? 0] = token
+    } else {
+      columns.lastRow[column] = row
+      columns.place[column] = cells.ids.length
+      cells.ids.push(columns.ids[column] ?? '')
+      cells.tokens.push(token)
+    }
+  }
+  return cells
+}
+
+/** The columns seen so far. A column is named by its index in `ids`. */
+type ColumnCache = {
+  readonly columnsMax: number
+  readonly ids: string[]
+  /** The row in which each column was last seen, and at which place of that row. */
+  readonly lastRow: number[]
+  readonly place: number[]
+  readonly columnOfId: Map<string, number>
+  readonly columnOfToken: Map<string, number>
+  /** The keys of the last row by their place: rows mostly repeat them. */
+  readonly expectedTokens: string[]
+  readonly expectedColumns: number[]
+}
+
+/** Stands for `$rowID`, which is never a column. */
+const ROW_ID = -1
+
+function newColumnCache({ columnsMax }: ScanLimits): ColumnCache {
+  return {
+    columnsMax,
+    ids: [],
+    lastRow: [],
+    place: [],
+    columnOfId: new Map([['$rowID', ROW_ID]]),
+    columnOfToken: new Map(),
+    expectedTokens: [],
+    expectedColumns: [],
+  }
+}
+
+/** Reads the key of a row's member and returns its column. */
+function readColumn(cursor: Cursor, columns: ColumnCache, member: number): number {
+  const start = cursor.at
+  const expected = columns.expectedTokens[member]
+  if (
+    expected !== undefined &&
+    start + expected.length <= cursor.stop &&
+    cursor.text.startsWith(expected, start)
+  ) {
+    cursor.at = start + expected.length
+    return columns.expectedColumns[member] ?? ROW_ID
+  }
+  readString(cursor)
+  const token = cursor.text.slice(start, cursor.at)
+  const column = columns.columnOfToken.get(token) ?? addSpelling(cursor, columns, token)
+  if (member <= columns.columnsMax) {
+    columns.expectedTokens[member] = token
+    columns.expectedColumns[member] = column
+  }
+  return column
+}
+
+function addSpelling(cursor: Cursor, columns: ColumnCache, token: string): number {
+  const id = decodeString(token)
+  if (id === '$stashID') {
+    throw new StoreError('COLUMN_ID_RESERVED', `Column ID '${id}' is reserved`, {
+      ...(cursor.row !== undefined && { row: cursor.row }),
+      column: id,
+    })
+  }
+  const column = columns.columnOfId.get(id) ?? columns.ids.length
+  if (column === columns.ids.length) {
+    if (column === columns.columnsMax) {
+      throw invalidBody(cursor, `more than ${columns.columnsMax} columns`)
+    }
+    columns.ids.push(id)
+    columns.columnOfId.set(id, column)
+  }
+  if (columns.columnOfToken.size < KEY_SPELLINGS_MAX) columns.columnOfToken.set(token, column)
+  return column
+}

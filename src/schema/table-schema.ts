@@ -1,0 +1,152 @@
+// Reads and writes the schema of a table as the contract spells it (section 3).
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import type { Column, ColumnKind, ColumnType, TableSchema } from './column-kind.js'
+import { COLUMN_KINDS } from './column-kind.js'
+import { isWellFormed } from './text-rules.js'
+
+/** Keys of a row or a body that never name a column. */
+const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])
+const COLUMN_ID_CHARS_MAX = 256
+const COLUMNS_MAX_DEFAULT = 1_000
+/** How much of an unknown name a message repeats. */
+const QUOTED_CHARS_MAX = 100
+
+const KINDS: ReadonlySet<string> = new Set(COLUMN_KINDS)
+
+/** Whether a text may be the ID of a column. A reserved ID may not either: see `isReservedColumnId`. */
+export function isColumnId(id: string): boolean {
+  return id !== '' && id.length <= COLUMN_ID_CHARS_MAX && isWellFormed(id)
+}
+
+export function isReservedColumnId(id: string): boolean {
+  return RESERVED_IDS.has(id)
+}
+
+/**
+ * Reads a schema that came from outside. Its shape is judged as a whole before its IDs are.
+ *
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the shape is wrong or there are more than
+ *   `columnsMax` columns, `COLUMN_ID_RESERVED`, `COLUMN_ID_NOT_UNIQUE`.
+ */
+export function parseTableSchema(value: unknown, columnsMax = COLUMNS_MAX_DEFAULT): TableSchema {
+  const list = parseObject(value, 'schema', ['columns']).get('columns')
+  if (!Array.isArray(list)) throw shapeError('schema.columns', 'must be an array')
+  if (list.length > columnsMax) {
+    throw shapeError('schema.columns', `has ${list.length} columns, at most ${columnsMax} may be`)
+  }
+  const columns: Column[] = []
+  for (let index = 0; index < list.length; index++) {
+    columns.push(parseColumn(list[index], `schema.columns[${index}]`))
+  }
+  checkIds(columns)
+  return { columns }
+}
+
+function checkIds(columns: readonly Column[]): void {
+  const taken = new Set<string>()
+  for (const { id } of columns) {
+    if (isReservedColumnId(id)) {
+      throw new StoreError('COLUMN_ID_RESERVED', `Column ID '${id}' is reserved`, { column: id })
+    }
+    if (taken.has(id)) {
+      throw new StoreError('COLUMN_ID_NOT_UNIQUE', `Column ID '${id}' is not unique`, {
+        column: id,
+      })
+    }
+    taken.add(id)
+  }
+}
+
+function parseColumn(value: unknown, place: string): Column {
+  const parts = parseObject(value, place, ['id', 'displayName', 'type'])
+  const id = parts.get('id')
+  if (typeof id !== 'string' || !isColumnId(id)) {
+    const rule = `must be a well-formed string of 1 to ${COLUMN_ID_CHARS_MAX} characters`
+    throw shapeError(`${place}.id`, rule)
+  }
+  const displayName = parts.get('displayName')
+  const type = parseColumnType(parts.get('type'), `${place}.type`)
+  if (displayName === undefined) return { id, type }
+  if (typeof displayName !== 'string' || !isWellFormed(displayName)) {
+    throw shapeError(`${place}.displayName`, 'must be a well-formed string')
+  }
+  return { id, displayName, type }
+}
+
+function parseColumnType(value: unknown, place: string): ColumnType {
+  if (typeof value === 'string') return { kind: parseKind(value, place) }
+  const parts = parseObject(value, place, ['kind', 'items'], 'a kind name or an object')
+  if (parts.get('kind') !== 'array') {
+    if (parts.has('items')) throw shapeError(`${place}.items`, 'belongs to arrays only')
+    return { kind: parseKind(parts.get('kind'), `${place}.kind`) }
+  }
+  const items = parseObject(parts.get('items'), `${place}.items`, ['kind'])
+  return { kind: 'array', items: { kind: parseKind(items.get('kind'), `${place}.items.kind`) } }
+}
+
+function parseKind(value: unknown, place: string): ColumnKind {
+  if (isKind(value)) return value
+  if (value === 'json') throw shapeError(place, "must not be 'json': that kind is not allowed")
+  if (value === 'array') {
+    throw shapeError(
+      place,
+      "must not be 'array' here: an array is { kind: 'array', items: { kind } }",
+    )
+  }
+  if (typeof value === 'string') throw shapeError(place, `is an unknown kind ${quote(value)}`)
+  throw shapeError(place, 'must be a kind name')
+}
+
+function isKind(value: unknown): value is ColumnKind {
+  return typeof value === 'string' && KINDS.has(value)
+}
+
+/** The members of a closed object. A member that is undefined is absent. */
+function parseObject(
+  value: unknown,
+  place: string,
+  known: readonly string[],
+  wanted = 'an object',
+): Map<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw shapeError(place, `must be ${wanted}`)
+  }
+  const members = new Map<string, unknown>()
+  for (const [name, member] of Object.entries(value)) {
+    if (!known.includes(name)) throw shapeError(place, `has an unknown property ${quote(name)}`)
+    if (member !== undefined) members.set(name, member)
+  }
+  return members
+}
+
+function quote(name: string): string {
+  return name.length > QUOTED_CHARS_MAX ? `'${name.slice(0, QUOTED_CHARS_MAX)}…'` : `'${name}'`
+}
+
+function shapeError(place: string, problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${place} ${problem}`)
+}
+
+/** A copy of the schema in its normal form, as plain JSON: `{ kind }` for every type. */
+export function renderTableSchema(schema: TableSchema): TableSchema {
+  return {
+    columns: schema.columns.map(({ id, displayName, type }) =>
+      displayName === undefined
+        ? { id, type: renderColumnType(type) }
+        : { id, displayName, type: renderColumnType(type) },
+    ),
+  }
+}
+
+function renderColumnType(type: ColumnType): ColumnType {
+  if (type.kind !== 'array') return { kind: type.kind }
+  return { kind: 'array', items: { kind: type.items.kind } }
+}
+
+/** The columns by ID. */
+export function columnIndex(schema: TableSchema): Map<string, Column> {
+  const index = new Map(schema.columns.map((column) => [column.id, column]))
+  invariant(index.size === schema.columns.length, 'column IDs of a schema are unique')
+  return index
+}

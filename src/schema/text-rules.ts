@@ -1,0 +1,131 @@
+// The rules of uri, emailAddress, phoneNumber and emoji. Each takes time linear in its text: where
+// the runtime's own parser is slower than that, what it is given is bounded first.
+import emojiRegex from 'emoji-regex'
+
+const DOT = 0x2e
+
+const LOCAL_PART_CHARS_MAX = 64
+const EMAIL_CHARS_MAX = 254
+const PHONE_DIGITS_MIN = 3
+const PHONE_DIGITS_MAX = 20
+
+/**
+ * Longest host of a URI. DNS ends at 253; `URL` needs time quadratic in the length of a host with
+ * non-ASCII letters (4 s for 200,000 of them), so longer ones are refused unread.
+ */
+const HOST_CHARS_MAX = 512
+
+type MaybeWellFormed = { isWellFormed?: () => boolean }
+
+/** Whether the text has no lone surrogate. `String.prototype.isWellFormed` is not in our `lib` yet. */
+export function isWellFormed(text: string): boolean {
+  return (text as MaybeWellFormed).isWellFormed?.() ?? !/\p{Surrogate}/u.test(text)
+}
+
+/** Every URI begins so; most texts that are none fail here within a word. */
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
+/** `URL` strips or encodes these; a stored URI must be usable as it stands. */
+const NOT_IN_URI = /[\s\p{Cc}<>"\\^`{|}]/u
+/** The schemes whose host `URL` takes through IDNA, up to where that host begins. */
+const BEFORE_HOST = /^(?:(?:https?|wss?|ftp):\/*|file:\/\/)/i
+const AFTER_HOST = /[/?#]/
+
+/** An absolute URI or IRI that can be used as it is written, of any scheme. */
+export function isUri(text: string): boolean {
+  if (!SCHEME.test(text) || NOT_IN_URI.test(text)) return false
+  const before = BEFORE_HOST.exec(text)
+  if (before !== null) {
+    const rest = text.slice(before[0].length)
+    const end = rest.search(AFTER_HOST)
+    const authority = end < 0 ? rest : rest.slice(0, end)
+    if (authority.length - authority.lastIndexOf('@') - 1 > HOST_CHARS_MAX) return false
+  }
+  return isAscii(text) ? URL.canParse(text) : parsedUrl(text) !== undefined
+}
+
+const LOCAL_PART = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+$/
+const DOMAIN =
+  /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
+/** What a domain with letters beyond ASCII may be made of, so that `URL` sees a bare host. */
+const WIDE_DOMAIN = /^(?:[a-zA-Z0-9.-]|[^\0-\x7f])+$/
+
+/** The e-mail address shape of the HTML standard, with dots as RFC 5321 has them, and IDN domains. */
+export function isEmailAddress(text: string): boolean {
+  const at = text.indexOf('@')
+  if (at < 1 || at > LOCAL_PART_CHARS_MAX || text.length > EMAIL_CHARS_MAX) return false
+  if (text.charCodeAt(0) === DOT || text.charCodeAt(at - 1) === DOT) return false
+  const local = text.slice(0, at)
+  if (!LOCAL_PART.test(local) || local.includes('..')) return false
+  const domain = text.slice(at + 1)
+  return DOMAIN.test(domain) || isWideDomain(domain)
+}
+
+function isWideDomain(domain: string): boolean {
+  if (isAscii(domain) || !WIDE_DOMAIN.test(domain)) return false
+  const url = parsedUrl(`http://${domain}`)
+  return url !== undefined && DOMAIN.test(url.hostname)
+}
+
+/**
+ * Stands in for `URL.canParse` where the text is not ASCII: on Node 20 and 22 that begins, once its
+ * caller is optimised, to read Latin-1 strings as UTF-8 and to refuse `https://münchen.example`.
+ */
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined // Not a URL.
+  }
+}
+
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false
+  return true
+}
+
+const PHONE_SEPARATORS = '+-.()/ '
+
+/**
+ * Digits and separators in any order, 3 to 20 digits in all. One mark of an extension (`x`, `ext`
+ * or `#`) may stand between digits.
+ */
+export function isPhoneNumber(text: string): boolean {
+  let digits = 0
+  let digitsBeforeMark = 0
+  let at = 0
+  while (at < text.length && digits <= PHONE_DIGITS_MAX) {
+    const char = text.charAt(at)
+    if (char >= '0' && char <= '9') {
+      digits++
+      at++
+    } else if (PHONE_SEPARATORS.includes(char)) {
+      at++
+    } else {
+      const mark = extensionMarkChars(text, at)
+      if (mark === 0 || digits === 0 || digitsBeforeMark > 0) return false
+      digitsBeforeMark = digits
+      at += mark
+    }
+  }
+  return digits >= PHONE_DIGITS_MIN && digits <= PHONE_DIGITS_MAX && digits > digitsBeforeMark
+}
+
+/** Length of the extension mark at `at`; 0 when there is none. */
+function extensionMarkChars(text: string, at: number): number {
+  const char = text.charAt(at)
+  if (char === '#' || char === 'x' || char === 'X') return 1
+  return text.slice(at, at + 3).toLowerCase() === 'ext' ? 3 : 0
+}
+
+const EMOJI_SEQUENCE = new RegExp(emojiRegex().source, 'y')
+
+/** One or more emoji sequences and nothing else. A sequence is at most some ten code points long. */
+export function isEmoji(text: string): boolean {
+  let at = 0
+  while (at < text.length) {
+    EMOJI_SEQUENCE.lastIndex = at
+    if (!EMOJI_SEQUENCE.test(text)) return false
+    at = EMOJI_SEQUENCE.lastIndex
+  }
+  return text.length > 0
+}

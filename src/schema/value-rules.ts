@@ -1,0 +1,121 @@
+// Which kinds a value fits: the table of the contract, "Schemas and values".
+
+import type { ColumnKind } from './column-kind.js'
+import { KIND_BIT } from './column-kind.js'
+import { isEmailAddress, isEmoji, isPhoneNumber, isUri, isWellFormed } from './text-rules.js'
+import { isDate, isDateTime, isDuration, isTime } from './time-rules.js'
+
+/** The kinds that any well-formed text fits. */
+export const PLAIN_TEXT_KINDS = KIND_BIT.string | KIND_BIT.markdown
+
+const URI_KINDS = KIND_BIT.uri | KIND_BIT.imageURI | KIND_BIT.audioURI
+const DIGIT_FIRST_KINDS = KIND_BIT.date | KIND_BIT.time | KIND_BIT.dateTime
+
+/** The kinds whose rule looks at the text. */
+export const RULED_TEXT_KINDS =
+  URI_KINDS |
+  DIGIT_FIRST_KINDS |
+  KIND_BIT.emailAddress |
+  KIND_BIT.phoneNumber |
+  KIND_BIT.emoji |
+  KIND_BIT.duration
+
+/** The kinds whose rule the store option `formatChecks: 'off'` takes away. */
+export const FORMAT_KINDS =
+  URI_KINDS | KIND_BIT.emailAddress | KIND_BIT.phoneNumber | KIND_BIT.emoji
+
+/**
+ * The bit that a kind is checked by. Without format checks any string fits a kind of FORMAT_KINDS,
+ * and a number or boolean still none: exactly the rule of `string`.
+ */
+export function checkedBit(kind: ColumnKind, formatChecks: boolean): number {
+  const bit = KIND_BIT[kind]
+  return formatChecks || (bit & FORMAT_KINDS) === 0 ? bit : KIND_BIT.string
+}
+
+/** Whether the content of a JSON string fits the kind. */
+export function textFits(kind: ColumnKind, text: string): boolean {
+  const bit = KIND_BIT[kind]
+  return textKindMask(text, bit) === bit && isWellFormed(text)
+}
+
+/**
+ * The kinds out of `candidates` that the text, known to be well-formed, fits as a JSON string.
+ * `""` fits plain text only.
+ */
+export function textKindMask(text: string, candidates: number): number {
+  let mask = candidates & PLAIN_TEXT_KINDS
+  const ruled = candidates & RULED_TEXT_KINDS
+  if (ruled === 0 || text === '') return mask
+  const first = text.charCodeAt(0)
+  const isDigit = first >= 0x30 && first <= 0x39
+  if (isDigit && (ruled & DIGIT_FIRST_KINDS) !== 0) {
+    if (ruled & KIND_BIT.date && isDate(text)) mask |= KIND_BIT.date
+    if (ruled & KIND_BIT.time && isTime(text)) mask |= KIND_BIT.time
+    if (ruled & KIND_BIT.dateTime && isDateTime(text)) mask |= KIND_BIT.dateTime
+  }
+  if ((ruled & URI_KINDS) !== 0 && isUri(text)) mask |= ruled & URI_KINDS
+  if (ruled & KIND_BIT.emailAddress && isEmailAddress(text)) mask |= KIND_BIT.emailAddress
+  if (ruled & KIND_BIT.phoneNumber && isPhoneNumber(text)) mask |= KIND_BIT.phoneNumber
+  if (ruled & KIND_BIT.emoji && isEmoji(text)) mask |= KIND_BIT.emoji
+  if (ruled & KIND_BIT.duration && isDuration(text)) mask |= KIND_BIT.duration
+  return mask
+}
+
+const NUMBER_TOKEN = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+
+/** Whether the text is a number of the JSON grammar, without spaces. It may still be `1e400`. */
+export function isNumberToken(text: string): boolean {
+  const first = text.charCodeAt(0)
+  return ((first >= 0x30 && first <= 0x39) || first === 0x2d) && NUMBER_TOKEN.test(text)
+}
+
+/** Shorter tokens without an exponent are finite: the largest double has 309 digits. */
+const FINITE_CHARS = 300
+
+/** Whether a number token stands for a finite double. */
+export function isFiniteToken(token: string): boolean {
+  if (token.length <= FINITE_CHARS && !token.includes('e') && !token.includes('E')) return true
+  return Number.isFinite(Number(token))
+}
+
+/**
+ * The finite number token that a CSV or TSV text is, without the spaces that may surround it, or
+ * undefined when it is none.
+ */
+export function numberTokenOf(text: string): string | undefined {
+  const token = withoutSpaces(text)
+  return isNumberToken(token) && isFiniteToken(token) ? token : undefined
+}
+
+const SPACE = 0x20
+
+function withoutSpaces(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && text.charCodeAt(start) === SPACE) start++
+  while (end > start && text.charCodeAt(end - 1) === SPACE) end--
+  return end - start === text.length ? text : text.slice(start, end)
+}
+
+const LONGEST_EXACT_DIGITS = 15
+
+/** Whether a number token has more significant digits than every double keeps. */
+export function isLongNumber(token: string): boolean {
+  if (token.length <= LONGEST_EXACT_DIGITS) return false
+  let digits = 0
+  for (let at = 0; at < token.length; at++) {
+    const code = token.charCodeAt(at)
+    if (code === 0x65 || code === 0x45) break // The exponent.
+    if (code < 0x30 || code > 0x39 || (digits === 0 && code === 0x30)) continue
+    if (++digits > LONGEST_EXACT_DIGITS) return true
+  }
+  return false
+}
+
+/** Whether a CSV or TSV text is `true` or `false` in any letter case. */
+export function isBooleanText(text: string): boolean {
+  if (text.length !== 4 && text.length !== 5) return false
+  const lower = text.toLowerCase()
+  return lower === 'true' || lower === 'false'
+}

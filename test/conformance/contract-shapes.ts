@@ -1,0 +1,170 @@
+// The closed shapes of every answer, so that each reply of the suite is held against them.
+import assert from 'node:assert/strict'
+
+export type CheckedReply = Readonly<{
+  method: string
+  /** Path and query as they were sent, without the base URL. */
+  path: string
+  status: number
+  headers: Headers
+  text: string
+}>
+
+/** The types of error that a status may come with. */
+const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
+  400: ['request_validation_error', 'stash_not_found', 'continuation_invalid'],
+  402: ['payment_required'],
+  404: ['request_error', 'table_not_found', 'row_not_found'],
+  405: ['method_not_allowed'],
+  412: ['precondition_failed'],
+  413: ['request_too_large'],
+  415: ['unsupported_media_type'],
+  422: [
+    'column_id_not_found',
+    'column_has_invalid_value',
+    'column_id_reserved',
+    'column_id_not_unique',
+  ],
+  429: ['rate_limited'],
+  500: ['data_corrupt', 'internal_error'],
+  503: ['storage_unavailable'],
+  507: ['insufficient_storage'],
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const ROW_ID = /^[A-Za-z0-9_-]{22}$/
+const ETAG = /^"[1-9][0-9]*"$/
+
+/** Throws when a reply is not one of the shapes of the contract. */
+export function checkReply(reply: CheckedReply): void {
+  const { method, status, headers, text } = reply
+  assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  const etag = headers.get('etag')
+  if (etag !== null) assert.match(etag, ETAG)
+  if (method === 'HEAD') {
+    assert.equal(text, '', 'an answer to HEAD has no body')
+    if (status === 200 && reply.path.includes('/rows')) assert.ok(etag, 'HEAD gives an ETag')
+    return
+  }
+  assert.equal(headers.get('content-type'), 'application/json; charset=utf-8')
+  const body: unknown = JSON.parse(text)
+  if (status >= 400) checkError(status, body)
+  else checkSuccess(reply, body)
+}
+
+function checkError(status: number, body: unknown): void {
+  const { error } = closed(body, ['error'])
+  const { type, message } = closed(error, ['type', 'message'])
+  assert.ok(
+    TYPES_OF_STATUS[status]?.includes(String(type)),
+    `${status} does not come with the type ${String(type)}`,
+  )
+  assert.ok(typeof message === 'string' && message !== '', 'an error has a message')
+}
+
+type Success = Readonly<{ status: number; hasETag: boolean; check: (body: unknown) => void }>
+
+/** What a successful operation answers. */
+const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
+  'GET tables': { status: 200, hasETag: false, check: checkTableList },
+  'POST tables': { status: 201, hasETag: true, check: checkCreated },
+  'PUT table': { status: 200, hasETag: true, check: checkChanged },
+  'POST rows': { status: 201, hasETag: true, check: checkChanged },
+  'GET rows': { status: 200, hasETag: true, check: checkPage },
+  'GET row': {
+    status: 200,
+    hasETag: true,
+    check: (body) => checkRow(closed(body, ['data'])['data']),
+  },
+  'PATCH row': { status: 200, hasETag: true, check: checkEmpty },
+  'DELETE row': { status: 200, hasETag: true, check: checkEmpty },
+  'PUT chunk': { status: 200, hasETag: false, check: checkEmpty },
+  'DELETE stash': { status: 200, hasETag: false, check: checkEmpty },
+}
+
+function checkSuccess({ method, path, status, headers }: CheckedReply, body: unknown): void {
+  const operation = `${method} ${resourceOf(path)}`
+  const success = SUCCESS_OF_OPERATION[operation]
+  assert.ok(success !== undefined, `${operation} is not an operation of the contract`)
+  assert.equal(status, success.status, operation)
+  assert.equal(headers.get('etag') !== null, success.hasETag, `ETag of ${operation}`)
+  success.check(body)
+}
+
+function resourceOf(path: string): string | undefined {
+  const { pathname } = new URL(path, 'http://host')
+  const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
+  const resources =
+    collection === 'tables' ? ['tables', 'table', 'rows', 'row'] : ['', 'stash', 'chunk']
+  return resources[rest.length]
+}
+
+function checkTableList(body: unknown): void {
+  for (const table of array(closed(body, ['data'])['data'])) {
+    const { id, name } = closed(table, ['id', 'name'])
+    assert.match(String(id), UUID)
+    assert.equal(typeof name, 'string')
+  }
+}
+
+function checkCreated(body: unknown): void {
+  const { tableID, rowIDs, linkedAppIDs } = closed(
+    closed(body, ['data'])['data'],
+    ['tableID', 'rowIDs'],
+    ['linkedAppIDs'],
+  )
+  assert.match(String(tableID), UUID)
+  checkRowIds(rowIDs)
+  if (linkedAppIDs === undefined) return
+  for (const appId of array(linkedAppIDs)) assert.equal(typeof appId, 'string')
+}
+
+function checkChanged(body: unknown): void {
+  checkRowIds(closed(closed(body, ['data'])['data'], ['rowIDs'])['rowIDs'])
+}
+
+function checkEmpty(body: unknown): void {
+  assert.deepEqual(body, {}, 'an empty success is the object {}')
+}
+
+function checkRowIds(rowIds: unknown): void {
+  for (const rowId of array(rowIds)) assert.match(String(rowId), ROW_ID)
+}
+
+function checkPage(body: unknown): void {
+  const { data, continuation } = closed(body, ['data'], ['continuation'])
+  const rows = array(data)
+  for (const row of rows) checkRow(row)
+  if (continuation === undefined) return
+  assert.ok(typeof continuation === 'string' && continuation !== '', 'a continuation is a text')
+  assert.ok(rows.length > 0, 'a page that has a continuation is never empty')
+}
+
+function checkRow(row: unknown): void {
+  assert.ok(isObject(row), 'a row is an object')
+  assert.match(String(row['$rowID']), ROW_ID)
+  assert.ok(!Object.values(row).includes(null), 'empty cells are absent')
+}
+
+/** The members of an object that has all of `required`, maybe some of `optional`, and no others. */
+function closed(
+  value: unknown,
+  required: readonly string[],
+  optional: readonly string[] = [],
+): Readonly<Record<string, unknown>> {
+  assert.ok(isObject(value), `expected an object with ${required.join(', ')}`)
+  for (const name of required) assert.ok(Object.hasOwn(value, name), `'${name}' is missing`)
+  for (const name of Object.keys(value)) {
+    assert.ok([...required, ...optional].includes(name), `'${name}' is not in the contract`)
+  }
+  return value
+}
+
+function array(value: unknown): readonly unknown[] {
+  assert.ok(Array.isArray(value), 'expected an array')
+  return value
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

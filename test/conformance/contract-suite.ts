@@ -1,0 +1,66 @@
+// The HTTP contract as cases over a running server, whatever serves it. Every reply of every case is also
+// held against the closed shapes in contract-shapes.ts.
+import assert from 'node:assert/strict'
+import type { ConformanceCase } from './case.js'
+import type { ContractCase, ContractServer } from './contract/api.js'
+import { Api } from './contract/api.js'
+import { authCases } from './contract/auth-cases.js'
+import { bodyCases } from './contract/body-cases.js'
+import { clientCases } from './contract/client-cases.js'
+import { errorCases } from './contract/error-cases.js'
+import { generalCases } from './contract/general-cases.js'
+import { httpCases } from './contract/http-cases.js'
+import { inferenceCases } from './contract/inference-cases.js'
+import { keptIdCases } from './contract/kept-id-cases.js'
+import { rowCases } from './contract/row-cases.js'
+import { stashCases } from './contract/stash-cases.js'
+import { tableCases } from './contract/table-cases.js'
+import { updateCases } from './contract/update-cases.js'
+import { valueCases } from './contract/value-cases.js'
+
+export type { ContractServer } from './contract/api.js'
+
+/**
+ * What any server of the contract must do. Cases share one server, which the first of them opens, and
+ * make tables and stashes of their own in it; the last one closes it.
+ *
+ * @param open - Opens a server with default limits, without tables in the two teams of its keys.
+ */
+export function contractSuite(open: () => Promise<ContractServer>): readonly ConformanceCase[] {
+  let opened: Promise<Api> | undefined
+  const api = () => {
+    opened ??= open().then((server) => new Api(server))
+    return opened
+  }
+  return [...CASES, closing].map(({ name, run }) => ({ name, run: async () => run(await api()) }))
+}
+
+const CASES: readonly ContractCase[] = [
+  ...generalCases,
+  ...authCases,
+  ...errorCases,
+  ...valueCases,
+  ...inferenceCases,
+  ...bodyCases,
+  ...tableCases,
+  ...keptIdCases,
+  ...rowCases,
+  ...updateCases,
+  ...stashCases,
+  ...clientCases,
+  ...httpCases,
+]
+
+const CLOSE_MS_MAX = 15_000
+
+const closing: ContractCase = {
+  name: 'a server that answered all this still works, and closes in time',
+  run: async (api) => {
+    await api.ok('GET', '/tables')
+    const slow = new Promise((_, reject) => {
+      setTimeout(() => reject(new Error('the server did not close')), CLOSE_MS_MAX).unref()
+    })
+    await Promise.race([api.server.close(), slow])
+    await assert.rejects(fetch(`${api.server.url}/tables`))
+  },
+}

@@ -1,0 +1,64 @@
+// Goal: the HTTP contract holds over a real server, on a store in memory and on one in a directory.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, test } from 'vitest'
+import { hardenServer, nodeHandler, openDirectory, serverOptions } from '../../adapters/node.js'
+import type { Store } from '../../src/index.js'
+import { openMemory } from '../../src/index.js'
+import type { ContractServer } from './contract-suite.js'
+import { contractSuite } from './contract-suite.js'
+
+const KEY = 'a-key-of-the-first-team'
+const OTHER_KEY = 'a-key-of-the-second-team'
+
+async function serve(store: Store, basePath: string): Promise<ContractServer> {
+  const server = createServer(
+    serverOptions,
+    nodeHandler(store, {
+      basePath,
+      keys: [
+        { key: KEY, teamId: 'first' },
+        { key: OTHER_KEY, teamId: 'second' },
+      ],
+      onFailure: (failure) => console.error(failure),
+    }),
+  )
+  hardenServer(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}${basePath}`,
+    key: KEY,
+    otherKey: OTHER_KEY,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      await closed
+      await store.close()
+    },
+  }
+}
+
+describe('the contract over HTTP on a store in memory', () => {
+  for (const { name, run } of contractSuite(async () => serve(await openMemory(), ''))) {
+    test(name, run)
+  }
+})
+
+describe('the contract over HTTP on a directory, under a base path', () => {
+  const folders: string[] = []
+  afterAll(async () => {
+    for (const folder of folders) await rm(folder, { recursive: true })
+  })
+
+  async function open(): Promise<ContractServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'rowstash-contract-'))
+    folders.push(folder)
+    return serve(await openDirectory(join(folder, 'store')), '/api/v2')
+  }
+
+  for (const { name, run } of contractSuite(open)) test(name, run)
+})

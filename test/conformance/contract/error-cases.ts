@@ -1,0 +1,472 @@
+// Section 2: every row of the table of errors that HTTP can bring about, with its message.
+import assert from 'node:assert/strict'
+import {
+  type Api,
+  CONTINUATION,
+  type ContractCase,
+  CSV,
+  invalidValue,
+  METHOD,
+  NOT_UNIQUE,
+  PRECONDITION,
+  REQUEST_ERROR,
+  RESERVED,
+  ROW_NOT_FOUND,
+  STASH_NOT_FOUND,
+  TABLE_NOT_FOUND,
+  TSV,
+  uniqueName,
+  unknownColumn,
+  VALIDATION,
+} from './api.js'
+
+const NO_ID = '00000000-0000-4000-8000-000000000000'
+const NO_ROW = 'AAAAAAAAAAAAAAAAAAAAAA'
+
+const unknownPaths: ContractCase[] = [
+  '/nowhere',
+  '/tables/x/columns',
+  '/tables/x/rows/y/z',
+  '/stashes',
+  '/stashes/a/0/0',
+  '/Tables',
+  '/TABLES/x/rows',
+  '/%74ables',
+  '/jobs/x',
+].map((path) => ({
+  name: `404 request_error: an unknown path ${path}`,
+  run: async (api) => void (await api.refused('GET', path, {}, REQUEST_ERROR)),
+}))
+
+const NAMED_PARTS: readonly [part: string, run: (api: Api) => Promise<unknown>][] = [
+  [
+    'params',
+    (api) =>
+      api.refused(
+        'DELETE',
+        '/stashes/_x',
+        {},
+        { ...VALIDATION, message: /^Invalid request params: / },
+      ),
+  ],
+  [
+    'body',
+    (api) =>
+      api.refused(
+        'POST',
+        '/tables',
+        { body: '{' },
+        { ...VALIDATION, message: /^Invalid request body: / },
+      ),
+  ],
+  [
+    'query',
+    (api) =>
+      api.refused(
+        'GET',
+        `/tables/${NO_ID}/rows?limit=x`,
+        {},
+        { ...VALIDATION, message: /^Invalid request query: / },
+      ),
+  ],
+  [
+    'headers',
+    (api) =>
+      api.refused(
+        'PUT',
+        `/tables/${NO_ID}`,
+        { body: [], headers: { 'if-match': '*' } },
+        { ...VALIDATION, message: /^Invalid request headers: / },
+      ),
+  ],
+]
+
+const parts: ContractCase[] = NAMED_PARTS.map(([part, run]) => ({
+  name: `400 request_validation_error names the part: Invalid request ${part}: …`,
+  run: async (api) => void (await run(api)),
+}))
+
+const NAME_RULE =
+  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
+
+const STASH_NAMES = [
+  '-a',
+  '_a',
+  'a.b',
+  'a%20b',
+  'a%2Fb',
+  'ä',
+  '%C3%A4',
+  `a${'x'.repeat(256)}`,
+  'a%00',
+  'a%0A',
+  '%F0%9F%98%80',
+  'a:b',
+]
+
+const stashNames: ContractCase[] = STASH_NAMES.flatMap((name) => {
+  const shown = name.length > 20 ? 'of 257 characters' : name
+  return [
+    {
+      name: `the stash ID ${shown} is refused with the message of the contract`,
+      run: async (api: Api) => {
+        const message = `Invalid request params: Stash ID ${NAME_RULE}`
+        await api.refused('PUT', `/stashes/${name}/0`, { body: [] }, { ...VALIDATION, message })
+        await api.refused('DELETE', `/stashes/${name}`, {}, { ...VALIDATION, message })
+      },
+    },
+    {
+      name: `the serial ${shown} is refused with the message of the contract`,
+      run: async (api: Api) => {
+        const message = `Invalid request params: Serial ${NAME_RULE}`
+        await api.refused('PUT', `/stashes/a/${name}`, { body: [] }, { ...VALIDATION, message })
+      },
+    },
+  ]
+})
+
+const NOT_FOUND: readonly (readonly [method: string, rest: string, body?: unknown])[] = [
+  ['PUT', '', []],
+  ['GET', '/rows'],
+  ['POST', '/rows', []],
+  ['GET', `/rows/${NO_ROW}`],
+  ['PATCH', `/rows/${NO_ROW}`, {}],
+  ['DELETE', `/rows/${NO_ROW}`],
+]
+
+const tableNotFound: ContractCase[] = NOT_FOUND.map(([method, rest, body]) => ({
+  name: `404 table_not_found with its exact message: ${method} /tables/{tableID}${rest}`,
+  run: async (api) => {
+    for (const id of [NO_ID, 'x', 'import', '__proto__']) {
+      const message = `Table with ID '${id}' not found`
+      await api.refused(method, `/tables/${id}${rest}`, { body }, { ...TABLE_NOT_FOUND, message })
+    }
+  },
+}))
+
+/** IDs that no row has: unknown, not canonical base64url, too short, too long, odd. */
+const UNKNOWN_ROWS = [
+  NO_ROW,
+  'AAAAAAAAAAAAAAAAAAAAAB',
+  'x',
+  'A'.repeat(23),
+  '__proto__',
+  'a%2Fb',
+  '%20',
+]
+
+const rowNotFound: ContractCase[] = [
+  {
+    name: '404 row_not_found with its exact message: get',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      for (const id of UNKNOWN_ROWS) {
+        const message = `Row with ID '${decodeURIComponent(id)}' not found`
+        await api.refused('GET', `${table.rows}/${id}`, {}, { ...ROW_NOT_FOUND, message })
+      }
+    },
+  },
+  {
+    name: '404 row_not_found with its exact message: update',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      for (const id of UNKNOWN_ROWS) {
+        const message = `Row with ID '${decodeURIComponent(id)}' not found`
+        await api.refused(
+          'PATCH',
+          `${table.rows}/${id}`,
+          { body: { n: 2 } },
+          { ...ROW_NOT_FOUND, message },
+        )
+        await api.refused(
+          'PATCH',
+          `${table.rows}/${id}`,
+          { body: {} },
+          { ...ROW_NOT_FOUND, message },
+        )
+      }
+    },
+  },
+  {
+    name: 'row_not_found: delete never',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      for (const id of UNKNOWN_ROWS) await api.ok('DELETE', `${table.rows}/${id}`)
+    },
+  },
+  {
+    name: "a row's ID in another table is row_not_found",
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const other = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      await api.refused('GET', `${table.rows}/${other.rowIds[0]}`, {}, ROW_NOT_FOUND)
+      await api.ok('DELETE', `${table.rows}/${other.rowIds[0]}`)
+      assert.equal((await api.rowsOf(other)).length, 1)
+    },
+  },
+]
+
+const ALLOWED: readonly [path: string, allow: string, refused: readonly string[]][] = [
+  ['/tables', 'GET, POST, HEAD', ['PUT', 'PATCH', 'DELETE', 'OPTIONS']],
+  [`/tables/${NO_ID}`, 'PUT', ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']],
+  [`/tables/${NO_ID}/rows`, 'GET, HEAD, POST', ['PUT', 'PATCH', 'DELETE']],
+  [`/tables/${NO_ID}/rows/${NO_ROW}`, 'GET, PATCH, DELETE, HEAD', ['PUT', 'POST']],
+  ['/stashes/s', 'DELETE', ['GET', 'PUT', 'POST', 'PATCH', 'HEAD']],
+  ['/stashes/s/0', 'PUT', ['GET', 'POST', 'PATCH', 'DELETE']],
+]
+
+const methods: ContractCase[] = ALLOWED.map(([path, allow, refused]) => ({
+  name: `405 method_not_allowed: known path, other method; with Allow: ${path}`,
+  run: async (api) => {
+    for (const method of refused) {
+      const reply = await api.send(method, path)
+      assert.equal(reply.status, METHOD.status, method)
+      const given = (reply.headers.get('allow') ?? '').split(', ')
+      assert.deepEqual(given.toSorted(), allow.split(', ').toSorted())
+    }
+  },
+}))
+
+type DataCase = readonly [rule: string, body: unknown, type: string | undefined, refusal: object]
+
+/** Bodies of rows for a table with the one number column `n`. */
+const DATA: readonly DataCase[] = [
+  [
+    "422 column_id_not_found: exactly Unknown column ID 'foo'",
+    [{ foo: 1 }],
+    undefined,
+    unknownColumn('foo'),
+  ],
+  [
+    "422 column_id_not_found from CSV: exactly Unknown column ID 'foo'",
+    'foo\n1',
+    CSV,
+    unknownColumn('foo'),
+  ],
+  [
+    "422 column_id_not_found from TSV: exactly Unknown column ID 'foo'",
+    'n\tfoo\n1\t2',
+    TSV,
+    unknownColumn('foo'),
+  ],
+  [
+    "422 column_has_invalid_value: exactly Invalid value for column 'n'",
+    [{ n: 'x' }],
+    undefined,
+    invalidValue('n'),
+  ],
+  [
+    "422 column_has_invalid_value from CSV: exactly Invalid value for column 'n'",
+    'n\nx',
+    CSV,
+    invalidValue('n'),
+  ],
+  ['422 column_id_reserved: $stashID as a key of a row', [{ $stashID: 'x' }], undefined, RESERVED],
+  ['422 column_id_reserved: $stashID as a CSV header', '$stashID\nx', CSV, RESERVED],
+  ['422 column_id_reserved: $stashID as a TSV header', 'n\t$stashID\n1\tx', TSV, RESERVED],
+  ['422 column_id_not_unique: the same ID twice in a CSV header', 'n,n\n1,2', CSV, NOT_UNIQUE],
+  ['422 column_id_not_unique: the same ID twice in a TSV header', 'n\tn\n1\t2', TSV, NOT_UNIQUE],
+  [
+    'an unknown column named like a prototype member is unknown',
+    [{ toString: 1 }],
+    undefined,
+    unknownColumn('toString'),
+  ],
+  [
+    'an unknown column __proto__ is unknown',
+    '[{"__proto__":1}]',
+    undefined,
+    unknownColumn('__proto__'),
+  ],
+  [
+    'the first misfit is that of the lowest row',
+    [{ n: 1 }, { n: 'x' }, { m: 1 }],
+    undefined,
+    invalidValue('n'),
+  ],
+  [
+    'the first misfit is that of the first column in row order',
+    '[{"m":1,"n":"x"}]',
+    undefined,
+    unknownColumn('m'),
+  ],
+  [
+    'the first misfit is that of the first column in row order, turned around',
+    '[{"n":"x","m":1}]',
+    undefined,
+    invalidValue('n'),
+  ],
+]
+
+const data: ContractCase[] = DATA.flatMap(([rule, body, type, refusal]) =>
+  (['add', 'overwrite'] as const).map((operation) => ({
+    name: `${rule} (${operation})`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const before = await api.textOf(table)
+      const version = await api.versionOf(table)
+      const [method, path] = operation === 'add' ? ['POST', table.rows] : ['PUT', table.path]
+      const wanted = refusal as { status: number; type: string }
+      await api.refused(method ?? '', path ?? '', { body, ...(type && { type }) }, wanted)
+      assert.equal(await api.textOf(table), before)
+      assert.equal(await api.versionOf(table), version)
+    },
+  })),
+)
+
+const schemas: ContractCase[] = [
+  ...['$stashID', '$rowID'].map((id) => ({
+    name: `422 column_id_reserved: ${id} as a column in a schema`,
+    run: async (api: Api) => {
+      const schema = { columns: [{ id, type: 'string' }] }
+      const table = await api.createTable()
+      const name = uniqueName('t')
+      await api.refused('POST', '/tables', { body: { name, schema, rows: [] } }, RESERVED)
+      await api.refused('PUT', table.path, { body: { schema, rows: [] } }, RESERVED)
+      assert.equal(await api.tableCount(name), 0)
+    },
+  })),
+  {
+    name: '422 column_id_not_unique: the same ID twice in schema.columns',
+    run: async (api) => {
+      const columns = [
+        { id: 'a', type: 'string' },
+        { id: 'b', type: 'string' },
+        { id: 'a', type: 'number' },
+      ]
+      const table = await api.createTable()
+      await api.refused(
+        'POST',
+        '/tables',
+        { body: { name: 'x', schema: { columns }, rows: [] } },
+        NOT_UNIQUE,
+      )
+      await api.refused('PUT', table.path, { body: { schema: { columns }, rows: [] } }, NOT_UNIQUE)
+    },
+  },
+]
+
+const STASH_PUT: readonly [rule: string, body: unknown, type?: string][] = [
+  ['$stashID as a key', [{ $stashID: 'x' }]],
+  ['$stashID as a CSV header', '$stashID\nx', CSV],
+  ['a duplicate CSV header', 'a,a\n1,2', CSV],
+  ['a duplicate TSV header', 'a\ta\n1\t2', TSV],
+  ['broken rows: a row that is no object', [1]],
+  ['broken rows: null as a row', [null]],
+  ['broken rows: an array as a row', [[]]],
+  ['broken rows: JSON that breaks off', '[{"a":1}'],
+  ['broken rows: text after the array', '[] x'],
+  ['a stash reference', { $stashID: 's' }],
+  ['an object of rows', { rows: [] }],
+  ['an unclosed quote in CSV', 'a\n"x', CSV],
+  ['a CSV record longer than its header', 'a\n1,2', CSV],
+]
+
+const stashPut: ContractCase[] = STASH_PUT.map(([rule, body, type]) => ({
+  name: `400 request_validation_error on PUT of a stash chunk: ${rule}`,
+  run: async (api) => {
+    const stashId = uniqueName('s')
+    await api.refused('PUT', `/stashes/${stashId}/0`, { body, ...(type && { type }) }, VALIDATION)
+    const use = { name: uniqueName('t'), rows: { $stashID: stashId } }
+    await api.refused('POST', '/tables', { body: use }, STASH_NOT_FOUND)
+  },
+}))
+
+const others: ContractCase[] = [
+  {
+    name: '412 precondition_failed names the version given and the current one',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      await api.ok('POST', table.rows, { body: [{ n: 2 }] })
+      const current = await api.versionOf(table)
+      const headers = { 'if-match': `"${current - 1}"` }
+      const message = await api.refused('PUT', table.path, { body: [], headers }, PRECONDITION)
+      assert.match(message, new RegExp(`\\b${current - 1}\\b`))
+      assert.match(message, new RegExp(`\\b${current}\\b`))
+    },
+  },
+  {
+    name: 'Values of a stash are judged when the stash is used, not on PUT',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ n: 'x' }, { m: 1 }])
+      await api.refused('POST', table.rows, { body: { $stashID: stashId } }, invalidValue('n'))
+    },
+  },
+  ...(['create', 'overwrite', 'add'] as const).map((operation) => ({
+    name: `400 stash_not_found: ${operation} names a stash that holds no chunk`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const stash = { $stashID: uniqueName('nothing') }
+      const name = uniqueName('t')
+      if (operation === 'create') {
+        await api.refused('POST', '/tables', { body: { name, rows: stash } }, STASH_NOT_FOUND)
+        assert.equal(await api.tableCount(name), 0)
+      } else if (operation === 'overwrite') {
+        await api.refused('PUT', table.path, { body: stash }, STASH_NOT_FOUND)
+        await api.refused('PUT', table.path, { body: { rows: stash } }, STASH_NOT_FOUND)
+      } else {
+        await api.refused('POST', table.rows, { body: stash }, STASH_NOT_FOUND)
+      }
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
+    },
+  })),
+  ...['x', '', 'AAAA', '%F0%9F%98%80', 'x'.repeat(4_000), '..'].map((token) => ({
+    name: `400 continuation_invalid: not a token: '${token.slice(0, 20)}'`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      await api.refused('GET', `${table.rows}?continuation=${token}`, {}, CONTINUATION)
+    },
+  })),
+  {
+    name: '400 continuation_invalid: a token of another table',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }, { n: 2 }])
+      const other = await api.createTyped({ n: 'number' }, [{ n: 1 }, { n: 2 }])
+      const { continuation = '' } = await api.pageOf(other, { limit: 1 })
+      const query = new URLSearchParams({ continuation })
+      await api.refused('GET', `${table.rows}?${query}`, {}, CONTINUATION)
+    },
+  },
+  {
+    name: '400 continuation_invalid: a token with one character changed',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }, { n: 2 }])
+      const { continuation = '' } = await api.pageOf(table, { limit: 1 })
+      for (let at = 0; at < continuation.length; at++) {
+        const other = continuation[at] === 'A' ? 'B' : 'A'
+        const changed = continuation.slice(0, at) + other + continuation.slice(at + 1)
+        const query = new URLSearchParams({ continuation: changed })
+        await api.refused('GET', `${table.rows}?${query}`, {}, CONTINUATION)
+      }
+    },
+  },
+  {
+    name: 'ids in messages are cut and control characters in them are escaped',
+    run: async (api) => {
+      const long = await api.refused(
+        'GET',
+        `/tables/${'x'.repeat(5_000)}/rows`,
+        {},
+        TABLE_NOT_FOUND,
+      )
+      assert.ok(long.length < 200)
+      const odd = await api.refused('GET', '/tables/a%1B%5B31m%0D%0Ab/rows', {}, TABLE_NOT_FOUND)
+      assert.doesNotMatch(odd, /\p{Cc}/u)
+    },
+  },
+]
+
+export const errorCases: readonly ContractCase[] = [
+  ...unknownPaths,
+  ...parts,
+  ...stashNames,
+  ...tableNotFound,
+  ...rowNotFound,
+  ...methods,
+  ...data,
+  ...schemas,
+  ...stashPut,
+  ...others,
+]

@@ -1,0 +1,325 @@
+// Section 6.
+import assert from 'node:assert/strict'
+import {
+  type Api,
+  CONTINUATION,
+  type ContractCase,
+  CSV,
+  etagOf,
+  invalidValue,
+  ROW_NOT_FOUND,
+  rowIdsOf,
+  TSV,
+  uniqueName,
+  unknownColumn,
+  VALIDATION,
+} from './api.js'
+
+const numbered = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, at) => ({ n: from + at }))
+
+const LIMITS_REFUSED = [
+  '0',
+  '-1',
+  '1.5',
+  'x',
+  '',
+  '1e3',
+  '0x10',
+  ' 1',
+  '+1',
+  '%31%20',
+  '1&limit=1',
+  'NaN',
+  '%ZZ',
+]
+
+const paging: ContractCase[] = [
+  {
+    name: 'HEAD rows → 200, ETag = table version, no body',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const head = await api.ok('HEAD', table.rows)
+      assert.equal(head.text, '')
+      assert.equal(etagOf(head), (await api.pageOf(table)).etag)
+    },
+  },
+  {
+    name: 'only the non-empty cells, in insertion order',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'number', b: 'number', c: 'number' })
+      await api.ok('POST', table.rows, { body: '[{"c":1,"a":2},{"b":3},{}]' })
+      const [one, two, three] = await api.rowsOf(table)
+      assert.equal(JSON.stringify(one), `{"$rowID":"${one?.$rowID}","c":1,"a":2}`)
+      assert.deepEqual(two, { $rowID: two?.$rowID, b: 3 })
+      assert.deepEqual(three, { $rowID: three?.$rowID })
+    },
+  },
+  ...LIMITS_REFUSED.map((limit) => ({
+    name: `limit=${limit} is 400`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const wanted = { ...VALIDATION, message: /^Invalid request query: / }
+      await api.refused('GET', `${table.rows}?limit=${limit}`, {}, wanted)
+    },
+  })),
+  {
+    name: 'Above the cap of 10,000 rows fewer are returned; without limit up to the cap',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(10_001) })
+      for (const query of ['', '?limit=10001', '?limit=99999999999999999999']) {
+        const { json } = await api.ok('GET', table.rows + query)
+        const page = json as { data: unknown[]; continuation?: string }
+        assert.equal(page.data.length, 10_000)
+        assert.ok(page.continuation)
+      }
+      assert.equal((await api.rowsOf(table)).length, 10_001)
+    },
+  },
+  {
+    name: 'Above 16 MiB of rows fewer are returned',
+    run: async (api) => {
+      const table = await api.createTyped({ s: 'string' })
+      const body = numbered(10).map(({ n }) => ({ s: `${n}${'x'.repeat(1 << 20)}` }))
+      await api.ok('POST', table.rows, { body })
+      await api.ok('POST', table.rows, { body })
+      const first = await api.pageOf(table)
+      assert.ok(first.data.length < 20 && first.continuation !== undefined)
+      assert.ok(JSON.stringify(first.data).length < 18 << 20)
+      assert.equal((await api.rowsOf(table)).length, 20)
+    },
+  },
+  ...[1, 2, 3, 7, 10, 100].map((limit) => ({
+    name: `walking to the end with limit ${limit} yields every row exactly once, in order`,
+    run: async (api: Api) => {
+      const table = await api.createTable({ rows: numbered(10) })
+      const rows = await api.rowsOf(table, limit)
+      assert.deepEqual(
+        rows.map(({ $rowID }) => $rowID),
+        table.rowIds,
+      )
+    },
+  })),
+  {
+    name: 'continuation is absent on the last page, never null or ""',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(4) })
+      const one = await api.pageOf(table, { limit: 2 })
+      const two = await api.pageOf(table, { limit: 2, continuation: one.continuation })
+      assert.equal(typeof one.continuation, 'string')
+      assert.ok(!('continuation' in two))
+      assert.ok(!('continuation' in (await api.pageOf(await api.createTable()))))
+    },
+  },
+  {
+    name: 'continuation is absent when the rows after it were all deleted',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(4) })
+      for (const rowId of table.rowIds.slice(2)) await api.ok('DELETE', `${table.rows}/${rowId}`)
+      const page = await api.pageOf(table, { limit: 2 })
+      assert.deepEqual([page.data.length, page.continuation], [2, undefined])
+    },
+  },
+  {
+    name: 'a continuation survives a different limit on the next call',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(10) })
+      const seen: unknown[] = []
+      let continuation: string | undefined
+      for (const limit of [3, 1, 4, 5]) {
+        const page = await api.pageOf(table, { limit, continuation })
+        seen.push(...page.data.map(({ n }) => n))
+        continuation = page.continuation
+      }
+      assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+      assert.equal(continuation, undefined)
+    },
+  },
+  {
+    name: 'a continuation can be used again and again',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(4) })
+      const { continuation } = await api.pageOf(table, { limit: 1 })
+      const one = await api.pageOf(table, { limit: 2, continuation })
+      const two = await api.pageOf(table, { limit: 2, continuation })
+      assert.deepEqual(one, two)
+    },
+  },
+  {
+    name: 'a walk yields every row that existed through all of it once, whatever is added, changed or deleted meanwhile',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(40) })
+      const seen: unknown[] = []
+      let continuation: string | undefined
+      let round = 0
+      do {
+        const page = await api.pageOf(table, { limit: 5, continuation })
+        seen.push(...page.data.map(({ $rowID }) => $rowID))
+        continuation = page.continuation
+        await api.ok('POST', table.rows, { body: numbered(2, 100 * ++round) })
+        await api.ok('PATCH', `${table.rows}/${table.rowIds[round]}`, { body: { n: -1 } })
+        await api.ok('DELETE', `${table.rows}/${table.rowIds[40 - round]}`)
+      } while (continuation !== undefined && round < 30)
+      assert.equal(new Set(seen).size, seen.length)
+      const surviving = table.rowIds.slice(0, 40 - round)
+      assert.deepEqual(
+        seen.filter((rowId) => surviving.includes(String(rowId))),
+        surviving,
+      )
+      const order = (await api.rowsOf(table)).map(({ $rowID }) => $rowID as unknown)
+      const listed = seen.filter((rowId) => order.includes(rowId))
+      assert.deepEqual(
+        listed,
+        order.filter((rowId) => listed.includes(rowId)),
+      )
+    },
+  },
+  {
+    name: 'After an overwrite the walk goes on over the rows it began with, with the last version of those rows as ETag',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(4) })
+      const before = await api.versionOf(table)
+      const first = await api.pageOf(table, { limit: 1 })
+      await api.ok('PUT', table.path, { body: numbered(2, 100) })
+      const second = await api.pageOf(table, { limit: 1, continuation: first.continuation })
+      await api.ok('PUT', table.path, { body: numbered(2, 200) })
+      const third = await api.pageOf(table, { continuation: second.continuation })
+      const numbers = [...first.data, ...second.data, ...third.data].map(({ n }) => n)
+      assert.deepEqual(numbers, [0, 1, 2, 3])
+      assert.deepEqual([second.etag, third.etag], [`"${before}"`, `"${before}"`])
+    },
+  },
+  {
+    name: 'After more than two overwrites a walk over older rows ends: 400 continuation_invalid',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(4) })
+      const { continuation = '' } = await api.pageOf(table, { limit: 1 })
+      for (const n of [100, 200, 300]) await api.ok('PUT', table.path, { body: numbered(2, n) })
+      const query = new URLSearchParams({ continuation })
+      await api.refused('GET', `${table.rows}?${query}`, {}, CONTINUATION)
+    },
+  },
+]
+
+const adding: ContractCase[] = [
+  ...(
+    [
+      ['an array', () => [{ n: 1 }, { n: 2 }]],
+      ['{ "$stashID" }', ($stashID) => ({ $stashID })],
+      ['CSV', () => 'n\n1\n2', CSV],
+      ['TSV', () => 'n\n1\n2', TSV],
+    ] as [string, (stashId: string) => unknown, string?][]
+  ).map(([what, bodyOf, type]) => ({
+    name: `POST rows takes ${what} → 201 with row IDs in input order and an ETag`,
+    run: async (api: Api) => {
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ n: 1 }, { n: 2 }])
+      const table = await api.createTyped({ n: 'number' }, [{ n: 0 }])
+      const reply = await api.ok('POST', table.rows, {
+        body: bodyOf(stashId),
+        ...(type && { type }),
+      })
+      assert.equal(etagOf(reply), `"${await api.versionOf(table)}"`)
+      const rows = await api.rowsOf(table)
+      assert.deepEqual(
+        rows.map(({ n }) => n),
+        [0, 1, 2],
+      )
+      assert.deepEqual(
+        rows.slice(1).map(({ $rowID }) => $rowID),
+        rowIdsOf(reply),
+      )
+    },
+  })),
+  {
+    name: 'POST rows with { rows: [...] } is 400',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      await api.refused('POST', table.rows, { body: { rows: [{ n: 1 }] } }, VALIDATION)
+      assert.deepEqual(await api.rowsOf(table), [])
+    },
+  },
+  {
+    name: 'POST rows is all or nothing',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', numbered(10))
+      await api.putChunk(stashId, '1', [{ n: 'x' }])
+      await api.refused(
+        'POST',
+        table.rows,
+        { body: [...numbered(10), { m: 1 }] },
+        unknownColumn('m'),
+      )
+      await api.refused('POST', table.rows, { body: { $stashID: stashId } }, invalidValue('n'))
+      assert.deepEqual(await api.rowsOf(table), [])
+    },
+  },
+  {
+    name: 'parallel adds all go in, each as a whole',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number', by: 'number' })
+      const adds = numbered(8).map(({ n: by }) =>
+        api.ok('POST', table.rows, { body: numbered(5).map(({ n }) => ({ n, by })) }),
+      )
+      const replies = await Promise.all(adds)
+      const rows = await api.rowsOf(table)
+      assert.equal(rows.length, 40)
+      assert.equal(new Set(replies.map(etagOf)).size, 8)
+      for (let at = 0; at < rows.length; at += 5) {
+        assert.equal(new Set(rows.slice(at, at + 5).map(({ by }) => by)).size, 1)
+      }
+    },
+  },
+  {
+    name: 'many row IDs come in one answer, in input order',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(20_000) })
+      assert.equal(table.rowIds.length, 20_000)
+      assert.deepEqual(
+        (await api.rowsOf(table)).map(({ $rowID }) => $rowID),
+        table.rowIds,
+      )
+    },
+  },
+  {
+    name: 'Row IDs are 22 characters of base64url, canonical: no other spelling is known',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const [rowId = ''] = table.rowIds
+      assert.match(rowId, /^[A-Za-z0-9_-]{21}[AQgw]$/)
+      const last = { A: 'B', Q: 'R', g: 'h', w: 'x' }[rowId.slice(-1)] ?? ''
+      await api.refused('GET', `${table.rows}/${rowId.slice(0, -1)}${last}`, {}, ROW_NOT_FOUND)
+      await api.refused('GET', `${table.rows}/${rowId}%3D%3D`, {}, ROW_NOT_FOUND)
+    },
+  },
+  ...(
+    [
+      ['65 characters', 'x'.repeat(65)],
+      ['nothing', ''],
+      ['a character outside of ASCII', 'schl\u00fcssel'],
+      ['a tab', 'a\tb'],
+    ] as const
+  ).map(([what, key]) => ({
+    name: `Idempotency-Key of ${what} is 400 on create and add`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const headers = { 'idempotency-key': key }
+      await api.refused('POST', '/tables', { body: { name: 'x', rows: [] }, headers }, VALIDATION)
+      await api.refused('POST', table.rows, { body: [], headers }, VALIDATION)
+    },
+  })),
+  {
+    name: 'Idempotency-Key of 1 to 64 printable ASCII characters is taken',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      for (const key of ['x', 'x'.repeat(64), 'a b~!"#$']) {
+        const unique = (uniqueName('') + key).slice(-Math.max(1, key.length))
+        await api.ok('POST', table.rows, { body: [], headers: { 'idempotency-key': unique } })
+      }
+    },
+  },
+]
+
+export const rowCases: readonly ContractCase[] = [...paging, ...adding]

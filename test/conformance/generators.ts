@@ -1,0 +1,107 @@
+// Random schemas and rows, for property tests of whatever is built on a store. fast-check is handed in,
+// so that the package does not depend on it.
+import type fastCheck from 'fast-check'
+import {
+  COLUMN_KINDS,
+  type Column,
+  type ColumnKind,
+  type ColumnType,
+  type TableSchema,
+} from '../../src/index.js'
+
+type FastCheck = typeof fastCheck
+type Arbitrary<T> = fastCheck.Arbitrary<T>
+
+/** Column IDs that have broken programs: names of Object.prototype, numbers, odd characters. */
+export const ODD_COLUMN_IDS: readonly string[] = Object.freeze([
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  'valueOf',
+  '0',
+  ' ',
+  'a.b',
+  'a b',
+  '"',
+  '\\',
+  'é',
+  '🙂',
+  'line\nbreak',
+])
+
+/** A kind, with values of every shape that it takes. */
+export function anyValueOfKind(fc: FastCheck, kind: ColumnKind): Arbitrary<unknown> {
+  const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+  const two = (max: number, min = 0): Arbitrary<string> =>
+    fc.integer({ min, max }).map((n) => String(n).padStart(2, '0'))
+  const date = fc
+    .tuple(fc.integer({ min: 1900, max: 2100 }), two(12, 1), two(28, 1))
+    .map((parts) => parts.join('-'))
+  const time = fc.tuple(two(23), two(59), two(59)).map((parts) => parts.join(':'))
+  const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/)
+  const uri = name.map((part) => `https://example.com/${part}`)
+  const values: Record<ColumnKind, Arbitrary<unknown>> = {
+    string: text,
+    markdown: text.map((part) => `**${part}**`),
+    uri,
+    imageURI: uri.map((base) => `${base}.png`),
+    audioURI: uri.map((base) => `${base}.mp3`),
+    emailAddress: name.map((part) => `${part}@example.com`),
+    phoneNumber: fc.integer({ min: 100_000, max: 999_999 }).map((n) => `+1 213 ${n}`),
+    emoji: fc.constantFrom('🙂', '👩‍👩‍👧', '🇳🇱', '👍🏽'),
+    date,
+    time,
+    dateTime: fc.tuple(date, time).map(([day, hour]) => `${day}T${hour}Z`),
+    duration: fc.oneof(
+      fc.nat(86_400_000),
+      fc.nat(99).map((hours) => `PT${hours}H`),
+    ),
+    number: fc.oneof(
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0),
+    ),
+    boolean: fc.boolean(),
+  }
+  return values[kind]
+}
+
+/** Every kind and every array of a kind. */
+export function anyColumnType(fc: FastCheck): Arbitrary<ColumnType> {
+  const kind = fc.constantFrom(...COLUMN_KINDS)
+  return fc.oneof(
+    { weight: 3, arbitrary: kind.map((name): ColumnType => ({ kind: name })) },
+    {
+      weight: 1,
+      arbitrary: kind.map((name): ColumnType => ({ kind: 'array', items: { kind: name } })),
+    },
+  )
+}
+
+/** A schema of up to `columnsMax` columns, some with odd IDs. */
+export function anySchema(fc: FastCheck, columnsMax = 8): Arbitrary<TableSchema> {
+  const id = fc.oneof(fc.constantFrom(...ODD_COLUMN_IDS), fc.stringMatching(/^[a-z]{1,6}$/))
+  const column = fc.record({ id, type: anyColumnType(fc) }) as Arbitrary<Column>
+  return fc
+    .uniqueArray(column, { selector: ({ id: name }) => name, minLength: 1, maxLength: columnsMax })
+    .map((columns) => ({ columns }))
+}
+
+/** Rows that fit a schema, with empty cells. Names are own properties, `__proto__` too. */
+export function anyRowOf(
+  fc: FastCheck,
+  { columns }: TableSchema,
+): Arbitrary<Record<string, unknown>> {
+  const cells = columns.map(({ type }) => {
+    const items = type.kind === 'array' ? type.items.kind : undefined
+    const value =
+      type.kind === 'array'
+        ? fc.array(anyValueOfKind(fc, items ?? 'string'), { maxLength: 3 })
+        : anyValueOfKind(fc, type.kind)
+    return fc.option(value, { nil: undefined })
+  })
+  return fc.tuple(...cells).map((values) => {
+    const entries = columns.map(({ id }, i): [string, unknown] => [id, values[i]])
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  })
+}

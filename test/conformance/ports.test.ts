@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { MemoryLevel } from 'memory-level'
+import { afterAll, describe, test } from 'vitest'
+import { openFsObjects } from '../../adapters/fs-objects.js'
+import { openLevelKv } from '../../src/kv/level-kv.js'
+import { memoryObjects } from '../../src/objects/memory-objects.js'
+import type { ConformanceCase } from './case.js'
+import { kvSuite } from './kv-suite.js'
+import { objectsSuite } from './objects-suite.js'
+
+const made: string[] = []
+
+async function newDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'rowstash-ports-'))
+  made.push(directory)
+  return directory
+}
+
+afterAll(async () => {
+  for (const directory of made) await rm(directory, { recursive: true, force: true })
+})
+
+function runCases(name: string, cases: readonly ConformanceCase[]): void {
+  describe(name, () => {
+    for (const rule of cases) test(rule.name, () => rule.run())
+  })
+}
+
+runCases(
+  'a KvStore on memory-level',
+  kvSuite(() => openLevelKv(new MemoryLevel())),
+)
+runCases(
+  'a KvStore on classic-level',
+  kvSuite(async () => openLevelKv(new ClassicLevel(await newDirectory()))),
+)
+runCases(
+  'a KvStore on memory-level that stores views',
+  kvSuite(() => openLevelKv(new MemoryLevel({ storeEncoding: 'view' }))),
+)
+runCases(
+  'a KvStore on a sublevel',
+  kvSuite(() => openLevelKv(new MemoryLevel().sublevel('sub'))),
+)
+runCases(
+  'an ObjectStore in memory',
+  objectsSuite(async () => memoryObjects()),
+)
+runCases(
+  'an ObjectStore in files',
+  objectsSuite(async () => openFsObjects(await newDirectory())),
+)

@@ -1,0 +1,11 @@
+// The entry point `rowstash/testing`: the suites that prove an implementation of a port, a store or a
+// server of the contract, with any test runner:
+//
+//     for (const { name, run } of kvSuite(openEmpty)) test(name, run)
+
+export type { ConformanceCase } from './case.js'
+export type { ContractServer } from './contract-suite.js'
+export { contractSuite } from './contract-suite.js'
+export { anyColumnType, anyRowOf, anySchema, anyValueOfKind, ODD_COLUMN_IDS } from './generators.js'
+export { kvSuite } from './kv-suite.js'
+export { objectsSuite } from './objects-suite.js'

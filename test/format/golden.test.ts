@@ -1,0 +1,180 @@
+// The bytes on disk never change by accident: each record of FORMAT.md, encoded from fixed values, is
+// held against a file that was reviewed once. A deliberate change needs a new number in FORMAT.md and a
+// new golden file; `ROWSTASH_WRITE_GOLDEN=1` writes the files that are missing, never one that is there.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, test } from 'vitest'
+import { type Bytes, fromHex, toHex, utf8 } from '../../src/base/bytes.js'
+import {
+  ChunkDecoder,
+  decodeColumnList,
+  encodeChunkReference,
+  encodeColumnList,
+} from '../../src/format/chunk-records.js'
+import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
+import { decodeExtentPage, encodeExtentPage } from '../../src/format/extent-page.js'
+import * as keys from '../../src/format/keys.js'
+import * as records from '../../src/format/records.js'
+import { parseRowId, renderRowId } from '../../src/format/row-id.js'
+import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment-reader.js'
+import { buildSegment } from '../../src/format/segment-writer.js'
+import { openLevelKv } from '../../src/kv/level-kv.js'
+
+const TABLE = utf8('table-key-16byte')
+const NONCE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)
+const OBJECT = '00112233445566770000000000000001'
+const OPEN = { extent: 513, nonce: NONCE, nextSlot: 7, textBytes: 300 }
+const GENERATION = {
+  nonce: utf8('gen-nnce'),
+  firstExtent: 512,
+  nextExtent: 514,
+  liveRows: 1007,
+  schemaNumber: 3,
+  open: OPEN,
+}
+const HEAD = { version: 2 ** 40 + 9, commitNonce: NONCE, order: 5, generation: GENERATION }
+const RETIREMENT = {
+  dropping: true,
+  lastVersion: 8,
+  retiredAt: 1_760_000_000_000,
+  generation: { ...GENERATION, open: null },
+}
+const SEGMENT = { object: OBJECT, rowCount: 3, objectBytes: 300, footerBytes: 120 }
+const ENTRIES = [
+  { nonce: NONCE, segment: SEGMENT, rowCount: 3, version: 9, convert: true },
+  { nonce: utf8('nonce--2'), segment: null, rowCount: 7, version: 10, convert: false },
+]
+const SUMMARY = { id: 'n', scalarMask: 0x1000, elementMask: 0x3fff, seen: 1 }
+const COLUMNS = [
+  { summary: SUMMARY, firstRow: 0 },
+  { summary: { id: 'é"\ud800', scalarMask: 3, elementMask: 0x3fff, seen: 4 }, firstRow: 2 },
+]
+const REFERENCE = {
+  putAt: 1_760_000_000_000,
+  list: { crc: 0xdeadbeef, probe: 1 },
+  chunk: { rowCount: 3, firstLine: 2, columns: COLUMNS, segments: [SEGMENT] },
+}
+const STASH = { nonce: NONCE, number: 4, expiring: false, createdAt: 1_760_000_000_000 }
+const ROWS = ['"n":1,"é":"ß"', '', '"n":34.50']
+
+const GOLDEN: Record<string, () => Bytes> = {
+  'team-head': () => records.encodeTeamHead(258),
+  'catalog-entry': () => records.encodeCatalogEntry({ table: TABLE, name: 'Orders ✓' }),
+  'table-head': () => records.encodeTableHead(HEAD),
+  retirement: () => records.encodeRetirement(RETIREMENT),
+  schema: () => records.encodeSchema('{"columns":[]}'),
+  'row-record': () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: '"a":"é"' }),
+  tombstone: () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: null }),
+  'stash-head': () => records.encodeStashHead(STASH),
+  'extent-page': () => encodeExtentPage(ENTRIES),
+  'chunk-reference': () => encodeChunkReference(REFERENCE),
+  'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
+  segment: () => buildSegment(OBJECT, ROWS, [SUMMARY]).bytes,
+  'row-id': () => utf8(renderRowId(NONCE, 2 ** 40 + 1, 65_535)),
+  continuation: () =>
+    utf8(renderContinuation({ table: TABLE, generation: NONCE, position: { extent: 9, slot: 4 } })),
+  'key-catalog': () => keys.catalogKey(258),
+  'key-table-head': () => keys.tableHeadKey(TABLE),
+  'key-schema': () => keys.schemaKey(TABLE, 3),
+  'key-extent-page': () => keys.extentPageKey(TABLE, 2),
+  'key-row': () => keys.rowKey(TABLE, { extent: 513, slot: 258 }),
+  'key-retirement': () => keys.retirementKey(TABLE, 512),
+  'key-stash-head': () => keys.stashHeadKey('20240215-job32'),
+  'key-chunk': () => keys.chunkKey(NONCE, '007'),
+  'key-column-list': () => keys.columnListKey(NONCE, 0xdeadbeef, 1),
+  'key-dead-stash': () => keys.deadStashKey(NONCE),
+  'key-team-entry': () => keys.teamEntryKey('acme'),
+}
+
+function golden(name: string, written: Bytes): string {
+  const path = fileURLToPath(new URL(`./golden/${name}.hex`, import.meta.url))
+  if (!existsSync(path) && process.env['ROWSTASH_WRITE_GOLDEN'] === '1') {
+    writeFileSync(path, `${toHex(written)}\n`)
+  }
+  return readFileSync(path, 'utf8').trim()
+}
+
+function goldenBytes(name: string): Bytes {
+  return fromHex(golden(name, new Uint8Array())) ?? new Uint8Array()
+}
+
+describe('written bytes', () => {
+  test.each(Object.entries(GOLDEN))('%s is written as FORMAT.md says', (name, write) => {
+    const written = write()
+
+    expect(toHex(written)).toBe(golden(name, written))
+  })
+
+  test('a database of two commits is written as FORMAT.md says', async () => {
+    const database = new MemoryLevel<Uint8Array, Uint8Array>({
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+    })
+    const kv = await openLevelKv(database)
+    await kv.partition('acme').commit({ puts: [[utf8('k'), utf8('v')]] })
+    await kv.partition('').commit({ puts: [[utf8('k'), new Uint8Array(0)]] })
+
+    const entries = await database.iterator().all()
+    const written = utf8(entries.map(([key, value]) => `${toHex(key)} ${toHex(value)}\n`).join(''))
+
+    expect(toHex(written)).toBe(golden('database', written))
+    await kv.close()
+  })
+})
+
+describe('golden bytes', () => {
+  test('records are read back to the values that were written', () => {
+    expect(records.decodeTeamHead(goldenBytes('team-head'))).toBe(258)
+    expect(records.decodeCatalogEntry(goldenBytes('catalog-entry'))).toEqual({
+      table: TABLE,
+      name: 'Orders ✓',
+    })
+    expect(records.decodeTableHead(goldenBytes('table-head'))).toEqual(HEAD)
+    expect(records.decodeRetirement(goldenBytes('retirement'))).toEqual(RETIREMENT)
+    expect(records.decodeSchema(goldenBytes('schema'))).toBe('{"columns":[]}')
+    expect(records.decodeStashHead(goldenBytes('stash-head'))).toEqual(STASH)
+    expect(records.decodeRowRecord(goldenBytes('tombstone')).text).toBeNull()
+    expect(records.decodeRowRecord(goldenBytes('row-record'))).toEqual({
+      version: 3,
+      schemaNumber: 1,
+      text: '"a":"é"',
+    })
+    expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
+  })
+
+  test('a chunk reference is read back with the columns of its list', () => {
+    const ids = decodeColumnList(goldenBytes('column-list'))
+    const decoder = new ChunkDecoder(() => ids)
+
+    expect(decoder.decode(goldenBytes('chunk-reference'))).toEqual(REFERENCE)
+  })
+
+  test('a segment is read back', () => {
+    const bytes = goldenBytes('segment')
+    const { footerBytes } = buildSegment(OBJECT, ROWS, [SUMMARY])
+    const ref = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
+    const { start, limit } = footerRange(ref)
+    const footer = decodeFooter(ref, bytes.subarray(start, limit))
+
+    expect(footer.columns).toEqual([SUMMARY])
+    const texts = footer.frames.flatMap((place) => {
+      const piece = bytes.subarray(place.offset, place.offset + place.bytes)
+      const frame = decodeFrame(ref, place, piece)
+      return Array.from({ length: frame.rowCount }, (_, row) => frame.rowText(row))
+    })
+    expect(texts).toEqual(ROWS)
+  })
+
+  test('texts that left the store are still understood', () => {
+    const rowId = new TextDecoder().decode(goldenBytes('row-id'))
+    const token = new TextDecoder().decode(goldenBytes('continuation'))
+
+    expect(parseRowId(rowId)).toEqual({ nonce: NONCE, extent: 2 ** 40 + 1, slot: 65_535 })
+    expect(parseContinuation(token)).toEqual({
+      table: TABLE,
+      generation: NONCE,
+      position: { extent: 9, slot: 4 },
+    })
+  })
+})

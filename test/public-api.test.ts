@@ -1,0 +1,124 @@
+// A name that appears or disappears here is a change of the public API: say so in CHANGELOG.md.
+import { join } from 'node:path'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { ROOT } from './support/source-files.js'
+
+const ENTRIES = {
+  rowstash: 'src/index.ts',
+  'rowstash/node': 'adapters/node.ts',
+  'rowstash/testing': 'test/conformance/testing.ts',
+} as const
+
+/** The exported names of a module, types marked as such. */
+function exportedNames(program: ts.Program, path: string): string[] {
+  const checker = program.getTypeChecker()
+  const source = program.getSourceFile(join(ROOT, path))
+  const module = source && checker.getSymbolAtLocation(source)
+  if (module === undefined) throw new Error(`${path} is not a module`)
+  return checker
+    .getExportsOfModule(module)
+    .map((symbol) => {
+      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
+      const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
+      return (target.flags & ts.SymbolFlags.Value) === 0 ? `type ${symbol.name}` : symbol.name
+    })
+    .sort()
+}
+
+test('the entry points export exactly these names', () => {
+  const configPath = join(ROOT, 'tsconfig.json')
+  const { config } = ts.readConfigFile(configPath, ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
+  const paths = Object.values(ENTRIES).map((path) => join(ROOT, path))
+  const program = ts.createProgram(paths, options)
+
+  const found = Object.entries(ENTRIES).map(([name, path]) => [name, exportedNames(program, path)])
+
+  expect(Object.fromEntries(found)).toMatchInlineSnapshot(`
+    {
+      "rowstash": [
+        "COLUMN_KINDS",
+        "StoreError",
+        "createContract",
+        "isStoreError",
+        "memoryObjects",
+        "openLevelKv",
+        "openMemory",
+        "openStore",
+        "type ByteRange",
+        "type Bytes",
+        "type Changed",
+        "type Clock",
+        "type Column",
+        "type ColumnKind",
+        "type ColumnType",
+        "type Contract",
+        "type ContractKey",
+        "type ContractOptions",
+        "type ContractRequest",
+        "type ContractResponse",
+        "type CreateTable",
+        "type Created",
+        "type ErrorPlace",
+        "type HeaderList",
+        "type Identity",
+        "type KeyRange",
+        "type KvCheck",
+        "type KvCommit",
+        "type KvCommitResult",
+        "type KvPartition",
+        "type KvScan",
+        "type KvStore",
+        "type KvView",
+        "type ObjectId",
+        "type ObjectStore",
+        "type OnSchemaError",
+        "type OpenStore",
+        "type Overwrite",
+        "type Page",
+        "type PageRequest",
+        "type PageText",
+        "type Random",
+        "type RowIds",
+        "type RowObject",
+        "type RowWithId",
+        "type RowsInput",
+        "type SchemaInput",
+        "type Stash",
+        "type Store",
+        "type StoreErrorCode",
+        "type StoreLimits",
+        "type StoreOptions",
+        "type SweepReport",
+        "type Table",
+        "type TableEntry",
+        "type TableSchema",
+        "type Team",
+        "type TextRows",
+        "type UpdateOptions",
+        "type WriteOutcome",
+      ],
+      "rowstash/node": [
+        "hardenServer",
+        "nodeHandler",
+        "openDirectory",
+        "serverOptions",
+        "type NodeHandler",
+        "type NodeHandlerOptions",
+      ],
+      "rowstash/testing": [
+        "ODD_COLUMN_IDS",
+        "anyColumnType",
+        "anyRowOf",
+        "anySchema",
+        "anyValueOfKind",
+        "contractSuite",
+        "kvSuite",
+        "objectsSuite",
+        "type ConformanceCase",
+        "type ContractServer",
+      ],
+    }
+  `)
+})

@@ -1,0 +1,75 @@
+// The command line program as it is shipped: built into a folder of its own, then run as processes.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { ROOT } from './source-files.js'
+
+const run = promisify(execFile)
+
+/** Below node_modules, so that the packages are found, and nothing else looks there. */
+const CACHE = join(ROOT, 'node_modules', '.cache')
+
+export type BuiltCli = Readonly<{ path: string; remove(): Promise<void> }>
+
+export async function buildCli(): Promise<BuiltCli> {
+  await mkdir(CACHE, { recursive: true })
+  const folder = await mkdtemp(join(CACHE, 'rowstash-cli-'))
+  const tsup = join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js')
+  const target = ['--format', 'esm', '--target', 'node20', '--out-dir', folder]
+  const args = [tsup, '--no-config', '--entry.cli', 'adapters/cli.ts', ...target, '--silent']
+  await run(process.execPath, args, { cwd: ROOT })
+  return { path: join(folder, 'cli.js'), remove: () => rm(folder, { recursive: true }) }
+}
+
+export type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>
+
+const ENVIRONMENT = { PATH: process.env['PATH'] }
+
+/** Runs a command to its end. */
+export async function runCli(path: string, args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [path, ...args], { env: ENVIRONMENT })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (piece) => {
+    stdout += piece
+  })
+  child.stderr.on('data', (piece) => {
+    stderr += piece
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}
+
+export type Serving = Readonly<{
+  child: ChildProcess
+  /** What was printed until it was ready. */
+  lines: readonly string[]
+  url: string
+  /** Asks it to end; gives its exit code. */
+  stop(): Promise<number | null>
+}>
+
+/** Starts a server, and waits until it listens. Whoever starts it stops it. */
+export async function serveCli(path: string, args: readonly string[]): Promise<Serving> {
+  const child = spawn(process.execPath, [path, 'serve', '--port', '0', ...args], {
+    env: ENVIRONMENT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    const url = /^listening on (\S+)$/.exec(line)?.[1]
+    if (url === undefined) continue
+    const stop = async (): Promise<number | null> => {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      return code
+    }
+    return { child, lines, url, stop }
+  }
+  throw new Error(`The server ended before it was ready: ${lines.join('\n')}`)
+}

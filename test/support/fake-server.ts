@@ -1,0 +1,46 @@
+// A server that answers as a test wants, and remembers what it was asked.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export type Asked = Readonly<{ method: string; path: string; body: string }>
+
+export type FakeServer = Readonly<{ url: string; asked: Asked[] }>
+
+/** What to answer; undefined: break the connection. */
+export type Answer = Readonly<{
+  status: number
+  headers?: Readonly<Record<string, string>>
+  body?: unknown
+}>
+
+export async function fakeServer(
+  answerTo: (asked: Asked, turn: number) => Answer | undefined,
+): Promise<FakeServer> {
+  const asked: Asked[] = []
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Uint8Array[] = []
+    for await (const piece of request) pieces.push(piece)
+    const { method = '', url: path = '' } = request
+    const question = { method, path, body: Buffer.concat(pieces).toString('utf8') }
+    asked.push(question)
+    const given = answerTo(question, asked.length - 1)
+    if (given === undefined) {
+      request.socket.destroy()
+      return
+    }
+    response.writeHead(given.status, given.headers).end(JSON.stringify(given.body ?? {}))
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, asked }
+}

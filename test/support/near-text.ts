@@ -1,0 +1,27 @@
+// Random texts that are close to valid ones: most bugs of a rule sit one edit away from its border.
+import fc from 'fast-check'
+
+const EDITS_MAX = 3
+
+/** One of the samples with up to three edits, or a text made of the alphabet alone. */
+export function nearText(samples: readonly string[], alphabet: string): fc.Arbitrary<string> {
+  const chars = [...alphabet]
+  const unit = fc.constantFrom(...chars)
+  const edit = fc.record({
+    at: fc.nat(),
+    removed: fc.nat(2),
+    added: fc.string({ unit, maxLength: 2 }),
+  })
+  const edited = fc
+    .tuple(fc.constantFrom(...samples), fc.array(edit, { maxLength: EDITS_MAX }))
+    .map(([sample, edits]) =>
+      edits.reduce((text, { at, removed, added }) => {
+        const start = at % (text.length + 1)
+        return text.slice(0, start) + added + text.slice(start + removed)
+      }, sample),
+    )
+  return fc.oneof(
+    { weight: 4, arbitrary: edited },
+    { weight: 1, arbitrary: fc.string({ unit, maxLength: 24 }) },
+  )
+}

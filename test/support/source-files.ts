@@ -1,0 +1,97 @@
+// What the tidy tests look at: the project's files, and what they import.
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Paths below the root, of all files that are or would be committed. */
+export function projectFiles(): string[] {
+  const args = ['ls-files', '--cached', '--others', '--exclude-standard']
+  const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\n')
+  return listed.filter((path) => path !== '' && existsSync(join(ROOT, path)))
+}
+
+export function readText(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+export function parseSource(path: string): ts.SourceFile {
+  return ts.createSourceFile(path, readText(path), ts.ScriptTarget.Latest, true)
+}
+
+export type Import = Readonly<{ from: string; isTypeOnly: boolean }>
+
+/** The modules that a file names in imports and exports, static or not. */
+export function importsOf(source: ts.SourceFile): Import[] {
+  const found: Import[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      add(node.moduleSpecifier, node.importClause?.isTypeOnly ?? false)
+    } else if (ts.isExportDeclaration(node)) {
+      add(node.moduleSpecifier, node.isTypeOnly)
+    } else if (ts.isCallExpression(node) && isLoading(node.expression)) {
+      add(node.arguments[0], false)
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      add(node.argument.literal, true)
+    }
+    ts.forEachChild(node, visit)
+  }
+  const add = (specifier: ts.Node | undefined, isTypeOnly: boolean): void => {
+    if (specifier !== undefined && ts.isStringLiteral(specifier)) {
+      found.push({ from: specifier.text, isTypeOnly })
+    }
+  }
+  visit(source)
+  return found
+}
+
+function isLoading(callee: ts.Expression): boolean {
+  const isImport = callee.kind === ts.SyntaxKind.ImportKeyword
+  return isImport || (ts.isIdentifier(callee) && callee.text === 'require')
+}
+
+/** A relative import as a path below the root, with the extension of its source. */
+export function resolveWithin(importer: string, from: string): string {
+  return relative(ROOT, resolve(ROOT, dirname(importer), from)).replace(/\.js$/, '.ts')
+}
+
+/** The file that Node loads for a package's module, as `import` (or `require`) finds it. */
+export function resolvePackage(from: string, importer: string, condition: string): string {
+  const [, name = from, subpath = ''] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(from) ?? []
+  for (let folder = dirname(importer); ; folder = dirname(folder)) {
+    const root = join(folder, 'node_modules', name)
+    if (existsSync(join(root, 'package.json'))) {
+      const { exports, main = 'index.js' } = JSON.parse(
+        readFileSync(join(root, 'package.json'), 'utf8'),
+      ) as { exports?: unknown; main?: string }
+      if (exports === undefined) return resolveFile(join(root, subpath === '' ? main : subpath))
+      return join(root, conditionalTarget(member(exports, `.${subpath}`), condition))
+    }
+    if (folder === dirname(folder))
+      throw new Error(`${from}, imported by ${importer}, is not there`)
+  }
+}
+
+/** A path as `require` completes it. */
+export function resolveFile(path: string): string {
+  const tries = [path, `${path}.js`, join(path, 'index.js')]
+  const found = tries.find((file) => existsSync(file) && statSync(file).isFile())
+  if (found === undefined) throw new Error(`${path} is not there`)
+  return found
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? new Map(Object.entries(value)).get(name)
+    : undefined
+}
+
+function conditionalTarget(target: unknown, condition: string): string {
+  if (typeof target === 'string') return target
+  const next = member(target, condition) ?? member(target, 'default')
+  if (next === undefined) throw new Error('An export without a target')
+  return conditionalTarget(next, condition)
+}

@@ -1,0 +1,226 @@
+// Keeps what the compiler and the linter do not: layers, sizes, names.
+import { builtinModules } from 'node:module'
+import { join, relative } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import {
+  importsOf,
+  parseSource,
+  projectFiles,
+  ROOT,
+  readText,
+  resolveFile,
+  resolvePackage,
+  resolveWithin,
+} from './support/source-files.js'
+
+const FILE_LINES_MAX = 400
+const FUNCTION_LINES_MAX = 60
+
+const files = projectFiles()
+const sources = files.filter((path) => /^(?:src|adapters|bench|test)\/.*\.ts$/.test(path))
+const shipped = sources.filter((path) => !path.startsWith('test/'))
+
+/** A layer imports itself and what is below it; the two ports do not know each other. */
+const LAYERS = [['contract'], ['engine'], ['format'], ['schema'], ['kv', 'objects'], ['base']]
+
+/**
+ * Adapters that implement a port of the core stand beside the core's own implementations: they may
+ * import `src/base` and the port. All other adapters see the public entry point only.
+ */
+const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
+  'adapters/directory.ts',
+  'adapters/directory-creation.ts',
+  'adapters/directory-format.ts',
+  'adapters/fs-error.ts',
+  'adapters/fs-objects.ts',
+])
+
+function layerOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1]
+}
+
+function rankOf(layer: string | undefined): number {
+  return LAYERS.findIndex((names) => layer !== undefined && names.includes(layer))
+}
+
+function mayImport(importer: string, imported: string): boolean {
+  if (importer === 'src/index.ts') return imported.startsWith('src/')
+  if (importer.startsWith('src/')) {
+    const [from, to] = [layerOf(importer), layerOf(imported)]
+    return from === to || rankOf(to) > rankOf(from)
+  }
+  if (!imported.startsWith('src/') || imported === 'src/index.ts') return true
+  return PORT_IMPLEMENTATIONS.has(importer) && /^src\/(?:base|kv|objects)\//.test(imported)
+}
+
+describe('layers', () => {
+  test('every folder of the core is a layer', () => {
+    const unknown = shipped.filter((path) => path.startsWith('src/') && path !== 'src/index.ts')
+
+    expect(unknown.filter((path) => rankOf(layerOf(path)) < 0)).toEqual([])
+  })
+
+  test('a layer imports only those below it, and adapters only the entry point', () => {
+    const wrong = shipped.flatMap((importer) =>
+      importsOf(parseSource(importer))
+        .filter(({ from }) => from.startsWith('.'))
+        .map(({ from }) => resolveWithin(importer, from))
+        .filter((imported) => !mayImport(importer, imported))
+        .map((imported) => `${importer} imports ${imported}`),
+    )
+
+    expect(wrong).toEqual([])
+  })
+
+  test('nothing that is shipped imports a test', () => {
+    const wrong = shipped.flatMap((importer) =>
+      importsOf(parseSource(importer))
+        .filter(({ from }) => from.startsWith('.'))
+        .map(({ from }) => resolveWithin(importer, from))
+        .filter((imported) => imported.startsWith('test/')),
+    )
+
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('the core runs anywhere', () => {
+  const core = shipped.filter((path) => path.startsWith('src/'))
+
+  test('no file of it imports a module of Node, not even a type', () => {
+    const wrong = core.flatMap((path) =>
+      importsOf(parseSource(path))
+        .filter(({ from }) => isBuiltIn(from))
+        .map(({ from }) => `${path} imports ${from}`),
+    )
+
+    expect(wrong).toEqual([])
+  })
+
+  test('it uses these packages', () => {
+    expect([...packageImports(core)].sort()).toEqual([
+      'csv-parse/sync',
+      'emoji-regex',
+      'memory-level',
+    ])
+  })
+
+  test('no package entry it uses imports a module of Node, but the two that bundlers replace', () => {
+    // abstract-level is written for bundlers, which put the packages `events` and `buffer` in the
+    // place of Node's modules of these names.
+    const found = [...packageImports(core)].flatMap(builtInsBehind)
+
+    expect([...new Set(found)].sort()).toEqual([
+      'abstract-level/abstract-level.js: events',
+      'abstract-level/lib/abstract-sublevel.js: buffer',
+      'level-transcoder/lib/encodings.js: buffer',
+      'level-transcoder/lib/formats.js: buffer',
+    ])
+  })
+})
+
+function isBuiltIn(from: string): boolean {
+  return from.startsWith('node:') || builtinModules.includes(from)
+}
+
+/** Modules of packages that are imported for more than their types. */
+function packageImports(paths: readonly string[]): Set<string> {
+  const imports = paths.flatMap((path) => importsOf(parseSource(path)))
+  return new Set(
+    imports
+      .filter(({ from, isTypeOnly }) => !isTypeOnly && !from.startsWith('.'))
+      .map(({ from }) => from),
+  )
+}
+
+/** Walks the files that Node would load for a module of a package. */
+function builtInsBehind(module: string): string[] {
+  const builtIns: string[] = []
+  const waiting = [resolvePackage(module, join(ROOT, 'src/index.ts'), 'import')]
+  const seen = new Set(waiting)
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    const path = relative(ROOT, file)
+    const condition = path.endsWith('.cjs') ? 'require' : 'import'
+    for (const { from } of importsOf(parseSource(path))) {
+      if (isBuiltIn(from)) {
+        builtIns.push(`${path.replace(/^.*node_modules\//, '')}: ${from}`)
+        continue
+      }
+      const next = from.startsWith('.')
+        ? resolveFile(join(file, '..', from))
+        : resolvePackage(from, file, condition)
+      if (!seen.has(next)) waiting.push(next)
+      seen.add(next)
+    }
+  }
+  return builtIns
+}
+
+describe('size', () => {
+  test(`a file has at most ${FILE_LINES_MAX} lines`, () => {
+    const long = shipped.filter((path) => readText(path).split('\n').length - 1 > FILE_LINES_MAX)
+
+    expect(long).toEqual([])
+  })
+
+  test(`a function has at most ${FUNCTION_LINES_MAX} lines`, () => {
+    expect(shipped.flatMap(longFunctions)).toEqual([])
+  })
+})
+
+function longFunctions(path: string): string[] {
+  const source = parseSource(path)
+  const found: string[] = []
+  const lineOf = (offset: number): number => source.getLineAndCharacterOfPosition(offset).line + 1
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node) {
+      const start = lineOf(node.getStart(source))
+      const lines = lineOf(node.end) - start + 1
+      if (lines > FUNCTION_LINES_MAX) found.push(`${path}:${start} has ${lines} lines`)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+describe('types and names', () => {
+  test('there is no any, no assertion that a value is there, no default export', () => {
+    const wrong = sources.flatMap((path) => {
+      const source = parseSource(path)
+      const found: string[] = []
+      const visit = (node: ts.Node): void => {
+        const isDefault =
+          ts.isExportAssignment(node) || node.kind === ts.SyntaxKind.DefaultKeyword
+            ? !ts.isDefaultClause(node.parent)
+            : false
+        const isWrong =
+          isDefault || node.kind === ts.SyntaxKind.AnyKeyword || ts.isNonNullExpression(node)
+        if (isWrong) {
+          const { line } = source.getLineAndCharacterOfPosition(node.getStart(source))
+          found.push(`${path}:${line + 1} ${node.getText(source)}`)
+        }
+        ts.forEachChild(node, visit)
+      }
+      visit(source)
+      return found
+    })
+
+    expect(wrong).toEqual([])
+  })
+
+  test('no file is named by a word that says nothing', () => {
+    const vague = /(?:^|[-_./])(?:utils?|helpers?|managers?|common|misc)(?:[-_./]|$)/
+
+    expect(files.filter((path) => vague.test(path))).toEqual([])
+  })
+
+  test('no file names the host of a package registry', () => {
+    const host = new RegExp(
+      ['registry\\.(?:npmjs|yarnpkg|npmmirror)', 'npm\\.pkg\\.github'].join('|'),
+    )
+
+    expect(files.filter((path) => host.test(readText(path)))).toEqual([])
+  })
+})

@@ -1,0 +1,138 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createAuthenticate, maskKey } from '../../src/contract/auth.js'
+import type { ContractOptions } from '../../src/contract/contract-options.js'
+import { resolveContractOptions } from '../../src/contract/contract-options.js'
+
+const bearer = (key: string): [string, string][] => [['Authorization', `Bearer ${key}`]]
+
+test.each([
+  ['', '****'],
+  ['a', '****'],
+  ['abcdef', '****'],
+  ['abcdefg', 'ab****fg'],
+  ['INxxxxxxID', 'IN****ID'],
+])('the mask of %s is %s', (key, mask) => {
+  expect(maskKey(key)).toBe(mask)
+})
+
+test('a mask shows four characters of a key at most', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (key) => {
+      const shown = maskKey(key).replace('****', '')
+      expect(shown.length).toBeLessThanOrEqual(4)
+      expect(shown.length).toBeLessThan(Math.max(key.length, 1))
+    }),
+  )
+})
+
+describe('a list of keys', () => {
+  const authenticate = createAuthenticate(
+    resolveContractOptions({
+      keys: [
+        { key: 'first-key', teamId: 'one' },
+        { key: 'second-key', teamId: 'two' },
+        { key: '__proto__', teamId: 'three' },
+      ],
+    }),
+  )
+
+  test('each key gives its team', async () => {
+    expect(await authenticate(bearer('first-key'))).toBe('one')
+    expect(await authenticate(bearer('second-key'))).toBe('two')
+    expect(await authenticate(bearer('__proto__'))).toBe('three')
+  })
+
+  test('the scheme has any letter case and any number of spaces', async () => {
+    expect(await authenticate([['AUTHORIZATION', 'bEaReR   first-key ']])).toBe('one')
+  })
+
+  test.each([
+    ['no header', []],
+    ['two headers', [...bearer('first-key'), ...bearer('first-key')]],
+    ['two headers in different letter case', [...bearer('first-key'), ['authorization', 'x']]],
+    ['another scheme', [['authorization', 'Basic first-key']]],
+    ['no token', [['authorization', 'Bearer ']]],
+    ['no space', [['authorization', 'Bearerfirst-key']]],
+  ] as [string, [string, string][]][])(
+    '%s: refused with the mask of nothing',
+    async (_, headers) => {
+      await expect(authenticate(headers)).rejects.toMatchObject({
+        code: 'REQUEST_ERROR',
+        message: 'API key not found, or duplicate ****',
+      })
+    },
+  )
+
+  test('any other token is refused, its message masked', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.stringMatching(/^[\x21-\x7e]{1,40}$/), async (key) => {
+        fc.pre(!['first-key', 'second-key', '__proto__'].includes(key))
+        await expect(authenticate(bearer(key))).rejects.toMatchObject({
+          code: 'REQUEST_ERROR',
+          message: `API key not found, or duplicate ${maskKey(key)}`,
+        })
+      }),
+    )
+  })
+})
+
+describe('authenticate of the host', () => {
+  const through = (authenticate: NonNullable<ContractOptions['authenticate']>) =>
+    createAuthenticate(resolveContractOptions({ authenticate }))
+
+  test('it is asked on every request, so that a revoked key stops working', async () => {
+    let isRevoked = false
+    const ask = through(async () => (isRevoked ? undefined : { teamId: 'one' }))
+    expect(await ask(bearer('some-key'))).toBe('one')
+    isRevoked = true
+    await expect(ask(bearer('some-key'))).rejects.toMatchObject({ code: 'REQUEST_ERROR' })
+  })
+
+  test('it is not asked about no key', async () => {
+    const ask = through(async () => ({ teamId: 'one' }))
+    await expect(ask([])).rejects.toMatchObject({ code: 'REQUEST_ERROR' })
+  })
+
+  test('a team ID that is none is a mistake of the host, not of the client', async () => {
+    for (const teamId of ['', 'x'.repeat(129), '\ud800']) {
+      await expect(through(async () => ({ teamId }))(bearer('k'))).rejects.toThrow('Invariant')
+    }
+  })
+
+  test('scopes are not silently ignored', async () => {
+    const scoped = async () => ({ teamId: 'one', scopes: ['read'] })
+    await expect(through(scoped)(bearer('k'))).rejects.toThrow('Invariant')
+  })
+})
+
+describe('options', () => {
+  test.each([
+    ['neither keys nor authenticate', {}],
+    ['both', { keys: [], authenticate: async () => undefined }],
+    ['an unknown option', { keys: [], key: 'x' }],
+    [
+      'the same key twice',
+      {
+        keys: [
+          { key: 'a', teamId: 'b' },
+          { key: 'a', teamId: 'c' },
+        ],
+      },
+    ],
+    ['a key with a space', { keys: [{ key: 'a b', teamId: 'c' }] }],
+    ['an empty key', { keys: [{ key: '', teamId: 'c' }] }],
+    ['a team ID of nothing', { keys: [{ key: 'a', teamId: '' }] }],
+    ['an authenticate that is no function', { authenticate: 'x' }],
+    ['an onFailure that is no function', { keys: [], onFailure: 'x' }],
+  ])('%s: refused', (_, options) => {
+    expect(() => resolveContractOptions(options as ContractOptions)).toThrow(
+      expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),
+    )
+  })
+
+  test('a refused key is not in the message', () => {
+    const keys = [{ key: 'secret with spaces', teamId: 'a' }]
+    expect(() => resolveContractOptions({ keys })).not.toThrow('secret')
+  })
+})

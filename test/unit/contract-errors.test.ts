@@ -1,0 +1,138 @@
+// Goal: failures that HTTP alone cannot bring about are answered as the contract says.
+// Method: a store that fails as it is told, under the whole contract.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createContract } from '../../src/contract/contract.js'
+import { errorResponse } from '../../src/contract/error-response.js'
+import type { Store } from '../../src/index.js'
+import { StoreError, type StoreErrorCode } from '../../src/index.js'
+
+function contractOver(failure: unknown, failures: unknown[] = []) {
+  const team = {
+    tables: () => Promise.reject(failure),
+    stash: () => ({ put: () => Promise.reject(failure) }),
+  }
+  const store = {
+    team: () => team,
+    limits: { bodyBytesMax: 100, bodyBytesInFlightMax: 100, pageRowsMax: 10, pageBytesMax: 100 },
+  } as unknown as Store
+  const contract = createContract(store, {
+    keys: [{ key: 'key', teamId: 'team' }],
+    onFailure: (failed) => failures.push(failed),
+  })
+  const send = (method: string, path: string, text = '') =>
+    contract.handle({
+      method,
+      path,
+      query: '',
+      headers: [
+        ['authorization', 'Bearer key'],
+        ['content-type', 'application/json'],
+      ],
+      body: (async function* () {
+        yield new TextEncoder().encode(text)
+      })(),
+    })
+  return { send, failures }
+}
+
+const ANSWERS: readonly [StoreErrorCode, status: number, type: string][] = [
+  ['PAYMENT_REQUIRED', 402, 'payment_required'],
+  ['RATE_LIMITED', 429, 'rate_limited'],
+  ['STORAGE_UNAVAILABLE', 503, 'storage_unavailable'],
+  ['STORE_CLOSED', 503, 'storage_unavailable'],
+  ['INSUFFICIENT_STORAGE', 507, 'insufficient_storage'],
+  ['DATA_CORRUPT', 500, 'data_corrupt'],
+  ['DATA_LOSS', 500, 'data_corrupt'],
+  ['OPTION_NOT_ALLOWED', 500, 'internal_error'],
+  ['STORE_LOCKED', 500, 'internal_error'],
+  ['FORMAT_UNKNOWN', 500, 'internal_error'],
+]
+
+test.each(ANSWERS)('%s is answered with %i %s', async (code, status, type) => {
+  const { send, failures } = contractOver(new StoreError(code, 'see /var/lib/secret', { row: 1 }))
+  const response = await send('GET', '/tables')
+  const { error } = JSON.parse(String(response.body))
+  expect([response.status, error.type]).toEqual([status, type])
+  expect(Object.keys(error)).toEqual(['type', 'message'])
+  if (status >= 500) {
+    expect(error.message).not.toContain('secret')
+    expect(failures).toHaveLength(1)
+  } else {
+    expect(failures).toHaveLength(0)
+  }
+  expect('retry-after' in response.headers).toBe(status === 429 || status === 503)
+})
+
+test.each([
+  ['an Error', new Error('secret')],
+  ['undefined', undefined],
+  ['a text', 'secret'],
+  [
+    'a code that is unknown here',
+    Object.assign(new StoreError('ABORTED', 'secret'), { code: 'X' }),
+  ],
+  [
+    'a code like a prototype member',
+    Object.assign(new StoreError('ABORTED', 's'), { code: 'toString' }),
+  ],
+])('%s is 500 internal_error and tells nothing', async (_, failure) => {
+  const { send, failures } = contractOver(failure)
+  const { status, body } = await send('GET', '/tables')
+  expect(status).toBe(500)
+  expect(body).toBe('{"error":{"type":"internal_error","message":"Internal error"}}')
+  expect(failures).toEqual([failure])
+})
+
+describe('PUT of a stash chunk publishes only 200 and 400', () => {
+  test.each([
+    'COLUMN_ID_NOT_FOUND',
+    'COLUMN_HAS_INVALID_VALUE',
+    'COLUMN_ID_RESERVED',
+    'COLUMN_ID_NOT_UNIQUE',
+  ] as const)('%s becomes 400', async (code) => {
+    const { status, body } = await contractOver(new StoreError(code, 'why')).send(
+      'PUT',
+      '/stashes/s/0',
+      '[]',
+    )
+    expect([status, JSON.parse(String(body)).error.type]).toEqual([400, 'request_validation_error'])
+  })
+
+  test('what is not about the data stays what it is', async () => {
+    const full = new StoreError('INSUFFICIENT_STORAGE', 'why')
+    expect((await contractOver(full).send('PUT', '/stashes/s/0', '[]')).status).toBe(507)
+  })
+})
+
+test('an answer to HEAD has no body', async () => {
+  expect((await contractOver(new Error('x')).send('HEAD', '/tables')).body).toBeNull()
+})
+
+test('a message of any text is well-formed JSON without control characters, and bounded', () => {
+  const codes = ['TABLE_NOT_FOUND', 'REQUEST_VALIDATION_ERROR', 'COLUMN_ID_NOT_FOUND'] as const
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...codes),
+      fc.string({ unit: 'binary' }),
+      fc.nat(50),
+      (code, text, times) => {
+        const { body } = errorResponse(new StoreError(code, text.repeat(times)))
+        const { message } = JSON.parse(String(body)).error
+        expect(message).not.toMatch(/\p{Cc}/u)
+        expect(message.length).toBeLessThan(7_000)
+      },
+    ),
+  )
+})
+
+test('the ID in table_not_found and row_not_found is cut at 64 characters, a column ID is not', () => {
+  const messageOf = (code: StoreErrorCode, text: string) =>
+    JSON.parse(String(errorResponse(new StoreError(code, text)).body)).error.message
+  const long = "x'".repeat(100)
+  expect(messageOf('TABLE_NOT_FOUND', `Table with ID '${long}' not found`)).toBe(
+    `Table with ID '${long.slice(0, 64)}…' not found`,
+  )
+  const column = `Unknown column ID '${'x'.repeat(256)}'`
+  expect(messageOf('COLUMN_ID_NOT_FOUND', column)).toBe(column)
+})

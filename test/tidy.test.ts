@@ -18,7 +18,7 @@ const FILE_LINES_MAX = 400
 const FUNCTION_LINES_MAX = 60
 
 const files = projectFiles()
-const sources = files.filter((path) => /^(?:src|adapters|bench|test)\/.*\.ts$/.test(path))
+const sources = files.filter((path) => /^(?:src|adapters|bench|test)\/.*\.(?:ts|mjs)$/.test(path))
 const shipped = sources.filter((path) => !path.startsWith('test/'))
 
 /** A layer imports itself and what is below it; the two ports do not know each other. */

@@ -36,7 +36,10 @@ const NAME_CHARS_MAX = 1_000
 export function checkTableName(name: unknown): asserts name is string {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(name)) return
-  throw invalid(`name must be a text of 1 to ${NAME_CHARS_MAX} characters`)
+  throw new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Invalid request body: name must be a text of 1 to ${NAME_CHARS_MAX} characters`,
+  )
 }
 
 const TEAM_ID_CHARS_MAX = 128

@@ -11,6 +11,7 @@ import { renderKey } from '../format/row-text.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
 import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
+import { isNumberToken } from '../schema/value-rules.js'
 
 /** Rows of one segment, not yet stored, with what is known of their columns. */
 export type RowBatch = Readonly<{ texts: readonly string[]; columns: readonly ColumnSummary[] }>
@@ -85,12 +86,12 @@ export class ChunkBuilder {
 
   /** Ends the segment being built and begins the next. */
   take(): RowBatch {
+    const all = [...this.#columns.values()]
+    if (this.#fromText) all.forEach(noteStoredForm) // The form decides how the cells are rendered.
     const texts = this.#fromText ? this.#cells.map(renderTextCells) : this.#texts
-    const columns: ColumnSummary[] = []
-    for (const column of this.#columns.values()) {
-      if (this.#fromText) noteStoredForm(column)
+    const columns = all.map(({ summary }) => summary)
+    for (const column of all) {
       mergeSummary(column.merged, column.summary)
-      columns.push(column.summary)
       column.summary = newSummary(column.id)
       column.exact = true
     }
@@ -175,7 +176,7 @@ export class ChunkBuilder {
 /** Whether CSV text may be stored as a token: what is refused here would not read back as it was sent. */
 function isExactToken(text: string): boolean {
   if (text === 'true' || text === 'false') return true
-  return !(text.startsWith('-') && Number(text) === 0)
+  return isNumberToken(text) && !(text.startsWith('-') && Number(text) === 0)
 }
 
 const VALUE_FLAGS = SEEN.number | SEEN.boolean | SEEN.text

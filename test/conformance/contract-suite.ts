@@ -7,11 +7,14 @@ import { Api } from './contract/api.js'
 import { authCases } from './contract/auth-cases.js'
 import { bodyCases } from './contract/body-cases.js'
 import { clientCases } from './contract/client-cases.js'
+import { dataErrorCases } from './contract/data-error-cases.js'
 import { errorCases } from './contract/error-cases.js'
 import { generalCases } from './contract/general-cases.js'
 import { httpCases } from './contract/http-cases.js'
 import { inferenceCases } from './contract/inference-cases.js'
 import { keptIdCases } from './contract/kept-id-cases.js'
+import { orderCases } from './contract/order-cases.js'
+import { overwriteCases } from './contract/overwrite-cases.js'
 import { rowCases } from './contract/row-cases.js'
 import { stashCases } from './contract/stash-cases.js'
 import { tableCases } from './contract/table-cases.js'
@@ -37,12 +40,15 @@ export function contractSuite(open: () => Promise<ContractServer>): readonly Con
 
 const CASES: readonly ContractCase[] = [
   ...generalCases,
+  ...orderCases,
   ...authCases,
   ...errorCases,
+  ...dataErrorCases,
   ...valueCases,
   ...inferenceCases,
   ...bodyCases,
   ...tableCases,
+  ...overwriteCases,
   ...keptIdCases,
   ...rowCases,
   ...updateCases,

@@ -4,10 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { hardenServer, nodeHandler, openDirectory, serverOptions } from '../../adapters/node.js'
 import type { Store } from '../../src/index.js'
 import { openMemory } from '../../src/index.js'
+import { Api } from './contract/api.js'
 import type { ContractServer } from './contract-suite.js'
 import { contractSuite } from './contract-suite.js'
 
@@ -61,4 +62,26 @@ describe('the contract over HTTP on a directory, under a base path', () => {
   }
 
   for (const { name, run } of contractSuite(open)) test(name, run)
+
+  test('what was acknowledged, and continuations, survive a restart of the server', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'rowstash-contract-'))
+    folders.push(folder)
+    const open = async () => new Api(await serve(await openDirectory(join(folder, 'store')), ''))
+
+    const before = await open()
+    const table = await before.createTable({ rows: [{ n: 1 }, { n: 2 }, { n: 3 }] })
+    await before.putChunk('half', '0', [{ n: 4 }])
+    const { continuation } = await before.pageOf(table, { limit: 1 })
+    const version = await before.versionOf(table)
+    await before.server.close()
+
+    const after = await open()
+    const rest = await after.pageOf(table, { continuation })
+    expect(rest.data.map(({ n }) => n)).toEqual([2, 3])
+    expect(await after.versionOf(table)).toBe(version)
+    await after.putChunk('half', '1', [{ n: 5 }])
+    await after.ok('POST', table.rows, { body: { $stashID: 'half' } })
+    expect((await after.cellsOf(table)).map(({ n }) => n)).toEqual([1, 2, 3, 4, 5])
+    await after.server.close()
+  })
 })

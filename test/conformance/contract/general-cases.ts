@@ -3,18 +3,12 @@ import assert from 'node:assert/strict'
 import {
   type Api,
   type ContractCase,
-  CSV,
   etagOf,
   invalidValue,
-  METHOD,
-  PRECONDITION,
   REQUEST_ERROR,
-  ROW_NOT_FOUND,
   rowIdsOf,
-  type SendOptions,
   TABLE_NOT_FOUND,
   tableAt,
-  UNSUPPORTED,
   uniqueName,
   VALIDATION,
 } from './api.js'
@@ -126,175 +120,6 @@ const ignored: ContractCase[] = [
     },
   },
 ]
-
-type Refusal = Readonly<{ status: number; type: string; message?: string | RegExp }>
-
-/** One request that breaks two rules, and the rule that wins. */
-const ORDER: readonly [rule: string, send: readonly [string, string, SendOptions?], Refusal][] = [
-  [
-    'a wrong key wins over an unknown path',
-    ['GET', '/nowhere', { key: 'wrong-key' }],
-    REQUEST_ERROR,
-  ],
-  [
-    'a wrong key wins over a bad stash ID',
-    ['PUT', '/stashes/_x/0', { key: 'wrong-key' }],
-    REQUEST_ERROR,
-  ],
-  [
-    'a wrong key wins over another method',
-    ['PATCH', '/tables', { key: 'wrong-key' }],
-    REQUEST_ERROR,
-  ],
-  [
-    'a wrong key wins over a bad query',
-    ['GET', `${NOWHERE.rows}?limit=0`, { key: 'wrong-key' }],
-    REQUEST_ERROR,
-  ],
-  [
-    'a wrong key wins over a broken body',
-    ['POST', '/tables', { key: 'wrong-key', body: '{' }],
-    REQUEST_ERROR,
-  ],
-  [
-    'a wrong key wins over a body type',
-    ['POST', '/tables', { key: 'wrong-key', body: 'x', type: 'text/plain' }],
-    REQUEST_ERROR,
-  ],
-  ['an unknown path wins over the method', ['PATCH', '/nowhere', { body: {} }], REQUEST_ERROR],
-  ['a bad path parameter wins over the method', ['GET', '/stashes/_x/0'], VALIDATION],
-  [
-    'a bad path parameter wins over the body',
-    ['PUT', '/stashes/_x/0', { body: '{', type: 'text/plain' }],
-    VALIDATION,
-  ],
-  ['the method wins over a bad query', ['DELETE', `${NOWHERE.rows}?limit=0`], METHOD],
-  ['a bad query wins over an unknown table', ['GET', `${NOWHERE.rows}?limit=0`], VALIDATION],
-  [
-    'a bad onSchemaError wins over an unknown table',
-    ['POST', `${NOWHERE.rows}?onSchemaError=x`, { body: [] }],
-    VALIDATION,
-  ],
-  [
-    'a bad If-Match wins over an unknown table (overwrite)',
-    ['PUT', NOWHERE.path, { body: [], headers: { 'if-match': '*' } }],
-    VALIDATION,
-  ],
-  [
-    'a bad If-Match wins over an unknown table (update)',
-    ['PATCH', `${NOWHERE.rows}/${NO_ROW}`, { body: {}, headers: { 'if-match': '*' } }],
-    VALIDATION,
-  ],
-  [
-    'a bad x-glide-asynchronous wins over an unknown table',
-    ['PUT', NOWHERE.path, { body: [], headers: { 'x-glide-asynchronous': '1' } }],
-    VALIDATION,
-  ],
-  [
-    'a bad Idempotency-Key wins over an unknown table',
-    ['POST', NOWHERE.rows, { body: [], headers: { 'idempotency-key': 'x'.repeat(65) } }],
-    VALIDATION,
-  ],
-  [
-    'an unknown table wins over a broken body',
-    ['POST', NOWHERE.rows, { body: '[{' }],
-    TABLE_NOT_FOUND,
-  ],
-  ['an unknown table wins over a missing body', ['PUT', NOWHERE.path], TABLE_NOT_FOUND],
-  [
-    'an unknown table wins over a body type',
-    ['POST', NOWHERE.rows, { body: 'x', type: 'text/plain' }],
-    TABLE_NOT_FOUND,
-  ],
-  [
-    'an unknown table wins over a body that is too large',
-    ['POST', NOWHERE.rows, { body: 'x'.repeat(17 << 20) }],
-    TABLE_NOT_FOUND,
-  ],
-  [
-    'an unknown table wins over an unknown row',
-    ['GET', `${NOWHERE.rows}/${NO_ROW}`],
-    TABLE_NOT_FOUND,
-  ],
-]
-
-const order: ContractCase[] = ORDER.map(([rule, [method, path, options = {}], refusal]) => ({
-  name: `Order of refusals: ${rule}`,
-  run: async (api) => void (await api.refused(method, path, options, refusal)),
-}))
-
-/** As above, for rules that need a table of one number column. */
-const ORDER_IN_TABLE: readonly [
-  rule: string,
-  send: (rows: string, rowId: string, table: string) => readonly [string, string, SendOptions],
-  Refusal,
-][] = [
-  [
-    'a broken body wins over an unknown row',
-    (rows) => ['PATCH', `${rows}/${NO_ROW}`, { body: '{' }],
-    VALIDATION,
-  ],
-  [
-    'a body type wins over an unknown row',
-    (rows) => ['PATCH', `${rows}/${NO_ROW}`, { body: 'n\n1', type: CSV }],
-    UNSUPPORTED,
-  ],
-  [
-    'an unknown row wins over If-Match',
-    (rows) => ['PATCH', `${rows}/${NO_ROW}`, { body: { n: 2 }, headers: { 'if-match': '"0"' } }],
-    ROW_NOT_FOUND,
-  ],
-  [
-    'an unknown row wins over a value that does not fit',
-    (rows) => ['PATCH', `${rows}/${NO_ROW}`, { body: { n: 'x' } }],
-    ROW_NOT_FOUND,
-  ],
-  [
-    'a broken body wins over If-Match (update)',
-    (rows, row) => ['PATCH', `${rows}/${row}`, { body: '{"n":', headers: { 'if-match': '"0"' } }],
-    VALIDATION,
-  ],
-  [
-    'If-Match wins over a value that does not fit (update)',
-    (rows, row) => [
-      'PATCH',
-      `${rows}/${row}`,
-      { body: { n: 'x' }, headers: { 'if-match': '"0"' } },
-    ],
-    PRECONDITION,
-  ],
-  [
-    'a broken body wins over If-Match (overwrite)',
-    (_, __, table) => ['PUT', table, { body: '[{"n":', headers: { 'if-match': '"0"' } }],
-    VALIDATION,
-  ],
-  [
-    'If-Match wins over a value that does not fit (overwrite)',
-    (_, __, table) => ['PUT', table, { body: [{ n: 'x' }], headers: { 'if-match': '"0"' } }],
-    PRECONDITION,
-  ],
-  [
-    'a broken row wins over an earlier value that does not fit',
-    (rows) => ['POST', rows, { body: '[{"n":"x"},{"n":]' }],
-    VALIDATION,
-  ],
-  [
-    'a row that is no object wins over an earlier unknown column',
-    (rows) => ['POST', rows, { body: '[{"m":1},5]' }],
-    VALIDATION,
-  ],
-]
-
-const orderInTable: ContractCase[] = ORDER_IN_TABLE.map(([rule, sending, refusal]) => ({
-  name: `Order of refusals: ${rule}`,
-  run: async (api) => {
-    const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
-    const before = await api.textOf(table)
-    const [method, path, options] = sending(table.rows, table.rowIds[0] ?? '', table.path)
-    await api.refused(method, path, options, refusal)
-    assert.equal(await api.textOf(table), before)
-  },
-}))
 
 const CLOSED: readonly [
   what: string,
@@ -411,8 +236,6 @@ const others: ContractCase[] = [
 export const generalCases: readonly ContractCase[] = [
   ...trailingSlash,
   ...ignored,
-  ...order,
-  ...orderInTable,
   ...closedObjects,
   ...others,
 ]

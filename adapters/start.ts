@@ -23,7 +23,10 @@ async function start(signal: AbortSignal): Promise<void> {
   const port = parseIntegerOption('PORT', process.env['PORT'] || '8080', 0, 65_535)
   const directory = resolve(DIRECTORY)
   const store = await openDirectory(directory)
-  const { key } = await readOrMakeKey(directory)
+  const { key } = await readOrMakeKey(directory).catch(async (failure: unknown) => {
+    await store.close()
+    throw failure
+  })
   const server = await startServer(store, {
     host: '127.0.0.1',
     port,

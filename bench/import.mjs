@@ -27,35 +27,32 @@ export async function measureImport(directory, { rows, seed, rowBytes }) {
     await sleep(IDLE_MS)
     const idleBytes = median(idle.stop())
 
-    const memory = sampleMemory(server.pid, SAMPLE_MS)
+    const whilePutting = sampleMemory(server.pid, SAMPLE_MS)
     const startMs = performance.now()
     await Promise.all(clients.map(runClient))
     const putSeconds = (performance.now() - startMs) / 1000
+    const putSamples = whilePutting.stop()
+    const whileCreating = sampleMemory(server.pid, SAMPLE_MS)
     const { rowCount, firstByteSeconds } = await createTable(server.url, key)
     const seconds = (performance.now() - startMs) / 1000
-    const samples = memory.stop()
+    const memory = memoryOf({ idleBytes, putSamples, createSamples: whileCreating.stop() })
     if (rowCount !== rows) throw new Error(`${rowCount} rows were imported, not ${rows}`)
-    return {
-      rows,
-      seconds,
-      putSeconds,
-      createSeconds: firstByteSeconds,
-      ...memoryOf(samples, idleBytes),
-    }
+    return { rows, seconds, putSeconds, createSeconds: firstByteSeconds, ...memory }
   } finally {
     await server.stop()
   }
 }
 
-function memoryOf(samples, idleBytes) {
-  if (samples.length === 0 || Number.isNaN(idleBytes))
-    return { memory: 'not measured: no /proc here' }
-  const peakBytes = Math.max(...samples)
+function memoryOf({ idleBytes, putSamples, createSamples }) {
+  if (Number.isNaN(idleBytes)) return { memory: 'not measured: no /proc here' }
+  const aboveIdle = (samples) => (Math.max(...samples) - idleBytes) / MEGABYTE
+  const putMegabytes = aboveIdle(putSamples)
+  const createMegabytes = aboveIdle(createSamples)
   return {
     idleMegabytes: idleBytes / MEGABYTE,
-    peakMegabytes: peakBytes / MEGABYTE,
-    peakAboveIdleMegabytes: (peakBytes - idleBytes) / MEGABYTE,
-    samples: samples.length,
+    putMegabytes,
+    createMegabytes,
+    peakAboveIdleMegabytes: Math.max(putMegabytes, createMegabytes),
   }
 }
 
@@ -112,23 +109,8 @@ function createTable(url, key) {
 
 export function printImport(result) {
   const { rows, seconds, putSeconds, createSeconds } = result
-  const memory =
-    'memory' in result
-      ? [result.memory, '', '']
-      : [result.idleMegabytes, result.peakMegabytes, result.peakAboveIdleMegabytes].map((value) =>
-          value.toFixed(1),
-        )
   printTable(
-    [
-      'rows',
-      'seconds',
-      'rows/s',
-      'of it PUTs',
-      'create: first byte',
-      'idle MB',
-      'peak MB',
-      'above idle',
-    ],
+    ['rows', 'seconds', 'rows/s', 'of it PUTs', 'create: first byte'],
     [
       [
         rows,
@@ -136,10 +118,16 @@ export function printImport(result) {
         Math.round(rows / seconds),
         `${putSeconds.toFixed(1)} s`,
         `${(createSeconds * 1000).toFixed(0)} ms`,
-        ...memory,
       ],
     ],
   )
+  if ('memory' in result) {
+    console.log(`\nmemory of the server: ${result.memory}`)
+    return
+  }
+  const { idleMegabytes, putMegabytes, createMegabytes } = result
+  const cells = [idleMegabytes, putMegabytes, createMegabytes].map((value) => value.toFixed(1))
+  printTable(['idle server, MB', 'more while putting', 'more while creating'], [cells])
 }
 
 export function importRules(result) {

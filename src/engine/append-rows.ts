@@ -10,8 +10,7 @@ import type { ExtentEntry, SegmentRef } from '../format/extent-page.js'
 import { rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type Generation, type OpenExtent } from '../format/records.js'
 import { appendEntries, closedEntry } from './extents.js'
-import { type RowIdRun, rowIdsOf } from './row-ids.js'
-import type { RowIds } from './store-types.js'
+import type { RowIdRun } from './row-ids.js'
 import type { ReadRecord } from './table-writer.js'
 
 /** Rows that fit their schema and only have to be linked. */
@@ -25,7 +24,8 @@ export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean }>
 export type Appended = Readonly<{
   next: Generation
   puts: readonly (readonly [key: Bytes, value: Bytes])[]
-  rowIds: RowIds
+  /** Where the rows are, in input order. */
+  runs: readonly RowIdRun[]
 }>
 
 /** An open extent is full at so many rows or bytes of row records. */
@@ -50,7 +50,7 @@ export function linkableCount(rows: LinkableRows): number {
 }
 
 export async function appendRows(place: AppendPlace, rows: LinkableRows): Promise<Appended> {
-  if (linkableCount(rows) === 0) return { next: place.generation, puts: [], rowIds: rowIdsOf([]) }
+  if (linkableCount(rows) === 0) return { next: place.generation, puts: [], runs: [] }
   return 'texts' in rows ? appendTexts(place, rows.texts) : appendSegments(place, rows.segments)
 }
 
@@ -68,10 +68,9 @@ async function appendSegments(
     return { nonce, extent: first + i, firstSlot: 0, count: rowCount }
   })
   const puts = await closeOpenAndAppend(place, entries)
-  const rowIds = rowIdsOf(runs)
   const nextExtent = first + segments.length
-  const liveRows = generation.liveRows + rowIds.length
-  return { next: { ...generation, nextExtent, liveRows, open: null }, puts, rowIds }
+  const liveRows = generation.liveRows + linkableCount({ segments })
+  return { next: { ...generation, nextExtent, liveRows, open: null }, puts, runs }
 }
 
 async function appendTexts(place: AppendPlace, texts: readonly string[]): Promise<Appended> {
@@ -103,8 +102,8 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
     liveRows: generation.liveRows + texts.length,
     open: { ...open, nextSlot: firstSlot + texts.length, textBytes: open.textBytes + bytes },
   }
-  const rowIds = rowIdsOf([{ nonce, extent, firstSlot, count: texts.length }])
-  return { next, puts: [...pages, ...puts], rowIds }
+  const runs = [{ nonce, extent, firstSlot, count: texts.length }]
+  return { next, puts: [...pages, ...puts], runs }
 }
 
 /** The pages that close the open extent, if there is one, and append entries behind it. */

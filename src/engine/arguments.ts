@@ -1,5 +1,6 @@
 // Checks of what callers of the library hand in: closed objects, known words.
 import { StoreError } from '../base/store-error.js'
+import type { OnSchemaError } from './store-types.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but an object with known properties. */
 export function checkArguments(what: string, given: unknown, known: readonly string[]): void {
@@ -12,14 +13,11 @@ export function checkArguments(what: string, given: unknown, known: readonly str
   }
 }
 
-/** The two other forms of the contract are refused by name rather than taken for `abort`. */
-export function checkOnSchemaError(given: unknown): void {
-  if (given === undefined || given === 'abort') return
-  const problem =
-    given === 'dropColumns' || given === 'updateSchema'
-      ? `onSchemaError=${given} is not supported by this version; only abort is`
-      : `onSchemaError must be abort, dropColumns or updateSchema, not ${String(given)}`
-  throw invalid(problem)
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkOnSchemaError(given: unknown): OnSchemaError {
+  if (given === undefined) return 'abort'
+  if (given === 'abort' || given === 'dropColumns' || given === 'updateSchema') return given
+  throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${String(given)}`)
 }
 
 /** A table or row version: a number or bigint that is a whole number and not negative. */

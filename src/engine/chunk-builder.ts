@@ -7,6 +7,8 @@
 //   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
 import { StoreError } from '../base/store-error.js'
 import { type ChunkColumn, NO_ROW } from '../format/chunk-records.js'
+import { addClaim, type ClaimRun } from '../format/claims.js'
+import { parseRowId } from '../format/row-id.js'
 import { renderKey } from '../format/row-text.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
 import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
@@ -14,7 +16,12 @@ import type { ScannedRow } from '../schema/scanned-row.js'
 import { isNumberToken } from '../schema/value-rules.js'
 
 /** Rows of one segment, not yet stored, with what is known of their columns. */
-export type RowBatch = Readonly<{ texts: readonly string[]; columns: readonly ColumnSummary[] }>
+export type RowBatch = Readonly<{
+  texts: readonly string[]
+  columns: readonly ColumnSummary[]
+  /** `$rowID`s that the rows carried; row numbers count from the batch's first. */
+  claims: readonly ClaimRun[]
+}>
 
 export type BuilderLimits = Readonly<{
   columnsMax: number
@@ -45,6 +52,8 @@ export class ChunkBuilder {
   #texts: string[] = []
   #cells: TextCells[] = []
   #chars = 0
+  #claims: ClaimRun[] = []
+  #hasClaims = false
   #rowCount = 0
   #line: { first: number; regular: boolean } = { first: 0, regular: true }
 
@@ -72,6 +81,8 @@ export class ChunkBuilder {
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the row or the number of columns is too large. */
   add(row: ScannedRow): void {
     this.#noteLine(row.line)
+    const id = row.rowId === undefined ? null : parseRowId(row.rowId)
+    if (id !== null) addClaim(this.#claims, this.pending.rows, id)
     const chars = this.#fromText ? this.#addTextRow(row) : this.#addTokenRow(row)
     if (chars > this.#limits.rowBytesMax) {
       throw new StoreError(
@@ -98,7 +109,10 @@ export class ChunkBuilder {
     this.#texts = []
     this.#cells = []
     this.#chars = 0
-    return { texts, columns }
+    const claims = this.#claims
+    this.#claims = []
+    if (claims.length > 0) this.#hasClaims = true
+    return { texts, columns, claims }
   }
 
   /** What is known of the columns of all segments that were taken. */
@@ -107,6 +121,11 @@ export class ChunkBuilder {
       summary: merged,
       firstRow,
     }))
+  }
+
+  /** Whether a row of a segment that was taken carried a `$rowID`. */
+  get hasClaims(): boolean {
+    return this.#hasClaims
   }
 
   /** See StoredChunk.firstLine. */

@@ -24,11 +24,18 @@ import { invalidValue } from './row-object.js'
 import type { IndexedSchema } from './schema-cache.js'
 import type { StoreContext } from './store-context.js'
 
-/**
- * How a column's type is known: by a schema, or, when the schema was inferred from these very rows,
- * not at all for values that fit no type (objects, numbers beyond a double).
- */
-export type Judge = Readonly<{ schema: IndexedSchema; formatChecks: boolean; inferred: boolean }>
+/** What rows are held against. */
+export type Judge = Readonly<{
+  schema: IndexedSchema
+  formatChecks: boolean
+  /**
+   * The schema was inferred from these very rows, or widened for them: so every value fits, but for
+   * those that no type holds (objects, numbers beyond a double).
+   */
+  inferred: boolean
+  /** Misfits are left out rather than refused. */
+  drops: boolean
+}>
 
 /** What a chunk needs before its segments may be linked. */
 export type Verdict = 'link' | 'convert' | 'rewrite' | 'misfit'
@@ -38,13 +45,13 @@ export function judgeColumns(judge: Judge, columns: StoredChunk['columns']): Ver
   let verdict: Verdict = 'link'
   for (const { summary, firstRow } of columns) {
     const type = judge.schema.columns.get(summary.id)?.type
-    if (type === undefined) {
-      if (firstRow !== NO_ROW) return 'misfit'
-      continue
+    if (type === undefined ? firstRow !== NO_ROW : !columnFits(judge, type, summary)) {
+      if (!judge.drops) return 'misfit'
+      verdict = 'rewrite'
+    } else if (type !== undefined) {
+      if (needsRewrite(type, summary)) verdict = 'rewrite'
+      else if (verdict === 'link' && needsTextForm(type, summary)) verdict = 'convert'
     }
-    if (!columnFits(judge, type, summary)) return 'misfit'
-    if (needsRewrite(type, summary)) verdict = 'rewrite'
-    else if (verdict === 'link' && needsTextForm(type, summary)) verdict = 'convert'
   }
   return verdict
 }
@@ -67,13 +74,15 @@ function takesTokens({ kind }: ColumnType): boolean {
   return kind === 'number' || kind === 'boolean' || kind === 'array' || kind === 'duration'
 }
 
-/** A row's text in the form that the schema's columns take. For rows that fit. */
-export function conformRowText(text: string, schema: IndexedSchema, fromText: boolean): string {
+/** A row's text in the form that the schema's columns take, without misfits. */
+export function conformRowText(judge: Judge, text: string, fromText: boolean): string {
   const cells: string[] = []
   for (const { id, valueStart, end } of readSpans(text)) {
     const token = text.slice(valueStart, end)
-    const type = schema.columns.get(id)?.type
-    const stored = type === undefined ? token : conformToken(token, type, fromText)
+    const column = judge.schema.columns.get(id)
+    if (column === undefined) continue
+    if (judge.drops && !cellFits(judge, column, token, fromText)) continue
+    const stored = conformToken(token, column.type, fromText)
     if (stored !== null) cells.push(`${renderKey(id)}:${stored}`)
   }
   return cells.join(',')
@@ -82,7 +91,7 @@ export function conformRowText(text: string, schema: IndexedSchema, fromText: bo
 export function conformToken(token: string, type: ColumnType, fromText: boolean): string | null {
   if (token === '""' && type.kind !== 'string' && type.kind !== 'markdown') return null
   if (fromText && token.startsWith('"') && takesTokens(type)) {
-    return tokenOfText(String(JSON.parse(token)), type)
+    return tokenOfText(fieldOf(token), type)
   }
   return convertToken(token, type)
 }
@@ -99,7 +108,7 @@ function tokenOfText(text: string, { kind }: ColumnType): string {
 export async function conformChunk(
   context: StoreContext,
   chunk: StoredChunk,
-  schema: IndexedSchema,
+  judge: Judge,
 ): Promise<StoredChunk> {
   const segments: SegmentRef[] = []
   try {
@@ -108,9 +117,11 @@ export async function conformChunk(
       const fromText = isFromText(columns)
       const texts: string[] = []
       for await (const stored of context.segments.rowTexts(ref, 0, ref.rowCount)) {
-        for (const text of stored) texts.push(conformRowText(text, schema, fromText))
+        for (const text of stored) texts.push(conformRowText(judge, text, fromText))
       }
-      segments.push(await storeSegment(context, { texts, columns: summarize(texts, columns) }))
+      segments.push(
+        await storeSegment(context, { texts, columns: summarize(texts, columns), claims: [] }),
+      )
     }
   } catch (failure) {
     context.ids.settle(segments.map(({ object }) => object))
@@ -132,9 +143,9 @@ function summarize(texts: readonly string[], before: readonly ColumnSummary[]): 
 }
 
 /** The inline twin of `conformChunk`: rows that become row records. */
-export function conformBatch(batch: RowBatch, schema: IndexedSchema): string[] {
+export function conformBatch(batch: RowBatch, judge: Judge): string[] {
   const fromText = isFromText(batch.columns)
-  return batch.texts.map((text) => conformRowText(text, schema, fromText))
+  return batch.texts.map((text) => conformRowText(judge, text, fromText))
 }
 
 function isFromText(columns: readonly ColumnSummary[]): boolean {
@@ -197,28 +208,34 @@ function rowMisfit(
     const column = judge.schema.columns.get(id)
     if (column === undefined) return unknownColumn(id, place)
     const token = text.slice(valueStart, end)
-    const field = fromText && token.startsWith('"') ? String(JSON.parse(token)) : token
-    if (!valueFits(judge, column, token, fromText ? field : null)) {
-      return invalidValue(id, { ...place, value: field, rule: describeRule(column.type) })
+    if (!cellFits(judge, column, token, fromText)) {
+      const value = fromText ? fieldOf(token) : token
+      return invalidValue(id, { ...place, value, rule: describeRule(column.type) })
     }
   }
   return null
 }
 
-function valueFits(
+/** Whether one stored cell fits its column, by the rules of the body that it came in. */
+export function cellFits(
   judge: Judge,
   { id, type }: Column,
   token: string,
-  field: string | null,
+  fromText: boolean,
 ): boolean {
   if (judge.inferred) {
     const summary = newSummary(id)
-    if (field === null) judgeToken(summary, token)
+    if (!fromText) judgeToken(summary, token)
     return columnFits(judge, type, summary)
   }
-  return field === null
-    ? tokenFits(type, token, judge.formatChecks)
-    : textFieldFits(type, field, judge.formatChecks)
+  return fromText
+    ? textFieldFits(type, fieldOf(token), judge.formatChecks)
+    : tokenFits(type, token, judge.formatChecks)
+}
+
+/** The CSV text that a stored token came from. */
+function fieldOf(token: string): string {
+  return token.startsWith('"') ? String(JSON.parse(token)) : token
 }
 
 /** A column that the table lacks and of which only empty cells came, which no row's text shows. */

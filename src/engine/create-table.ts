@@ -15,15 +15,15 @@ import {
   encodeSchema,
   encodeTableHead,
   encodeTeamHead,
-  type Generation,
 } from '../format/records.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { appendRows, type LinkableRows } from './append-rows.js'
-import type { Judge } from './conform.js'
-import { inferredJudge, type RowSource, RowSources, sourceHolds } from './row-source.js'
+import { emptyGeneration } from './generations.js'
+import { rowIdsOf } from './row-ids.js'
+import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
 import { indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
-import type { Created, RowsInput, Stash } from './store-types.js'
+import type { Created, OnSchemaError, RowsInput, Stash } from './store-types.js'
 
 /** Creates beside this one take turns by trying again. */
 const COMMIT_TRIES_MAX = 1_000
@@ -32,7 +32,12 @@ const STASH_TRIES_MAX = 4
 
 export async function createTable(
   team: TeamContext,
-  request: Readonly<{ name: string; schema?: TableSchema | undefined; rows: RowsInput | Stash }>,
+  request: Readonly<{
+    name: string
+    schema: TableSchema | undefined
+    rows: RowsInput | Stash
+    onSchemaError: OnSchemaError
+  }>,
 ): Promise<Created> {
   await team.ensureTeam()
   const sources = new RowSources(team, request.rows)
@@ -40,7 +45,8 @@ export async function createTable(
     await sources.prepare(request.rows)
     for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
       const source = await team.partition.read((view) => sources.read(view))
-      const judge = judgeOf(team, request.schema, source)
+      const base = request.schema === undefined ? null : indexSchema(request.schema)
+      const judge = judgeOf(team, source, base, request.onSchemaError)
       const rows = await sources.conform(source, judge)
       const created = await commitTable(team, request.name, judge.schema.schema, source, rows)
       if (created !== null) return created
@@ -53,12 +59,6 @@ export async function createTable(
   })
 }
 
-function judgeOf(team: TeamContext, schema: TableSchema | undefined, source: RowSource): Judge {
-  if (schema === undefined) return inferredJudge(team, source)
-  const { formatChecks } = team.options
-  return { schema: indexSchema(schema), formatChecks, inferred: false }
-}
-
 /** null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
@@ -69,17 +69,10 @@ async function commitTable(
 ): Promise<Created | null> {
   const { random } = team.options
   const table = newTableKey(random.bytes(16))
-  const empty: Generation = {
-    nonce: random.bytes(8),
-    firstExtent: 0,
-    nextExtent: 0,
-    liveRows: 0,
-    schemaNumber: 0,
-    open: null,
-  }
+  const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
   const place = { read, random, table, generation: empty, version: 1 }
-  const { next, puts, rowIds } = await appendRows(place, rows)
+  const { next, puts, runs } = await appendRows(place, rows)
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
   for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
     const { teamHead, holds } = await team.partition.read(async (view) => ({
@@ -101,7 +94,7 @@ async function commitTable(
         [tableHeadKey(table), encodeTableHead(head)],
       ],
     })
-    if (ok) return { tableId: renderTableId(table), version: 1, rowIds }
+    if (ok) return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
   }
   throw new StoreError('STORAGE_UNAVAILABLE', 'Too many tables are being created; try again', {
     outcome: 'unchanged',

@@ -49,6 +49,17 @@ export async function findGeneration(
   throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
 }
 
+/** A generation without rows. */
+export function emptyGeneration(
+  nonce: Bytes,
+  firstExtent: number,
+  schemaNumber: number,
+): Generation {
+  const range = { firstExtent, nextExtent: firstExtent }
+  const counts = { liveRows: 0, deletedRows: 0, convertBefore: 0, widenedAt: 0 }
+  return { nonce, ...range, ...counts, schemaNumber, open: null, forward: null }
+}
+
 export function inUse(head: TableHead): GenerationInUse {
   return { generation: head.generation, version: head.version }
 }

@@ -4,8 +4,9 @@
 // - A page sees one commit: head, extent entries and row records are read in one view.
 // - A page has a continuation if and only if a live row follows; so no page with one is empty.
 import type { Bytes } from '../base/bytes.js'
+import type { ForwardMap } from '../format/forward.js'
 import { decodeRowKey, type Position, rowsRange, type TableKey } from '../format/keys.js'
-import { decodeRowRecord, type RowRecord } from '../format/records.js'
+import { decodeRowRecord, type Generation, type RowRecord } from '../format/records.js'
 import { renderRowId } from '../format/row-id.js'
 import { convertRowText, renderRowObject } from '../format/row-text.js'
 import type { KvView } from '../kv/kv.js'
@@ -22,13 +23,17 @@ type Run = Readonly<{
   limit: number
   records: ReadonlyMap<number, RowRecord>
   liveRows: number
+  /** The stored rows of the segment are not all in the form of the schema. */
+  converts: boolean
 }>
 
 /** What a page will show, decided within the view. */
 export type PagePlan = Readonly<{
   runs: readonly Run[]
   version: number
-  generation: Bytes
+  generation: Generation
+  forward: ForwardMap | null
+  /** Read only when something has to be converted. */
   schema: IndexedSchema | null
 }>
 
@@ -65,7 +70,8 @@ export async function planPage(
   let liveRows = 0
   let { extent: number, slot: first } = page.from
   for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
-    const run = await planRun(records, extent, first, page.limit + 1 - liveRows)
+    const wanted = page.limit + 1 - liveRows
+    const run = await planRun(records, generation, extent, { first, wanted })
     if (run.liveRows > 0) runs.push(run)
     liveRows += run.liveRows
     first = 0
@@ -73,16 +79,16 @@ export async function planPage(
     if (records.isBeyondBudget({ extent: number, slot: first })) break
     extent = await walk.at(number)
   }
-  const converts = runs.some(({ extent }) => extent.entry?.convert === true)
+  const converts = generation.widenedAt > 0 || runs.some((run) => run.converts)
   const schema = converts ? await context.schemas.get(table, generation.schemaNumber, read) : null
-  return { runs, version, generation: generation.nonce, schema }
+  return { runs, version, generation, schema, forward: await context.forwards.of(generation) }
 }
 
 async function planRun(
   records: RecordScan,
+  { convertBefore }: Generation,
   extent: Extent,
-  first: number,
-  wanted: number,
+  { first, wanted }: Readonly<{ first: number; wanted: number }>,
 ): Promise<Run> {
   const laid = await records.ofExtent(extent.extent)
   const sealed = extent.entry?.segment != null
@@ -93,7 +99,8 @@ async function planRun(
     const record = laid.get(slot)
     if (record === undefined ? sealed : record.text !== null) liveRows++
   }
-  return { extent, first, limit: slot, records: laid, liveRows }
+  const converts = extent.entry?.convert === true || extent.extent < convertBefore
+  return { extent, first, limit: slot, records: laid, liveRows, converts }
 }
 
 /**
@@ -185,7 +192,7 @@ export async function readPageRows(
   let bytes = 0
   for (const run of plan.runs) {
     const { extent, nonce } = run.extent
-    for await (const { firstSlot, texts } of liveTexts(context, run, plan.schema)) {
+    for await (const { firstSlot, texts } of liveTexts(context, run, plan)) {
       for (let i = 0; i < texts.length; i++) {
         const text = texts[i]
         if (text === null || text === undefined) continue
@@ -193,11 +200,22 @@ export async function readPageRows(
         const isFull = rows.length > 0 && bytes + text.length > limits.bytes
         if (rows.length >= limits.rows || isFull) return { rows, next: { extent, slot } }
         bytes += text.length
-        rows.push(renderRowObject(renderRowId(nonce, extent, slot), text))
+        rows.push(renderRowObject(rowIdAt(plan, nonce, { extent, slot }), text))
       }
     }
   }
   return { rows, next: null }
+}
+
+/** The ID of a row: the one it kept, or that of its position. */
+function rowIdAt(
+  { forward, generation }: PagePlan,
+  nonce: Bytes,
+  { extent, slot }: Position,
+): string {
+  const kept = forward?.idAt({ extent: extent - generation.firstExtent, slot }) ?? null
+  if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)
+  return renderRowId(nonce, extent, slot)
 }
 
 /** Texts of neighbouring slots; null where the row is deleted. */
@@ -205,25 +223,28 @@ type SlotTexts = Readonly<{ firstSlot: number; texts: readonly (string | null)[]
 
 async function* liveTexts(
   context: StoreContext,
-  { extent, first, limit, records }: Run,
-  schema: IndexedSchema | null,
+  { extent, first, limit, records, converts }: Run,
+  { generation, schema }: PagePlan,
 ): AsyncGenerator<SlotTexts> {
+  const convert = (text: string): string => {
+    return schema === null ? text : convertRowText(text, schema.columns)
+  }
+  const laid = (record: RowRecord | undefined): string | null => {
+    if (record === undefined || record.text === null) return null
+    return record.schemaNumber === generation.schemaNumber ? record.text : convert(record.text)
+  }
   const segment = extent.entry?.segment ?? null
-  const convert = extent.entry?.convert === true && schema !== null
   if (segment === null) {
-    const slots = Array.from(
-      { length: limit - first },
-      (_, i) => records.get(first + i)?.text ?? null,
-    )
-    yield { firstSlot: first, texts: slots }
+    const texts = Array.from({ length: limit - first }, (_, i) => laid(records.get(first + i)))
+    yield { firstSlot: first, texts }
     return
   }
   let firstSlot = first
   for await (const stored of context.segments.rowTexts(segment, first, limit)) {
     const texts = stored.map((text, i) => {
       const record = records.get(firstSlot + i)
-      if (record !== undefined) return record.text
-      return convert ? convertRowText(text, schema.columns) : text
+      if (record !== undefined) return laid(record)
+      return converts ? convert(text) : text
     })
     yield { firstSlot, texts }
     firstSlot += stored.length

@@ -48,8 +48,9 @@ export async function prepareRows(
     const inline = mayInline && segments.length === 0 && isFew(context, builder)
     const batch = builder.take()
     if (!inline && batch.texts.length > 0) segments.push(await storeSegment(context, batch))
-    const { rowCount, firstLine, columns } = builder
-    return { chunk: { rowCount, firstLine, columns, segments }, inline: inline ? batch : null }
+    const { rowCount, firstLine, hasClaims, columns } = builder
+    const chunk = { rowCount, firstLine, hasClaims, columns, segments }
+    return { chunk, inline: inline ? batch : null }
   } catch (failure) {
     context.ids.settle(segments.map(({ object }) => object))
     throw failure
@@ -59,7 +60,7 @@ export async function prepareRows(
 /** Stores rows as a segment under a new, pending object id. */
 export async function storeSegment(context: StoreContext, batch: RowBatch): Promise<SegmentRef> {
   const object = context.ids.next()
-  const { bytes, footerBytes } = buildSegment(object, batch.texts, batch.columns)
+  const { bytes, footerBytes } = buildSegment(object, batch.texts, batch.columns, batch.claims)
   try {
     await context.objects.put(object, bytes)
   } catch (failure) {

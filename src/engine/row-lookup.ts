@@ -1,9 +1,10 @@
 // Reading one row by its ID: arithmetic on the ID, then the row record or the segment.
 import { sameBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
+import type { ExtentEntry } from '../format/extent-page.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { decodeRowRecord, type Generation } from '../format/records.js'
-import { parseRowId } from '../format/row-id.js'
+import { parseRowId, type RowId } from '../format/row-id.js'
 import { convertRowText } from '../format/row-text.js'
 import { readExtentEntry } from './extents.js'
 import type { StoreContext } from './store-context.js'
@@ -19,43 +20,68 @@ export async function findRow(
   generation: Generation,
   rowId: string,
 ): Promise<FoundRow | null> {
-  const place = await findPlace(read, table, generation, rowId)
+  const place = await findPlace(context, read, table, generation, rowId)
   if (place === null) return null
   const { position, entry } = place
+  const convert = async (text: string): Promise<string> => {
+    const { columns } = await context.schemas.get(table, generation.schemaNumber, read)
+    return convertRowText(text, columns)
+  }
   const record = await read(rowKey(table, position))
   if (record !== null) {
-    const { text, version } = decodeRowRecord(record)
-    return text === null ? null : { position, text, version }
+    const { text, version, schemaNumber } = decodeRowRecord(record)
+    if (text === null) return null
+    const found = { position, version: Math.max(version, generation.widenedAt) }
+    if (schemaNumber === generation.schemaNumber) return { ...found, text }
+    return { ...found, text: await convert(text) }
   }
   if (entry === null || entry.segment === null) return null
   const stored = await context.segments.rowText(entry.segment, position.slot)
-  if (!entry.convert) return { position, text: stored, version: entry.version }
-  const { columns } = await context.schemas.get(table, generation.schemaNumber, read)
-  return { position, text: convertRowText(stored, columns), version: entry.version }
+  const found = { position, version: Math.max(entry.version, generation.widenedAt) }
+  const converts = entry.convert || position.extent < generation.convertBefore
+  return { ...found, text: converts ? await convert(stored) : stored }
 }
 
-/** Where an ID points, if this generation minted it. The row may be deleted. */
+type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>
+
+/** Where an ID points: to the row that this generation minted it for, or that kept it. It may be deleted. */
 async function findPlace(
+  context: StoreContext,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
   rowId: string,
-): Promise<{
-  position: Position
-  entry: Awaited<ReturnType<typeof readExtentEntry>> | null
-} | null> {
+): Promise<Place | null> {
   const id = parseRowId(rowId)
   if (id === null) return null
-  const position = { extent: id.extent, slot: id.slot }
-  const { open } = generation
-  if (id.extent < generation.firstExtent || id.extent >= generation.nextExtent) return null
-  if (open?.extent === id.extent) {
-    return sameBytes(open.nonce, id.nonce) && id.slot < open.nextSlot
-      ? { position, entry: null }
-      : null
+  const { firstExtent } = generation
+  const forward = await context.forwards.of(generation)
+  const minted = await findMinted(read, table, generation, id)
+  if (minted !== null) {
+    const { extent, slot } = minted.position
+    const keptAnother = forward?.idAt({ extent: extent - firstExtent, slot }) ?? null
+    return keptAnother === null ? minted : null
   }
-  const entry = await readExtentEntry(read, table, id.extent)
-  return sameBytes(entry.nonce, id.nonce) && id.slot < entry.rowCount ? { position, entry } : null
+  const kept = forward?.positionOf(id) ?? null
+  if (kept === null) return null
+  const position = { extent: kept.extent + firstExtent, slot: kept.slot }
+  const isOpen = generation.open?.extent === position.extent
+  return { position, entry: isOpen ? null : await readExtentEntry(read, table, position.extent) }
+}
+
+async function findMinted(
+  read: ReadRecord,
+  table: TableKey,
+  { firstExtent, nextExtent, open }: Generation,
+  { nonce, extent, slot }: RowId,
+): Promise<Place | null> {
+  const position = { extent, slot }
+  if (extent < firstExtent || extent >= nextExtent) return null
+  if (open?.extent === extent) {
+    return sameBytes(open.nonce, nonce) && slot < open.nextSlot ? { position, entry: null } : null
+  }
+  const entry = await readExtentEntry(read, table, extent)
+  return sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null
 }
 
 export function rowNotFound(rowId: string): StoreError {

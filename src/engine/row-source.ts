@@ -5,11 +5,12 @@ import { StoreError } from '../base/store-error.js'
 import type { ChunkColumn } from '../format/chunk-records.js'
 import type { KvCheck, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
-import type { Column, ColumnType, TableSchema } from '../schema/column-kind.js'
-import { mergeSummary } from '../schema/column-summary.js'
+import type { Column, ColumnType } from '../schema/column-kind.js'
+import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
 import { inferType } from '../schema/infer.js'
 import { newSummary } from '../schema/judge.js'
 import { isColumnId } from '../schema/table-schema.js'
+import { widenType } from '../schema/widen.js'
 import type { LinkableRows, LinkableSegment } from './append-rows.js'
 import type { RowBatch } from './chunk-builder.js'
 import {
@@ -22,11 +23,11 @@ import {
   type Verdict,
 } from './conform.js'
 import { prepareRows } from './prepare-rows.js'
-import { indexSchema } from './schema-cache.js'
+import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
 import type { StoreContext, TeamContext } from './store-context.js'
-import type { RowsInput, Stash } from './store-types.js'
+import type { OnSchemaError, RowsInput, Stash } from './store-types.js'
 
 /** Rows as they came, judged by nothing yet. */
 export type RowSource = Readonly<{
@@ -89,9 +90,14 @@ export class RowSources {
   }
 
   async #rewrite(chunk: SerialChunk['chunk'], judge: Judge): Promise<SerialChunk['chunk']> {
-    const conformed = await conformChunk(this.#team, chunk, judge.schema)
+    const conformed = await conformChunk(this.#team, chunk, judge)
     for (const { object } of conformed.segments) this.#objects.push(object)
     return conformed
+  }
+
+  /** Another object of the operation, pending until `settle`. */
+  add(written: Readonly<{ object: ObjectId }> | null | undefined): void {
+    if (written) this.#objects.push(written.object)
   }
 
   /** The operation has ended: its objects are named by a commit, or are the sweep's. */
@@ -117,7 +123,7 @@ async function conformInline(
 ): Promise<LinkableRows> {
   const chunk = source.chunks[0]?.chunk
   if (chunk === undefined || judgeColumns(judge, chunk.columns) !== 'misfit') {
-    return { texts: conformBatch(batch, judge.schema) }
+    return { texts: conformBatch(batch, judge) }
   }
   async function* rows(): AsyncGenerator<RowBatch> {
     yield batch
@@ -126,12 +132,29 @@ async function conformInline(
 }
 
 /**
- * Infers the schema of all rows: contract, section 3, "Inference". Values that fit no type are left to
- * the judging; they do not decide a column's type.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have.
+ * What the rows of an operation are held against, by `onSchemaError`:
+ * `updateSchema` widens the columns that there are and adds the others with their inferred types.
+ * @param base - The schema that there is; null: it is inferred from the rows alone.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, and too many columns
  */
-export function inferSchema({ options }: StoreContext, { chunks }: RowSource): TableSchema {
-  const merged = new Map<string, ChunkColumn['summary']>()
+export function judgeOf(
+  { options }: StoreContext,
+  source: RowSource,
+  base: IndexedSchema | null,
+  onSchemaError: OnSchemaError,
+): Judge {
+  const inferred = base === null || onSchemaError === 'updateSchema'
+  const drops = onSchemaError === 'dropColumns'
+  const { formatChecks, columnsMax } = options
+  if (base !== null && !inferred) return { schema: base, formatChecks, inferred, drops }
+  const columns = widenColumns(base, mergeColumns(source), formatChecks, drops)
+  checkColumnCount(columns.length, columnsMax)
+  return { schema: indexSchema({ columns }), formatChecks, inferred, drops }
+}
+
+/** The columns of all chunks in order of first appearance, with the summaries of all their values. */
+function mergeColumns({ chunks }: RowSource): ReadonlyMap<string, ColumnSummary> {
+  const merged = new Map<string, ColumnSummary>()
   let last: readonly ChunkColumn[] | undefined
   for (const { chunk } of chunks) {
     if (chunk.columns === last) continue // The same summaries once more add nothing.
@@ -142,23 +165,38 @@ export function inferSchema({ options }: StoreContext, { chunks }: RowSource): T
       mergeSummary(whole, summary)
     }
   }
-  if (merged.size > options.columnsMax) {
-    throw invalidBody(`the rows have more than ${options.columnsMax} columns`)
-  }
-  const columns = [...merged.values()].map((summary): Column => {
-    const { id } = summary
-    if (!isColumnId(id)) throw invalidBody(`${JSON.stringify(id)} cannot be a column ID`)
-    return { id, displayName: id, type: inferType(summary) ?? FALLBACK_TYPE }
-  })
-  return { columns }
+  return merged
 }
 
-const FALLBACK_TYPE: ColumnType = { kind: 'string' }
+/** Contract, section 3: inference, and the widening of what is there. */
+export function widenColumns(
+  base: IndexedSchema | null,
+  merged: ReadonlyMap<string, ColumnSummary>,
+  formatChecks: boolean,
+  drops: boolean,
+): Column[] {
+  const columns = (base?.schema.columns ?? []).map((column): Column => {
+    const summary = merged.get(column.id)
+    if (summary === undefined) return column
+    return { ...column, type: widenType(column.type, summary, formatChecks) }
+  })
+  for (const [id, summary] of merged) {
+    if (base?.columns.has(id)) continue
+    if (isColumnId(id)) columns.push({ id, displayName: id, type: inferredType(summary) })
+    else if (!drops) throw invalidBody(`${JSON.stringify(id)} cannot be a column ID`)
+  }
+  return columns
+}
 
-/** The judge of rows whose schema was inferred from themselves. */
-export function inferredJudge(context: StoreContext, source: RowSource): Judge {
-  const schema = indexSchema(inferSchema(context, source))
-  return { schema, formatChecks: context.options.formatChecks, inferred: true }
+/** Values that fit no type are left to the judging; they do not decide a column's type. */
+function inferredType(summary: ColumnSummary): ColumnType {
+  const seen = summary.seen & ~(SEEN.object | SEEN.misfit)
+  return inferType({ ...summary, seen }) ?? { kind: 'string' }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkColumnCount(count: number, columnsMax: number): void {
+  if (count > columnsMax) throw invalidBody(`there are more than ${columnsMax} columns`)
 }
 
 function invalidBody(problem: string): StoreError {

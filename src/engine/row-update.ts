@@ -1,18 +1,27 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import { rowKey } from '../format/keys.js'
+import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
-import { spliceRowText } from '../format/row-text.js'
-import { describeRule, tokenFits } from '../schema/judge.js'
+import { convertRowText, spliceRowText } from '../format/row-text.js'
+import type { ColumnSummary } from '../schema/column-summary.js'
+import { describeRule, judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
-import { conformToken, unknownColumn } from './conform.js'
+import { cellFits, conformToken, type Judge, unknownColumn } from './conform.js'
 import { findRow, rowNotFound } from './row-lookup.js'
 import { invalidValue, scanRowObject } from './row-object.js'
-import type { IndexedSchema } from './schema-cache.js'
+import { checkColumnCount, widenColumns } from './row-source.js'
+import { type IndexedSchema, indexSchema } from './schema-cache.js'
+import type { TeamContext } from './store-context.js'
 import type { ResolvedOptions } from './store-options.js'
-import type { RowObject } from './store-types.js'
-import { checkIfMatch, type TablePlace } from './table-change.js'
+import type { OnSchemaError, RowObject } from './store-types.js'
+import {
+  checkIfMatch,
+  newSchemaOf,
+  putSchema,
+  type TablePlace,
+  underSchema,
+} from './table-change.js'
 import type { Planned } from './table-writer.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
@@ -36,63 +45,91 @@ export function updateRow(
   { team, table, tableId }: TablePlace,
   rowId: string,
   changes: CellChanges,
-  ifMatch: number | bigint | undefined,
+  options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { teamId, partition } = team
   return team.writers.change({ teamId, partition, table, tableId }, async (head, read) => {
     const row = await findRow(team, read, table, head.generation, rowId)
     if (row === null) throw rowNotFound(rowId)
-    checkIfMatch('row', ifMatch, row.version)
+    checkIfMatch('row', options.ifMatch, row.version)
     const schema = await team.schemas.get(table, head.generation.schemaNumber, read)
-    const cells = conformChanges(changes, schema, team.options.formatChecks)
+    const judge = judgeChanges(team, changes, schema, options.onSchemaError)
+    const cells = conformChanges(changes, judge)
     if (cells.size === 0) return { result: { version: head.version } }
-    const text = spliceRowText(row.text, cells)
+    const newSchema = newSchemaOf(schema, judge.schema)
+    const text = rowTextAfter(row.text, cells, newSchema === null ? null : judge.schema)
     checkRowSize(text, team.options.rowBytesMax)
-    const record = { schemaNumber: head.generation.schemaNumber, text }
-    return writeRecord(head, rowKey(table, row.position), record, head.generation.liveRows)
+    return writeText(head, { table, position: row.position, text }, newSchema)
   })
+}
+
+/** The change that lays a row's new text over its position, under a new schema if there is one. */
+function writeText(
+  { version, generation: before }: TableHead,
+  { table, position, text }: Readonly<{ table: TableKey; position: Position; text: string }>,
+  newSchema: ReturnType<typeof newSchemaOf>,
+): Planned<Version> {
+  const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
+  const { schemaNumber } = next
+  const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
+  const puts: (readonly [Bytes, Bytes])[] = [[rowKey(table, position), record]]
+  if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
+  return { result: { version: version + 1 }, change: { next, puts } }
+}
+
+/** @param widened - The new schema, which the untouched cells have to fit too. */
+function rowTextAfter(text: string, cells: CellChanges, widened: IndexedSchema | null): string {
+  return spliceRowText(widened === null ? text : convertRowText(text, widened.columns), cells)
 }
 
 export function deleteRow({ team, table, tableId }: TablePlace, rowId: string): Promise<Version> {
   const { teamId, partition } = team
   return team.writers.change({ teamId, partition, table, tableId }, async (head, read) => {
-    const { generation } = head
+    const { version, generation } = head
     const row = await findRow(team, read, table, generation, rowId)
-    if (row === null) return { result: { version: head.version } }
-    const tombstone = { schemaNumber: generation.schemaNumber, text: null }
-    return writeRecord(head, rowKey(table, row.position), tombstone, generation.liveRows - 1)
+    if (row === null) return { result: { version } }
+    const { schemaNumber, liveRows, deletedRows } = generation
+    const tombstone = encodeRowRecord({ version: version + 1, schemaNumber, text: null })
+    const next = { ...generation, liveRows: liveRows - 1, deletedRows: deletedRows + 1 }
+    return {
+      result: { version: version + 1 },
+      change: { next, puts: [[rowKey(table, row.position), tombstone]] },
+    }
   })
 }
 
-/** The change that lays a record over a position. */
-function writeRecord(
-  { version, generation }: TableHead,
-  key: Bytes,
-  record: Readonly<{ schemaNumber: number; text: string | null }>,
-  liveRows: number,
-): Planned<Version> {
-  const next = version + 1
-  return {
-    result: { version: next },
-    change: {
-      next: { ...generation, liveRows },
-      puts: [[key, encodeRowRecord({ ...record, version: next })]],
-    },
+/** What the new cells are held against; `updateSchema` widens the schema for them. */
+function judgeChanges(
+  { options }: TeamContext,
+  changes: CellChanges,
+  schema: IndexedSchema,
+  onSchemaError: OnSchemaError,
+): Judge {
+  const { formatChecks, columnsMax } = options
+  const drops = onSchemaError === 'dropColumns'
+  if (onSchemaError !== 'updateSchema') return { schema, formatChecks, inferred: false, drops }
+  const merged = new Map<string, ColumnSummary>()
+  for (const [id, token] of changes) {
+    const summary = newSummary(id)
+    if (token !== null) judgeToken(summary, token)
+    merged.set(id, summary)
   }
+  const columns = widenColumns(schema, merged, formatChecks, drops)
+  checkColumnCount(columns.length, columnsMax)
+  return { schema: indexSchema({ columns }), formatChecks, inferred: true, drops }
 }
 
-/** Judges changes against the schema, and gives them the form that is stored. */
-function conformChanges(
-  changes: CellChanges,
-  { columns }: IndexedSchema,
-  formatChecks: boolean,
-): CellChanges {
+/** Judges changes, leaves out misfits that are to be dropped, and gives the rest the form that is stored. */
+function conformChanges(changes: CellChanges, judge: Judge): CellChanges {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {
-    const column = columns.get(id)
+    const column = judge.schema.columns.get(id)
+    const fits = column !== undefined && (token === null || cellFits(judge, column, token, false))
+    if (!fits && judge.drops) continue
     if (column === undefined) throw unknownColumn(id)
-    if (token !== null && !tokenFits(column.type, token, formatChecks)) {
-      throw invalidValue(id, { value: token, rule: describeRule(column.type) })
+    if (!fits) {
+      const rule = describeRule(column.type)
+      throw invalidValue(id, { ...(token === null ? {} : { value: token }), rule })
     }
     cells.set(id, token === null ? null : conformToken(token, column.type, false))
   }

@@ -13,31 +13,29 @@ import {
   type SegmentFooter,
 } from '../format/segment-reader.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
+import { ByteCache } from './byte-cache.js'
 
-type Entry = { readonly bytes: number; readonly footer?: SegmentFooter; readonly frame?: Frame }
+type Piece = { readonly bytes: number; readonly footer?: SegmentFooter; readonly frame?: Frame }
 
 /** One read of neighbouring frames takes at most so many bytes. */
 const READ_BYTES_MAX = 1024 * 1024
 
 export class SegmentCache {
   readonly #objects: ObjectStore
-  readonly #bytesMax: number
-  /** In order of last use, oldest first. */
-  readonly #entries = new Map<string, Entry>()
-  #bytes = 0
+  readonly #pieces: ByteCache<Piece>
 
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
-    this.#bytesMax = bytesMax
+    this.#pieces = new ByteCache(bytesMax)
   }
 
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
   async footer(ref: SegmentRef): Promise<SegmentFooter> {
-    const cached = this.#use(ref.object)?.footer
+    const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
     const footer = decodeFooter(ref, await this.#read(ref, footerRange(ref)))
-    const bytes = ref.footerBytes + 64 * footer.frames.length + 128 * footer.columns.length
-    this.#keep(ref.object, { bytes, footer })
+    const bytes = ref.footerBytes + 64 * footer.frames.length + 128 * footer.columns.length // About.
+    this.#pieces.set(ref.object, { bytes, footer })
     return footer
   }
 
@@ -48,11 +46,11 @@ export class SegmentCache {
     const place = frames[index]
     if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
     const key = `${ref.object}:${index}`
-    let frame = this.#use(key)?.frame
+    let frame = this.#pieces.get(key)?.frame
     if (frame === undefined) {
       const range = { start: place.offset, limit: place.offset + place.bytes }
       frame = decodeFrame(ref, place, await this.#read(ref, range))
-      this.#keep(key, { bytes: frame.bytes, frame })
+      this.#pieces.set(key, { bytes: frame.bytes, frame })
     }
     return frame.rowText(row - place.firstRow)
   }
@@ -83,27 +81,6 @@ export class SegmentCache {
     const bytes = await this.#objects.get(ref.object, range)
     if (bytes !== null) return bytes
     throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
-  }
-
-  #use(key: string): Entry | undefined {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    return entry
-  }
-
-  #keep(key: string, entry: Entry): void {
-    const before = this.#entries.get(key)
-    if (before !== undefined) this.#bytes -= before.bytes
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    this.#bytes += entry.bytes
-    for (const [oldest, { bytes }] of this.#entries) {
-      if (this.#bytes <= this.#bytesMax) return
-      this.#entries.delete(oldest)
-      this.#bytes -= bytes
-    }
   }
 }
 

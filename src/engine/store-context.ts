@@ -1,5 +1,6 @@
 import type { KvPartition, KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import type { ForwardCache } from './forward-cache.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { ObjectNames } from './object-names.js'
@@ -15,6 +16,7 @@ export type StoreContext = Readonly<{
   options: ResolvedOptions
   ids: ObjectNames
   segments: SegmentCache
+  forwards: ForwardCache
   schemas: SchemaCache
   writers: TableWriters
   pins: GenerationPins

@@ -1,6 +1,7 @@
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import { ForwardCache } from './forward-cache.js'
 import { GenerationPins } from './generation-pins.js'
 import { Lifecycle } from './lifecycle.js'
 import { ObjectNames } from './object-names.js'
@@ -37,6 +38,7 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     options,
     ids: new ObjectNames(options.random),
     segments: new SegmentCache(objects, options.cacheBytesMax),
+    forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),
     writers: new TableWriters(options.random),
     pins: new GenerationPins(),

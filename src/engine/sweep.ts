@@ -7,7 +7,7 @@
 // - An object is deleted only if two marks, `graceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
 import type { Bytes } from '../base/bytes.js'
-import { fromUtf8 } from '../base/bytes.js'
+import { fromUtf8, toHex } from '../base/bytes.js'
 import { decodeChunkObjects } from '../format/chunk-records.js'
 import { decodeExtentPage } from '../format/extent-page.js'
 import {
@@ -21,12 +21,13 @@ import {
   RETIREMENTS_RANGE,
   retirementKey,
   rowsRange,
+  SCHEMAS_RANGE,
   STASH_HEADS_RANGE,
   schemaKey,
   stashHeadKey,
+  TABLE_HEADS_RANGE,
   type TableKey,
   TEAM_ENTRIES_RANGE,
-  tableHeadKey,
   tableOfKey,
 } from '../format/keys.js'
 import {
@@ -35,11 +36,12 @@ import {
   decodeTableHead,
   encodeRetirement,
   encodeStashHead,
+  type Generation,
   type Retirement,
 } from '../format/records.js'
 import type { KeyRange, KvPartition, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
-import { isRetained, readRetirements } from './generations.js'
+import { isRetained } from './generations.js'
 import { planDelete, scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { SweepReport } from './store-types.js'
@@ -71,6 +73,7 @@ export class Sweeper {
     const partitions = await this.#teamPartitions()
     for (const partition of partitions) {
       generations += await sweepGenerations(this.#context, partition)
+      await sweepSchemas(partition)
       stashes += await expireStashes(this.#context, partition)
       await sweepDeadStashes(partition)
     }
@@ -125,6 +128,9 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
   const named = new Set<ObjectId>()
   for (const partition of partitions) {
     await partition.read(async (view) => {
+      for (const generation of await generationsOf(view)) {
+        if (generation.forward !== null) named.add(generation.forward.object)
+      }
       for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
         for (const [, page] of entries) {
           for (const { segment } of decodeExtentPage(page)) {
@@ -177,35 +183,55 @@ async function dropGeneration(
   partition: KvPartition,
   { table, bytes, retirement }: Retired,
 ): Promise<void> {
-  const { firstExtent, nextExtent, schemaNumber } = retirement.generation
+  const { firstExtent, nextExtent } = retirement.generation
   const key = retirementKey(table, firstExtent)
   const marked = encodeRetirement({ ...retirement, dropping: true })
   const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
   if (!(await partition.commit(mark)).ok) return // Another sweep is at it.
   await sweepRange(partition, rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent))
   await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))
-  const needsSchema = await partition.read((view) => isSchemaUsed(view, table, retirement))
-  await partition.commit({
-    checks: [{ key, equals: marked }],
-    deletes: needsSchema ? [key] : [key, schemaKey(table, schemaNumber)],
-  })
+  await partition.commit({ checks: [{ key, equals: marked }], deletes: [key] })
 }
 
-/** Whether the table itself or another retired generation has the schema of this one. */
-async function isSchemaUsed(
-  view: KvView,
-  table: TableKey,
-  { generation }: Retirement,
-): Promise<boolean> {
-  const head = await view.get(tableHeadKey(table))
-  const number = head === null ? null : decodeTableHead(head).generation.schemaNumber
-  if (number === generation.schemaNumber) return true
-  const others = await readRetirements(view, table)
-  return others.some(
-    ({ generation: other }) =>
-      other.firstExtent !== generation.firstExtent &&
-      other.schemaNumber === generation.schemaNumber,
+/**
+ * Deletes the schemas that neither their table nor a retired generation has. A number that is out of
+ * use stays so: the next schema of a table gets the next number.
+ */
+async function sweepSchemas(partition: KvPartition): Promise<void> {
+  const unused = await partition.read(async (view) => {
+    const used = await usedSchemas(view)
+    const keys: Bytes[] = []
+    for await (const entries of scanBatches(view, SCHEMAS_RANGE)) {
+      for (const [key] of entries) if (!used.has(toHex(key))) keys.push(key)
+    }
+    return keys
+  })
+  for (let i = 0; i < unused.length; i += SWEEP_COUNT) {
+    await partition.commit({ deletes: unused.slice(i, i + SWEEP_COUNT) })
+  }
+}
+
+async function usedSchemas(view: KvView): Promise<Set<string>> {
+  const generations = await generationsOf(view)
+  return new Set(
+    generations.map(({ table, schemaNumber }) => toHex(schemaKey(table, schemaNumber))),
   )
+}
+
+/** Every generation that can be read: those of the tables, and the retired ones. */
+async function generationsOf(view: KvView): Promise<(Generation & { readonly table: TableKey })[]> {
+  const generations: (Generation & { readonly table: TableKey })[] = []
+  for await (const entries of scanBatches(view, TABLE_HEADS_RANGE)) {
+    for (const [key, head] of entries) {
+      generations.push({ ...decodeTableHead(head).generation, table: tableOfKey(key) })
+    }
+  }
+  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
+    for (const [key, retirement] of entries) {
+      generations.push({ ...decodeRetirement(retirement).generation, table: tableOfKey(key) })
+    }
+  }
+  return generations
 }
 
 /**

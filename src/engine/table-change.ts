@@ -1,5 +1,6 @@
 // Adding rows to a table and replacing them: long work is prepared against a state of the table, and
 // its last step runs in the table's commit queue on the head as it is then.
+import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { retirementKey, schemaKey, type TableKey } from '../format/keys.js'
 import {
@@ -10,14 +11,15 @@ import {
 } from '../format/records.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { appendRows, type LinkableRows, linkableCount } from './append-rows.js'
-import type { Judge } from './conform.js'
 import { nextGenerationStart } from './extents.js'
-import { readHead } from './generations.js'
-import { type RowSource, RowSources, sourceHolds } from './row-source.js'
+import { emptyGeneration, readHead } from './generations.js'
+import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
+import { rowIdsOf } from './row-ids.js'
+import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
-import type { Changed, RowsInput, Stash } from './store-types.js'
-import type { Plan, Planned } from './table-writer.js'
+import type { Changed, OnSchemaError, RowsInput, Stash } from './store-types.js'
+import type { Plan, Planned, ReadRecord } from './table-writer.js'
 
 /** A table as its operations address it. */
 export type TablePlace = Readonly<{ team: TeamContext; table: TableKey; tableId: string }>
@@ -28,6 +30,21 @@ const TRIES_MAX = 4
 /** What an operation was prepared against. */
 type Base = Readonly<{ head: TableHead; schema: IndexedSchema; source: RowSource }>
 
+/** Rows ready to be linked, and the schema that the table gets with them. */
+type Prepared = Readonly<{
+  base: Base
+  rows: LinkableRows
+  newSchema: NewSchema | null
+  /** null: no row carries a `$rowID`, or rows are added. */
+  kept: KeptIds | null
+}>
+
+type NewSchema = Readonly<{
+  schema: TableSchema
+  /** A column that there was has another type now, so cells that there are may read differently. */
+  retypes: boolean
+}>
+
 /** null: the base does not hold any more, prepare again. */
 type Attempt = Changed | null
 
@@ -37,6 +54,7 @@ type Operation = Readonly<{
   /** Replaces all rows, and the schema if one is given; else rows are added. */
   overwrite: boolean
   schema?: TableSchema | undefined
+  onSchemaError: OnSchemaError
 }>
 
 export async function changeRows(place: TablePlace, operation: Operation): Promise<Changed> {
@@ -81,72 +99,101 @@ async function attempt(
   sources: RowSources,
 ): Promise<Attempt> {
   const { team } = place
-  const base = await readBase(place, operation, sources)
+  const base = await readBase(place, sources)
   checkIfMatch('table', operation.ifMatch, base.head.version)
-  const judge: Judge = {
-    schema: base.schema,
-    formatChecks: team.options.formatChecks,
-    inferred: false,
-  }
+  const given = operation.schema && indexSchema(operation.schema)
+  const judge = judgeOf(team, base.source, given ?? base.schema, operation.onSchemaError)
   const rows = await sources.conform(base.source, judge)
+  const newSchema = newSchemaOf(base.schema, judge.schema)
+  const claims = operation.overwrite && base.source.chunks.some(({ chunk }) => chunk.hasClaims)
+  const kept = claims ? await keepIds(place, base.source, rows) : null
+  sources.add(kept?.forward)
+  const prepared = { base, rows, newSchema, kept }
   return team.writers.change(
     { teamId: team.teamId, partition: team.partition, table: place.table, tableId: place.tableId },
-    operation.overwrite ? planOverwrite(place, operation, base, rows) : planAdd(place, base, rows),
+    operation.overwrite ? planOverwrite(place, operation, prepared) : planAdd(place, prepared),
   )
 }
 
-function readBase(place: TablePlace, { schema }: Operation, sources: RowSources): Promise<Base> {
-  const { team, table, tableId } = place
+function readBase({ team, table, tableId }: TablePlace, sources: RowSources): Promise<Base> {
   return team.partition.read(async (view) => {
     const head = await readHead(view, table, tableId)
     const { schemaNumber } = head.generation
-    return {
-      head,
-      source: await sources.read(view),
-      schema:
-        schema === undefined
-          ? await team.schemas.get(table, schemaNumber, (key) => view.get(key))
-          : indexSchema(schema),
-    }
+    const source = await sources.read(view)
+    const schema = await team.schemas.get(table, schemaNumber, (key) => view.get(key))
+    return { head, source, schema }
   })
+}
+
+/** null: the table keeps its schema. */
+export function newSchemaOf(before: IndexedSchema, after: IndexedSchema): NewSchema | null {
+  const { schema } = after
+  if (after === before || JSON.stringify(schema) === JSON.stringify(before.schema)) return null
+  const retypes = before.schema.columns.some(({ id, type }) => {
+    return JSON.stringify(after.columns.get(id)?.type) !== JSON.stringify(type)
+  })
+  return { schema, retypes }
+}
+
+/** The generation under a new schema: its rows stay, and are converted when they are read. */
+export function underSchema(
+  generation: Generation,
+  { retypes }: NewSchema,
+  version: number,
+): Generation {
+  const schemaNumber = generation.schemaNumber + 1
+  if (!retypes) return { ...generation, schemaNumber }
+  const { nextExtent: convertBefore } = generation
+  return { ...generation, schemaNumber, convertBefore, widenedAt: version }
+}
+
+export function putSchema(
+  table: TableKey,
+  { schemaNumber }: Generation,
+  { schema }: NewSchema,
+): readonly [Bytes, Bytes] {
+  return [schemaKey(table, schemaNumber), encodeSchema(JSON.stringify(schema))]
 }
 
 const BASE_MOVED: Planned<Attempt> = { result: null }
 
-function planAdd({ team, table }: TablePlace, base: Base, rows: LinkableRows): Plan<Attempt> {
+function planAdd({ team, table }: TablePlace, { base, rows, newSchema }: Prepared): Plan<Attempt> {
   return async (head, read) => {
-    const { generation } = head
-    if (generation.schemaNumber !== base.head.generation.schemaNumber) return BASE_MOVED
-    if (!(await sourceHolds(base.source, read))) return BASE_MOVED
+    if (!(await baseHolds(base, head, read))) return BASE_MOVED
+    if (linkableCount(rows) === 0) {
+      return { result: { version: head.version, rowIds: rowIdsOf([]) } }
+    }
     const version = head.version + 1
     const { random } = team.options
+    const before = head.generation
+    const generation = newSchema === null ? before : underSchema(before, newSchema, version)
     const added = await appendRows({ read, random, table, generation, version }, rows)
-    if (linkableCount(rows) === 0) {
-      return { result: { version: head.version, rowIds: added.rowIds } }
-    }
+    const puts =
+      newSchema === null ? added.puts : [...added.puts, putSchema(table, generation, newSchema)]
     return {
-      result: { version, rowIds: added.rowIds },
-      change: { next: added.next, puts: added.puts, checks: checksOf(base.source) },
+      result: { version, rowIds: rowIdsOf(added.runs) },
+      change: { next: added.next, puts, checks: checksOf(base.source) },
     }
   }
 }
 
 function planOverwrite(
   { team, table }: TablePlace,
-  { ifMatch, schema }: Operation,
-  base: Base,
-  rows: LinkableRows,
+  { ifMatch }: Operation,
+  { base, rows, newSchema, kept }: Prepared,
 ): Plan<Attempt> {
   return async (head, read) => {
     checkIfMatch('table', ifMatch, head.version)
-    const before = head.generation
-    const keepsSchema = schema === undefined
-    if (keepsSchema && before.schemaNumber !== base.head.generation.schemaNumber) return BASE_MOVED
-    if (!(await sourceHolds(base.source, read))) return BASE_MOVED
+    if (!(await baseHolds(base, head, read))) return BASE_MOVED
     const { random, clock } = team.options
+    const before = head.generation
+    if (kept !== null && !kept.holds(before)) return BASE_MOVED
     const version = head.version + 1
-    const empty = nextGeneration(before, random.bytes(8), keepsSchema)
-    const added = await appendRows({ read, random, table, generation: empty, version }, rows)
+    const schemaNumber = before.schemaNumber + (newSchema === null ? 0 : 1)
+    const firstExtent = startAfter(before)
+    const empty = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)
+    const generation = { ...empty, forward: kept?.forward ?? null }
+    const added = await appendRows({ read, random, table, generation, version }, rows)
     const retirement = encodeRetirement({
       dropping: false,
       lastVersion: head.version,
@@ -154,23 +201,27 @@ function planOverwrite(
       generation: before,
     })
     const puts = [...added.puts, [retirementKey(table, before.firstExtent), retirement] as const]
-    if (schema !== undefined) {
-      const record = encodeSchema(JSON.stringify(schema))
-      puts.push([schemaKey(table, empty.schemaNumber), record])
-    }
+    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    const runs = kept === null ? added.runs : withKeptIds(added.runs, firstExtent, kept.runs)
     return {
-      result: { version, rowIds: added.rowIds },
+      result: { version, rowIds: rowIdsOf(runs) },
       change: { next: added.next, puts, checks: checksOf(base.source) },
     }
   }
 }
 
-/** An empty generation behind all extents of the one before, which it never touches. */
-function nextGeneration(before: Generation, nonce: Uint8Array, keepsSchema: boolean): Generation {
-  // One page on even when the one before has no extents: retirements are told apart by first extent.
-  const firstExtent = nextGenerationStart(Math.max(before.nextExtent, before.firstExtent + 1))
-  const schemaNumber = keepsSchema ? before.schemaNumber : before.schemaNumber + 1
-  return { nonce, firstExtent, nextExtent: firstExtent, liveRows: 0, schemaNumber, open: null }
+/** Whether what was prepared may still be linked: the schema and the stash are those it was prepared on. */
+async function baseHolds(base: Base, head: TableHead, read: ReadRecord): Promise<boolean> {
+  if (head.generation.schemaNumber !== base.head.generation.schemaNumber) return false
+  return sourceHolds(base.source, read)
+}
+
+/**
+ * The first extent of the next generation, which touches no page of the one before. One page on even when
+ * that has no extents: retirements are told apart by first extent.
+ */
+function startAfter({ firstExtent, nextExtent }: Generation): number {
+  return nextGenerationStart(Math.max(nextExtent, firstExtent + 1))
 }
 
 function checksOf({ check }: RowSource): readonly NonNullable<RowSource['check']>[] {

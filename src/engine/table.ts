@@ -53,19 +53,19 @@ export class TeamTable implements Table {
   ): Promise<Changed> {
     return this.#run(async (place) => {
       checkArguments('addRows', options, ['onSchemaError'])
-      checkOnSchemaError(options.onSchemaError)
-      return changeRows(place, { rows, overwrite: false })
+      const onSchemaError = checkOnSchemaError(options.onSchemaError)
+      return changeRows(place, { rows, overwrite: false, onSchemaError })
     })
   }
 
   overwrite(request: Overwrite): Promise<Changed> {
     return this.#run(async (place) => {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
-      checkOnSchemaError(request.onSchemaError)
       const { schema, rows } = request
       return changeRows(place, {
         rows,
         overwrite: true,
+        onSchemaError: checkOnSchemaError(request.onSchemaError),
         ifMatch: checkIfMatchArgument(request.ifMatch),
         schema: schema && parseTableSchema(schema, this.#team.options.columnsMax),
       })
@@ -156,10 +156,10 @@ export class TeamTable implements Table {
   #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
     return this.#run(async (place) => {
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
-      checkOnSchemaError(options.onSchemaError)
+      const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       await this.version() // A table that is not there comes before what is wrong with the cells.
-      return updateRow(place, rowId, changes(), ifMatch)
+      return updateRow(place, rowId, changes(), { ifMatch, onSchemaError })
     })
   }
 
@@ -201,7 +201,7 @@ async function readPage(
   const json = read.rows.join(',')
   const page = { json, rowCount: read.rows.length, version: plan.version }
   if (read.next === null) return page
-  const next = { table, generation: plan.generation, position: read.next }
+  const next = { table, generation: plan.generation.nonce, position: read.next }
   return { ...page, continuation: renderContinuation(next) }
 }
 

@@ -30,10 +30,14 @@ export class StoreTeam implements Team {
       checkArguments('createTable', request, ['name', 'schema', 'rows', 'onSchemaError'])
       const { name, schema, rows, onSchemaError } = request
       checkTableName(name)
-      checkOnSchemaError(onSchemaError)
       const { columnsMax } = this.#context.options
       const parsed = schema && parseTableSchema(schema, columnsMax)
-      return createTable(this.#context, { name, rows, schema: parsed })
+      return createTable(this.#context, {
+        name,
+        rows,
+        schema: parsed,
+        onSchemaError: checkOnSchemaError(onSchemaError),
+      })
     })
   }
 

@@ -19,6 +19,8 @@ export type StoredChunk = Readonly<{
   rowCount: number
   /** CSV line of the first row when row r stands on line `firstLine + r`, else 0. */
   firstLine: number
+  /** Some row carried a `$rowID`: its segment has claims. */
+  hasClaims: boolean
   columns: readonly ChunkColumn[]
   segments: readonly SegmentRef[]
 }>
@@ -31,7 +33,12 @@ export type ChunkReference = Readonly<{ putAt: number; list: ColumnListName; chu
 export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): Bytes {
   const { columns, segments } = chunk
   const writer = new ByteWriter(64 + 12 * columns.length + 30 * segments.length).u8(1)
-  writer.u48(putAt).u48(chunk.rowCount).u32(chunk.firstLine).u32(list.crc).u32(list.probe)
+  writer
+    .u48(putAt)
+    .u48(chunk.rowCount)
+    .u32(chunk.firstLine)
+    .u8(chunk.hasClaims ? HAS_CLAIMS : 0)
+  writer.u32(list.crc).u32(list.probe)
   writer.u16(columns.length)
   for (const { summary, firstRow } of columns) {
     writer.u16(summary.scalarMask).u16(summary.elementMask).u32(summary.seen).u32(firstRow)
@@ -62,13 +69,14 @@ export class ChunkDecoder {
     const putAt = reader.u48()
     const rowCount = reader.u48()
     const firstLine = reader.u32()
+    const hasClaims = (reader.u8() & HAS_CLAIMS) !== 0
     const listed = reader.rest()
     const list = { crc: reader.u32(), probe: reader.u32() }
     const summaries = reader.bytes(SUMMARY_BYTES * reader.u16())
     const columns = this.#columns(reader, list, summaries, listed)
     const segments = Array.from({ length: reader.u16() }, () => readSegment(reader))
     reader.end()
-    return { putAt, list, chunk: { rowCount, firstLine, columns, segments } }
+    return { putAt, list, chunk: { rowCount, firstLine, hasClaims, columns, segments } }
   }
 
   #columns(
@@ -90,6 +98,7 @@ export class ChunkDecoder {
   }
 }
 
+const HAS_CLAIMS = 0x01
 const SUMMARY_BYTES = 12
 const LIST_BYTES = 4 + 4 + 2
 
@@ -97,7 +106,7 @@ const LIST_BYTES = 4 + 4 + 2
 export function decodeChunkObjects(bytes: Bytes): { putAt: number; objects: string[] } {
   const reader = openChunk(bytes)
   const putAt = reader.u48()
-  reader.bytes(6 + 4 + 8)
+  reader.bytes(6 + 4 + 1 + 8)
   reader.bytes(SUMMARY_BYTES * reader.u16())
   const objects = Array.from({ length: reader.u16() }, () => readSegment(reader).object)
   reader.end()

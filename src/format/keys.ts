@@ -39,6 +39,8 @@ export function catalogKey(order: number): Bytes {
 }
 
 export const CATALOG_RANGE: KeyRange = spaceRange(KEY_SPACE.catalog)
+export const TABLE_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.tableHead)
+export const SCHEMAS_RANGE: KeyRange = spaceRange(KEY_SPACE.schema)
 export const EXTENT_PAGES_RANGE: KeyRange = spaceRange(KEY_SPACE.extentPage)
 export const RETIREMENTS_RANGE: KeyRange = spaceRange(KEY_SPACE.retirement)
 export const STASH_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.stashHead)

@@ -1,8 +1,10 @@
 // Control records of teams, tables and rows ⇄ bytes, as FORMAT.md section 4 has them.
-import { type Bytes, fromUtf8, utf8 } from '../base/bytes.js'
+import { type Bytes, fromUtf8, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
+import { objectBytes } from './extent-page.js'
 import type { TableKey } from './keys.js'
 
 const RECORD_VERSION = 1
@@ -21,9 +23,20 @@ export type Generation = Readonly<{
   firstExtent: number
   nextExtent: number
   liveRows: number
+  /** Rows of this generation that were deleted, ever: tells whether one was since a look at it. */
+  deletedRows: number
   schemaNumber: number
+  /** A column was widened when the extents before this one were there: the reader converts their rows. */
+  convertBefore: number
+  /** The table version that widened a column last, 0 if none did: every row changed with it. */
+  widenedAt: number
   open: OpenExtent | null
+  /** Row IDs that this generation kept from earlier ones. */
+  forward: ForwardRef | null
 }>
+
+/** The object with the kept row IDs of a generation. */
+export type ForwardRef = Readonly<{ object: ObjectId; objectBytes: number }>
 
 /** The one record that every change of a table checks and rewrites. */
 export type TableHead = Readonly<{
@@ -89,7 +102,7 @@ export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
 export function encodeTableHead({ version, commitNonce, order, generation }: TableHead): Bytes {
   invariant(commitNonce.length === 8, 'a commit nonce has 8 bytes')
   const writer = record(80).u64(version).bytes(commitNonce).u48(order)
-  return writeGeneration(writer, generation).u8(0).finish()
+  return writeGeneration(writer, generation).finish()
 }
 
 export function decodeTableHead(bytes: Bytes): TableHead {
@@ -100,7 +113,6 @@ export function decodeTableHead(bytes: Bytes): TableHead {
     order: reader.u48(),
     generation: readGeneration(reader),
   }
-  if (reader.u8() !== 0) throw reader.corrupt('it names a forward object, which format 1 has not')
   reader.end()
   return head
 }
@@ -151,6 +163,11 @@ export function encodeRowRecord({ version, schemaNumber, text }: RowRecord): Byt
     .finish()
 }
 
+/** Whether a row record says that its row was deleted, without decoding its text. */
+export function isTombstone(bytes: Bytes): boolean {
+  return ((bytes[1] ?? 0) & TOMBSTONE) !== 0
+}
+
 export function decodeRowRecord(bytes: Bytes): RowRecord {
   const reader = open(bytes, 'row record')
   const tombstone = (reader.u8() & TOMBSTONE) !== 0
@@ -198,12 +215,19 @@ function open(bytes: Bytes, what: string): ByteReader {
 
 function writeGeneration(writer: ByteWriter, generation: Generation): ByteWriter {
   writer.bytes(generation.nonce).u48(generation.firstExtent).u48(generation.nextExtent)
-  writer.u48(generation.liveRows).u32(generation.schemaNumber)
-  const { open: extent } = generation
-  if (extent === null) return writer.u8(0)
-  writer.u8(1).u48(extent.extent).bytes(extent.nonce)
-  return writer.u32(extent.nextSlot).u32(extent.textBytes)
+  writer.u48(generation.liveRows).u48(generation.deletedRows).u32(generation.schemaNumber)
+  writer.u48(generation.convertBefore).u64(generation.widenedAt)
+  const { open: extent, forward } = generation
+  writer.u8((extent === null ? 0 : HAS_OPEN) | (forward === null ? 0 : HAS_FORWARD))
+  if (extent !== null) {
+    writer.u48(extent.extent).bytes(extent.nonce).u32(extent.nextSlot).u32(extent.textBytes)
+  }
+  if (forward !== null) writer.bytes(objectBytes(forward.object)).u48(forward.objectBytes)
+  return writer
 }
+
+const HAS_OPEN = 0x01
+const HAS_FORWARD = 0x02
 
 function readGeneration(reader: ByteReader): Generation {
   const fields = {
@@ -211,12 +235,23 @@ function readGeneration(reader: ByteReader): Generation {
     firstExtent: reader.u48(),
     nextExtent: reader.u48(),
     liveRows: reader.u48(),
+    deletedRows: reader.u48(),
     schemaNumber: reader.u32(),
+    convertBefore: reader.u48(),
+    widenedAt: reader.u64(),
   }
-  const hasOpen = reader.u8()
-  if (hasOpen > 1) throw reader.corrupt('its open extent is neither there nor absent')
-  if (hasOpen === 0) return { ...fields, open: null }
+  const flags = reader.u8()
+  if ((flags & ~(HAS_OPEN | HAS_FORWARD)) !== 0) throw reader.corrupt(`its flags are ${flags}`)
+  return {
+    ...fields,
+    open: flags & HAS_OPEN ? readOpen(reader) : null,
+    forward:
+      flags & HAS_FORWARD ? { object: toHex(reader.bytes(16)), objectBytes: reader.u48() } : null,
+  }
+}
+
+function readOpen(reader: ByteReader): OpenExtent {
   const extent = reader.u48()
   const nonce = reader.bytes(8)
-  return { ...fields, open: { extent, nonce, nextSlot: reader.u32(), textBytes: reader.u32() } }
+  return { extent, nonce, nextSlot: reader.u32(), textBytes: reader.u32() }
 }

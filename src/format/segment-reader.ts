@@ -1,6 +1,6 @@
 // Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
-import { type Bytes, fromUtf8, sameBytes } from '../base/bytes.js'
+import { type Bytes, fromUtf8, NO_BYTES, sameBytes } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
@@ -30,6 +30,8 @@ export type SegmentFooter = Readonly<{
   rowCount: number
   frames: readonly FramePlace[]
   columns: readonly ColumnSummary[]
+  /** The section as it is stored: runs are made of it only when they are wanted. */
+  claims: Bytes
 }>
 
 /** The range of an object that holds its footer and trailer. */
@@ -43,11 +45,11 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   if (bytes.length !== ref.footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
   checkTrailer(ref, id, bytes.subarray(ref.footerBytes))
   const sections = readDirectory(ref, id, bytes.subarray(0, ref.footerBytes))
-  const frames = decodeFrameIndex(ref, sections.get(SECTION.frameIndex))
   return {
     rowCount: ref.rowCount,
-    frames,
+    frames: decodeFrameIndex(ref, sections.get(SECTION.frameIndex)),
     columns: decodeColumns(ref, sections.get(SECTION.columns)),
+    claims: sections.get(SECTION.claims) ?? NO_BYTES,
   }
 }
 

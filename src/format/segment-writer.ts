@@ -5,6 +5,7 @@ import { crc32 } from '../base/platform.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteWriter } from './byte-writer.js'
+import { type ClaimRun, encodeClaims } from './claims.js'
 import { objectBytes } from './extent-page.js'
 import { SLOTS_MAX } from './keys.js'
 
@@ -21,7 +22,7 @@ export const FRAME_TEXT_BYTES_MAX = 256 * 1024
 export const CODEC = Object.freeze({ none: 0 }) // 1 and 2 are kept free for deflate and zstd.
 
 /** Sections of the footer. Written to disk: never change or reuse a number. */
-export const SECTION = Object.freeze({ frameIndex: 1, columns: 2 }) // 3 to 5: see FORMAT.md.
+export const SECTION = Object.freeze({ frameIndex: 1, columns: 2, claims: 5 }) // 3, 4: see FORMAT.md.
 
 /** Stands for the position of the directory in its crc; no frame begins there. */
 export const DIRECTORY_PLACE = 0xfffffffe
@@ -42,6 +43,7 @@ export function buildSegment(
   objectId: ObjectId,
   rowTexts: readonly string[],
   columns: readonly ColumnSummary[],
+  claims: readonly ClaimRun[] = [],
 ): BuiltSegment {
   invariant(rowTexts.length > 0 && rowTexts.length <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
   const id = objectBytes(objectId)
@@ -62,6 +64,7 @@ export function buildSegment(
   const footerBytes = writeFooter(writer, id, [
     [SECTION.frameIndex, frameIndex.finish()],
     [SECTION.columns, encodeColumns(columns)],
+    ...(claims.length === 0 ? [] : [[SECTION.claims, encodeClaims(claims)] as const]),
   ])
   const trailer = new ByteWriter(8).u32(footerBytes).u32(rowTexts.length).finish()
   writer

@@ -12,8 +12,10 @@ import {
   encodeChunkReference,
   encodeColumnList,
 } from '../../src/format/chunk-records.js'
+import { decodeClaims } from '../../src/format/claims.js'
 import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
 import { decodeExtentPage, encodeExtentPage } from '../../src/format/extent-page.js'
+import { encodeForward, ForwardMap } from '../../src/format/forward.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
@@ -30,15 +32,19 @@ const GENERATION = {
   firstExtent: 512,
   nextExtent: 514,
   liveRows: 1007,
+  deletedRows: 4,
   schemaNumber: 3,
+  convertBefore: 513,
+  widenedAt: 6,
   open: OPEN,
+  forward: { object: OBJECT, objectBytes: 258 },
 }
 const HEAD = { version: 2 ** 40 + 9, commitNonce: NONCE, order: 5, generation: GENERATION }
 const RETIREMENT = {
   dropping: true,
   lastVersion: 8,
   retiredAt: 1_760_000_000_000,
-  generation: { ...GENERATION, open: null },
+  generation: { ...GENERATION, open: null, forward: null },
 }
 const SEGMENT = { object: OBJECT, rowCount: 3, objectBytes: 300, footerBytes: 120 }
 const ENTRIES = [
@@ -53,9 +59,14 @@ const COLUMNS = [
 const REFERENCE = {
   putAt: 1_760_000_000_000,
   list: { crc: 0xdeadbeef, probe: 1 },
-  chunk: { rowCount: 3, firstLine: 2, columns: COLUMNS, segments: [SEGMENT] },
+  chunk: { rowCount: 3, firstLine: 2, hasClaims: true, columns: COLUMNS, segments: [SEGMENT] },
 }
 const STASH = { nonce: NONCE, number: 4, expiring: false, createdAt: 1_760_000_000_000 }
+const CLAIMS = [{ row: 1, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } }]
+const FORWARD = [
+  { at: { extent: 0, slot: 3 }, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } },
+  { at: { extent: 1, slot: 0 }, count: 1, first: { nonce: NONCE, extent: 4, slot: 0 } },
+]
 const ROWS = ['"n":1,"é":"ß"', '', '"n":34.50']
 
 const GOLDEN: Record<string, () => Bytes> = {
@@ -71,6 +82,8 @@ const GOLDEN: Record<string, () => Bytes> = {
   'chunk-reference': () => encodeChunkReference(REFERENCE),
   'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
   segment: () => buildSegment(OBJECT, ROWS, [SUMMARY]).bytes,
+  'segment-with-claims': () => buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS).bytes,
+  forward: () => encodeForward(OBJECT, FORWARD),
   'row-id': () => utf8(renderRowId(NONCE, 2 ** 40 + 1, 65_535)),
   continuation: () =>
     utf8(renderContinuation({ table: TABLE, generation: NONCE, position: { extent: 9, slot: 4 } })),
@@ -164,6 +177,21 @@ describe('golden bytes', () => {
       return Array.from({ length: frame.rowCount }, (_, row) => frame.rowText(row))
     })
     expect(texts).toEqual(ROWS)
+  })
+
+  test('claims and kept row IDs are read back', () => {
+    const bytes = goldenBytes('segment-with-claims')
+    const { footerBytes } = buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS)
+    const ref = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
+    const { start, limit } = footerRange(ref)
+    const map = new ForwardMap(OBJECT, goldenBytes('forward'))
+    const second = { nonce: NONCE, extent: 513, slot: 10 }
+
+    expect(decodeClaims(decodeFooter(ref, bytes.subarray(start, limit)).claims)).toEqual(CLAIMS)
+    expect(map.idAt({ extent: 0, slot: 4 })).toEqual(second)
+    expect(map.positionOf(second)).toEqual({ extent: 0, slot: 4 })
+    expect(map.idAt({ extent: 0, slot: 5 })).toBeNull()
+    expect(map.positionOf({ ...second, slot: 11 })).toBeNull()
   })
 
   test('texts that left the store are still understood', () => {

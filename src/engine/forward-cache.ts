@@ -1,0 +1,30 @@
+// Forward objects by id: read whole, as many lookups of one page or walk need them.
+import { StoreError } from '../base/store-error.js'
+import { ForwardMap } from '../format/forward.js'
+import type { Generation } from '../format/records.js'
+import type { ObjectStore } from '../objects/objects.js'
+import { ByteCache } from './byte-cache.js'
+
+export class ForwardCache {
+  readonly #objects: ObjectStore
+  readonly #maps: ByteCache<ForwardMap>
+
+  constructor(objects: ObjectStore, bytesMax: number) {
+    this.#objects = objects
+    this.#maps = new ByteCache(bytesMax)
+  }
+
+  /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */
+  async of({ forward }: Generation): Promise<ForwardMap | null> {
+    if (forward === null) return null
+    const known = this.#maps.get(forward.object)
+    if (known !== undefined) return known
+    const content = await this.#objects.get(forward.object)
+    if (content === null) {
+      throw new StoreError('DATA_CORRUPT', `Forward object ${forward.object} is missing`)
+    }
+    const map = new ForwardMap(forward.object, content)
+    this.#maps.set(forward.object, map)
+    return map
+  }
+}

@@ -1,0 +1,122 @@
+// The forward object of a generation: which of its rows kept an ID that an earlier generation minted.
+// FORMAT.md section 8.
+//
+// Invariants:
+// - Runs are in the order of their positions and do not overlap; no ID is in two of them.
+// - Extents are counted from the generation's first one, so the object can be written before the commit
+//   that decides where the generation begins.
+import { type Bytes, compareBytes } from '../base/bytes.js'
+import type { ObjectId } from '../objects/objects.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import { objectBytes } from './extent-page.js'
+import type { Position } from './keys.js'
+import type { RowId } from './row-id.js'
+import { pieceCrc } from './segment-writer.js'
+
+/** Rows from a position on that answer to IDs from one on. `at.extent` counts from the first extent. */
+export type ForwardRun = Readonly<{ at: Position; count: number; first: RowId }>
+
+const FORWARD_MAGIC = 0x52534657 // "RSFW"
+const HEADER_BYTES = 8
+const RUN_BYTES = 28
+
+export function encodeForward(object: ObjectId, runs: readonly ForwardRun[]): Bytes {
+  const writer = new ByteWriter(HEADER_BYTES + RUN_BYTES * runs.length + 4)
+  writer.u32(FORWARD_MAGIC).u32(runs.length)
+  for (const { at, count, first } of runs) {
+    writer.u48(at.extent).u16(at.slot).u32(count)
+    writer.bytes(first.nonce).u48(first.extent).u16(first.slot)
+  }
+  return writer.u32(pieceCrc(objectBytes(object), 0, writer.finish())).finish()
+}
+
+/** Looks up kept IDs by position, and positions by kept ID; both by bisection over the bytes. */
+export class ForwardMap {
+  readonly bytes: number
+  readonly #runs: Bytes
+  readonly #view: DataView
+  readonly #count: number
+  /** Runs in the order of the IDs they keep. */
+  readonly #byId: Uint32Array
+
+  /** @throws {StoreError} DATA_CORRUPT */
+  constructor(object: ObjectId, content: Bytes) {
+    const reader = new ByteReader(content, `forward object ${object}`)
+    if (reader.u32() !== FORWARD_MAGIC) throw reader.corrupt('it has no magic')
+    this.#count = reader.u32()
+    this.#runs = reader.bytes(RUN_BYTES * this.#count)
+    const covered = content.subarray(0, content.length - 4)
+    if (reader.u32() !== pieceCrc(objectBytes(object), 0, covered)) {
+      throw reader.corrupt('its checksum is wrong')
+    }
+    reader.end()
+    this.#view = new DataView(this.#runs.buffer, this.#runs.byteOffset, this.#runs.byteLength)
+    this.#byId = Uint32Array.from({ length: this.#count }, (_, run) => run)
+    this.#byId.sort((left, right) => this.#compareIds(left, right))
+    this.bytes = content.length + this.#byId.byteLength
+  }
+
+  /** The ID that the row at a position kept; null if it has its own. */
+  idAt({ extent, slot }: Position): RowId | null {
+    const run = lastNotAfter(this.#count, (at) => {
+      const start = RUN_BYTES * at
+      return this.#uint48(start) - extent || this.#view.getUint16(start + 6) - slot
+    })
+    if (run < 0) return null
+    const start = RUN_BYTES * run
+    const ahead = slot - this.#view.getUint16(start + 6)
+    if (this.#uint48(start) !== extent || ahead >= this.#view.getUint32(start + 8)) return null
+    return {
+      nonce: this.#runs.subarray(start + 12, start + 20),
+      extent: this.#uint48(start + 20),
+      slot: this.#view.getUint16(start + 26) + ahead,
+    }
+  }
+
+  /** Where the row is that kept an ID; null if none did. */
+  positionOf({ nonce, extent, slot }: RowId): Position | null {
+    const place = lastNotAfter(this.#count, (at) => {
+      const start = RUN_BYTES * (this.#byId[at] ?? 0)
+      return (
+        compareBytes(this.#runs.subarray(start + 12, start + 20), nonce) ||
+        this.#uint48(start + 20) - extent ||
+        this.#view.getUint16(start + 26) - slot
+      )
+    })
+    if (place < 0) return null
+    const start = RUN_BYTES * (this.#byId[place] ?? 0)
+    const ahead = slot - this.#view.getUint16(start + 26)
+    const isInRun =
+      this.#uint48(start + 20) === extent &&
+      ahead < this.#view.getUint32(start + 8) &&
+      compareBytes(this.#runs.subarray(start + 12, start + 20), nonce) === 0
+    if (!isInRun) return null
+    return { extent: this.#uint48(start), slot: this.#view.getUint16(start + 6) + ahead }
+  }
+
+  #compareIds(left: number, right: number): number {
+    const a = RUN_BYTES * left
+    const b = RUN_BYTES * right
+    return compareBytes(
+      this.#runs.subarray(a + 12, a + RUN_BYTES),
+      this.#runs.subarray(b + 12, b + RUN_BYTES),
+    )
+  }
+
+  #uint48(at: number): number {
+    return this.#view.getUint16(at) * 2 ** 32 + this.#view.getUint32(at + 2)
+  }
+}
+
+/** The last of `count` ordered things that `compare` does not find after the one sought; -1: none. */
+function lastNotAfter(count: number, compare: (index: number) => number): number {
+  let low = -1
+  let high = count - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (compare(middle) <= 0) low = middle
+    else high = middle - 1
+  }
+  return low
+}

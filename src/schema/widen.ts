@@ -1,0 +1,40 @@
+// Widening: the smallest type that holds what a column has and what is to be put in (contract,
+// section 3, `updateSchema`).
+import type { ColumnKind, ColumnType } from './column-kind.js'
+import { type ColumnSummary, SEEN } from './column-summary.js'
+import { summaryFits } from './judge.js'
+
+/** What a kind may become before it becomes `string`. */
+const WIDER_KIND: Partial<Record<ColumnKind, ColumnKind>> = {
+  date: 'dateTime',
+  imageURI: 'uri',
+  audioURI: 'uri',
+}
+
+/**
+ * The type itself if the values fit it, else the smallest one that holds both. Values that fit no type
+ * (objects, numbers beyond a double) are not looked at: no type holds them.
+ *
+ * @param merged - All new values of the column.
+ */
+export function widenType(
+  type: ColumnType,
+  merged: ColumnSummary,
+  formatChecks: boolean,
+): ColumnType {
+  const values = { ...merged, seen: merged.seen & ~(SEEN.object | SEEN.misfit) }
+  const fitting = candidates(type).find((wider) => summaryFits(wider, values, formatChecks))
+  if (fitting !== undefined) return fitting
+  const onlyArrays = (values.seen & (SEEN.scalarToken | SEEN.fromText)) === 0
+  if (type.kind === 'array' && onlyArrays) return { kind: 'array', items: { kind: 'string' } }
+  return { kind: 'string' }
+}
+
+function candidates(type: ColumnType): readonly ColumnType[] {
+  if (type.kind === 'array') {
+    const items = WIDER_KIND[type.items.kind]
+    return items === undefined ? [type] : [type, { kind: 'array', items: { kind: items } }]
+  }
+  const kind = WIDER_KIND[type.kind]
+  return kind === undefined ? [type] : [type, { kind }]
+}

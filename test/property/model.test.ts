@@ -1,0 +1,68 @@
+// Goal: whatever is done in whatever order, at once or one after the other, the store does what the
+// contract says.
+// Method: random commands run on a store and on an oracle that is plain lists; every answer must be the
+// oracle's, and of operations that ran at once the answers must be those of some order.
+import fc from 'fast-check'
+import { test } from 'vitest'
+import { runOptions } from '../support/fast-check-options.js'
+import { anyCommands, Model } from '../support/model/commands.js'
+import { checkAll, checkLeaks, checkStashes } from '../support/model/final-check.js'
+import {
+  directoryMedium,
+  type Medium,
+  memoryMedium,
+  type Profile,
+  World,
+} from '../support/model/world.js'
+
+const HOUR_MS = 3_600_000
+
+/** Small sizes, so that small data meets every path: row records, segments, pages, folds of the cache. */
+const anyProfile: fc.Arbitrary<Profile> = fc
+  .record({
+    instances: fc.constantFrom(1, 1, 2),
+    inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000),
+    inlineBytesMax: fc.constantFrom(200, 200, 262_144),
+    segmentRowsMax: fc.constantFrom(4, 4, 1, 65_536),
+    segmentBytesMax: fc.constantFrom(4_194_304, 1_024),
+    pageRowsMax: fc.constantFrom(5, 5, 100),
+    pageBytesMax: fc.constantFrom(1_024, 16_777_216),
+    cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
+    retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
+    retiredGenerationsMax: fc.constantFrom(2, 2, 1, 0),
+    graceMs: fc.constantFrom(600_000, 0),
+    stashTtlMs: fc.constant(48 * HOUR_MS),
+  })
+  .map(({ instances, ...options }) => ({ instances: instances as 1 | 2, options }))
+
+/** @param commandsMax - Commands of one run. */
+async function checkRuns(
+  count: number,
+  commandsMax: number,
+  newMedium: () => Promise<Medium>,
+): Promise<void> {
+  const commands = fc.commands(anyCommands(), { maxCommands: commandsMax, size: 'max' })
+  const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile, seed, run) => {
+    const world = await World.open(await newMedium(), profile, seed)
+    const model = new Model()
+    try {
+      await fc.asyncModelRun(() => ({ model, real: world }), run)
+      await checkStashes(model, world)
+      await checkAll(model, world)
+      await checkLeaks(model, world)
+      await checkAll(model, world)
+    } finally {
+      world.pace.stop()
+      await world.remove()
+    }
+  })
+  await fc.assert(property, runOptions(count))
+}
+
+test('a store in memory does what the oracle does', { timeout: 600_000 }, async () => {
+  await checkRuns(2_000, 40, async () => memoryMedium())
+})
+
+test('a store in a directory does what the oracle does', { timeout: 300_000 }, async () => {
+  await checkRuns(30, 40, directoryMedium)
+})

@@ -1,0 +1,16 @@
+import type { Parameters } from 'fast-check'
+import { runs } from './runs.js'
+
+/**
+ * How a property runs: so often, and again as the seed and the path say that a failure has printed,
+ * given as ROWSTASH_SEED and ROWSTASH_PATH.
+ */
+export function runOptions(count: number): Parameters<unknown> {
+  const seed = process.env['ROWSTASH_SEED']
+  const path = process.env['ROWSTASH_PATH']
+  return {
+    numRuns: runs(count),
+    ...(seed !== undefined && { seed: Number(seed) }),
+    ...(path !== undefined && { path, endOnFailure: true }),
+  }
+}

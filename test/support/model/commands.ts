@@ -1,0 +1,411 @@
+// The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import {
+  expectEqual,
+  expectFailure,
+  expectValue,
+  Mismatch,
+  type Operation,
+  type OraclePlace,
+  type Outcome,
+  outcomeOf,
+  show,
+  showOutcome,
+} from './operation.js'
+import {
+  copyState,
+  emptyState,
+  isReadable,
+  pageOf,
+  rowJsonOf,
+  type State,
+  sweep,
+} from './oracle.js'
+import { create, deleteStash, putChunk } from './row-operations.js'
+import { anyRacers, anySpecs, bind, type Spec } from './specs.js'
+import { readVersion, scanAll } from './table-operations.js'
+import { OTHER_TEAM, type World } from './world.js'
+
+/**
+ * What fast-check carries through a run: the states that explain every answer so far. After a race there
+ * may be several, until a later answer tells which it was.
+ */
+export class Model {
+  states: readonly State[] = [emptyState()]
+
+  /** One of them, to choose tables and rows from. */
+  get state(): State {
+    const [state] = this.states
+    if (state === undefined) throw new Error('a model has a state')
+    return state
+  }
+}
+
+export type RunCommand = fc.AsyncCommand<Model, World>
+
+const TABLES_MAX = 4
+
+export function placeOf({ clock, profile }: World): OraclePlace {
+  return { now: clock.now(), limits: profile.options }
+}
+
+/** Runs an operation and holds it against the oracle. */
+export async function runAlone(operation: Operation, model: Model, world: World): Promise<void> {
+  const outcome = await outcomeOf(operation, world)
+  const place = placeOf(world)
+  const problems: string[] = []
+  model.states = model.states.filter((state) => {
+    try {
+      operation.check(state, outcome, place)
+      return true
+    } catch (failure) {
+      if (!(failure instanceof Mismatch)) throw failure
+      problems.push(failure.message)
+      return false
+    }
+  })
+  if (model.states.length === 0) throw new Mismatch(`${operation.text}: ${problems[0]}`)
+}
+
+class One implements RunCommand {
+  readonly #spec: Spec
+
+  constructor(spec: Spec) {
+    this.#spec = spec
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return this.#spec.kind !== 'create' || state.tables.length < TABLES_MAX
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    await runAlone(bind(this.#spec, model.state, true), model, world)
+    const { tables } = model.state
+    const table = tables[this.#spec.table % Math.max(1, tables.length)]
+    if (table === undefined) return
+    // Whatever failed, nothing has changed; what is not the version shows at the end of the run.
+    await runAlone(readVersion({ instance: 1, tableId: table.id }), model, world)
+  }
+
+  toString(): string {
+    return show(this.#spec)
+  }
+}
+
+class Race implements RunCommand {
+  readonly #specs: readonly Spec[]
+  readonly #seed: number
+
+  constructor(specs: readonly Spec[], seed: number) {
+    this.#specs = specs
+    this.#seed = seed
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length < TABLES_MAX && state.tables.length > 0
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    const operations = this.#specs.map((spec) => bind(spec, model.state, false))
+    world.pace.start(this.#seed)
+    const outcomes = await Promise.all(operations.map((one) => outcomeOf(one, world)))
+    world.pace.stop()
+    checkInSomeOrder(model, operations, outcomes, placeOf(world))
+  }
+
+  toString(): string {
+    return `race ${this.#seed} ${show(this.#specs)}`
+  }
+}
+
+/** Every order in which the answers are right gives a state that may be the true one. */
+function checkInSomeOrder(
+  model: Model,
+  operations: readonly Operation[],
+  outcomes: readonly Outcome[],
+  place: OraclePlace,
+): void {
+  const states: State[] = []
+  const problems: string[] = []
+  for (const before of model.states) {
+    for (const order of permutations(operations.map((_, i) => i))) {
+      const state = copyState(before)
+      try {
+        for (const i of order) {
+          const [operation, outcome] = [operations[i], outcomes[i]]
+          if (operation !== undefined && outcome !== undefined) {
+            operation.check(state, outcome, place)
+          }
+        }
+        if (!states.some((known) => isDeepStrictEqual(known, state))) states.push(state)
+      } catch (failure) {
+        if (!(failure instanceof Mismatch)) throw failure
+        problems.push(`in the order ${order.join(', ')}: ${failure.message}`)
+      }
+    }
+  }
+  model.states = states
+  if (states.length > 0) return
+  const told = operations.map(({ text }, i) => {
+    const outcome = outcomes[i]
+    return `${i}. ${text} gave ${outcome && showOutcome(outcome)}`
+  })
+  throw new Mismatch(`no order explains\n${told.join('\n')}\n${problems.join('\n')}`)
+}
+
+function permutations(items: readonly number[]): number[][] {
+  if (items.length <= 1) return [[...items]]
+  return items.flatMap((first) =>
+    permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]),
+  )
+}
+
+const RACE_STASH = 'race'
+
+/**
+ * A table is made from a stash while its chunk is replaced or the stash deleted, and two sweeps and more
+ * delete what nothing names: the table must be whole, of the one chunk or the other.
+ */
+class StashRace implements RunCommand {
+  readonly #seed: number
+  readonly #deletes: boolean
+
+  constructor(seed: number, deletes: boolean) {
+    this.#seed = seed
+    this.#deletes = deletes
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length < TABLES_MAX
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    await runAlone(putRaceChunk('before'), model, world)
+    const ref = { stash: RACE_STASH }
+    const operations = [
+      create(0, { name: RACE_STASH, ref, schema: null }),
+      this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('after'),
+    ] as const
+    world.pace.start(this.#seed)
+    const made = outcomeOf(operations[0], world)
+    const changed = await outcomeOf(operations[1], world)
+    for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
+    const outcomes = [await made, changed]
+    world.pace.stop()
+    checkInSomeOrder(model, operations, outcomes, placeOf(world))
+    for (const one of [sweepEffects(), deleteStash(0, RACE_STASH)]) {
+      await runAlone(one, model, world)
+    }
+    const table = model.state.tables.at(-1)
+    if (table?.name === RACE_STASH) {
+      await runAlone(scanAll({ instance: 0, tableId: table.id }), model, world)
+    }
+  }
+
+  toString(): string {
+    return `race ${this.#seed} of a stash ${this.#deletes ? 'deleted' : 'replaced'} in use`
+  }
+}
+
+function putRaceChunk(text: string): Operation {
+  const sample = { json: JSON.stringify(text), field: text }
+  const rows = [[['a', sample] as const]]
+  const ref = { rows: { form: 'objects', rows, times: 9 } } as const
+  return putChunk(0, { stash: RACE_STASH, serial: '0', ref })
+}
+
+/** The sweeps have run; so the oracle must be told, which another one does as well. */
+function sweepEffects(): Operation {
+  return {
+    text: 'sweep again',
+    run: (world) => world.store(0).sweep(),
+    check(state, outcome, place) {
+      expectValue(outcome)
+      sweep(state, { ...place, instance: 0 })
+    },
+  }
+}
+
+class PassTime implements RunCommand {
+  readonly #what: 'graceMs' | 'retentionMs' | 'stashTtlMs'
+  readonly #more: number
+
+  constructor(what: 'graceMs' | 'retentionMs' | 'stashTtlMs', more: number) {
+    this.#what = what
+    this.#more = more
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(_: Model, world: World): Promise<void> {
+    world.clock.pass(Math.max(0, (world.profile.options[this.#what] ?? 0) + this.#more))
+  }
+
+  toString(): string {
+    return `pass ${this.#what} ${this.#more < 0 ? '' : '+'}${this.#more}`
+  }
+}
+
+class Reopen implements RunCommand {
+  check(): boolean {
+    return true
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    for (const state of model.states) state.scans = []
+    await world.reopen()
+  }
+
+  toString(): string {
+    return 'close and reopen'
+  }
+}
+
+/** Another team sees nothing of this one's tables and stashes. */
+class LookFromOutside implements RunCommand {
+  check(): boolean {
+    return true
+  }
+
+  async run({ state }: Model, world: World): Promise<void> {
+    const other = world.store(0).team(OTHER_TEAM)
+    expectEqual('the tables of another team', await other.tables(), [])
+    for (const { id, generations } of state.tables) {
+      const table = other.table(id)
+      const rowId = generations.at(-1)?.rows[0]?.id ?? ''
+      for (const call of [
+        () => table.version(),
+        () => table.page(),
+        () => table.get(rowId),
+        () => table.deleteRow(rowId),
+        () => table.overwrite({ rows: [] }),
+      ]) {
+        expectFailure(await settled(call), { code: 'TABLE_NOT_FOUND' })
+      }
+    }
+    for (const stash of state.stashes.keys()) {
+      const call = () => other.createTable({ name: 'x', rows: other.stash(stash) })
+      expectFailure(await settled(call), { code: 'STASH_NOT_FOUND' })
+    }
+  }
+
+  toString(): string {
+    return 'look from another team'
+  }
+}
+
+async function settled(call: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    return { value: await call() }
+  } catch (failure) {
+    return { failure }
+  }
+}
+
+/** Begins a scan, or goes on with one for some rows: it reads the rows it began with, whatever happens. */
+class StepScan implements RunCommand {
+  readonly #table: number
+  readonly #steps: number
+
+  constructor(table: number, steps: number) {
+    this.#table = table
+    this.#steps = steps
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length > 0
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    if (world.scans.length === 0) this.#begin(model, world)
+    for (let step = 0; step < this.#steps && world.scans.length > 0; step++) {
+      await runAlone(nextOfScan, model, world)
+    }
+  }
+
+  #begin(model: Model, world: World): void {
+    const table = model.state.tables[this.#table % model.state.tables.length]
+    if (table === undefined) return
+    const { id: tableId } = table
+    world.scans = [world.team(0).table(tableId).scan()]
+    for (const state of model.states) {
+      const generations = state.tables.find(({ id }) => id === tableId)?.generations ?? []
+      const generation = generations.length - 1
+      state.scans = [{ instance: 0, tableId, generation, at: 0, ahead: [] }]
+    }
+  }
+
+  toString(): string {
+    return `scan on for ${this.#steps} rows`
+  }
+}
+
+const nextOfScan: Operation = {
+  text: 'the next row of a scan',
+  async run(world) {
+    const [scan] = world.scans
+    try {
+      const next = await scan?.next()
+      if (next?.done === true) world.scans = []
+      return next
+    } catch (failure) {
+      world.scans = []
+      throw failure
+    }
+  },
+  check(state, outcome, { now, limits }) {
+    const [scan] = state.scans
+    const table = state.tables.find(({ id }) => id === scan?.tableId)
+    const generation = scan && table?.generations[scan.generation]
+    if (scan === undefined || table === undefined || generation === undefined) {
+      throw new Mismatch('a scan under way has a generation')
+    }
+    let { at, ahead } = scan
+    if (ahead.length === 0 && at !== null) {
+      if (!isReadable(state, table, scan.generation, { instance: 0, now, limits })) {
+        state.scans = []
+        return expectFailure(outcome, { code: 'CONTINUATION_INVALID' })
+      }
+      const max = { rows: limits.pageRowsMax, chars: limits.pageBytesMax }
+      const page = pageOf(generation, at, max)
+      at = page.next
+      ahead = page.rows.map(rowJsonOf)
+    }
+    const [row] = ahead
+    const next =
+      row === undefined ? { done: true, value: undefined } : { done: false, value: JSON.parse(row) }
+    expectEqual('what comes', expectValue(outcome), next)
+    state.scans = row === undefined ? [] : [{ ...scan, at, ahead: ahead.slice(1) }]
+  },
+}
+
+const anySeed = fc.nat()
+
+/** Commands in their weights. fast-check draws from a list evenly, so each stands there so often. */
+export function anyCommands(): fc.Arbitrary<RunCommand>[] {
+  const race = fc.tuple(anyRacers, anySeed).map(([specs, seed]) => new Race(specs, seed))
+  const stashRace = fc
+    .tuple(anySeed, fc.boolean())
+    .map(([seed, deletes]) => new StashRace(seed, deletes))
+  const time = fc
+    .tuple(fc.constantFrom('graceMs', 'retentionMs', 'stashTtlMs'), fc.constantFrom(-1, 0, 1))
+    .map(([what, more]) => new PassTime(what, more))
+  const scan = fc
+    .tuple(fc.nat({ max: 3 }), fc.integer({ min: 1, max: 7 }))
+    .map(([table, steps]) => new StepScan(table, steps))
+  const others: { weight: number; arbitrary: fc.Arbitrary<RunCommand> }[] = [
+    { weight: 14, arbitrary: race },
+    { weight: 1, arbitrary: stashRace },
+    { weight: 4, arbitrary: time },
+    { weight: 3, arbitrary: fc.constant(null).map(() => new Reopen()) },
+    { weight: 1, arbitrary: fc.constant(null).map(() => new LookFromOutside()) },
+    { weight: 4, arbitrary: scan },
+  ]
+  const ones = anySpecs().map(({ weight, arbitrary }) => {
+    return { weight, arbitrary: arbitrary.map((spec): RunCommand => new One(spec)) }
+  })
+  return [fc.oneof(...ones, ...others)]
+}

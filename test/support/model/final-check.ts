@@ -1,0 +1,141 @@
+// What must hold when a run is over: all that can be read is what the oracle has, and, after the last
+// sweeps, nothing is stored that nothing needs.
+import assert from 'node:assert/strict'
+import { decodeExtentPage } from '../../../src/format/extent-page.js'
+import { KEY_SPACE, tableOfKey } from '../../../src/format/keys.js'
+import { decodeTableHead } from '../../../src/format/records.js'
+import { type Model, runAlone } from './commands.js'
+import type { Operation } from './operation.js'
+import { currentOf, type ModelTable, type State } from './oracle.js'
+import { create, deleteStash } from './row-operations.js'
+import {
+  getRow,
+  listTables,
+  readPage,
+  readSchema,
+  readVersion,
+  runSweep,
+  scanAll,
+} from './table-operations.js'
+import { OTHER_TEAM, TEAM, type World } from './world.js'
+
+/** Rows of a table that are read one by one; the others only in pages. */
+const ROWS_READ = 25
+
+export async function checkAll(model: Model, world: World): Promise<void> {
+  const check = (one: Operation): Promise<void> => runAlone(one, model, world)
+  await check(listTables(0))
+  for (const table of model.state.tables) {
+    const target = { instance: 0, tableId: table.id }
+    await check(readVersion(target))
+    await check(readSchema(target))
+    await check(scanAll(target))
+    for (const state of model.states) state.walks = []
+    await check(readPage(target, null, { limit: undefined, parsed: false }))
+    while (model.state.walks[0] !== undefined) {
+      await check(readPage(target, model.state.walks[0], { limit: undefined, parsed: false }))
+    }
+    for (const rowId of someRowIds(table)) await check(getRow(target, rowId, false))
+  }
+}
+
+function someRowIds({ generations }: ModelTable): string[] {
+  const ids = generations.flatMap(({ rows }) => rows.map(({ id }) => id))
+  const step = Math.max(1, Math.floor(ids.length / ROWS_READ))
+  return ids.filter((_, i) => i % step === 0)
+}
+
+/** Makes a table of each stash, so that what the stashes hold is seen. */
+export async function checkStashes(model: Model, world: World): Promise<void> {
+  for (const stash of model.state.stashes.keys()) {
+    const request = { name: 'of a stash', ref: { stash }, schema: null }
+    await runAlone(create(0, request), model, world)
+  }
+}
+
+/**
+ * Ends all that may end, lets the grace pass, and counts: the records must be those of the tables, and
+ * the objects those that their extent pages name.
+ */
+export async function checkLeaks(model: Model, world: World): Promise<void> {
+  const check = (one: Operation): Promise<void> => runAlone(one, model, world)
+  await world.reopen(1) // A store that is not shared, and so sweeps what other openings left.
+  for (const state of model.states) state.scans = []
+  for (const stash of [...model.state.stashes.keys()]) await check(deleteStash(0, stash))
+  const { graceMs = 0, retentionMs } = world.profile.options
+  world.clock.pass(retentionMs + 1)
+  await check(runSweep(0, true))
+  world.clock.pass(graceMs)
+  await check(runSweep(0, true))
+
+  const { records, named } = await census(world, model.state)
+  const tables = model.state.tables.length
+  const expected =
+    tables > 0 ? { teamHead: 1, catalog: tables, tableHead: tables, schema: tables } : {}
+  assert.deepEqual(records, expected)
+  assert.deepEqual(await listObjects(world), [...named].sort())
+}
+
+type Space = keyof typeof KEY_SPACE
+
+/** Counts the records of the team but rows and extent pages, which are looked at one by one. */
+async function census(
+  world: World,
+  state: State,
+): Promise<{ records: Partial<Record<Space, number>>; named: Set<string> }> {
+  const records: Partial<Record<Space, number>> = {}
+  const named = new Set<string>()
+  const entries = await readAll(world, TEAM)
+  const heads = new Map(
+    entries
+      .filter(([key]) => key[0] === KEY_SPACE.tableHead)
+      .map(([key, value]) => [String(tableOfKey(key)), decodeTableHead(value)]),
+  )
+  for (const [key, value] of entries) {
+    const space = spaceOf(key)
+    if (space !== 'row' && space !== 'extentPage') {
+      records[space] = (records[space] ?? 0) + 1
+      continue
+    }
+    const generation = heads.get(String(tableOfKey(key)))?.generation
+    assert.ok(generation, 'rows and extent pages belong to tables')
+    const place = numberAt(key, 17) * (space === 'extentPage' ? 256 : 1)
+    const isInside = generation.firstExtent <= place && place < generation.nextExtent
+    assert.ok(isInside, 'rows and extent pages belong to the generation of their table')
+    if (space === 'row') continue
+    for (const { segment } of decodeExtentPage(value)) {
+      if (segment !== null) named.add(segment.object)
+    }
+  }
+  const liveRows = [...heads.values()].map(({ generation }) => generation.liveRows)
+  const expected = state.tables.map((table) => currentOf(table).rows.filter(({ gone }) => !gone))
+  assert.deepEqual(liveRows.sort(), expected.map(({ length }) => length).sort())
+  assert.deepEqual((await readAll(world, OTHER_TEAM)).length, 0)
+  return { records, named }
+}
+
+function spaceOf(key: Uint8Array): Space {
+  const found = Object.entries(KEY_SPACE).find(([, number]) => number === key[0])
+  assert.ok(found, `${String(key[0])} is a key space`)
+  return found[0] as Space
+}
+
+/** The six-byte number at an offset of a key. */
+function numberAt(key: Uint8Array, offset: number): number {
+  return key.subarray(offset, offset + 6).reduce((number, byte) => number * 256 + byte, 0)
+}
+
+async function readAll(world: World, team: string): Promise<[Uint8Array, Uint8Array][]> {
+  const everything = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
+  return world.ports.kv.partition(team).read((view) => view.scan(everything))
+}
+
+async function listObjects(world: World): Promise<string[]> {
+  const { objects } = world.ports
+  const all: string[] = []
+  for (;;) {
+    const ids = await objects.list('', all.at(-1))
+    if (ids.length === 0) return all
+    all.push(...ids)
+  }
+}

@@ -1,0 +1,220 @@
+// Rows as the runs generate them: made into what the engine takes, and into what the oracle sees.
+import fc from 'fast-check'
+import type { RowObject, RowsInput } from '../../../src/index.js'
+import type { Cell } from './cell-rules.js'
+
+export const FORMS = ['objects', 'async', 'json', 'jsonBytes', 'csv', 'tsv'] as const
+export type Form = (typeof FORMS)[number]
+
+/** One value in each spelling. They need not mean the same: the oracle judges the spelling in use. */
+export type Sample = Readonly<{
+  json: string
+  field: string
+  /** The value in an object; by default what the JSON token means. */
+  value?: unknown
+}>
+
+export type SampleRow = readonly (readonly [column: string, sample: Sample])[]
+
+export type RowsSpec = Readonly<{
+  form: Form
+  rows: readonly SampleRow[]
+  /** The rows are sent so often, one run of them after the other. */
+  times: number
+}>
+
+/** A row as the oracle sees it: its cells in order, empty ones too. */
+export type InputRow = readonly (readonly [column: string, cell: Cell])[]
+export type InputChunk = Readonly<{
+  /** All columns in order of first appearance. */
+  columns: readonly string[]
+  rows: readonly InputRow[]
+}>
+
+const text = (value: string): Sample => ({ json: JSON.stringify(value), field: value })
+const both = (token: string): Sample => ({ json: token, field: token })
+
+const TEXTS = [
+  text('x'),
+  text('naïve 😀 "quoted"'),
+  text('two\nlines, one comma'),
+  text('\t tab and spaces '),
+  text('a'.repeat(150)),
+  { json: '""', field: '' },
+  { json: '"\\u0041\\/"', field: "it's" },
+]
+const NUMBERS = [
+  both('0'),
+  both('12'),
+  both('34.50'),
+  both('-7e2'),
+  { json: '-0', field: '-0.0' },
+  { json: '9007199254740993', field: '12345678901234567890', value: 9007199254740993n },
+  { json: '1.50', field: ' 12 ' },
+]
+const BOOLEANS = [both('true'), both('false'), { json: 'true', field: 'TRUE' }]
+const DATES = [
+  text('2024-02-29'),
+  text('1999-12-31'),
+  { json: '"2024-01-02"', field: '2024-01-02' },
+]
+const ARRAYS = [both('[]'), both('[1,2]'), both('[ 3 , -0.0 ]')]
+const OTHERS = [
+  text('007'),
+  text('2023-02-29'),
+  text('2024-01-02T03:04:05Z'),
+  text('0x10'),
+  both('["a","b"]'),
+  both('[1,"a"]'),
+  both('["2024-02-29"]'),
+  both('[true]'),
+  both('[[1]]'),
+  both('[null]'),
+  both('{"a":1}'),
+  { json: '1e400', field: '1e400', value: { nested: true } },
+]
+const EMPTY: Sample = { json: 'null', field: '' }
+
+/** What mostly stands in each column: so most rows fit, and some do not. */
+const COLUMNS: readonly (readonly [column: string, fitting: readonly Sample[]])[] = [
+  ['a', TEXTS],
+  ['n', NUMBERS],
+  ['b', BOOLEANS],
+  ['d', DATES],
+  ['l', ARRAYS],
+  ['10', TEXTS],
+  ['__proto__', TEXTS],
+]
+
+const ANY = [...TEXTS, ...NUMBERS, ...BOOLEANS, ...DATES, ...ARRAYS, ...OTHERS]
+
+function sampleOf(fitting: readonly Sample[]): fc.Arbitrary<Sample> {
+  return fc.oneof(
+    { weight: 150, arbitrary: fc.constantFrom(...fitting) },
+    { weight: 12, arbitrary: fc.constant(EMPTY) },
+    { weight: 1, arbitrary: fc.constantFrom(...ANY) },
+  )
+}
+
+const cell: fc.Arbitrary<readonly [string, Sample]> = fc.oneof(
+  ...COLUMNS.map(([id, fitting]) => ({
+    weight: 15,
+    arbitrary: fc.tuple(fc.constant(id), sampleOf(fitting)),
+  })),
+  { weight: 1, arbitrary: fc.tuple(fc.constant('unknown'), sampleOf(ANY)) },
+)
+
+export const anySampleRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(cell, {
+  selector: ([id]) => id,
+  maxLength: 4,
+  size: 'max',
+})
+
+/** @param hasLarge - Whether some inputs have hundreds of rows. */
+export function anyRows(hasLarge: boolean): fc.Arbitrary<RowsSpec> {
+  return fc.record({
+    form: fc.constantFrom(...FORMS),
+    rows: fc.array(anySampleRow, { maxLength: 9, size: 'max' }),
+    times: hasLarge
+      ? fc.oneof(
+          { weight: 60, arbitrary: fc.constant(1) },
+          { weight: 1, arbitrary: fc.constant(45) },
+        )
+      : fc.constant(1),
+  })
+}
+
+function allRows({ rows, times }: RowsSpec): SampleRow[] {
+  return Array.from({ length: times }, () => rows).flat()
+}
+
+/** The input that the engine is given. */
+export function toInput(spec: RowsSpec): RowsInput {
+  const rows = allRows(spec)
+  switch (spec.form) {
+    case 'objects':
+      return rows.map(toObject)
+    case 'async':
+      return toAsync(rows)
+    case 'json':
+      return { json: toJson(rows) }
+    case 'jsonBytes':
+      return { json: new TextEncoder().encode(toJson(rows)) }
+    case 'csv':
+      return { csv: toSeparated(rows, ',') }
+    case 'tsv':
+      return { tsv: new TextEncoder().encode(toSeparated(rows, '\t')) }
+  }
+}
+
+async function* toAsync(rows: readonly SampleRow[]): AsyncGenerator<RowObject> {
+  for (const row of rows) yield toObject(row)
+}
+
+/** Cells as members of an object; `__proto__` is one like any other. */
+export function toObject(row: SampleRow): RowObject {
+  return Object.fromEntries(row.map(([id, sample]) => [id, givenValue(sample)]))
+}
+
+function givenValue(sample: Sample): unknown {
+  return 'value' in sample ? sample.value : JSON.parse(sample.json)
+}
+
+export function toJsonObject(row: SampleRow): string {
+  return `{ ${row.map(([id, { json }]) => `${JSON.stringify(id)} : ${json}`).join(' , ')} }`
+}
+
+function toJson(rows: readonly SampleRow[]): string {
+  return `[\n${rows.map(toJsonObject).join(',\n')} ]`
+}
+
+function columnsOf(rows: readonly (readonly (readonly [string, unknown])[])[]): string[] {
+  return [...new Set(rows.flatMap((row) => row.map(([id]) => id)))]
+}
+
+/** A header needs a column. */
+function headerOf(rows: readonly SampleRow[]): string[] {
+  const columns = columnsOf(rows)
+  return columns.length === 0 ? ['a'] : columns
+}
+
+function toSeparated(rows: readonly SampleRow[], delimiter: string): string {
+  const header = headerOf(rows)
+  const quote = (field: string): string =>
+    field === '' || /["\n\r,\t]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field
+  const lines = rows.map((row) => {
+    const fields = new Map(row)
+    return header.map((id) => quote(fields.get(id)?.field ?? '')).join(delimiter)
+  })
+  return [header.map(quote).join(delimiter), ...lines].join('\r\n')
+}
+
+/** The same rows for the oracle. */
+export function toChunk(spec: RowsSpec): InputChunk {
+  const rows = allRows(spec)
+  if (spec.form === 'csv' || spec.form === 'tsv') {
+    const columns = headerOf(rows)
+    return {
+      columns,
+      rows: rows.map((row) => {
+        const fields = new Map(row)
+        return columns.map((id) => [id, { field: fields.get(id)?.field ?? '' }] as const)
+      }),
+    }
+  }
+  const isText = spec.form === 'json' || spec.form === 'jsonBytes'
+  const cells = rows.map((row) => (isText ? tokensOfText(row) : tokensOfObject(row)))
+  return { columns: columnsOf(cells), rows: cells }
+}
+
+export function tokensOfText(row: SampleRow): InputRow {
+  return row.map(([id, { json }]) => [id, { token: json }] as const)
+}
+
+/** In the order of the object's keys: those that look like an index go first. */
+export function tokensOfObject(row: SampleRow): InputRow {
+  return Object.entries(toObject(row)).map(([id, value]) => {
+    const token = typeof value === 'bigint' ? String(value) : JSON.stringify(value)
+    return [id, { token }] as const
+  })
+}

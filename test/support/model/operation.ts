@@ -1,0 +1,78 @@
+// What an operation of a run is: it runs on the store, and then the oracle says whether its outcome is
+// right and moves on. Several that ran at once are right if they are right in some order.
+import { isDeepStrictEqual } from 'node:util'
+import { isStoreError } from '../../../src/index.js'
+import type { Failure, Limits, State } from './oracle.js'
+import type { World } from './world.js'
+
+export type Outcome = Readonly<{ value: unknown }> | Readonly<{ failure: unknown }>
+
+export type OraclePlace = Readonly<{ now: number; limits: Limits }>
+
+export interface Operation {
+  /** What is called, in words. */
+  readonly text: string
+  run(world: World): Promise<unknown>
+  /** @throws {Mismatch} if the outcome is not the one that the oracle's state asks for. */
+  check(state: State, outcome: Outcome, place: OraclePlace): void
+}
+
+/** The store did not do what the oracle says. */
+export class Mismatch extends Error {
+  override readonly name = 'Mismatch'
+}
+
+export async function outcomeOf(operation: Operation, world: World): Promise<Outcome> {
+  try {
+    return { value: await operation.run(world) }
+  } catch (failure) {
+    return { failure }
+  }
+}
+
+export function show(value: unknown): string {
+  if (value instanceof Error) {
+    const { name, message } = value
+    const place = isStoreError(value)
+      ? JSON.stringify({
+          code: value.code,
+          row: value.row,
+          column: value.column,
+          chunk: value.chunk,
+        })
+      : (value.stack ?? '')
+    return `${name}: ${message} ${place}`
+  }
+  const json = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part))
+  return json === undefined ? String(value) : json
+}
+
+export function showOutcome(outcome: Outcome): string {
+  return 'value' in outcome ? show(outcome.value) : show(outcome.failure)
+}
+
+/** @throws {Mismatch} unless the operation resolved; returns with what. */
+export function expectValue(outcome: Outcome): unknown {
+  if ('value' in outcome) return outcome.value
+  throw new Mismatch(`it must not fail, but did: ${show(outcome.failure)}`)
+}
+
+export function expectEqual(what: string, found: unknown, expected: unknown): void {
+  if (isDeepStrictEqual(found, expected)) return
+  throw new Mismatch(`${what} must be\n  ${show(expected)}\nbut is\n  ${show(found)}`)
+}
+
+export function expectFailure(outcome: Outcome, expected: Failure): void {
+  if ('value' in outcome) {
+    throw new Mismatch(`it must fail with ${show(expected)}, but gave ${show(outcome.value)}`)
+  }
+  const { failure } = outcome
+  if (!isStoreError(failure)) throw new Mismatch(`it failed with ${show(failure)}`)
+  for (const [part, value] of Object.entries(expected)) {
+    if (Reflect.get(failure, part) === value) continue
+    throw new Mismatch(`it must fail with ${show(expected)}, but failed with ${show(failure)}`)
+  }
+  if (expected.chunk === undefined && failure.chunk !== undefined) {
+    throw new Mismatch(`the failure names a chunk: ${show(failure)}`)
+  }
+}

@@ -1,0 +1,99 @@
+// Ports whose every step may take some turns of the event loop, so that operations under way at once
+// meet in another order each time. What they do stays what the ports promise.
+import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
+import { seededNumbers } from './seeded.js'
+
+/** Waits before a step; at rest it waits for nothing. */
+export class Pace {
+  #next: (() => number) | null = null
+
+  /** From here on steps take random turns: mostly few, sometimes many. */
+  start(seed: number): void {
+    this.#next = seededNumbers(seed)
+  }
+
+  stop(): void {
+    this.#next = null
+  }
+
+  get isStarted(): boolean {
+    return this.#next !== null
+  }
+
+  async step(): Promise<void> {
+    if (this.#next === null) return
+    const chance = this.#next()
+    const turns = chance < 0.5 ? 0 : chance < 0.9 ? 1 + Math.floor(this.#next() * 4) : 25
+    for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done))
+  }
+}
+
+/** @param shared - Whether another store works on the same ports. */
+export function pacedKv(kv: KvStore, pace: Pace, shared: boolean): KvStore {
+  return {
+    shared,
+    partition: (name) => pacedPartition(kv.partition(name), pace),
+    close: () => kv.close(),
+  }
+}
+
+function pacedPartition(partition: KvPartition, pace: Pace): KvPartition {
+  return {
+    async read(use) {
+      if (!pace.isStarted) return partition.read(use)
+      await pace.step()
+      return partition.read(async (view) => {
+        await pace.step() // The view is older than what was committed meanwhile.
+        return use(pacedView(view, pace))
+      })
+    },
+    async commit(commit) {
+      if (!pace.isStarted) return partition.commit(commit)
+      await pace.step()
+      const result = await partition.commit(commit)
+      await pace.step()
+      return result
+    },
+    async sweep(range, count) {
+      await pace.step()
+      return partition.sweep(range, count)
+    },
+  }
+}
+
+function pacedView(view: KvView, pace: Pace): KvView {
+  return {
+    async get(key) {
+      await pace.step()
+      return view.get(key)
+    },
+    async getMany(keys) {
+      await pace.step()
+      return view.getMany(keys)
+    },
+    async scan(scan) {
+      await pace.step()
+      return view.scan(scan)
+    },
+  }
+}
+
+export function pacedObjects(objects: ObjectStore, pace: Pace): ObjectStore {
+  return {
+    async put(id, content) {
+      await pace.step()
+      return objects.put(id, content)
+    },
+    async get(id, range) {
+      await pace.step()
+      return objects.get(id, range)
+    },
+    stream: (id, range) => objects.stream(id, range),
+    async delete(ids) {
+      await pace.step()
+      return objects.delete(ids)
+    },
+    list: (prefix, after) => objects.list(prefix, after),
+    close: () => objects.close(),
+  }
+}

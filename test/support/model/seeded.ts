@@ -1,0 +1,30 @@
+// Randomness and time that a run can repeat.
+import type { Clock, Random } from '../../../src/index.js'
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+export function seededNumbers(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export function seededRandom(seed: number): Random {
+  const next = seededNumbers(seed)
+  return { bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) }
+}
+
+export class FakeClock implements Clock {
+  #now = 1_700_000_000_000
+
+  now(): number {
+    return this.#now
+  }
+
+  pass(milliseconds: number): void {
+    this.#now += milliseconds
+  }
+}

@@ -1,0 +1,333 @@
+// What runs are made of: operations that are not yet bound to the tables, rows and walks of a state.
+import fc from 'fast-check'
+import type { ModelSchema } from './cell-rules.js'
+import { anyRows, anySampleRow, type SampleRow } from './input.js'
+import type { Operation } from './operation.js'
+import { currentOf, type ModelTable, type State } from './oracle.js'
+import {
+  addRows,
+  BROKEN_INPUTS,
+  type BrokenInput,
+  create,
+  deleteStash,
+  type IfMatch,
+  overwrite,
+  putChunk,
+  type RowsRef,
+  type TableTarget,
+} from './row-operations.js'
+import {
+  deleteRow,
+  getRow,
+  listTables,
+  readBadPage,
+  readPage,
+  readSchema,
+  readVersion,
+  runSweep,
+  scanAll,
+  updateRow,
+} from './table-operations.js'
+
+/** How a version is chosen when the operation is bound. */
+const IF_MATCHES = ['none', 'none', 'equal', 'equal', 'low', 'high', 'huge'] as const
+type IfMatchPick = (typeof IF_MATCHES)[number]
+
+/** Which row: of the table now (most often), deleted, of an earlier generation, of another table. */
+const ROW_PICKS = ['live', 'live', 'live', 'live', 'gone', 'earlier', 'foreign', 'garbage'] as const
+type RowPick = Readonly<{ kind: (typeof ROW_PICKS)[number]; index: number }>
+
+export type Spec = Readonly<{ instance: number; table: number }> &
+  (
+    | Readonly<{ kind: 'create'; name: string; ref: RowsRef; schema: ModelSchema | null }>
+    | Readonly<{ kind: 'add'; ref: RowsRef }>
+    | Readonly<{
+        kind: 'overwrite'
+        ref: RowsRef
+        schema: ModelSchema | null
+        ifMatch: IfMatchPick
+      }>
+    | Readonly<{ kind: 'put'; stash: string; serial: string; ref: RowsRef }>
+    | Readonly<{ kind: 'drop'; stash: string }>
+    | Readonly<{
+        kind: 'update'
+        row: RowPick
+        cells: SampleRow
+        asText: boolean
+        ifMatch: IfMatchPick
+      }>
+    | Readonly<{ kind: 'delete'; row: RowPick }>
+    | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
+    | Readonly<{ kind: 'page'; walk: number | null; limit: number | null; parsed: boolean }>
+    | Readonly<{ kind: 'badPage'; fault: 'limit' | 'garbage' | 'foreign'; limit: number }>
+    | Readonly<{ kind: 'version' | 'schema' | 'tables' | 'scan' | 'sweep' }>
+  )
+
+type Kinds = Spec['kind']
+
+const PLAIN: ModelSchema = {
+  columns: [
+    { id: 'a', type: { kind: 'string' } },
+    { id: 'n', displayName: 'Number', type: { kind: 'number' } },
+    { id: 'b', type: { kind: 'boolean' } },
+    { id: 'd', type: { kind: 'date' } },
+    { id: 'l', type: { kind: 'array', items: { kind: 'number' } } },
+    { id: '10', type: { kind: 'string' } },
+    { id: '__proto__', type: { kind: 'string' } },
+  ],
+}
+
+/** The same columns in another order and of wider types, one of them gone. */
+const OTHER: ModelSchema = {
+  columns: [
+    { id: '__proto__', type: { kind: 'string' } },
+    { id: 'd', type: { kind: 'dateTime' } },
+    { id: 'l', displayName: '', type: { kind: 'array', items: { kind: 'number' } } },
+    { id: 'a', type: { kind: 'string' } },
+    { id: 'n', type: { kind: 'number' } },
+    { id: '10', type: { kind: 'string' } },
+  ],
+}
+
+const anySchema = fc.constantFrom(PLAIN, PLAIN, OTHER, null, null)
+
+const STASHES = ['s', '00-long_Stash-id']
+const SERIALS = ['0', '1', '2', '10', '01', '9007199254740993', '9007199254740992', 'a', 'B-1']
+
+const anyStash = fc.constantFrom(...STASHES)
+const anySerial = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...SERIALS.slice(0, 5)) },
+  { weight: 1, arbitrary: fc.constantFrom(...SERIALS) },
+)
+const anyBroken = fc.constantFrom(...(Object.keys(BROKEN_INPUTS) as BrokenInput[]))
+
+function anyRef(hasLarge: boolean, fromStash: number): fc.Arbitrary<RowsRef> {
+  return fc.oneof(
+    { weight: 20, arbitrary: fc.record({ rows: anyRows(hasLarge) }) },
+    { weight: fromStash, arbitrary: fc.record({ stash: anyStash }) },
+    { weight: 1, arbitrary: fc.record({ broken: anyBroken }) },
+  )
+}
+
+const anyRow: fc.Arbitrary<RowPick> = fc.record({
+  kind: fc.constantFrom(...ROW_PICKS),
+  index: fc.nat({ max: 30 }),
+})
+const anyIfMatch = fc.constantFrom(...IF_MATCHES)
+
+function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
+  const ref = anyRef(hasLarge, 20)
+  return {
+    create: fc.record({
+      kind: fc.constant('create'),
+      name: fc.constantFrom('t', 'Ü "t"'),
+      ref,
+      schema: anySchema,
+    }),
+    add: fc.record({ kind: fc.constant('add'), ref }),
+    overwrite: fc.record({
+      kind: fc.constant('overwrite'),
+      ref,
+      schema: anySchema,
+      ifMatch: anyIfMatch,
+    }),
+    put: fc.record({
+      kind: fc.constant('put'),
+      stash: anyStash,
+      serial: anySerial,
+      ref: anyRef(hasLarge, 0),
+    }),
+    drop: fc.record({ kind: fc.constant('drop'), stash: anyStash }),
+    update: fc.record({
+      kind: fc.constant('update'),
+      row: anyRow,
+      cells: anySampleRow,
+      asText: fc.boolean(),
+      ifMatch: anyIfMatch,
+    }),
+    delete: fc.record({ kind: fc.constant('delete'), row: anyRow }),
+    get: fc.record({ kind: fc.constant('get'), row: anyRow, parsed: fc.boolean() }),
+    page: fc.record({
+      kind: fc.constant('page'),
+      walk: fc.oneof(fc.constant(null), fc.nat({ max: 5 }), fc.nat({ max: 5 })),
+      limit: fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 9 })),
+      parsed: fc.boolean(),
+    }),
+    badPage: fc.record({
+      kind: fc.constant('badPage'),
+      fault: fc.constantFrom('limit', 'garbage', 'foreign'),
+      limit: fc.constantFrom(0, -1, 1.5, Number.NaN),
+    }),
+    version: fc.record({ kind: fc.constant('version') }),
+    schema: fc.record({ kind: fc.constant('schema') }),
+    tables: fc.record({ kind: fc.constant('tables') }),
+    scan: fc.record({ kind: fc.constant('scan') }),
+    sweep: fc.record({ kind: fc.constant('sweep') }),
+  }
+}
+
+const WEIGHTS: Readonly<Record<Kinds, number>> = {
+  create: 4,
+  add: 12,
+  overwrite: 7,
+  put: 9,
+  drop: 1,
+  update: 12,
+  delete: 8,
+  get: 5,
+  page: 16,
+  badPage: 1,
+  version: 1,
+  schema: 1,
+  tables: 1,
+  scan: 2,
+  sweep: 4,
+}
+
+/** What may run beside others: a scan reads several views, so it is right in no single moment. */
+const RACING: readonly Kinds[] = [
+  'create',
+  'add',
+  'overwrite',
+  'put',
+  'drop',
+  'update',
+  'delete',
+  'get',
+  'page',
+  'version',
+  'sweep',
+]
+
+function withPlace(part: fc.Arbitrary<object>): fc.Arbitrary<Spec> {
+  const place = fc.record({ instance: fc.nat({ max: 1 }), table: fc.nat({ max: 3 }) })
+  return fc.tuple(place, part).map(([at, spec]) => ({ ...at, ...spec }) as Spec)
+}
+
+/** One arbitrary for each kind, with its weight. */
+export function anySpecs(): { weight: number; arbitrary: fc.Arbitrary<Spec> }[] {
+  const parts = partsOf(true)
+  return Object.entries(WEIGHTS).map(([kind, weight]) => {
+    return { weight, arbitrary: withPlace(parts[kind as Kinds]) }
+  })
+}
+
+/** Specs that race with each other over the same table and, mostly, the same row. */
+export const anyRacers: fc.Arbitrary<Spec[]> = fc
+  .record({
+    table: fc.nat({ max: 3 }),
+    row: anyRow,
+    specs: fc.array(
+      fc.oneof(
+        ...RACING.map((kind) => ({
+          weight: WEIGHTS[kind],
+          arbitrary: withPlace(partsOf(false)[kind]),
+        })),
+      ),
+      { minLength: 2, maxLength: 3 },
+    ),
+  })
+  .map(({ table, row, specs }) => {
+    return specs.map((spec) => ({ ...spec, table, ...('row' in spec && { row }) }))
+  })
+
+const NO_TABLE = '00000000-0000-4000-8000-000000000000'
+const NO_ROW = 'AAAAAAAAAAAAAAAAAAAAAA'
+
+function pick<T>(from: readonly T[], index: number): T | undefined {
+  return from[index % Math.max(1, from.length)]
+}
+
+function pickRow(state: State, table: ModelTable | undefined, { kind, index }: RowPick): string {
+  const rows = table === undefined ? [] : currentOf(table).rows
+  const others = state.tables.filter((other) => other !== table)
+  const candidates = {
+    live: rows.filter(({ gone }) => !gone),
+    gone: rows.filter(({ gone }) => gone),
+    earlier: table?.generations.slice(0, -1).flatMap((one) => one.rows.slice(0, 30)) ?? [],
+    foreign: others.flatMap((other) => currentOf(other).rows.slice(0, 30)),
+    garbage: [],
+  }[kind]
+  return pick(candidates, index)?.id ?? (index % 2 === 0 ? NO_ROW : 'no row')
+}
+
+function pickVersion(version: number, kind: IfMatchPick): IfMatch {
+  return {
+    none: undefined,
+    equal: version,
+    low: Math.max(0, version - 1),
+    high: version + 1,
+    huge: 10n ** 300n,
+  }[kind]
+}
+
+function versionOfRow(table: ModelTable | undefined, rowId: string): number {
+  const row = table && currentOf(table).rows.find(({ id }) => id === rowId)
+  return row?.version ?? 1
+}
+
+/** @param isAlone - Whether nothing else runs beside it. */
+export function bind(spec: Spec, state: State, isAlone: boolean): Operation {
+  const { instance } = spec
+  const table = pick(state.tables, spec.table)
+  const target: TableTarget = { instance, tableId: table?.id ?? NO_TABLE }
+  switch (spec.kind) {
+    case 'create':
+      return create(instance, spec)
+    case 'add':
+      return addRows(target, spec.ref)
+    case 'overwrite': {
+      const ifMatch = pickVersion(table?.version ?? 1, spec.ifMatch)
+      return overwrite(target, { ref: spec.ref, schema: spec.schema, ifMatch })
+    }
+    case 'put':
+      return putChunk(instance, spec)
+    case 'drop':
+      return deleteStash(instance, spec.stash)
+    case 'update': {
+      const rowId = pickRow(state, table, spec.row)
+      const ifMatch = pickVersion(versionOfRow(table, rowId), spec.ifMatch)
+      return updateRow(target, rowId, { cells: spec.cells, asText: spec.asText, ifMatch })
+    }
+    case 'delete':
+      return deleteRow(target, pickRow(state, table, spec.row))
+    case 'get':
+      return getRow(target, pickRow(state, table, spec.row), spec.parsed)
+    case 'page':
+      return bindPage(spec, state, target)
+    case 'badPage':
+      return bindBadPage(spec, state, target)
+    case 'version':
+      return readVersion(target)
+    case 'schema':
+      return readSchema(target)
+    case 'tables':
+      return listTables(instance)
+    case 'scan':
+      return scanAll(target)
+    case 'sweep':
+      return runSweep(instance, isAlone)
+  }
+}
+
+function bindPage(
+  { walk, limit, parsed }: Extract<Spec, { kind: 'page' }>,
+  state: State,
+  target: TableTarget,
+): Operation {
+  const on = walk === null ? undefined : pick(state.walks, walk)
+  const how = { limit: limit ?? undefined, parsed }
+  if (on === undefined) return readPage(target, null, how)
+  return readPage({ ...target, tableId: on.tableId }, on, how)
+}
+
+function bindBadPage(
+  { fault, limit }: Extract<Spec, { kind: 'badPage' }>,
+  state: State,
+  target: TableTarget,
+): Operation {
+  if (fault === 'limit') return readBadPage(target, { limit }, 'REQUEST_VALIDATION_ERROR')
+  const foreign = state.walks.find(({ tableId }) => tableId !== target.tableId)
+  const continuation = fault === 'foreign' && foreign !== undefined ? foreign.token : 'AAAA'
+  return readBadPage(target, { continuation }, 'CONTINUATION_INVALID')
+}

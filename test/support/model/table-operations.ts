@@ -1,0 +1,277 @@
+// Operations on the rows that are there: reading, walking, changing, deleting, and the sweep.
+import type { Page, PageText, RowObject } from '../../../src/index.js'
+import { cellFits, isEmpty, storedToken } from './cell-rules.js'
+import { type SampleRow, toJsonObject, tokensOfObject, tokensOfText, toObject } from './input.js'
+import { expectEqual, expectFailure, expectValue, Mismatch, type Operation } from './operation.js'
+import {
+  currentOf,
+  type Failure,
+  isReadable,
+  type ModelRow,
+  type ModelTable,
+  type ModelWalk,
+  pageOf,
+  rowJsonOf,
+  sweep,
+} from './oracle.js'
+import { type IfMatch, onTable, type TableTarget, tableOf } from './row-operations.js'
+
+export function readVersion(target: TableTarget): Operation {
+  return {
+    text: 'read the version',
+    run: (world) => tableOf(world, target).version(),
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        expectEqual('the version', expectValue(outcome), table.version)
+      })
+    },
+  }
+}
+
+export function readSchema(target: TableTarget): Operation {
+  return {
+    text: 'read the schema',
+    run: (world) => tableOf(world, target).schema(),
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        expectEqual('the schema', expectValue(outcome), currentOf(table).schema)
+      })
+    },
+  }
+}
+
+export function listTables(instance: number): Operation {
+  return {
+    text: 'list the tables',
+    run: (world) => world.team(instance).tables(),
+    check(state, outcome) {
+      const expected = state.tables.map(({ id, name }) => ({ id, name }))
+      expectEqual('the tables', expectValue(outcome), expected)
+    },
+  }
+}
+
+function findRow({ generations }: ModelTable, rowId: string): [ModelRow, number] | null {
+  const { rows } = generations.at(-1) ?? { rows: [] }
+  const index = rows.findIndex(({ id }) => id === rowId)
+  const row = rows[index]
+  return row === undefined || row.gone ? null : [row, index]
+}
+
+const NOT_FOUND: Failure = { code: 'ROW_NOT_FOUND' }
+
+/** @param parsed - As an object, or as text to the token. */
+export function getRow(target: TableTarget, rowId: string, parsed: boolean): Operation {
+  return {
+    text: `get row ${rowId}${parsed ? '' : ' as text'}`,
+    run(world) {
+      const table = tableOf(world, target)
+      return parsed ? table.get(rowId) : table.rowText(rowId)
+    },
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        const found = findRow(table, rowId)
+        if (found === null) return expectFailure(outcome, NOT_FOUND)
+        const [row] = found
+        const json = rowJsonOf(row)
+        const expected = parsed ? { row: JSON.parse(json) } : { json }
+        expectEqual('the row', expectValue(outcome), { ...expected, version: row.version })
+      })
+    },
+  }
+}
+
+export function updateRow(
+  target: TableTarget,
+  rowId: string,
+  change: Readonly<{ cells: SampleRow; asText: boolean; ifMatch: IfMatch }>,
+): Operation {
+  const { cells, asText, ifMatch } = change
+  const sent = asText ? tokensOfText(cells) : tokensOfObject(cells)
+  const options = ifMatch === undefined ? {} : { ifMatch }
+  return {
+    text: `update row ${rowId} ifMatch ${ifMatch}${asText ? ' as text' : ''} ${toJsonObject(cells)}`,
+    run(world) {
+      const table = tableOf(world, target)
+      if (asText) return table.updateRowText(rowId, toJsonObject(cells), options)
+      return table.updateRow(rowId, toObject(cells), options)
+    },
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        const found = findRow(table, rowId)
+        if (found === null) return expectFailure(outcome, NOT_FOUND)
+        const [row, index] = found
+        if (ifMatch !== undefined && BigInt(row.version) > BigInt(ifMatch)) {
+          return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
+        }
+        const { rows, schema } = currentOf(table)
+        const changed = new Map(row.cells)
+        for (const [id, cell] of sent) {
+          const type = schema.columns.find((column) => column.id === id)?.type
+          if (type === undefined) {
+            return expectFailure(outcome, { code: 'COLUMN_ID_NOT_FOUND', column: id })
+          }
+          if (!cellFits(type, cell)) {
+            return expectFailure(outcome, { code: 'COLUMN_HAS_INVALID_VALUE', column: id })
+          }
+          const token = isEmpty(cell) ? null : storedToken(type, cell)
+          if (token === null) changed.delete(id)
+          else changed.set(id, token)
+        }
+        if (sent.length > 0) table.version++
+        expectEqual('the result', expectValue(outcome), { version: table.version })
+        if (sent.length === 0) return
+        rows[index] = { ...row, cells: [...changed], version: table.version }
+      })
+    },
+  }
+}
+
+export function deleteRow(target: TableTarget, rowId: string): Operation {
+  return {
+    text: `delete row ${rowId}`,
+    run: (world) => tableOf(world, target).deleteRow(rowId),
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        const found = findRow(table, rowId)
+        if (found !== null) {
+          const [row, index] = found
+          table.version++
+          currentOf(table).rows[index] = { ...row, cells: [], gone: true }
+        }
+        expectEqual('the result', expectValue(outcome), { version: table.version })
+      })
+    },
+  }
+}
+
+const WALKS_MAX = 6
+
+/** @param walk - Null begins a walk. A walk that ended, or cannot go on, is forgotten. */
+export function readPage(
+  target: TableTarget,
+  walk: ModelWalk | null,
+  { limit, parsed }: Readonly<{ limit: number | undefined; parsed: boolean }>,
+): Operation {
+  const request = {
+    ...(limit !== undefined && { limit }),
+    ...(walk !== null && { continuation: walk.token }),
+  }
+  return {
+    text: `read a page ${walk === null ? '' : `on from row ${walk.at} of generation ${walk.generation} `}limit ${limit}`,
+    run(world) {
+      const table = tableOf(world, target)
+      return parsed ? table.page(request) : table.pageText(request)
+    },
+    check(state, outcome, { now, limits }) {
+      onTable(state, target, outcome, (table) => {
+        const generation = walk?.generation ?? table.generations.length - 1
+        const read = table.generations[generation]
+        if (walk !== null) state.walks = state.walks.filter(({ token }) => token !== walk.token)
+        const place = { instance: target.instance, now, limits }
+        if (read === undefined || !isReadable(state, table, generation, place)) {
+          return expectFailure(outcome, { code: 'CONTINUATION_INVALID' })
+        }
+        const rowsMax = Math.min(limit ?? limits.pageRowsMax, limits.pageRowsMax)
+        const max = { rows: rowsMax, chars: limits.pageBytesMax }
+        const { rows, next } = pageOf(read, walk?.at ?? 0, max)
+        const page = expectValue(outcome) as Page | PageText
+        const json = rows.map(rowJsonOf).join(',')
+        if ('json' in page) {
+          expectEqual('the page', page.json, json)
+          expectEqual('rowCount', page.rowCount, rows.length)
+        } else expectEqual('the page', page.rows, JSON.parse(`[${json}]`))
+        expectEqual('the version', page.version, read.retired?.lastVersion ?? table.version)
+        const { continuation } = page
+        if ((continuation !== undefined) !== (next !== null)) {
+          throw new Mismatch(`next is ${next}, but the continuation ${continuation}`)
+        }
+        const on = walkOn(table, generation, walk, rows)
+        if (continuation === undefined || next === null) return checkWholeWalk(table, on)
+        state.walks = [
+          ...state.walks.slice(1 - WALKS_MAX),
+          { ...on, at: next, token: continuation },
+        ]
+      })
+    },
+  }
+}
+
+function liveIds(rows: readonly ModelRow[]): string[] {
+  return rows.filter(({ gone }) => !gone).map(({ id }) => id)
+}
+
+function walkOn(
+  { id: tableId, generations }: ModelTable,
+  generation: number,
+  walk: ModelWalk | null,
+  rows: readonly ModelRow[],
+): Omit<ModelWalk, 'at' | 'token'> {
+  const before = walk?.before ?? liveIds(generations[generation]?.rows ?? [])
+  return { tableId, generation, before, seen: [...(walk?.seen ?? []), ...rows.map(({ id }) => id)] }
+}
+
+/** The promise of a walk: each row that was there all the time once, and in order. */
+function checkWholeWalk(
+  { generations }: ModelTable,
+  { generation, before, seen }: Omit<ModelWalk, 'at' | 'token'>,
+): void {
+  const now = new Set(liveIds(generations[generation]?.rows ?? []))
+  const throughout = before.filter((id) => now.has(id))
+  const mustSee = new Set(throughout)
+  expectEqual(
+    'the rows of the whole walk',
+    seen.filter((id) => mustSee.has(id)),
+    throughout,
+  )
+  expectEqual('the number of different rows', new Set(seen).size, seen.length)
+}
+
+export type BadPage = Readonly<{ limit?: number; continuation?: string }>
+
+export function readBadPage(
+  target: TableTarget,
+  request: BadPage,
+  code: Failure['code'],
+): Operation {
+  return {
+    text: `read a page of ${JSON.stringify(request)}`,
+    run: (world) => tableOf(world, target).page(request),
+    check(state, outcome) {
+      if (request.limit !== undefined) return expectFailure(outcome, { code }) // Before the table.
+      onTable(state, target, outcome, () => expectFailure(outcome, { code }))
+    },
+  }
+}
+
+/** Reads all rows, and each row by its ID too. */
+export function scanAll(target: TableTarget): Operation {
+  return {
+    text: 'scan',
+    async run(world) {
+      const rows: RowObject[] = []
+      for await (const row of tableOf(world, target).scan()) rows.push(row)
+      return rows
+    },
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        const rows = currentOf(table).rows.filter(({ gone }) => !gone)
+        const expected = JSON.parse(`[${rows.map(rowJsonOf).join(',')}]`)
+        expectEqual('the rows', expectValue(outcome), expected)
+      })
+    },
+  }
+}
+
+/** @param isAlone - Nothing else runs, so the report is as exact as the effect. */
+export function runSweep(instance: number, isAlone: boolean): Operation {
+  return {
+    text: 'sweep',
+    run: (world) => world.store(instance).sweep(),
+    check(state, outcome, place) {
+      const expected = sweep(state, { ...place, instance })
+      const { objects: _, ...report } = expectValue(outcome) as Record<string, number>
+      if (isAlone) expectEqual('the report', report, expected)
+    },
+  }
+}

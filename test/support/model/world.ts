@@ -1,0 +1,145 @@
+// The stores of a run: one or two on the same ports, which survive that the stores are closed.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MemoryLevel } from 'memory-level'
+import { openDirectoryPorts } from '../../../adapters/directory.js'
+import type { KvStore, ObjectStore, Store, StoreOptions, Team } from '../../../src/index.js'
+import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
+import type { Limits } from './oracle.js'
+import { Pace, pacedKv, pacedObjects } from './paced-ports.js'
+import { FakeClock, seededRandom } from './seeded.js'
+
+export const TEAM = 'acme'
+export const OTHER_TEAM = 'other'
+
+type Ports = Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>
+
+/** Where the data is: opens the ports, again and again; `remove` ends it. */
+export type Medium = Readonly<{ open(): Promise<Ports>; remove(): Promise<void> }>
+
+export function memoryMedium(): Medium {
+  const database = new MemoryLevel<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+  })
+  const objects = memoryObjects()
+  return {
+    async open() {
+      await database.open() // Its records outlive a close.
+      const kv = await openLevelKv(database)
+      return { kv, objects: unclosed(objects), close: () => kv.close() }
+    },
+    remove: async () => undefined,
+  }
+}
+
+/** A store that is closed closes its ports; these stay open. */
+function unclosed(objects: ObjectStore): ObjectStore {
+  return {
+    put: (id, content) => objects.put(id, content),
+    get: (id, range) => objects.get(id, range),
+    stream: (id, range) => objects.stream(id, range),
+    delete: (ids) => objects.delete(ids),
+    list: (prefix, after) => objects.list(prefix, after),
+    close: async () => undefined,
+  }
+}
+
+export async function directoryMedium(): Promise<Medium> {
+  const directory = await mkdtemp(join(tmpdir(), 'rowstash-model-'))
+  return {
+    open: () => openDirectoryPorts(join(directory, 'store')),
+    remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+export type Profile = Readonly<{
+  /** Stores on the same ports, each as if it were in another process. */
+  instances: 1 | 2
+  options: StoreOptions & Limits
+}>
+
+export class World {
+  readonly clock = new FakeClock()
+  readonly pace = new Pace()
+  readonly profile: Profile
+  readonly #medium: Medium
+  readonly #random: StoreOptions['random']
+  #ports: Ports | undefined
+  #stores: readonly Store[] = []
+  /** Every row ID that was ever given out. */
+  readonly rowIds = new Set<string>()
+  /** Scans under way, beside the oracle's. */
+  scans: AsyncIterableIterator<Readonly<Record<string, unknown>>>[] = []
+
+  private constructor(medium: Medium, profile: Profile, seed: number) {
+    this.#medium = medium
+    this.profile = profile
+    this.#random = seededRandom(seed)
+  }
+
+  static async open(medium: Medium, profile: Profile, seed: number): Promise<World> {
+    const world = new World(medium, profile, seed)
+    await world.#open(profile.instances)
+    return world
+  }
+
+  store(instance: number): Store {
+    const store = this.#stores[instance % this.#stores.length]
+    if (store === undefined) throw new Error('the stores are open')
+    return store
+  }
+
+  team(instance: number): Team {
+    return this.store(instance).team(TEAM)
+  }
+
+  get ports(): Ports {
+    if (this.#ports === undefined) throw new Error('the ports are open')
+    return this.#ports
+  }
+
+  /** As if the processes ended in order and were started again. */
+  async reopen(instances: number = this.profile.instances): Promise<void> {
+    await this.close()
+    await this.#open(instances)
+  }
+
+  async close(): Promise<void> {
+    this.scans = []
+    for (const store of this.#stores) await store.close()
+    this.#stores = []
+    await this.#ports?.close()
+    this.#ports = undefined
+  }
+
+  async remove(): Promise<void> {
+    await this.close()
+    await this.#medium.remove()
+  }
+
+  async #open(instances: number): Promise<void> {
+    const ports = await this.#medium.open()
+    this.#ports = ports
+    const kv: KvStore = {
+      shared: false,
+      partition: (name) => ports.kv.partition(name),
+      close: async () => undefined, // The ports outlive one store of two.
+    }
+    const stores: Store[] = []
+    for (let instance = 0; instance < instances; instance++) {
+      stores.push(
+        await openStore({
+          ...this.profile.options,
+          sweepIntervalMs: 0,
+          clock: this.clock,
+          ...(this.#random && { random: this.#random }),
+          kv: pacedKv(kv, this.pace, instances > 1),
+          objects: pacedObjects(unclosed(ports.objects), this.pace),
+        }),
+      )
+    }
+    this.#stores = stores
+  }
+}

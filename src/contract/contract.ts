@@ -2,6 +2,7 @@
 //
 // Order of refusals (section 1): key, path, method, query and headers, table 404, body 400/413/415,
 // row 404, If-Match 412, data 422. The first three are here, the others in the operations.
+import { BufferPool } from '../base/buffer-pool.js'
 import type { Store } from '../engine/store-types.js'
 import { createAuthenticate } from './auth.js'
 import { createBodyBudget } from './body-budget.js'
@@ -17,6 +18,9 @@ import { matchRoute } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
 import { createTable, listTables, overwriteTable } from './tables.js'
+
+/** Buffers of bodies that are kept for the next ones. */
+const BUFFER_BYTES_MAX = 8 * 1024 * 1024
 
 export interface Contract {
   /** Answers a request. Never rejects: a failure of any kind is an answer. */
@@ -34,6 +38,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const bodyLimits = {
     bytesMax: store.limits.bodyBytesMax,
     budget: createBodyBudget(store.limits.bodyBytesInFlightMax),
+    buffers: new BufferPool(BUFFER_BYTES_MAX),
   }
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {

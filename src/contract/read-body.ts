@@ -4,8 +4,8 @@
 // - No body is read before room for it was taken from the budget, and none beyond `bytesMax`.
 // - The type is judged before the size, and both before a byte is read, as far as headers tell.
 
+import type { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
-import { concatBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { BodyBudget } from './body-budget.js'
 import { invalidRequest, shownId } from './error-response.js'
@@ -16,7 +16,10 @@ export type BodyFormat = 'json' | 'csv' | 'tsv'
 
 export type ReceivedBody = Readonly<{ format: BodyFormat; bytes: Bytes }>
 
-export type BodyLimits = Readonly<{ bytesMax: number; budget: BodyBudget }>
+export type BodyLimits = Readonly<{ bytesMax: number; budget: BodyBudget; buffers: BufferPool }>
+
+/** Room to begin with for a body of unknown length. */
+const BUFFER_BYTES_FIRST = 64 * 1024
 
 /** Reads the body, lets `use` work with it, and gives its room back when that is done. */
 export async function withBody<T>(
@@ -31,11 +34,14 @@ export async function withBody<T>(
   if (announced !== undefined && announced > limits.bytesMax) throw tooLarge(limits.bytesMax)
 
   const release = await limits.budget.take(announced ?? limits.bytesMax)
+  const buffer = limits.buffers.take(announced ?? BUFFER_BYTES_FIRST)
+  let bytes: Bytes = buffer
   try {
-    const bytes = await readBytes(request.body, limits.bytesMax)
+    bytes = await readBytes(request.body, limits.bytesMax, buffer)
     if (bytes.length === 0) throw invalidRequest('body', 'it is empty')
     return await use({ format, bytes })
   } finally {
+    limits.buffers.give(bytes)
     release()
   }
 }
@@ -102,16 +108,28 @@ function announcedBytes(headers: HeaderList): number | undefined {
   return value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : undefined
 }
 
-/** Collects a body, and stops at the first byte too many. */
-export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Bytes> {
-  const pieces: Bytes[] = []
+/**
+ * Collects a body, and stops at the first byte too many.
+ * @param buffer - Where to collect it; a larger one is made when it does not hold the body.
+ */
+export async function readBytes(
+  body: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+  buffer: Uint8Array<ArrayBuffer>,
+): Promise<Bytes> {
+  let collected = buffer
   let length = 0
   for await (const piece of chunksOf(body)) {
+    if (length + piece.length > bytesMax) throw tooLarge(bytesMax)
+    if (length + piece.length > collected.length) {
+      const larger = new Uint8Array(Math.max(length + piece.length, 2 * collected.length))
+      larger.set(collected.subarray(0, length))
+      collected = larger
+    }
+    collected.set(piece, length)
     length += piece.length
-    if (length > bytesMax) throw tooLarge(bytesMax)
-    pieces.push(piece)
   }
-  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : concatBytes(pieces)
+  return collected.subarray(0, length)
 }
 
 /** Names a broken connection as what it is for us: a body that never came in whole. */

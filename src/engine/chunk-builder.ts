@@ -51,6 +51,7 @@ export class ChunkBuilder {
   readonly #columns = new Map<string, Column>()
   #texts: string[] = []
   #cells: TextCells[] = []
+  #rows = 0
   #chars = 0
   #claims: ClaimRun[] = []
   #hasClaims = false
@@ -70,7 +71,7 @@ export class ChunkBuilder {
 
   /** Rows and UTF-16 units since the last segment was taken. */
   get pending(): { rows: number; chars: number } {
-    return { rows: this.#texts.length + this.#cells.length, chars: this.#chars }
+    return { rows: this.#rows, chars: this.#chars }
   }
 
   get isFull(): boolean {
@@ -92,10 +93,21 @@ export class ChunkBuilder {
       )
     }
     this.#chars += chars
+    this.#rows++
     this.#rowCount++
   }
 
-  /** Ends the segment being built and begins the next. */
+  /**
+   * The texts of rows that are ready, in order, each given once. Rows of CSV and TSV are ready only when
+   * their segment ends, as all of its cells decide in which form they are stored.
+   */
+  drain(): readonly string[] {
+    const texts = this.#texts
+    this.#texts = []
+    return texts
+  }
+
+  /** Ends the segment being built and begins the next; gives the rows that were not drained. */
   take(): RowBatch {
     const all = [...this.#columns.values()]
     if (this.#fromText) all.forEach(noteStoredForm) // The form decides how the cells are rendered.
@@ -108,6 +120,7 @@ export class ChunkBuilder {
     }
     this.#texts = []
     this.#cells = []
+    this.#rows = 0
     this.#chars = 0
     const claims = this.#claims
     this.#claims = []

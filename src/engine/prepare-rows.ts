@@ -1,11 +1,13 @@
 // Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
 // operation writes itself. Memory is bounded by one segment, whatever the length of the input.
 import { type Bytes, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
 import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
-import { buildSegment } from '../format/segment-writer.js'
+import { SegmentBuilder } from '../format/segment-writer.js'
+import type { ObjectId } from '../objects/objects.js'
 import { openCsv } from '../schema/scan-csv.js'
 import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../schema/scanned-row.js'
@@ -24,6 +26,9 @@ export type PreparedRows = Readonly<{
 /** Other work of the process gets its turn after so much text. */
 const SLICE_CHARS = 256 * 1024
 
+/** Rows that are ready are handed to the segment when there are about so many. */
+const DRAIN_ROWS = 64
+
 /**
  * @param mayInline - Whether few rows may stay out of a segment.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
@@ -40,34 +45,85 @@ export async function prepareRows(
     rowCharsMax: options.rowBytesMax,
   })
   const builder = new ChunkBuilder(options, header)
-  const segments: SegmentRef[] = []
+  const sink = new SegmentSink(context)
+  const isFew = (): boolean => {
+    const { rows: count, chars } = builder.pending
+    const fits = count <= options.inlineRowsMax && chars <= options.inlineBytesMax
+    return mayInline && sink.segments.length === 0 && fits
+  }
   try {
-    await readAll(rows, builder, async (batch) => {
-      segments.push(await storeSegment(context, batch))
-    })
-    const inline = mayInline && segments.length === 0 && isFew(context, builder)
+    await readAll(rows, builder, sink, isFew)
+    const inline = isFew()
     const batch = builder.take()
-    if (!inline && batch.texts.length > 0) segments.push(await storeSegment(context, batch))
+    if (!inline) await sink.end(batch)
     const { rowCount, firstLine, hasClaims, columns } = builder
-    const chunk = { rowCount, firstLine, hasClaims, columns, segments }
+    const chunk = { rowCount, firstLine, hasClaims, columns, segments: sink.segments }
     return { chunk, inline: inline ? batch : null }
   } catch (failure) {
-    context.ids.settle(segments.map(({ object }) => object))
+    sink.abandon()
     throw failure
   }
 }
 
+/** Where rows become segments, one after the other, under new, pending object ids. */
+class SegmentSink {
+  readonly segments: SegmentRef[] = []
+  readonly #context: StoreContext
+  #object: ObjectId | undefined
+  #builder: SegmentBuilder | undefined
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  add(texts: readonly string[]): void {
+    if (texts.length === 0) return
+    if (this.#builder === undefined) {
+      this.#object = this.#context.ids.next()
+      const buffer = this.#context.buffers.take(SEGMENT_BYTES_FIRST)
+      this.#builder = new SegmentBuilder(this.#object, buffer)
+    }
+    for (const text of texts) this.#builder.add(text)
+  }
+
+  /** Adds the last rows of a segment and stores it; nothing happens if it has none. */
+  async end({ texts, columns, claims }: RowBatch): Promise<void> {
+    this.add(texts)
+    const object = this.#object
+    const builder = this.#builder
+    if (object === undefined || builder === undefined) return
+    const { rowCount } = builder
+    const { bytes, footerBytes } = builder.finish(columns, claims)
+    await this.#context.objects.put(object, bytes)
+    this.segments.push({ object, rowCount, objectBytes: bytes.length, footerBytes })
+    this.#object = undefined
+    this.#builder = undefined
+    this.#context.buffers.give(bytes) // The port has its copy.
+  }
+
+  /** Gives up all that was stored, and what was on the way. */
+  abandon(): void {
+    const objects = this.segments.map(({ object }) => object)
+    this.#context.ids.settle(this.#object === undefined ? objects : [...objects, this.#object])
+    if (this.#builder !== undefined) this.#context.buffers.give(this.#builder.abandon())
+  }
+}
+
+/** Room to begin with: that of a usual chunk. */
+const SEGMENT_BYTES_FIRST = 512 * 1024
+
 /** Stores rows as a segment under a new, pending object id. */
 export async function storeSegment(context: StoreContext, batch: RowBatch): Promise<SegmentRef> {
-  const object = context.ids.next()
-  const { bytes, footerBytes } = buildSegment(object, batch.texts, batch.columns, batch.claims)
+  const sink = new SegmentSink(context)
   try {
-    await context.objects.put(object, bytes)
+    await sink.end(batch)
   } catch (failure) {
-    context.ids.settle([object])
+    sink.abandon()
     throw failure
   }
-  return { object, rowCount: batch.texts.length, objectBytes: bytes.length, footerBytes }
+  const [segment] = sink.segments
+  invariant(segment !== undefined, 'a batch has rows')
+  return segment
 }
 
 type OpenedRows = Readonly<{
@@ -117,22 +173,28 @@ async function* scanAsync(rows: AsyncIterable<unknown>): AsyncGenerator<ScannedR
   for await (const row of rows) yield scanRowObject(row, index++)
 }
 
+/** @param isFew - While true the rows stay with the builder. */
 async function readAll(
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>,
   builder: ChunkBuilder,
-  store: (batch: RowBatch) => Promise<void>,
+  sink: SegmentSink,
+  isFew: () => boolean,
 ): Promise<void> {
   let yieldAt = SLICE_CHARS
   const afterRow = async (): Promise<void> => {
     if (builder.isFull) {
-      await store(builder.take())
+      await sink.end(builder.take())
       yieldAt = SLICE_CHARS
     } else {
       yieldAt = builder.pending.chars + SLICE_CHARS
       await yieldToEventLoop()
     }
   }
-  const isDue = (): boolean => builder.isFull || builder.pending.chars >= yieldAt
+  const isDue = (): boolean => {
+    const { rows: count, chars } = builder.pending
+    if (count % DRAIN_ROWS === 0 && !isFew()) sink.add(builder.drain())
+    return builder.isFull || chars >= yieldAt
+  }
   if (Symbol.iterator in rows) {
     for (const row of rows) {
       builder.add(row)
@@ -144,9 +206,4 @@ async function readAll(
     builder.add(row)
     if (isDue()) await afterRow()
   }
-}
-
-function isFew({ options }: StoreContext, builder: ChunkBuilder): boolean {
-  const { rows, chars } = builder.pending
-  return rows <= options.inlineRowsMax && chars <= options.inlineBytesMax
 }

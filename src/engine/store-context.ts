@@ -1,3 +1,4 @@
+import type { BufferPool } from '../base/buffer-pool.js'
 import type { KvPartition, KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { ForwardCache } from './forward-cache.js'
@@ -15,6 +16,8 @@ export type StoreContext = Readonly<{
   objects: ObjectStore
   options: ResolvedOptions
   ids: ObjectNames
+  /** For building segments. */
+  buffers: BufferPool
   segments: SegmentCache
   forwards: ForwardCache
   schemas: SchemaCache

@@ -1,3 +1,4 @@
+import { BufferPool } from '../base/buffer-pool.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
@@ -23,6 +24,9 @@ export type OpenStore = StoreOptions &
     afterClose?: () => Promise<void>
   }>
 
+/** Buffers for segments that are kept for the next ones. */
+const BUFFER_BYTES_MAX = 16 * 1024 * 1024
+
 /** Teams whose state is kept; more than these are made anew when they are used again. */
 const TEAMS_MAX = 1_000
 
@@ -37,6 +41,7 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     objects,
     options,
     ids: new ObjectNames(options.random),
+    buffers: new BufferPool(BUFFER_BYTES_MAX),
     segments: new SegmentCache(objects, options.cacheBytesMax),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),

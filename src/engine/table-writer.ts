@@ -6,6 +6,8 @@
 // - Each commit checks the head that its plan saw. A head's bytes never come back (commit nonce), so
 //   when a commit is refused, all planned on top of it are refused too, and are planned again.
 // - After a refusal nothing is planned until every commit in flight has settled.
+// - A plan that changes nothing, or throws, has no commit that could be refused: it is decided on a view
+//   of durable records alone, after the commits that were in flight.
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
@@ -93,31 +95,37 @@ export class TableWriter {
   }
 
   async #planNext<T>(plan: Plan<T>): Promise<{ planned: Planned<T>; commit?: Promise<boolean> }> {
-    if (this.#refused) {
-      await Promise.allSettled(this.#inFlight)
-      this.#overlay.clear()
-      this.#settled.length = 0
-      this.#head = undefined
-      this.#refused = false
+    for (;;) {
+      if (this.#refused) await this.#forgetAll()
+      this.#dropSettled()
+      const inFlight = [...this.#inFlight]
+      // Chosen before the view opens: what is in flight may settle before the plan gets to see it.
+      const ahead = inFlight.length > 0 ? this.#head : undefined
+      try {
+        const step = await this.#partition.read(async (view) => {
+          const before = ahead ?? (await this.#readHead(view))
+          const planned = await plan(before.head, (key) => this.#readRecord(view, key))
+          if (planned.change === undefined) return { planned }
+          return { planned, commit: this.#commit(before, planned.change) }
+        })
+        if (step.commit !== undefined || inFlight.length === 0) return step
+      } catch (failure) {
+        if (inFlight.length === 0) throw failure
+      }
+      await Promise.allSettled(inFlight)
     }
-    this.#dropSettled()
-    return this.#partition.read(async (view) => {
-      const before = await this.#currentHead(view)
-      const planned = await plan(before.head, (key) => this.#readRecord(view, key))
-      if (planned.change === undefined) return { planned, ...this.#afterCommitsInFlight() }
-      return { planned, commit: this.#commit(before, planned.change) }
-    })
   }
 
-  /** A result that rests on commits in flight may be handed out only when they are durable. */
-  #afterCommitsInFlight(): { commit?: Promise<boolean> } {
-    if (this.#inFlight.size === 0) return {}
-    const all = Promise.all(this.#inFlight)
-    return { commit: all.then((outcomes) => outcomes.every((durable) => durable === true)) }
+  /** After a refusal: what was planned on top of the refused commit is worth nothing. */
+  async #forgetAll(): Promise<void> {
+    await Promise.allSettled(this.#inFlight)
+    this.#overlay.clear()
+    this.#settled.length = 0
+    this.#head = undefined
+    this.#refused = false
   }
 
-  async #currentHead(view: KvView): Promise<{ bytes: Bytes; head: TableHead }> {
-    if (this.#head !== undefined && this.#inFlight.size > 0) return this.#head
+  async #readHead(view: KvView): Promise<{ bytes: Bytes; head: TableHead }> {
     const bytes = await view.get(tableHeadKey(this.#table))
     if (bytes === null) throw tableNotFound(this.#tableId)
     return { bytes, head: decodeTableHead(bytes) }

@@ -3,15 +3,21 @@ import { invariant } from '../base/invariant.js'
 
 const UINT48_MAX = 2 ** 48 - 1
 
+/** Bytes of UTF-8 to a UTF-16 unit. */
+const UTF8_BYTES_MAX = 3
+
+const encoder = new TextEncoder()
+
 /** Builds a record of big-endian integers and byte runs; grows as needed. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
   #view: DataView
   #length = 0
 
-  constructor(capacity = 64) {
-    this.#bytes = new Uint8Array(capacity)
-    this.#view = new DataView(this.#bytes.buffer)
+  /** @param start - How many bytes to begin with, or a buffer of the caller's to write into. */
+  constructor(start: number | Uint8Array<ArrayBuffer> = 64) {
+    this.#bytes = typeof start === 'number' ? new Uint8Array(start) : start
+    this.#view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength)
   }
 
   get length(): number {
@@ -60,6 +66,38 @@ export class ByteWriter {
     const at = this.#grow(run.length)
     this.#bytes.set(run, at)
     return this
+  }
+
+  /** Leaves room for bytes that are put in later, by `setU32` and `setU16`. */
+  skip(count: number): this {
+    this.#grow(count)
+    return this
+  }
+
+  /** Puts a u32 over bytes that were written or skipped. */
+  setU32(at: number, value: number): this {
+    invariant(at + 4 <= this.#length, 'what is set was written before')
+    this.#view.setUint32(at, value)
+    return this
+  }
+
+  setU16(at: number, value: number): this {
+    invariant(at + 2 <= this.#length, 'what is set was written before')
+    this.#view.setUint16(at, value)
+    return this
+  }
+
+  /** UTF-8 without a count, encoded in place. */
+  utf8(text: string): this {
+    const at = this.#grow(UTF8_BYTES_MAX * text.length)
+    const { written } = encoder.encodeInto(text, this.#bytes.subarray(at, this.#length))
+    this.#length = at + written
+    return this
+  }
+
+  /** The bytes from `at` on, as they are now; valid until the next write. */
+  written(at: number): Bytes {
+    return this.#bytes.subarray(at, this.#length)
   }
 
   /** Byte count, then UTF-8. */

@@ -35,79 +35,86 @@ export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
   return crc32(piece, crc32(new ByteWriter(20).bytes(id).u32(place).finish()))
 }
 
-/**
- * Builds the bytes of a segment.
- * @param rowTexts - 1 to 65,536 row texts in order; together at most 1 GiB.
- */
-export function buildSegment(
-  objectId: ObjectId,
-  rowTexts: readonly string[],
-  columns: readonly ColumnSummary[],
-  claims: readonly ClaimRun[] = [],
-): BuiltSegment {
-  invariant(rowTexts.length > 0 && rowTexts.length <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
-  const id = objectBytes(objectId)
-  const writer = new ByteWriter(estimateBytes(rowTexts))
-  writer.bytes(SEGMENT_MAGIC).u8(1).bytes(new Uint8Array(3))
-  const frameIndex = new ByteWriter(12 * Math.ceil(rowTexts.length / FRAME_ROWS_MAX))
-  let firstRow = 0
-  while (firstRow < rowTexts.length) {
-    const limit = frameLimit(rowTexts, firstRow)
-    const offset = writer.length
-    writeFrame(writer, id, rowTexts.slice(firstRow, limit))
-    frameIndex
-      .u32(offset)
-      .u32(writer.length - offset)
-      .u32(firstRow)
-    firstRow = limit
+/** Builds the bytes of a segment row by row; of the rows only the last frame's are held as texts. */
+export class SegmentBuilder {
+  readonly #id: Bytes
+  readonly #writer: ByteWriter
+  readonly #frameIndex = new ByteWriter(192)
+  #texts: string[] = []
+  #chars = 0
+  #firstRow = 0
+
+  /**
+   * @param object - The id that the segment will be stored under: its checksums are bound to it.
+   * @param buffer - Where to build it; a larger one is made when it does not hold the segment.
+   */
+  constructor(object: ObjectId, buffer: Uint8Array<ArrayBuffer> | number) {
+    this.#id = objectBytes(object)
+    this.#writer = new ByteWriter(buffer)
+    this.#writer.bytes(SEGMENT_MAGIC).u8(1).bytes(new Uint8Array(3))
   }
-  const footerBytes = writeFooter(writer, id, [
-    [SECTION.frameIndex, frameIndex.finish()],
-    [SECTION.columns, encodeColumns(columns)],
-    ...(claims.length === 0 ? [] : [[SECTION.claims, encodeClaims(claims)] as const]),
-  ])
-  const trailer = new ByteWriter(8).u32(footerBytes).u32(rowTexts.length).finish()
-  writer
-    .bytes(trailer)
-    .u32(pieceCrc(id, TRAILER_PLACE, trailer))
-    .bytes(TRAILER_MAGIC)
-  return { bytes: writer.finish(), footerBytes }
-}
 
-function estimateBytes(rowTexts: readonly string[]): number {
-  let chars = 0
-  for (const text of rowTexts) chars += text.length
-  return 512 + chars + 5 * rowTexts.length
-}
-
-/** Where the frame that begins at `first` ends: 64 rows, or as many as 256 KiB hold, but at least one. */
-function frameLimit(rowTexts: readonly string[], first: number): number {
-  const most = Math.min(rowTexts.length, first + FRAME_ROWS_MAX)
-  let chars = 0
-  for (let row = first; row < most; row++) {
-    chars += rowTexts[row]?.length ?? 0
-    if (chars > FRAME_TEXT_BYTES_MAX && row > first) return row
+  get rowCount(): number {
+    return this.#firstRow + this.#texts.length
   }
-  return most
+
+  /** Adds the text of the next row. A frame has 64 rows, or as many as 256 KiB hold, but at least one. */
+  add(text: string): void {
+    const isFull = this.#chars + text.length > FRAME_TEXT_BYTES_MAX && this.#texts.length > 0
+    if (isFull || this.#texts.length === FRAME_ROWS_MAX) this.#endFrame()
+    this.#texts.push(text)
+    this.#chars += text.length
+  }
+
+  /** The whole segment, of 1 to 65,536 rows. The builder must not be used afterwards. */
+  finish(columns: readonly ColumnSummary[], claims: readonly ClaimRun[]): BuiltSegment {
+    const { rowCount } = this
+    invariant(rowCount > 0 && rowCount <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
+    this.#endFrame()
+    const footerBytes = writeFooter(this.#writer, this.#id, [
+      [SECTION.frameIndex, this.#frameIndex.finish()],
+      [SECTION.columns, encodeColumns(columns)],
+      ...(claims.length === 0 ? [] : [[SECTION.claims, encodeClaims(claims)] as const]),
+    ])
+    const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
+    this.#writer
+      .bytes(trailer)
+      .u32(pieceCrc(this.#id, TRAILER_PLACE, trailer))
+      .bytes(TRAILER_MAGIC)
+    return { bytes: this.#writer.finish(), footerBytes }
+  }
+
+  /** The buffer, when the segment is not wanted any more. */
+  abandon(): Bytes {
+    return this.#writer.finish()
+  }
+
+  #endFrame(): void {
+    const offset = this.#writer.length
+    writeFrame(this.#writer, this.#id, this.#texts)
+    const bytes = this.#writer.length - offset
+    this.#frameIndex.u32(offset).u32(bytes).u32(this.#firstRow)
+    this.#firstRow += this.#texts.length
+    this.#texts = []
+    this.#chars = 0
+  }
 }
 
+/** Writes a frame in place: sizes and the table of ends are filled in once the texts are there. */
 function writeFrame(writer: ByteWriter, id: Bytes, texts: readonly string[]): void {
   const offset = writer.length
-  const joined = utf8(texts.join(''))
-  const raw = new ByteWriter(4 * texts.length + joined.length)
-  let chars = 0
-  for (const text of texts) chars += text.length
-  const ascii = chars === joined.length // Then a row has as many bytes as UTF-16 units.
-  let end = 0
-  for (const text of texts) {
-    end += ascii ? text.length : utf8(text).length
-    raw.u32(end)
-  }
-  const stored = raw.bytes(joined).finish()
-  const head = new ByteWriter(FRAME_HEADER_BYTES).u8(CODEC.none).u16(texts.length)
-  const header = head.u32(stored.length).u32(stored.length).finish()
-  const crc = crc32(stored, pieceCrc(id, offset, header))
-  writer.bytes(header).bytes(stored).u32(crc)
+  const raw = offset + FRAME_HEADER_BYTES
+  const firstText = raw + 4 * texts.length
+  writer
+    .u8(CODEC.none)
+    .u16(texts.length)
+    .skip(8 + 4 * texts.length)
+  texts.forEach((text, row) => {
+    writer.utf8(text).setU32(raw + 4 * row, writer.length - firstText)
+  })
+  const rawBytes = writer.length - raw
+  writer.setU32(offset + 3, rawBytes).setU32(offset + 7, rawBytes)
+  writer.u32(pieceCrc(id, offset, writer.written(offset)))
 }
 
 /** The directory comes first, so that its length is known from its first byte. */

@@ -15,7 +15,8 @@ export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
 
 export interface ObjectStore {
   /**
-   * Stores bytes under an id that was never used before.
+   * Stores bytes under an id that was never used before. Once it settles, the caller may use the bytes'
+   * buffer for something else.
    * @returns the number of bytes stored.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE: nothing is stored.
    */

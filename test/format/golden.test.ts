@@ -20,8 +20,8 @@ import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment-reader.js'
-import { buildSegment } from '../../src/format/segment-writer.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
+import { buildSegment } from '../support/build-segment.js'
 
 const TABLE = utf8('table-key-16byte')
 const NONCE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)

@@ -21,11 +21,11 @@ const HOUR_MS = 3_600_000
 const anyProfile: fc.Arbitrary<Profile> = fc
   .record({
     instances: fc.constantFrom(1, 1, 2),
-    inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000),
-    inlineBytesMax: fc.constantFrom(200, 200, 262_144),
+    inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000, 1_000),
+    inlineBytesMax: fc.constantFrom(200, 262_144),
     segmentRowsMax: fc.constantFrom(4, 4, 1, 65_536),
     segmentBytesMax: fc.constantFrom(4_194_304, 1_024),
-    pageRowsMax: fc.constantFrom(5, 5, 100),
+    pageRowsMax: fc.constantFrom(5, 100),
     pageBytesMax: fc.constantFrom(1_024, 16_777_216),
     cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
     retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { BufferPool } from '../../src/base/buffer-pool.js'
 import { createBodyBudget } from '../../src/contract/body-budget.js'
 import type { HeaderList } from '../../src/contract/message.js'
 import type { BodyFormat } from '../../src/contract/read-body.js'
@@ -14,7 +15,11 @@ async function* pieces(...given: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
 function receive(headers: HeaderList, text = '[]', bytesMax = 100): Promise<BodyFormat> {
   const body = pieces(new TextEncoder().encode(text))
   const request = { method: 'POST', path: '/', query: '', headers, body }
-  const limits = { bytesMax, budget: createBodyBudget(bytesMax) }
+  const limits = {
+    bytesMax,
+    buffers: new BufferPool(1_000_000),
+    budget: createBodyBudget(bytesMax),
+  }
   return withBody(request, ALL, limits, async ({ format }) => format)
 }
 
@@ -81,7 +86,11 @@ describe('the size', () => {
     })()
     const headers: HeaderList = [...typed('text/csv'), ['content-length', '101']]
     const request = { method: 'POST', path: '/', query: '', headers, body }
-    const limits = { bytesMax: 100, budget: createBodyBudget(100) }
+    const limits = {
+      bytesMax: 100,
+      buffers: new BufferPool(1_000_000),
+      budget: createBodyBudget(100),
+    }
     await expect(withBody(request, ALL, limits, async () => 1)).rejects.toMatchObject({
       code: 'REQUEST_TOO_LARGE',
     })
@@ -93,7 +102,7 @@ describe('the size', () => {
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
         const whole = Buffer.concat(given)
-        const reading = readBytes(pieces(...given), 100)
+        const reading = readBytes(pieces(...given), 100, new Uint8Array(8))
         if (whole.length > 100) {
           await expect(reading).rejects.toMatchObject({ code: 'REQUEST_TOO_LARGE' })
         } else {
@@ -111,7 +120,9 @@ describe('the size', () => {
         yield new Uint8Array(10)
       }
     })()
-    await expect(readBytes(endless, 100)).rejects.toMatchObject({ code: 'REQUEST_TOO_LARGE' })
+    await expect(readBytes(endless, 100, new Uint8Array(8))).rejects.toMatchObject({
+      code: 'REQUEST_TOO_LARGE',
+    })
     expect(given).toBe(110)
   })
 
@@ -120,7 +131,9 @@ describe('the size', () => {
       yield new Uint8Array(10)
       throw new Error('aborted')
     })()
-    await expect(readBytes(broken, 100)).rejects.toMatchObject({ code: 'ABORTED' })
+    await expect(readBytes(broken, 100, new Uint8Array(8))).rejects.toMatchObject({
+      code: 'ABORTED',
+    })
   })
 })
 
@@ -171,7 +184,11 @@ describe('the budget', () => {
   })
 
   test('the room of a refused body is given back', async () => {
-    const limits = { bytesMax: 10, budget: createBodyBudget(10) }
+    const limits = {
+      bytesMax: 10,
+      buffers: new BufferPool(1_000_000),
+      budget: createBodyBudget(10),
+    }
     for (let i = 0; i < 5; i++) {
       const body = pieces(new Uint8Array(11))
       const request = { method: 'POST', path: '/', query: '', headers: typed('text/csv'), body }

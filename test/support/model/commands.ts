@@ -1,5 +1,4 @@
 // The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
-import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import {
   expectEqual,
@@ -11,18 +10,10 @@ import {
   type Outcome,
   outcomeOf,
   show,
-  showOutcome,
 } from './operation.js'
-import {
-  copyState,
-  emptyState,
-  isReadable,
-  pageOf,
-  rowJsonOf,
-  type State,
-  sweep,
-} from './oracle.js'
+import { emptyState, isReadable, pageOf, rowJsonOf, type State, sweep } from './oracle.js'
 import { create, deleteStash, putChunk } from './row-operations.js'
+import { checkInSomeOrder } from './some-order.js'
 import { anyRacers, anySpecs, bind, type Spec } from './specs.js'
 import { readVersion, scanAll } from './table-operations.js'
 import { OTHER_TEAM, type World } from './world.js'
@@ -80,7 +71,7 @@ class One implements RunCommand {
   }
 
   async run(model: Model, world: World): Promise<void> {
-    await runAlone(bind(this.#spec, model.state, true), model, world)
+    await runAlone(bind(this.#spec, model.state, { ...world.profile, isAlone: true }), model, world)
     const { tables } = model.state
     const table = tables[this.#spec.table % Math.max(1, tables.length)]
     if (table === undefined) return
@@ -107,58 +98,18 @@ class Race implements RunCommand {
   }
 
   async run(model: Model, world: World): Promise<void> {
-    const operations = this.#specs.map((spec) => bind(spec, model.state, false))
+    const operations = this.#specs.map((spec) => {
+      return bind(spec, model.state, { ...world.profile, isAlone: false })
+    })
     world.pace.start(this.#seed)
     const outcomes = await Promise.all(operations.map((one) => outcomeOf(one, world)))
     world.pace.stop()
-    checkInSomeOrder(model, operations, outcomes, placeOf(world))
+    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
   }
 
   toString(): string {
     return `race ${this.#seed} ${show(this.#specs)}`
   }
-}
-
-/** Every order in which the answers are right gives a state that may be the true one. */
-function checkInSomeOrder(
-  model: Model,
-  operations: readonly Operation[],
-  outcomes: readonly Outcome[],
-  place: OraclePlace,
-): void {
-  const states: State[] = []
-  const problems: string[] = []
-  for (const before of model.states) {
-    for (const order of permutations(operations.map((_, i) => i))) {
-      const state = copyState(before)
-      try {
-        for (const i of order) {
-          const [operation, outcome] = [operations[i], outcomes[i]]
-          if (operation !== undefined && outcome !== undefined) {
-            operation.check(state, outcome, place)
-          }
-        }
-        if (!states.some((known) => isDeepStrictEqual(known, state))) states.push(state)
-      } catch (failure) {
-        if (!(failure instanceof Mismatch)) throw failure
-        problems.push(`in the order ${order.join(', ')}: ${failure.message}`)
-      }
-    }
-  }
-  model.states = states
-  if (states.length > 0) return
-  const told = operations.map(({ text }, i) => {
-    const outcome = outcomes[i]
-    return `${i}. ${text} gave ${outcome && showOutcome(outcome)}`
-  })
-  throw new Mismatch(`no order explains\n${told.join('\n')}\n${problems.join('\n')}`)
-}
-
-function permutations(items: readonly number[]): number[][] {
-  if (items.length <= 1) return [[...items]]
-  return items.flatMap((first) =>
-    permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]),
-  )
 }
 
 const RACE_STASH = 'race'
@@ -193,7 +144,7 @@ class StashRace implements RunCommand {
     for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
     const outcomes = [await made, changed]
     world.pace.stop()
-    checkInSomeOrder(model, operations, outcomes, placeOf(world))
+    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
     for (const one of [sweepEffects(), deleteStash(0, RACE_STASH)]) {
       await runAlone(one, model, world)
     }

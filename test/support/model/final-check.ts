@@ -47,10 +47,15 @@ function someRowIds({ generations }: ModelTable): string[] {
 
 /** Makes a table of each stash, so that what the stashes hold is seen. */
 export async function checkStashes(model: Model, world: World): Promise<void> {
-  for (const stash of model.state.stashes.keys()) {
+  for (const stash of stashIds(model)) {
     const request = { name: 'of a stash', ref: { stash }, schema: null }
     await runAlone(create(0, request), model, world)
   }
+}
+
+/** Stashes that there may be. */
+function stashIds({ states }: Model): Set<string> {
+  return new Set(states.flatMap(({ stashes }) => [...stashes.keys()]))
 }
 
 /**
@@ -61,7 +66,7 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   const check = (one: Operation): Promise<void> => runAlone(one, model, world)
   await world.reopen(1) // A store that is not shared, and so sweeps what other openings left.
   for (const state of model.states) state.scans = []
-  for (const stash of [...model.state.stashes.keys()]) await check(deleteStash(0, stash))
+  for (const stash of stashIds(model)) await check(deleteStash(0, stash))
   const { graceMs = 0, retentionMs } = world.profile.options
   world.clock.pass(retentionMs + 1)
   await check(runSweep(0, true))

@@ -40,6 +40,7 @@ const TEXTS = [
   text('two\nlines, one comma'),
   text('\t tab and spaces '),
   text('a'.repeat(150)),
+  text('三つのバイトの文字'),
   { json: '""', field: '' },
   { json: '"\\u0041\\/"', field: "it's" },
 ]
@@ -112,16 +113,19 @@ export const anySampleRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(cell, {
 
 /** @param hasLarge - Whether some inputs have hundreds of rows. */
 export function anyRows(hasLarge: boolean): fc.Arbitrary<RowsSpec> {
-  return fc.record({
-    form: fc.constantFrom(...FORMS),
+  const form = fc.constantFrom(...FORMS)
+  const few = fc.record({
+    form,
     rows: fc.array(anySampleRow, { maxLength: 9, size: 'max' }),
-    times: hasLarge
-      ? fc.oneof(
-          { weight: 60, arbitrary: fc.constant(1) },
-          { weight: 1, arbitrary: fc.constant(45) },
-        )
-      : fc.constant(1),
+    times: fc.constant(1),
   })
+  if (!hasLarge) return few
+  const many = fc.record({
+    form,
+    rows: fc.array(anySampleRow, { minLength: 1, maxLength: 2 }),
+    times: fc.constantFrom(40, 140),
+  })
+  return fc.oneof({ weight: 25, arbitrary: few }, { weight: 1, arbitrary: many })
 }
 
 function allRows({ rows, times }: RowsSpec): SampleRow[] {

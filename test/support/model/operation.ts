@@ -2,7 +2,7 @@
 // right and moves on. Several that ran at once are right if they are right in some order.
 import { isDeepStrictEqual } from 'node:util'
 import { isStoreError } from '../../../src/index.js'
-import type { Failure, Limits, State } from './oracle.js'
+import type { Failure, Limits, Source, State } from './oracle.js'
 import type { World } from './world.js'
 
 export type Outcome = Readonly<{ value: unknown }> | Readonly<{ failure: unknown }>
@@ -12,9 +12,14 @@ export type OraclePlace = Readonly<{ now: number; limits: Limits }>
 export interface Operation {
   /** What is called, in words. */
   readonly text: string
+  /** The stash whose chunks it uses. */
+  readonly stash?: string | undefined
   run(world: World): Promise<unknown>
-  /** @throws {Mismatch} if the outcome is not the one that the oracle's state asks for. */
-  check(state: State, outcome: Outcome, place: OraclePlace): void
+  /**
+   * @param chunks - What the stash held when it was read; by default what it holds in `state`.
+   * @throws {Mismatch} if the outcome is not the one that the oracle's state asks for.
+   */
+  check(state: State, outcome: Outcome, place: OraclePlace, chunks?: Source): void
 }
 
 /** The store did not do what the oracle says. */

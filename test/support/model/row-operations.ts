@@ -56,6 +56,10 @@ function inputOf(ref: RowsRef, world: World, instance: number): RowsInput | Stas
   return 'rows' in ref ? toInput(ref.rows) : BROKEN_INPUTS[ref.broken]
 }
 
+function stashOf(ref: RowsRef): string | undefined {
+  return 'stash' in ref ? ref.stash : undefined
+}
+
 function textOf(ref: RowsRef): string {
   if ('stash' in ref) return `stash ${ref.stash}`
   if ('broken' in ref) return `${ref.broken} rows`
@@ -70,13 +74,13 @@ function textOf(ref: RowsRef): string {
 /** Failures of the body itself come before those of its data, with the table's version between. */
 type Resolved = Readonly<{ source: Source }> | Readonly<{ failure: Failure; ofData: boolean }>
 
-function resolve(state: State, ref: RowsRef): Resolved {
+function resolve(state: State, ref: RowsRef, chunks?: Source): Resolved {
   if ('broken' in ref) {
     const failure = brokenFailure(ref.broken)
     return { failure, ofData: failure.code !== 'REQUEST_VALIDATION_ERROR' }
   }
   if ('rows' in ref) return { source: [{ chunk: toChunk(ref.rows) }] }
-  const source = stashSource(state, ref.stash)
+  const source = chunks ?? stashSource(state, ref.stash)
   return source === null ? { failure: { code: 'STASH_NOT_FOUND' }, ofData: false } : { source }
 }
 
@@ -113,6 +117,7 @@ export function create(
 ): Operation {
   const { name, ref, schema } = request
   return {
+    stash: stashOf(ref),
     text: `create "${name}" ${schema === null ? '' : 'with a schema '}from ${textOf(ref)}`,
     async run(world) {
       const made = await world.team(instance).createTable({
@@ -122,8 +127,8 @@ export function create(
       })
       return noteRowIds(world, made)
     },
-    check(state, outcome) {
-      const resolved = resolve(state, ref)
+    check(state, outcome, _, chunks) {
+      const resolved = resolve(state, ref, chunks)
       if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
       const made = schema ?? inferSchema(resolved.source)
       const judged = judgeSource(resolved.source, made, schema === null)
@@ -156,14 +161,15 @@ export function onTable(
 
 export function addRows(target: TableTarget, ref: RowsRef): Operation {
   return {
+    stash: stashOf(ref),
     text: `add ${textOf(ref)}`,
     async run(world) {
       const input = inputOf(ref, world, target.instance)
       return noteRowIds(world, await tableOf(world, target).addRows(input))
     },
-    check(state, outcome) {
+    check(state, outcome, _, chunks) {
       onTable(state, target, outcome, (table) => {
-        const resolved = resolve(state, ref)
+        const resolved = resolve(state, ref, chunks)
         if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
         const { rows, schema } = currentOf(table)
         const judged = judgeSource(resolved.source, schema, false)
@@ -185,6 +191,7 @@ export function overwrite(
 ): Operation {
   const { ref, schema, ifMatch } = request
   return {
+    stash: stashOf(ref),
     text: `overwrite ${schema === null ? '' : 'with a schema '}ifMatch ${ifMatch} from ${textOf(ref)}`,
     async run(world) {
       const made = await tableOf(world, target).overwrite({
@@ -194,9 +201,9 @@ export function overwrite(
       })
       return noteRowIds(world, made)
     },
-    check(state, outcome, { now }) {
+    check(state, outcome, { now }, chunks) {
       onTable(state, target, outcome, (table) => {
-        const resolved = resolve(state, ref)
+        const resolved = resolve(state, ref, chunks)
         if ('failure' in resolved && !resolved.ofData) {
           return expectFailure(outcome, resolved.failure)
         }

@@ -266,9 +266,16 @@ function versionOfRow(table: ModelTable | undefined, rowId: string): number {
   return row?.version ?? 1
 }
 
-/** @param isAlone - Whether nothing else runs beside it. */
-export function bind(spec: Spec, state: State, isAlone: boolean): Operation {
-  const { instance } = spec
+/**
+ * @param instances - How many stores there are.
+ * @param isAlone - Whether nothing else runs beside it.
+ */
+export function bind(
+  spec: Spec,
+  state: State,
+  { instances, isAlone }: Readonly<{ instances: number; isAlone: boolean }>,
+): Operation {
+  const instance = spec.instance % instances
   const table = pick(state.tables, spec.table)
   const target: TableTarget = { instance, tableId: table?.id ?? NO_TABLE }
   switch (spec.kind) {

@@ -1,0 +1,16 @@
+import type { ClaimRun } from '../../src/format/claims.js'
+import { type BuiltSegment, SegmentBuilder } from '../../src/format/segment-writer.js'
+import type { ObjectId } from '../../src/objects/objects.js'
+import type { ColumnSummary } from '../../src/schema/column-summary.js'
+
+/** A segment of these rows. */
+export function buildSegment(
+  object: ObjectId,
+  rowTexts: readonly string[],
+  columns: readonly ColumnSummary[],
+  claims: readonly ClaimRun[] = [],
+): BuiltSegment {
+  const builder = new SegmentBuilder(object, 64)
+  for (const text of rowTexts) builder.add(text)
+  return builder.finish(columns, claims)
+}

@@ -1,0 +1,103 @@
+// Operations that ran at once: their answers must be those of some order, one after the other.
+//
+// What the contract says of a stash is a little less: an operation uses the chunks that were acknowledged
+// before it began, and one put meanwhile is in or out as a whole. So reading a stash and changing a table
+// are two steps, between which chunks may be added to the stash, but none replaced and not the stash
+// deleted.
+import { isDeepStrictEqual } from 'node:util'
+import {
+  Mismatch,
+  type Operation,
+  type OraclePlace,
+  type Outcome,
+  showOutcome,
+} from './operation.js'
+import { copyState, type Source, type State, stashSource } from './oracle.js'
+
+type Step = Readonly<{ operation: number; kind: 'read' | 'act' }>
+
+/**
+ * The states that may be the true one: those after every order in which the answers are right.
+ * @throws {Mismatch} if there is none.
+ */
+export function checkInSomeOrder(
+  before: readonly State[],
+  operations: readonly Operation[],
+  outcomes: readonly Outcome[],
+  place: OraclePlace,
+): readonly State[] {
+  const states: State[] = []
+  const problems: string[] = []
+  for (const start of before) {
+    for (const order of ordersOf(operations)) {
+      const state = copyState(start)
+      const problem = checkOrder(state, order, operations, outcomes, place)
+      if (problem !== null) problems.push(`${showOrder(order)}: ${problem}`)
+      else if (!states.some((known) => isDeepStrictEqual(known, state))) states.push(state)
+    }
+  }
+  if (states.length > 0) return states
+  const told = operations.map(({ text }, i) => {
+    const outcome = outcomes[i]
+    return `${i}. ${text} gave ${outcome && showOutcome(outcome)}`
+  })
+  throw new Mismatch(`no order explains\n${told.join('\n')}\n${problems.join('\n')}`)
+}
+
+/** What is wrong with the answers in this order; null: nothing. Moves the state. */
+function checkOrder(
+  state: State,
+  order: readonly Step[],
+  operations: readonly Operation[],
+  outcomes: readonly Outcome[],
+  place: OraclePlace,
+): string | null {
+  const held = new Map<number, Source>()
+  try {
+    for (const { operation: index, kind } of order) {
+      const [operation, outcome] = [operations[index], outcomes[index]]
+      if (operation === undefined || outcome === undefined) continue
+      if (kind === 'read') {
+        held.set(index, stashSource(state, operation.stash ?? '') ?? [])
+        continue
+      }
+      const chunks = held.get(index)
+      if (chunks !== undefined && !stillHolds(state, operation, chunks)) {
+        return 'the stash has changed'
+      }
+      operation.check(state, outcome, place, chunks?.length === 0 ? undefined : chunks)
+    }
+  } catch (failure) {
+    if (failure instanceof Mismatch) return failure.message
+    throw failure
+  }
+  return null
+}
+
+function stillHolds(state: State, { stash = '' }: Operation, chunks: Source): boolean {
+  const now = new Set(stashSource(state, stash)?.map(({ chunk }) => chunk))
+  return chunks.every(({ chunk }) => now.has(chunk))
+}
+
+function ordersOf(operations: readonly Operation[]): Step[][] {
+  const steps = operations.map(({ stash }, operation): Step[] => {
+    const act: Step = { operation, kind: 'act' }
+    return stash === undefined ? [act] : [{ operation, kind: 'read' }, act]
+  })
+  return interleavings(steps)
+}
+
+/** All orders of the steps that keep the order within each list. */
+function interleavings(lists: readonly (readonly Step[])[]): Step[][] {
+  const left = lists.filter((steps) => steps.length > 0)
+  if (left.length === 0) return [[]]
+  return left.flatMap((steps) => {
+    const [first, ...rest] = steps
+    const others = left.map((other) => (other === steps ? rest : other))
+    return first === undefined ? [] : interleavings(others).map((order) => [first, ...order])
+  })
+}
+
+function showOrder(order: readonly Step[]): string {
+  return `in the order ${order.map(({ operation, kind }) => (kind === 'read' ? `${operation} reads` : operation)).join(', ')}`
+}

@@ -135,7 +135,7 @@ async function openKv(path: string): Promise<KvStore> {
     createIfMissing: false,
   })
   try {
-    return await openLevelKv(database)
+    return await openLevelKv(database, { written: true })
   } catch (failure) {
     await database.close()
     if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure

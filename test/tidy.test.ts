@@ -187,7 +187,8 @@ function longFunctions(path: string): string[] {
 
 describe('types and names', () => {
   test('there is no any, no assertion that a value is there, no default export', () => {
-    const wrong = sources.flatMap((path) => {
+    const own = sources.filter((path) => !path.endsWith('.config.ts')) // Tools want a default export there.
+    const wrong = own.flatMap((path) => {
       const source = parseSource(path)
       const found: string[] = []
       const visit = (node: ts.Node): void => {

@@ -9,7 +9,8 @@ import type { Random } from '../base/random.js'
 import type { ExtentEntry, SegmentRef } from '../format/extent-page.js'
 import { rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type Generation, type OpenExtent } from '../format/records.js'
-import { appendEntries, closedEntry } from './extents.js'
+import type { KvCheck } from '../kv/kv.js'
+import { appendEntries, closedEntry, NO_PAGES, type PagePuts } from './extents.js'
 import type { RowIdRun } from './row-ids.js'
 import type { ReadRecord } from './table-writer.js'
 
@@ -24,6 +25,7 @@ export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean }>
 export type Appended = Readonly<{
   next: Generation
   puts: readonly (readonly [key: Bytes, value: Bytes])[]
+  checks: readonly KvCheck[]
   /** Where the rows are, in input order. */
   runs: readonly RowIdRun[]
 }>
@@ -50,7 +52,7 @@ export function linkableCount(rows: LinkableRows): number {
 }
 
 export async function appendRows(place: AppendPlace, rows: LinkableRows): Promise<Appended> {
-  if (linkableCount(rows) === 0) return { next: place.generation, puts: [], runs: [] }
+  if (linkableCount(rows) === 0) return { next: place.generation, ...NO_PAGES, runs: [] }
   return 'texts' in rows ? appendTexts(place, rows.texts) : appendSegments(place, rows.segments)
 }
 
@@ -61,16 +63,17 @@ async function appendSegments(
   const { generation, version } = place
   const nonces = freshNonces(place.random)
   const entries = segments.map(({ ref, convert }): ExtentEntry => {
-    return { nonce: nonces(), segment: ref, rowCount: ref.rowCount, version, convert }
+    const { rowCount } = ref
+    return { nonce: nonces(), segment: ref, rowCount, version, convert, folded: false }
   })
   const first = generation.nextExtent
   const runs = entries.map(({ nonce, rowCount }, i): RowIdRun => {
     return { nonce, extent: first + i, firstSlot: 0, count: rowCount }
   })
-  const puts = await closeOpenAndAppend(place, entries)
+  const pages = await closeOpenAndAppend(place, entries)
   const nextExtent = first + segments.length
   const liveRows = generation.liveRows + linkableCount({ segments })
-  return { next: { ...generation, nextExtent, liveRows, open: null }, puts, runs }
+  return { next: { ...generation, nextExtent, liveRows, open: null }, ...pages, runs }
 }
 
 async function appendTexts(place: AppendPlace, texts: readonly string[]): Promise<Appended> {
@@ -91,7 +94,7 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
         nextSlot: 0,
         textBytes: 0,
       }
-  const pages = fits ? [] : await closeOpenAndAppend(place, [])
+  const pages = fits ? NO_PAGES : await closeOpenAndAppend(place, [])
   const { extent, nonce, nextSlot: firstSlot } = open
   const puts = records.map((record, i) => {
     return [rowKey(table, { extent, slot: firstSlot + i }), record] as const
@@ -103,14 +106,14 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
     open: { ...open, nextSlot: firstSlot + texts.length, textBytes: open.textBytes + bytes },
   }
   const runs = [{ nonce, extent, firstSlot, count: texts.length }]
-  return { next, puts: [...pages, ...puts], runs }
+  return { next, puts: [...pages.puts, ...puts], checks: pages.checks, runs }
 }
 
 /** The pages that close the open extent, if there is one, and append entries behind it. */
 async function closeOpenAndAppend(
   { read, table, generation, version }: AppendPlace,
   entries: readonly ExtentEntry[],
-): Promise<readonly (readonly [Bytes, Bytes])[]> {
+): Promise<PagePuts> {
   const { open, nextExtent } = generation
   if (open === null) return appendEntries(read, table, nextExtent, entries)
   return appendEntries(read, table, open.extent, [closedEntry(open, version), ...entries])

@@ -1,5 +1,6 @@
 // Checks of what callers of the library hand in: closed objects, known words.
 import { StoreError } from '../base/store-error.js'
+import { isWellFormed } from '../schema/text-rules.js'
 import type { OnSchemaError } from './store-types.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but an object with known properties. */
@@ -17,7 +18,20 @@ export function checkArguments(what: string, given: unknown, known: readonly str
 export function checkOnSchemaError(given: unknown): OnSchemaError {
   if (given === undefined) return 'abort'
   if (given === 'abort' || given === 'dropColumns' || given === 'updateSchema') return given
-  throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${String(given)}`)
+  throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
+}
+
+/**
+ * Reads a part of a body. What is wrong with columns is handed back and not thrown: the contract tells it
+ * after what is wrong with rows and versions (section 1, order of refusals).
+ */
+export function readPart<T>(read: () => T): T | StoreError {
+  try {
+    return read()
+  } catch (failure) {
+    if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) return failure
+    throw failure
+  }
 }
 
 /** A table or row version: a number or bigint that is a whole number and not negative. */
@@ -25,7 +39,16 @@ export function checkIfMatchArgument(given: unknown): number | bigint | undefine
   if (given === undefined) return undefined
   if (typeof given === 'bigint' && given >= 0n) return given
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
-  throw invalid(`ifMatch must be a version, not ${String(given)}`)
+  throw invalid(`ifMatch must be a version, not ${shown(given)}`)
+}
+
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkIdempotencyKey(given: unknown): string | undefined {
+  if (given === undefined) return undefined
+  if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given
+  throw invalid('idempotencyKey must be a text of 1 to 64 printable ASCII characters')
 }
 
 const NAME_CHARS_MAX = 1_000
@@ -49,11 +72,9 @@ export function checkTeamId(teamId: unknown): asserts teamId is string {
   throw invalid(`a team ID must be a text of 1 to ${TEAM_ID_CHARS_MAX} characters`)
 }
 
-const LONE_SURROGATE = /\p{Surrogate}/u
-
-/** Whether a text has no lone surrogate, which UTF-8 could not hold. */
-export function isWellFormed(text: string): boolean {
-  return !LONE_SURROGATE.test(text)
+/** A value as a message shows it; objects only by their type, as they may not have a text. */
+export function shown(value: unknown): string {
+  return typeof value === 'object' || typeof value === 'function' ? typeof value : String(value)
 }
 
 function invalid(problem: string): StoreError {

@@ -5,6 +5,7 @@
 // - Empty cells are in no row text and no summary.
 // - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
 //   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
+import { utf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { type ChunkColumn, NO_ROW } from '../format/chunk-records.js'
 import { addClaim, type ClaimRun } from '../format/claims.js'
@@ -13,6 +14,7 @@ import { renderKey } from '../format/row-text.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
 import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
+import { COLUMN_ID_CHARS_MAX } from '../schema/table-schema.js'
 import { isNumberToken } from '../schema/value-rules.js'
 
 /** Rows of one segment, not yet stored, with what is known of their columns. */
@@ -45,6 +47,12 @@ type Column = {
 
 type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string | null)[] }>
 
+/** A cell costs as much as so many characters. */
+const CELL_WORK = 16
+
+/** Bytes of UTF-8 to a UTF-16 unit. */
+const UTF8_BYTES_MAX = 3
+
 export class ChunkBuilder {
   readonly #limits: BuilderLimits
   readonly #fromText: boolean
@@ -53,6 +61,7 @@ export class ChunkBuilder {
   #cells: TextCells[] = []
   #rows = 0
   #chars = 0
+  #work = 0
   #claims: ClaimRun[] = []
   #hasClaims = false
   #rowCount = 0
@@ -74,6 +83,11 @@ export class ChunkBuilder {
     return { rows: this.#rows, chars: this.#chars }
   }
 
+  /** How much was done so far, in characters; empty cells cost some too. */
+  get work(): number {
+    return this.#work
+  }
+
   get isFull(): boolean {
     const { rows, chars } = this.pending
     return rows >= this.#limits.segmentRowsMax || chars >= this.#limits.segmentBytesMax
@@ -85,7 +99,7 @@ export class ChunkBuilder {
     const id = row.rowId === undefined ? null : parseRowId(row.rowId)
     if (id !== null) addClaim(this.#claims, this.pending.rows, id)
     const chars = this.#fromText ? this.#addTextRow(row) : this.#addTokenRow(row)
-    if (chars > this.#limits.rowBytesMax) {
+    if (chars > this.#limits.rowBytesMax || this.#isTooLong(chars)) {
       throw new StoreError(
         'REQUEST_VALIDATION_ERROR',
         `Invalid request body: row ${this.#rowCount} has more than ${this.#limits.rowBytesMax} bytes`,
@@ -93,6 +107,7 @@ export class ChunkBuilder {
       )
     }
     this.#chars += chars
+    this.#work += chars + CELL_WORK * row.ids.length
     this.#rows++
     this.#rowCount++
   }
@@ -146,6 +161,14 @@ export class ChunkBuilder {
     return this.#line.regular ? this.#line.first : 0
   }
 
+  /** Text that may be longer in bytes than in UTF-16 units is counted. */
+  #isTooLong(chars: number): boolean {
+    if (UTF8_BYTES_MAX * chars <= this.#limits.rowBytesMax) return false
+    const row = this.#fromText ? this.#cells.at(-1) : undefined
+    const text = row === undefined ? (this.#texts.at(-1) ?? '') : renderTextCells(row)
+    return utf8(text).length > this.#limits.rowBytesMax
+  }
+
   #addTokenRow({ ids, tokens }: ScannedRow): number {
     let text = ''
     for (let i = 0; i < ids.length; i++) {
@@ -177,6 +200,13 @@ export class ChunkBuilder {
   #column(id: string): Column {
     const known = this.#columns.get(id)
     if (known !== undefined) return known
+    if (id.length > COLUMN_ID_CHARS_MAX) {
+      throw new StoreError(
+        'REQUEST_VALIDATION_ERROR',
+        `Invalid request body: a column ID has more than ${COLUMN_ID_CHARS_MAX} characters`,
+        { row: this.#rowCount },
+      )
+    }
     const { columnsMax } = this.#limits
     if (this.#columns.size >= columnsMax) {
       throw new StoreError(

@@ -186,8 +186,9 @@ export async function findMisfit(
     const fromText = isFromText(columns)
     for (const text of texts) {
       const error = rowMisfit(judge, text, fromText, place(row))
-      if (error !== null) return error
-      if (unknown?.firstRow === row) return unknownColumn(unknown.id, place(row))
+      const ahead = unknown?.firstRow === row ? unknownColumn(unknown.id, place(row)) : null
+      const first = firstOf(chunk, error, ahead)
+      if (first !== null) return first
       row++
     }
   }
@@ -196,6 +197,17 @@ export async function findMisfit(
     'DATA_CORRUPT',
     'A chunk does not hold the values that its summary tells of',
   )
+}
+
+/** Of two errors of one row the one whose column comes first. */
+function firstOf(
+  { columns }: StoredChunk,
+  left: StoreError | null,
+  right: StoreError | null,
+): StoreError | null {
+  if (left === null || right === null) return left ?? right
+  const ids = columns.map(({ summary }) => summary.id)
+  return ids.indexOf(right.column ?? '') < ids.indexOf(left.column ?? '') ? right : left
 }
 
 function rowMisfit(

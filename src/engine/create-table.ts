@@ -25,8 +25,8 @@ import { indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
 import type { Created, OnSchemaError, RowsInput, Stash } from './store-types.js'
 
-/** Creates beside this one take turns by trying again. */
-const COMMIT_TRIES_MAX = 1_000
+/** Creates of this process take turns; those of others beside them are met by trying again. */
+const COMMIT_TRIES_MAX = 100
 /** A stash whose chunks are replaced while it is used gets so many tries. */
 const STASH_TRIES_MAX = 4
 
@@ -48,12 +48,17 @@ export async function createTable(
       const base = request.schema === undefined ? null : indexSchema(request.schema)
       const judge = judgeOf(team, source, base, request.onSchemaError)
       const rows = await sources.conform(source, judge)
-      const created = await commitTable(team, request.name, judge.schema.schema, source, rows)
-      if (created !== null) return created
+      const { schema } = judge.schema
+      const created = await team.turns.run('create', () =>
+        commitTable(team, request.name, schema, source, rows),
+      )
+      if (created !== null) return sources.settled(created)
     }
-  } finally {
-    sources.settle()
+  } catch (failure) {
+    sources.settleAfter(failure)
+    throw failure
   }
+  sources.settled(null)
   throw new StoreError('STORAGE_UNAVAILABLE', 'The stash keeps changing; try again', {
     outcome: 'unchanged',
   })

@@ -11,6 +11,7 @@ import {
 } from '../format/extent-page.js'
 import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../format/keys.js'
 import type { Generation, OpenExtent } from '../format/records.js'
+import type { KvCheck } from '../kv/kv.js'
 import type { ReadRecord } from './table-writer.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
@@ -73,8 +74,14 @@ export class ExtentWalk {
   }
 }
 
+/** Records of a commit, and what must hold for them. */
+export type PagePuts = Readonly<{ puts: readonly Put[]; checks: readonly KvCheck[] }>
+
+export const NO_PAGES: PagePuts = { puts: [], checks: [] }
+
 /**
- * Plans the extent pages that append entries to a generation.
+ * Plans the extent pages that append entries to a generation. A page that has entries already is
+ * checked: a fold may swap one of them meanwhile.
  * @param firstExtent - The extent of the first new entry; all before it have theirs.
  */
 export async function appendEntries(
@@ -82,11 +89,12 @@ export async function appendEntries(
   table: TableKey,
   firstExtent: number,
   entries: readonly ExtentEntry[],
-): Promise<Put[]> {
-  if (entries.length === 0) return []
+): Promise<PagePuts> {
+  if (entries.length === 0) return NO_PAGES
   const puts: Put[] = []
   let page = Math.floor(firstExtent / PAGE_EXTENTS)
-  let onPage = await entriesBefore(read, table, firstExtent)
+  const before = await readEntriesBefore(read, table, firstExtent)
+  let onPage = before.entries
   for (const entry of entries) {
     onPage.push(entry)
     if (onPage.length < PAGE_EXTENTS) continue
@@ -94,23 +102,25 @@ export async function appendEntries(
     onPage = []
   }
   if (onPage.length > 0) puts.push([extentPageKey(table, page), encodeExtentPage(onPage)])
-  return puts
+  return { puts, checks: before.checks }
 }
 
 /** The entry of an open extent that is closed with its rows as row records. */
 export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
-  return { nonce: open.nonce, segment: null, rowCount: open.nextSlot, version, convert: false }
+  const { nonce, nextSlot: rowCount } = open
+  return { nonce, segment: null, rowCount, version, convert: false, folded: false }
 }
 
-async function entriesBefore(
+async function readEntriesBefore(
   read: ReadRecord,
   table: TableKey,
   firstExtent: number,
-): Promise<ExtentEntry[]> {
+): Promise<{ entries: ExtentEntry[]; checks: readonly KvCheck[] }> {
   const count = firstExtent % PAGE_EXTENTS
-  if (count === 0) return []
-  const bytes = await read(extentPageKey(table, Math.floor(firstExtent / PAGE_EXTENTS)))
-  const entries = bytes === null ? [] : decodeExtentPage(bytes)
+  if (count === 0) return { entries: [], checks: [] }
+  const key = extentPageKey(table, Math.floor(firstExtent / PAGE_EXTENTS))
+  const equals = await read(key)
+  const entries = equals === null ? [] : decodeExtentPage(equals)
   invariant(entries.length === count, 'every extent before the next one has an entry')
-  return entries
+  return { entries, checks: [{ key, equals }] }
 }

@@ -9,6 +9,7 @@ import { sameBytes } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { addClaim, type ClaimRun, decodeClaims } from '../format/claims.js'
+import type { ExtentEntry } from '../format/extent-page.js'
 import { encodeForward, type ForwardMap, type ForwardRun } from '../format/forward.js'
 import { decodeRowKey, type Position, rowsRange, SLOTS_MAX } from '../format/keys.js'
 import { type ForwardRef, type Generation, isTombstone } from '../format/records.js'
@@ -146,12 +147,22 @@ async function readLiveIds(
   const { firstExtent, nextExtent } = generation
   const walk = new ExtentWalk((key) => view.get(key), table, generation)
   const extents = new Map<number, { nonce: Uint8Array; rowCount: number }>()
+  const folded: [extent: number, entry: ExtentEntry][] = []
   for (let number = firstExtent; number < nextExtent; number++) {
     const extent = await walk.at(number)
-    if (extent !== null) extents.set(number, { nonce: extent.nonce, rowCount: extent.rowCount })
+    if (extent === null) continue
+    const { nonce, rowCount, entry } = extent
+    extents.set(number, { nonce, rowCount })
+    if (entry?.folded) folded.push([number, entry])
   }
   const live = new LiveIds(firstExtent, extents, await team.forwards.of(generation))
   if (generation.deletedRows === 0) return live
+  for (const [extent, { segment, rowCount }] of folded) {
+    const isDeleted =
+      segment === null ? () => true : (await team.segments.footer(segment)).isDeleted
+    if (isDeleted === null) continue
+    for (let slot = 0; slot < rowCount; slot++) if (isDeleted(slot)) live.remove({ extent, slot })
+  }
   const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
   for await (const entries of scanBatches(view, range)) {
     for (const [key, record] of entries) if (isTombstone(record)) live.remove(decodeRowKey(key))

@@ -3,12 +3,12 @@ import { StoreError } from '../base/store-error.js'
 
 export class Lifecycle {
   #running = 0
-  #closing = false
+  #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
 
   /** Runs an operation, which keeps the store open until it settles. */
   async run<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#closing) throw new StoreError('STORE_CLOSED', 'The store is closed')
+    if (this.#closing !== undefined) throw new StoreError('STORE_CLOSED', 'The store is closed')
     this.#running++
     try {
       return await operation()
@@ -18,15 +18,16 @@ export class Lifecycle {
     }
   }
 
-  get isClosing(): boolean {
+  /** Refuses new operations, waits for those under way, then runs `end`; once, whoever calls how often. */
+  close(end: () => Promise<void>): Promise<void> {
+    this.#closing ??= this.#drained().then(end)
     return this.#closing
   }
 
-  /** Refuses new operations and waits for those under way. False: somebody closed it before. */
-  async close(): Promise<boolean> {
-    if (this.#closing) return false
-    this.#closing = true
-    if (this.#running > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
-    return true
+  #drained(): Promise<void> {
+    if (this.#running === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#idle = resolve
+    })
   }
 }

@@ -6,6 +6,7 @@
 //   and the sweep must leave it alone.
 import { toHex } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
+import { isStoreError } from '../base/store-error.js'
 import type { ObjectId } from '../objects/objects.js'
 
 const INCARNATION_BYTES = 8
@@ -29,6 +30,11 @@ export class ObjectNames {
   /** The ids are named by a commit now, or were given up for the sweep to delete. */
   settle(ids: Iterable<ObjectId>): void {
     for (const id of ids) this.#pending.delete(id)
+  }
+
+  /** As `settle`, unless the operation failed with an unknown outcome: then a commit may name the ids. */
+  settleAfter(failure: unknown, ids: Iterable<ObjectId>): void {
+    if (!isStoreError(failure) || failure.outcome !== 'unknown') this.settle(ids)
   }
 
   isPending(id: ObjectId): boolean {

@@ -9,16 +9,18 @@ import { decodeRowKey, type Position, rowsRange, type TableKey } from '../format
 import { decodeRowRecord, type Generation, type RowRecord } from '../format/records.js'
 import { renderRowId } from '../format/row-id.js'
 import { convertRowText, renderRowObject } from '../format/row-text.js'
+import type { SegmentFooter } from '../format/segment-reader.js'
 import type { KvView } from '../kv/kv.js'
 import { type Extent, ExtentWalk } from './extents.js'
 import type { GenerationInUse } from './generations.js'
+import { missingRecord } from './row-lookup.js'
 import type { IndexedSchema } from './schema-cache.js'
 import type { StoreContext } from './store-context.js'
 import type { ReadRecord } from './table-writer.js'
 
 /** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
 type Run = Readonly<{
-  extent: Extent
+  extent: Extent & Readonly<{ isDeleted: SegmentFooter['isDeleted'] }>
   first: number
   limit: number
   records: ReadonlyMap<number, RowRecord>
@@ -45,7 +47,7 @@ export type PageRows = Readonly<{
 }>
 
 /** Records of one scan: few at first, then as many as about 4 MiB hold. */
-const SCAN_COUNT_FIRST = 32
+const SCAN_COUNT_FIRST = 4
 const SCAN_COUNT_MAX = 1_000
 const SCAN_BYTES = 4 * 1024 * 1024
 
@@ -71,7 +73,8 @@ export async function planPage(
   let { extent: number, slot: first } = page.from
   for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
     const wanted = page.limit + 1 - liveRows
-    const run = await planRun(records, generation, extent, { first, wanted })
+    const isDeleted = await deletedRows(context, extent)
+    const run = await planRun(records, generation, { ...extent, isDeleted }, { first, wanted })
     if (run.liveRows > 0) runs.push(run)
     liveRows += run.liveRows
     first = 0
@@ -84,10 +87,19 @@ export async function planPage(
   return { runs, version, generation, schema, forward: await context.forwards.of(generation) }
 }
 
+/** Which rows of a segment a fold found deleted; other segments have none. */
+async function deletedRows(
+  { segments }: StoreContext,
+  { entry }: Extent,
+): Promise<SegmentFooter['isDeleted']> {
+  if (entry === null || entry.segment === null || !entry.folded) return null
+  return (await segments.footer(entry.segment)).isDeleted
+}
+
 async function planRun(
   records: RecordScan,
   { convertBefore }: Generation,
-  extent: Extent,
+  extent: Run['extent'],
   { first, wanted }: Readonly<{ first: number; wanted: number }>,
 ): Promise<Run> {
   const laid = await records.ofExtent(extent.extent)
@@ -97,40 +109,37 @@ async function planRun(
   for (; slot < extent.rowCount && liveRows < wanted; slot++) {
     if (records.isBeyondBudget({ extent: extent.extent, slot })) break
     const record = laid.get(slot)
-    if (record === undefined ? sealed : record.text !== null) liveRows++
+    if (record === undefined && !sealed && !extent.entry?.folded) throw missingRecord(slot)
+    const isLive = record === undefined ? sealed && !extent.isDeleted?.(slot) : record.text !== null
+    if (isLive) liveRows++
   }
   const converts = extent.entry?.convert === true || extent.extent < convertBefore
   return { extent, first, limit: slot, records: laid, liveRows, converts }
 }
 
 /**
- * Row records of a walk in key order, read in batches. Once two live rows and a page's worth of text
- * were read, the page is sure to end before the next batch, and nothing more is read.
+ * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth
+ * of text were read, the page is sure to end before the next batch, and nothing more is read. Text is
+ * counted here as `readPageRows` counts it: a page that ends with the plan would have no continuation.
  */
 class RecordScan {
   readonly #view: KvView
   readonly #table: TableKey
   readonly #limitExtent: number
-  readonly #bytesMax: number
+  readonly #textMax: number
   /** Where the next batch begins; null when all records were read. */
   #from: Position | null
   #count = SCAN_COUNT_FIRST
-  #bytes = 0
+  #text = 0
   #liveRows = 0
   #ahead: [Position, RowRecord][] = []
 
-  constructor(
-    view: KvView,
-    table: TableKey,
-    from: Position,
-    limitExtent: number,
-    bytesMax: number,
-  ) {
+  constructor(view: KvView, table: TableKey, from: Position, limitExtent: number, textMax: number) {
     this.#view = view
     this.#table = table
     this.#from = from
     this.#limitExtent = limitExtent
-    this.#bytesMax = bytesMax
+    this.#textMax = textMax
   }
 
   /** Whether records at this position were left unread, as the page is full before it. */
@@ -156,7 +165,7 @@ class RecordScan {
   }
 
   get #isFull(): boolean {
-    return this.#liveRows > 1 && this.#bytes > this.#bytesMax
+    return this.#liveRows > 1 && this.#text > this.#textMax
   }
 
   async #readMore(from: Position | null): Promise<void> {
@@ -167,10 +176,11 @@ class RecordScan {
     for (const [key, value] of entries) {
       const record = decodeRowRecord(value)
       this.#ahead.push([decodeRowKey(key), record])
-      if (record.text !== null) this.#liveRows++
       bytes += value.length
+      if (record.text === null) continue
+      this.#liveRows++
+      this.#text += record.text.length
     }
-    this.#bytes += bytes
     const last = this.#ahead[this.#ahead.length - 1]
     this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
     const fitting = Math.floor((SCAN_BYTES * entries.length) / (bytes + 1))
@@ -244,6 +254,7 @@ async function* liveTexts(
     const texts = stored.map((text, i) => {
       const record = records.get(firstSlot + i)
       if (record !== undefined) return laid(record)
+      if (extent.isDeleted?.(firstSlot + i)) return null
       return converts ? convert(text) : text
     })
     yield { firstSlot, texts }

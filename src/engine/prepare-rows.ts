@@ -11,6 +11,7 @@ import type { ObjectId } from '../objects/objects.js'
 import { openCsv } from '../schema/scan-csv.js'
 import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../schema/scanned-row.js'
+import { isWellFormed } from '../schema/text-rules.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
 import { scanRowObject } from './row-object.js'
 import type { StoreContext } from './store-context.js'
@@ -92,6 +93,7 @@ class SegmentSink {
     const object = this.#object
     const builder = this.#builder
     if (object === undefined || builder === undefined) return
+    if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
     const { rowCount } = builder
     const { bytes, footerBytes } = builder.finish(columns, claims)
     await this.#context.objects.put(object, bytes)
@@ -107,6 +109,16 @@ class SegmentSink {
     this.#context.ids.settle(this.#object === undefined ? objects : [...objects, this.#object])
     if (this.#builder !== undefined) this.#context.buffers.give(this.#builder.abandon())
   }
+}
+
+/** Segments of one operation: with as many, one commit still does it. */
+const SEGMENTS_MAX = 65_535
+
+function tooManySegments(): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Invalid request body: it makes more than ${SEGMENTS_MAX} segments; use larger ones or a stash`,
+  )
 }
 
 /** Room to begin with: that of a usual chunk. */
@@ -151,16 +163,26 @@ function isTextRows(input: RowsInput): input is TextRows {
 
 function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {
   if ('json' in input) {
-    const text = typeof input.json === 'string' ? input.json : decodeJsonText(input.json)
-    return { header: null, rows: scanJsonRows(text, limits) }
+    const text = checkText(input.json)
+    const decoded = typeof text === 'string' ? text : decodeJsonText(text)
+    return { header: null, rows: scanJsonRows(decoded, limits) }
   }
   const [source, delimiter] =
     'csv' in input ? ([input.csv, ','] as const) : ([input.tsv, '\t'] as const)
-  return openCsv(asBytes(source), { delimiter }, limits)
+  const text = checkText(source)
+  return openCsv(typeof text === 'string' ? utf8(text) : text, { delimiter }, limits)
 }
 
-function asBytes(source: Bytes | string): Bytes {
-  return typeof source === 'string' ? utf8(source) : source
+/** A string with a lone surrogate could not be stored as it is. */
+function checkText(text: unknown): Bytes | string {
+  if (text instanceof Uint8Array) return text
+  if (typeof text !== 'string') throw invalidText('a string or a Uint8Array is wanted')
+  if (!isWellFormed(text)) throw invalidText('it has a lone surrogate')
+  return text
+}
+
+function invalidText(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${problem}`)
 }
 
 function* scanSync(rows: Iterable<unknown>): Generator<ScannedRow> {
@@ -182,18 +204,13 @@ async function readAll(
 ): Promise<void> {
   let yieldAt = SLICE_CHARS
   const afterRow = async (): Promise<void> => {
-    if (builder.isFull) {
-      await sink.end(builder.take())
-      yieldAt = SLICE_CHARS
-    } else {
-      yieldAt = builder.pending.chars + SLICE_CHARS
-      await yieldToEventLoop()
-    }
+    if (builder.isFull) await sink.end(builder.take())
+    else await yieldToEventLoop()
+    yieldAt = builder.work + SLICE_CHARS
   }
   const isDue = (): boolean => {
-    const { rows: count, chars } = builder.pending
-    if (count % DRAIN_ROWS === 0 && !isFew()) sink.add(builder.drain())
-    return builder.isFull || chars >= yieldAt
+    if (builder.pending.rows % DRAIN_ROWS === 0 && !isFew()) sink.add(builder.drain())
+    return builder.isFull || builder.work >= yieldAt
   }
   if (Symbol.iterator in rows) {
     for (const row of rows) {

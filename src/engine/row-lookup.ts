@@ -35,9 +35,15 @@ export async function findRow(
     if (schemaNumber === generation.schemaNumber) return { ...found, text }
     return { ...found, text: await convert(text) }
   }
-  if (entry === null || entry.segment === null) return null
+  if (entry === null || entry.segment === null) {
+    if (entry?.folded) return null // No row of the extent was alive when it was folded.
+    throw missingRecord(position.slot)
+  }
+  const footer = entry.folded ? await context.segments.footer(entry.segment) : null
+  if (footer?.isDeleted?.(position.slot)) return null
+  const version = footer?.versionOf?.(position.slot) ?? entry.version
+  const found = { position, version: Math.max(version, generation.widenedAt) }
   const stored = await context.segments.rowText(entry.segment, position.slot)
-  const found = { position, version: Math.max(entry.version, generation.widenedAt) }
   const converts = entry.convert || position.extent < generation.convertBefore
   return { ...found, text: converts ? await convert(stored) : stored }
 }
@@ -82,6 +88,11 @@ async function findMinted(
   }
   const entry = await readExtentEntry(read, table, extent)
   return sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null
+}
+
+/** A row without a segment has a record as long as it is not folded, be it a tombstone. */
+export function missingRecord(slot: number): StoreError {
+  return new StoreError('DATA_CORRUPT', `The record of the row in slot ${slot} is missing`)
 }
 
 export function rowNotFound(rowId: string): StoreError {

@@ -75,6 +75,19 @@ export class RowSources {
   async conform(source: RowSource, judge: Judge): Promise<LinkableRows> {
     if (source.inline !== null) return conformInline(source, source.inline, judge)
     const segments: LinkableSegment[] = []
+    for (const { chunk, verdict } of await this.#judgeAll(source, judge)) {
+      const { segments: refs } = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
+      for (const ref of refs) segments.push({ ref, convert: verdict === 'convert' })
+    }
+    return { segments }
+  }
+
+  /** The verdict on each chunk, before any is rewritten. @throws the error of the first misfit */
+  async #judgeAll(
+    source: RowSource,
+    judge: Judge,
+  ): Promise<{ chunk: SerialChunk['chunk']; verdict: Verdict }[]> {
+    const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
     let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
     for (const { chunk, serial } of source.chunks) {
       const { columns } = chunk
@@ -83,10 +96,9 @@ export class RowSources {
       if (verdict === 'misfit') {
         throw await findMisfit(judge, chunk, rowsOfChunk(this.#team, chunk), serial)
       }
-      const { segments: refs } = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
-      for (const ref of refs) segments.push({ ref, convert: verdict === 'convert' })
+      verdicts.push({ chunk, verdict })
     }
-    return { segments }
+    return verdicts
   }
 
   async #rewrite(chunk: SerialChunk['chunk'], judge: Judge): Promise<SerialChunk['chunk']> {
@@ -101,8 +113,14 @@ export class RowSources {
   }
 
   /** The operation has ended: its objects are named by a commit, or are the sweep's. */
-  settle(): void {
+  settled<T>(result: T): T {
     this.#team.ids.settle(this.#objects)
+    return result
+  }
+
+  /** The operation has failed. */
+  settleAfter(failure: unknown): void {
+    this.#team.ids.settleAfter(failure, this.#objects)
   }
 }
 

@@ -41,10 +41,11 @@ export function changesOfText(json: Bytes | string, options: ResolvedOptions): C
   return scanJsonChanges(text, { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax })
 }
 
+/** @param changes - Or what is wrong with their columns, which comes after the row and its version. */
 export function updateRow(
   { team, table, tableId }: TablePlace,
   rowId: string,
-  changes: CellChanges,
+  changes: CellChanges | StoreError,
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { teamId, partition } = team
@@ -52,6 +53,7 @@ export function updateRow(
     const row = await findRow(team, read, table, head.generation, rowId)
     if (row === null) throw rowNotFound(rowId)
     checkIfMatch('row', options.ifMatch, row.version)
+    if (changes instanceof StoreError) throw changes
     const schema = await team.schemas.get(table, head.generation.schemaNumber, read)
     const judge = judgeChanges(team, changes, schema, options.onSchemaError)
     const cells = conformChanges(changes, judge)

@@ -1,6 +1,7 @@
-// Schemas by table and number. A schema record never changes, so what was read once stays true.
+// Schemas that were parsed. The record is read each time, which is quick; parsing and indexing it is not.
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'
+import { crc32 } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { schemaKey, type TableKey } from '../format/keys.js'
 import { decodeSchema } from '../format/records.js'
@@ -18,7 +19,6 @@ export class SchemaCache {
   readonly #schemas = new Map<string, IndexedSchema>()
 
   /**
-   * @param read - Reads the record if the schema is not known yet.
    * @throws {StoreError} DATA_CORRUPT
    */
   async get(
@@ -26,13 +26,14 @@ export class SchemaCache {
     number: number,
     read: (key: Bytes) => Promise<Bytes | null>,
   ): Promise<IndexedSchema> {
-    const name = `${toHex(table)}:${number}`
-    const known = this.#schemas.get(name)
-    if (known !== undefined) return known
     const record = await read(schemaKey(table, number))
     if (record === null) {
       throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
     }
+    // By content, as a plan may see the schema of a commit that is refused in the end.
+    const name = `${toHex(table)}:${number}:${record.length}:${crc32(record)}`
+    const known = this.#schemas.get(name)
+    if (known !== undefined) return known
     const indexed = indexSchema(JSON.parse(decodeSchema(record)) as TableSchema)
     if (this.#schemas.size >= SCHEMAS_MAX) this.#schemas.clear()
     this.#schemas.set(name, indexed)

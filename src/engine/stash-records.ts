@@ -42,7 +42,6 @@ export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
 export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
 
 const SCAN_COUNT = 1_000
-const LISTS_MAX = 65_535
 
 /** @throws {StoreError} STASH_NOT_FOUND if it holds no chunk. */
 export async function readStash(view: KvView, stashId: string): Promise<StashContent> {
@@ -61,9 +60,9 @@ export async function readStash(view: KvView, stashId: string): Promise<StashCon
 
 async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
   const lists = new Map<string, readonly string[]>()
-  const scan = { ...columnListsRange(nonce), count: LISTS_MAX }
-  for (const [key, value] of await view.scan(scan)) {
-    lists.set(listName(key.subarray(9)), decodeColumnList(value))
+  for await (const entries of scanBatches(view, columnListsRange(nonce))) {
+    for (const [key, value] of entries)
+      lists.set(listName(key.subarray(9)), decodeColumnList(value))
   }
   const columnsOf = ({ crc, probe }: ColumnListName): readonly string[] => {
     const ids = lists.get(listName(columnListKey(nonce, crc, probe).subarray(9)))

@@ -50,8 +50,10 @@ export class TeamStash implements Stash {
       const objects = chunk.segments.map(({ object }) => object)
       try {
         await this.#commitChunk(serial, chunk)
-      } finally {
         this.#team.ids.settle(objects)
+      } catch (failure) {
+        this.#team.ids.settleAfter(failure, objects)
+        throw failure
       }
     })
   }
@@ -67,26 +69,33 @@ export class TeamStash implements Stash {
     })
   }
 
+  /**
+   * Adding a chunk touches nothing that other puts change. Replacing one changes the head, so that puts
+   * refuse each other: those that were refused once take turns.
+   */
   async #commitChunk(serial: string, chunk: StoredChunk): Promise<void> {
+    if (await this.#tryPut(serial, chunk)) return
+    await this.#team.turns.run(`stash ${this.id}`, async () => {
+      for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
+        if (await this.#tryPut(serial, chunk)) return
+      }
+      throw busy()
+    })
+  }
+
+  async #tryPut(serial: string, chunk: StoredChunk): Promise<boolean> {
     const { partition, options } = this.#team
     const now = options.clock.now()
-    const fresh: StashHead = {
-      nonce: options.random.bytes(8),
-      number: 0,
-      expiring: false,
-      createdAt: now,
-    }
-    for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
-      const { commit, state } = await partition.read(async (view) => {
-        const state = await readPutState(view, this.id, serial, fresh)
-        await this.#checkCount(view, state)
-        return { state, commit: await planPut(view, this.id, serial, state, { chunk, putAt: now }) }
-      })
-      const { ok } = await partition.commit(commit)
-      if (ok && state.reference === null) this.#counts.add(toHex(state.head.nonce))
-      if (ok) return
-    }
-    throw busy()
+    const nonce = options.random.bytes(8)
+    const fresh: StashHead = { nonce, number: 0, expiring: false, createdAt: now }
+    const { commit, state } = await partition.read(async (view) => {
+      const state = await readPutState(view, this.id, serial, fresh)
+      await this.#checkCount(view, state)
+      return { state, commit: await planPut(view, this.id, serial, state, { chunk, putAt: now }) }
+    })
+    const { ok } = await partition.commit(commit)
+    if (ok && state.reference === null) this.#counts.add(toHex(state.head.nonce))
+    return ok
   }
 
   /** One chunk too many is refused here; chunks in flight beside it may still pass, finalize counts all. */

@@ -9,6 +9,7 @@ import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
 import type { ResolvedOptions } from './store-options.js'
 import type { TableWriters } from './table-writer.js'
+import type { Turns } from './turns.js'
 
 /** What the parts of one open store share. */
 export type StoreContext = Readonly<{
@@ -31,6 +32,7 @@ export type TeamContext = StoreContext &
   Readonly<{
     teamId: string
     partition: KvPartition
+    turns: Turns
     /** Notes the team in the system partition before its first record; resolves at once afterwards. */
     ensureTeam(): Promise<void>
   }>

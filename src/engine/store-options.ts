@@ -11,6 +11,11 @@ export interface StoreOptions {
    * Default: 48 hours. Range: 1 minute to 30 days.
    */
   readonly stashTtlMs?: number
+  /**
+   * How long the result of a create or an add with an `idempotencyKey` is kept for its repeats, in
+   * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
+   */
+  readonly repeatTtlMs?: number
   /** Chunks that one stash may hold. Default: 20,000. Range: 1 to 65,535. */
   readonly stashChunksMax?: number
   /** Columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
@@ -39,6 +44,13 @@ export interface StoreOptions {
   readonly graceMs?: number
   /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
   readonly sweepIntervalMs?: number
+  /** Time between two background folds, in milliseconds; 0 switches them off. Default: 30 seconds. Range: 0 to 1 day. */
+  readonly foldIntervalMs?: number
+  /**
+   * Row records over a segment from which on a fold rewrites it: fewer cost a reader less than the
+   * rewriting costs. Default: 64. Range: 1 to 65,536.
+   */
+  readonly foldRecordsMin?: number
   /**
    * Rows and bytes of text up to which an add stays out of a segment and becomes row records.
    * Defaults: 1,000 rows, 256 KiB. Ranges: 0 to 1,000 rows, 0 to 1 MiB.
@@ -71,6 +83,7 @@ const DAY_MS = 24 * HOUR_MS
 
 const RANGES = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  repeatTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
   columnsMax: { default: 1_000, min: 1, max: 10_000 },
   rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
@@ -82,6 +95,8 @@ const RANGES = {
   retiredGenerationsMax: { default: 2, min: 0, max: 100 },
   graceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
   sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
+  foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },
+  foldRecordsMin: { default: 64, min: 1, max: 65_536 },
   inlineRowsMax: { default: 1_000, min: 0, max: 1_000 },
   inlineBytesMax: { default: 256 * KIB, min: 0, max: MIB },
   segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },

@@ -38,6 +38,19 @@ export type CreateTable = Readonly<{
   schema?: SchemaInput
   rows: RowsInput | Stash
   onSchemaError?: OnSchemaError
+  /** As in AddOptions: a repeat answers with the table that there is. For the creates of one team. */
+  idempotencyKey?: string
+}>
+
+export type AddOptions = Readonly<{
+  onSchemaError?: OnSchemaError
+  /**
+   * Makes the operation safe to repeat: for `repeatTtlMs` another one on the same table with the same key
+   * has no effect and answers with the result of the first, whatever its rows are, and even if the stash
+   * that the first one used is gone. A failed operation leaves the key unused, and so does one without
+   * rows. 1 to 64 printable ASCII characters; take a random text.
+   */
+  idempotencyKey?: string
 }>
 
 export type Overwrite = Readonly<{
@@ -89,15 +102,19 @@ export type TableEntry = Readonly<{ id: string; name: string }>
 export interface Store {
   /** The objects of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
   team(teamId: string): Team
-  /** Deletes what nothing references and what has expired. Runs in the background too. */
+  /**
+   * Folds row records into segments, then deletes what nothing references and what has expired. Both
+   * run in the background too.
+   */
   sweep(): Promise<SweepReport>
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
   readonly limits: StoreLimits
 }
 
-/** What one sweep deleted. */
+/** What one sweep did: what it deleted, and extents whose row records became a segment. */
 export type SweepReport = Readonly<{
+  folds: number
   objects: number
   stashes: number
   generations: number
@@ -131,10 +148,7 @@ export interface Stash {
 
 export interface Table {
   readonly id: string
-  addRows(
-    rows: RowsInput | Stash,
-    options?: { readonly onSchemaError?: OnSchemaError },
-  ): Promise<Changed>
+  addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<Changed>
   /** Replaces all rows at once, and with `schema` the schema too. */
   overwrite(request: Overwrite): Promise<Changed>
   page(request?: PageRequest): Promise<Page>

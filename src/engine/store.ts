@@ -58,7 +58,7 @@ class OpenedStore implements Store {
   readonly #afterClose: OpenStore['afterClose']
   readonly #sweeper: Sweeper
   readonly #teams = new Map<string, StoreTeam>()
-  readonly #stopSweeping: () => void
+  readonly #stopBackground: () => void
 
   constructor(context: StoreContext, afterClose: OpenStore['afterClose']) {
     this.#context = context
@@ -66,14 +66,19 @@ class OpenedStore implements Store {
     this.#sweeper = new Sweeper(context)
     const { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax } = context.options
     this.limits = { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax }
-    const { sweepIntervalMs } = context.options
-    const inBackground = (): void => {
-      // A sweep that fails is repeated by the next one; writes report what is wrong with the disk.
-      this.sweep().catch(() => undefined)
+    const { sweepIntervalMs, foldIntervalMs } = context.options
+    const inBackground = (work: () => Promise<unknown>) => (): void => {
+      // What fails is repeated by the next turn; writes report what is wrong with the disk.
+      context.lifecycle.run(work).catch(() => undefined)
     }
-    this.#stopSweeping =
-      sweepIntervalMs > 0 ? every(sweepIntervalMs, inBackground) : () => undefined
-    if (sweepIntervalMs > 0) inBackground()
+    const sweep = inBackground(() => this.#sweeper.sweep())
+    const fold = inBackground(() => this.#sweeper.fold())
+    const stops = [
+      sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
+      foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,
+    ]
+    this.#stopBackground = () => stops.forEach((stop) => void stop())
+    if (sweepIntervalMs > 0) sweep()
   }
 
   team(teamId: string): Team {
@@ -90,11 +95,15 @@ class OpenedStore implements Store {
     return this.#context.lifecycle.run(() => this.#sweeper.sweep())
   }
 
-  async close(): Promise<void> {
-    this.#stopSweeping()
-    if (!(await this.#context.lifecycle.close())) return
-    await this.#context.kv.close()
-    await this.#context.objects.close()
-    await this.#afterClose?.()
+  close(): Promise<void> {
+    const { lifecycle, kv, objects } = this.#context
+    this.#stopBackground()
+    return lifecycle.close(async () => {
+      try {
+        await kv.close()
+      } finally {
+        await objects.close().finally(() => this.#afterClose?.())
+      }
+    })
   }
 }

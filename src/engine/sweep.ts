@@ -41,6 +41,7 @@ import {
 } from '../format/records.js'
 import type { KeyRange, KvPartition, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
+import { foldPartition } from './fold.js'
 import { isRetained } from './generations.js'
 import { planDelete, scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
@@ -54,6 +55,7 @@ export class Sweeper {
   /** Objects that the marks so far found unnamed, with the time of the first such mark. */
   readonly #unnamed = new Map<ObjectId, number>()
   #running: Promise<SweepReport> | undefined
+  #folding: Promise<number> | undefined
 
   constructor(context: StoreContext) {
     this.#context = context
@@ -67,9 +69,26 @@ export class Sweeper {
     return this.#running
   }
 
+  /** Folds the row records of all teams; calls meanwhile share it. */
+  fold(): Promise<number> {
+    this.#folding ??= this.#foldAll().finally(() => {
+      this.#folding = undefined
+    })
+    return this.#folding
+  }
+
+  async #foldAll(): Promise<number> {
+    let folds = 0
+    for (const partition of await this.#teamPartitions()) {
+      folds += await foldPartition(this.#context, partition)
+    }
+    return folds
+  }
+
   async #sweepAll(): Promise<SweepReport> {
     let stashes = 0
     let generations = 0
+    const folds = await this.fold()
     const partitions = await this.#teamPartitions()
     for (const partition of partitions) {
       generations += await sweepGenerations(this.#context, partition)
@@ -77,7 +96,7 @@ export class Sweeper {
       stashes += await expireStashes(this.#context, partition)
       await sweepDeadStashes(partition)
     }
-    return { stashes, generations, objects: await this.#sweepObjects(partitions) }
+    return { folds, stashes, generations, objects: await this.#sweepObjects(partitions) }
   }
 
   async #teamPartitions(): Promise<KvPartition[]> {
@@ -94,6 +113,8 @@ export class Sweeper {
   async #sweepObjects(partitions: readonly KvPartition[]): Promise<number> {
     const { objects, ids, options, kv } = this.#context
     const { incarnation } = ids
+    // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
+    await kv.partition('').commit({})
     // What was listed before the mark and is named by none of it is garbage or pending. On a shared
     // store other incarnations have pending objects that only they know: those are theirs to sweep.
     const listed = await listAll(this.#context, kv.shared ? incarnation : '')

@@ -19,13 +19,16 @@ import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.j
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
 import type { Changed, OnSchemaError, RowsInput, Stash } from './store-types.js'
-import type { Plan, Planned, ReadRecord } from './table-writer.js'
+import type { Plan, ReadRecord } from './table-writer.js'
 
 /** A table as its operations address it. */
 export type TablePlace = Readonly<{ team: TeamContext; table: TableKey; tableId: string }>
 
-/** A stash whose chunks are replaced while it is used, or a schema that moves, gets so many tries. */
-const TRIES_MAX = 4
+/** A stash whose chunks are replaced while it is used gets so many tries. */
+const STASH_TRIES_MAX = 4
+
+/** Preparing again for a schema or for kept rows that moved is quick, as no other chunk was touched. */
+const TRIES_MAX = 100
 
 /** What an operation was prepared against. */
 type Base = Readonly<{ head: TableHead; schema: IndexedSchema; source: RowSource }>
@@ -45,8 +48,8 @@ type NewSchema = Readonly<{
   retypes: boolean
 }>
 
-/** null: the base does not hold any more, prepare again. */
-type Attempt = Changed | null
+/** Or what has changed since it was prepared, so that it must be prepared again. */
+type Attempt = Changed | 'schema' | 'stash' | 'rows'
 
 type Operation = Readonly<{
   rows: RowsInput | Stash
@@ -57,19 +60,26 @@ type Operation = Readonly<{
   onSchemaError: OnSchemaError
 }>
 
-export async function changeRows(place: TablePlace, operation: Operation): Promise<Changed> {
+/** With a schema, or what is wrong with its columns, which is told in its turn. */
+type GivenOperation = Omit<Operation, 'schema'> &
+  Readonly<{ schema?: TableSchema | StoreError | undefined }>
+
+export async function changeRows(place: TablePlace, given: GivenOperation): Promise<Changed> {
   const { team } = place
   await team.partition.read((view) => readHead(view, place.table, place.tableId)) // 404 goes first.
-  const sources = new RowSources(team, operation.rows)
+  const sources = new RowSources(team, given.rows)
   try {
-    await prepareInOrder(place, operation, sources)
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const operation = { ...given, schema: await prepareInOrder(place, given, sources) }
+    for (let tries = 0, stashTries = 0; tries < TRIES_MAX; tries++) {
       const done = await attempt(place, operation, sources)
-      if (done !== null) return done
+      if (typeof done !== 'string') return sources.settled(done)
+      if (done === 'stash' && ++stashTries === STASH_TRIES_MAX) break
     }
-  } finally {
-    sources.settle()
+  } catch (failure) {
+    sources.settleAfter(failure)
+    throw failure
   }
+  sources.settled(null)
   throw new StoreError('STORAGE_UNAVAILABLE', 'The stash or the schema keeps changing; try again', {
     outcome: 'unchanged',
   })
@@ -78,11 +88,13 @@ export async function changeRows(place: TablePlace, operation: Operation): Promi
 /** Contract, section 1: a broken body comes before If-Match, and If-Match before what is wrong with data. */
 async function prepareInOrder(
   place: TablePlace,
-  { rows, ifMatch }: Operation,
+  { rows, ifMatch, schema }: GivenOperation,
   sources: RowSources,
-): Promise<void> {
+): Promise<TableSchema | undefined> {
   try {
     await sources.prepare(rows)
+    if (schema instanceof StoreError) throw schema
+    return schema
   } catch (failure) {
     if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) {
       const { partition } = place.team
@@ -155,11 +167,10 @@ export function putSchema(
   return [schemaKey(table, schemaNumber), encodeSchema(JSON.stringify(schema))]
 }
 
-const BASE_MOVED: Planned<Attempt> = { result: null }
-
 function planAdd({ team, table }: TablePlace, { base, rows, newSchema }: Prepared): Plan<Attempt> {
   return async (head, read) => {
-    if (!(await baseHolds(base, head, read))) return BASE_MOVED
+    const moved = await whatMoved(base, head, read)
+    if (moved !== null) return { result: moved }
     if (linkableCount(rows) === 0) {
       return { result: { version: head.version, rowIds: rowIdsOf([]) } }
     }
@@ -172,7 +183,7 @@ function planAdd({ team, table }: TablePlace, { base, rows, newSchema }: Prepare
       newSchema === null ? added.puts : [...added.puts, putSchema(table, generation, newSchema)]
     return {
       result: { version, rowIds: rowIdsOf(added.runs) },
-      change: { next: added.next, puts, checks: checksOf(base.source) },
+      change: { next: added.next, puts, checks: [...added.checks, ...checksOf(base.source)] },
     }
   }
 }
@@ -184,10 +195,11 @@ function planOverwrite(
 ): Plan<Attempt> {
   return async (head, read) => {
     checkIfMatch('table', ifMatch, head.version)
-    if (!(await baseHolds(base, head, read))) return BASE_MOVED
+    const moved = await whatMoved(base, head, read)
+    if (moved !== null) return { result: moved }
     const { random, clock } = team.options
     const before = head.generation
-    if (kept !== null && !kept.holds(before)) return BASE_MOVED
+    if (kept !== null && !kept.holds(before)) return { result: 'rows' }
     const version = head.version + 1
     const schemaNumber = before.schemaNumber + (newSchema === null ? 0 : 1)
     const firstExtent = startAfter(before)
@@ -205,15 +217,19 @@ function planOverwrite(
     const runs = kept === null ? added.runs : withKeptIds(added.runs, firstExtent, kept.runs)
     return {
       result: { version, rowIds: rowIdsOf(runs) },
-      change: { next: added.next, puts, checks: checksOf(base.source) },
+      change: { next: added.next, puts, checks: [...added.checks, ...checksOf(base.source)] },
     }
   }
 }
 
-/** Whether what was prepared may still be linked: the schema and the stash are those it was prepared on. */
-async function baseHolds(base: Base, head: TableHead, read: ReadRecord): Promise<boolean> {
-  if (head.generation.schemaNumber !== base.head.generation.schemaNumber) return false
-  return sourceHolds(base.source, read)
+/** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */
+async function whatMoved(
+  base: Base,
+  head: TableHead,
+  read: ReadRecord,
+): Promise<'schema' | 'stash' | null> {
+  if (head.generation.schemaNumber !== base.head.generation.schemaNumber) return 'schema'
+  return (await sourceHolds(base.source, read)) ? null : 'stash'
 }
 
 /**

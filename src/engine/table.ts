@@ -5,7 +5,13 @@ import type { TableKey } from '../format/keys.js'
 import { renderRowObject } from '../format/row-text.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { parseTableSchema } from '../schema/table-schema.js'
-import { checkArguments, checkIfMatchArgument, checkOnSchemaError } from './arguments.js'
+import {
+  checkArguments,
+  checkIfMatchArgument,
+  checkOnSchemaError,
+  readPart,
+  shown,
+} from './arguments.js'
 import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
 import { planPage, readPageRows } from './page-reader.js'
 import { findRow, rowNotFound } from './row-lookup.js'
@@ -62,12 +68,13 @@ export class TeamTable implements Table {
     return this.#run(async (place) => {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
       const { schema, rows } = request
+      if (schema !== undefined) await this.version() // As in an update.
       return changeRows(place, {
         rows,
         overwrite: true,
         onSchemaError: checkOnSchemaError(request.onSchemaError),
         ifMatch: checkIfMatchArgument(request.ifMatch),
-        schema: schema && parseTableSchema(schema, this.#team.options.columnsMax),
+        schema: schema && readPart(() => parseTableSchema(schema, this.#team.options.columnsMax)),
       })
     })
   }
@@ -159,7 +166,7 @@ export class TeamTable implements Table {
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       await this.version() // A table that is not there comes before what is wrong with the cells.
-      return updateRow(place, rowId, changes(), { ifMatch, onSchemaError })
+      return updateRow(place, rowId, readPart(changes), { ifMatch, onSchemaError })
     })
   }
 
@@ -194,7 +201,11 @@ async function readPage(
     }
     const used =
       token === null ? inUse(head) : await findGeneration(team, view, table, head, token.generation)
-    const from = token?.position ?? { extent: used.generation.firstExtent, slot: 0 }
+    const { firstExtent, nextExtent } = used.generation
+    const from = token?.position ?? { extent: firstExtent, slot: 0 }
+    if (from.extent < firstExtent || from.extent > nextExtent) {
+      throw continuationInvalid('it points outside of the rows')
+    }
     return planPage(team, view, table, used, { from, limit: rows })
   })
   const read = await readPageRows(team, plan, { rows, bytes: pageBytesMax })
@@ -209,6 +220,6 @@ function checkLimit(limit: number | undefined): number | undefined {
   if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request query: limit must be a positive integer, not ${String(limit)}`,
+    `Invalid request query: limit must be a positive integer, not ${shown(limit)}`,
   )
 }

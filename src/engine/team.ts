@@ -1,13 +1,22 @@
 import { CATALOG_RANGE, teamEntryKey } from '../format/keys.js'
 import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
 import { parseTableSchema } from '../schema/table-schema.js'
-import { checkArguments, checkOnSchemaError, checkTableName, checkTeamId } from './arguments.js'
-import { createTable, renderTableId } from './create-table.js'
+import {
+  checkArguments,
+  checkIdempotencyKey,
+  checkOnSchemaError,
+  checkTableName,
+  checkTeamId,
+} from './arguments.js'
+import { createTable, findCreated, renderTableId } from './create-table.js'
 import { ChunkCounts, TeamStash } from './stash.js'
 import { scanBatches } from './stash-records.js'
 import type { StoreContext, TeamContext } from './store-context.js'
 import type { Created, CreateTable, Stash, Table, TableEntry, Team } from './store-types.js'
 import { TeamTable } from './table.js'
+import { Turns } from './turns.js'
+
+const CREATE_ARGUMENTS = ['name', 'schema', 'rows', 'onSchemaError', 'idempotencyKey']
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -21,14 +30,18 @@ export class StoreTeam implements Team {
       ...context,
       teamId: id,
       partition: context.kv.partition(id),
+      turns: new Turns(),
       ensureTeam: onceDone(() => enterTeam(context, id)),
     }
   }
 
   createTable(request: CreateTable): Promise<Created> {
     return this.#context.lifecycle.run(async () => {
-      checkArguments('createTable', request, ['name', 'schema', 'rows', 'onSchemaError'])
+      checkArguments('createTable', request, CREATE_ARGUMENTS)
       const { name, schema, rows, onSchemaError } = request
+      const idempotencyKey = checkIdempotencyKey(request.idempotencyKey)
+      const first = await findCreated(this.#context, idempotencyKey)
+      if (first !== null) return first
       checkTableName(name)
       const { columnsMax } = this.#context.options
       const parsed = schema && parseTableSchema(schema, columnsMax)
@@ -37,6 +50,7 @@ export class StoreTeam implements Team {
         rows,
         schema: parsed,
         onSchemaError: checkOnSchemaError(onSchemaError),
+        idempotencyKey,
       })
     })
   }

@@ -57,7 +57,8 @@ export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): By
  */
 export class ChunkDecoder {
   readonly #columnsOf: (list: ColumnListName) => readonly string[]
-  #last: { readonly bytes: Bytes; readonly columns: readonly ChunkColumn[] } | undefined
+  #last: Known | undefined
+  readonly #known = new Map<number, Known>()
 
   /** @param columnsOf - Finds the column IDs of a list. */
   constructor(columnsOf: (list: ColumnListName) => readonly string[]) {
@@ -87,6 +88,12 @@ export class ChunkDecoder {
   ): readonly ChunkColumn[] {
     const bytes = listed.subarray(0, LIST_BYTES + summaries.length)
     if (this.#last !== undefined && sameBytes(this.#last.bytes, bytes)) return this.#last.columns
+    const name = crc32(bytes)
+    const known = this.#known.get(name)
+    if (known !== undefined && sameBytes(known.bytes, bytes)) {
+      this.#last = known
+      return known.columns
+    }
     const ids = this.#columnsOf(list)
     if (summaries.length !== SUMMARY_BYTES * ids.length) {
       throw reader.corrupt('its column list has another length')
@@ -94,11 +101,17 @@ export class ChunkDecoder {
     const inner = new ByteReader(summaries, 'chunk reference')
     const columns = ids.map((id) => readColumn(inner, id))
     this.#last = { bytes, columns }
+    if (this.#known.size < KNOWN_MAX) this.#known.set(name, this.#last)
     return columns
   }
 }
 
 const HAS_CLAIMS = 0x01
+/** Columns with their summaries that are recognised when they come again. */
+const KNOWN_MAX = 1_000
+
+type Known = Readonly<{ bytes: Bytes; columns: readonly ChunkColumn[] }>
+
 const SUMMARY_BYTES = 12
 const LIST_BYTES = 4 + 4 + 2
 

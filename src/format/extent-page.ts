@@ -27,11 +27,14 @@ export type ExtentEntry = Readonly<{
   version: number
   /** Some stored cell is not of its column's token class, so the reader converts the rows. */
   convert: boolean
+  /** The segment was made by a fold: its footer may tell of row versions and deleted rows. */
+  folded: boolean
 }>
 
 const ENTRY_BYTES = 48
 const HAS_OBJECT = 0x0001
 const CONVERT = 0x0002
+const FOLDED = 0x0004
 const NO_OBJECT: Bytes = new Uint8Array(16)
 
 export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
@@ -39,7 +42,8 @@ export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
   const writer = new ByteWriter(1 + ENTRY_BYTES * entries.length).u8(1)
   for (const entry of entries) {
     const { segment } = entry
-    const flags = (segment === null ? 0 : HAS_OBJECT) | (entry.convert ? CONVERT : 0)
+    const form = (entry.convert ? CONVERT : 0) | (entry.folded ? FOLDED : 0)
+    const flags = form | (segment === null ? 0 : HAS_OBJECT)
     writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(segment.object))
     writer.u32(entry.rowCount).u64(entry.version).u16(flags)
     writer.u48(segment?.objectBytes ?? 0).u32(segment?.footerBytes ?? 0)
@@ -78,5 +82,6 @@ function readEntry(reader: ByteReader): ExtentEntry {
   const flags = reader.u16()
   const size = { objectBytes: reader.u48(), footerBytes: reader.u32() }
   const segment = flags & HAS_OBJECT ? { object: toHex(object), rowCount, ...size } : null
-  return { nonce, segment, rowCount, version, convert: (flags & CONVERT) !== 0 }
+  const form = { convert: (flags & CONVERT) !== 0, folded: (flags & FOLDED) !== 0 }
+  return { nonce, segment, rowCount, version, ...form }
 }

@@ -19,7 +19,8 @@ export const KEY_SPACE = Object.freeze({
   stashHead: 0x08,
   chunk: 0x09,
   columnList: 0x0a,
-  deadStash: 0x0b, // 0x0c to 0x0f are kept free for uploads, files, jobs and repeat keys.
+  deadStash: 0x0b, // 0x0c to 0x0e are kept free for uploads, files and jobs.
+  repeat: 0x0f,
   teamEntry: 0x20,
 })
 
@@ -42,10 +43,12 @@ export const CATALOG_RANGE: KeyRange = spaceRange(KEY_SPACE.catalog)
 export const TABLE_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.tableHead)
 export const SCHEMAS_RANGE: KeyRange = spaceRange(KEY_SPACE.schema)
 export const EXTENT_PAGES_RANGE: KeyRange = spaceRange(KEY_SPACE.extentPage)
+export const ROWS_RANGE: KeyRange = spaceRange(KEY_SPACE.row)
 export const RETIREMENTS_RANGE: KeyRange = spaceRange(KEY_SPACE.retirement)
 export const STASH_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.stashHead)
 export const CHUNKS_RANGE: KeyRange = spaceRange(KEY_SPACE.chunk)
 export const DEAD_STASHES_RANGE: KeyRange = spaceRange(KEY_SPACE.deadStash)
+export const REPEATS_RANGE: KeyRange = spaceRange(KEY_SPACE.repeat)
 export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
 
 export function tableHeadKey(table: TableKey): Bytes {
@@ -133,6 +136,21 @@ export function deadStashKey(stashNonce: Bytes): Bytes {
 
 export function nonceOfDeadStashKey(key: Bytes): Bytes {
   return key.slice(1, 9)
+}
+
+/** First byte of a repeat key's scope. Written to disk: never change or reuse a number. */
+const REPEAT_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
+
+/**
+ * Where the result of an operation is kept under a key of the caller's.
+ * @param table - The table that the operation changes; null: it is a create.
+ * @param text - The caller's key: ASCII.
+ */
+export function repeatKey(table: TableKey | null, text: string): Bytes {
+  const writer = new ByteWriter(18 + text.length).u8(KEY_SPACE.repeat)
+  if (table === null) return writer.u8(REPEAT_SCOPE.team).bytes(utf8(text)).finish()
+  invariant(table.length === 16, 'a table key has 16 bytes')
+  return writer.u8(REPEAT_SCOPE.table).bytes(table).bytes(utf8(text)).finish()
 }
 
 /** Of the system partition. */

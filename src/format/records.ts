@@ -74,6 +74,17 @@ export type StashHead = Readonly<{
   createdAt: number
 }>
 
+/** The result of an operation that may be repeated. */
+export type RepeatRecord = Readonly<{
+  operation: 'create' | 'add'
+  /** When it was committed. */
+  at: number
+  table: TableKey
+  version: number
+  /** The IDs of its rows, in input order. */
+  runs: readonly Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>[]
+}>
+
 export function encodeTeamHead(nextOrder: number): Bytes {
   return record(7).u48(nextOrder).finish()
 }
@@ -201,6 +212,37 @@ export function decodeStashHead(bytes: Bytes): StashHead {
   }
   reader.end()
   return head
+}
+
+/** Written to disk: never change or reuse a number. */
+const REPEAT_KIND = Object.freeze({ create: 0x00, add: 0x01 })
+
+const REPEAT_RUN_BYTES = 20
+
+export function encodeRepeatRecord(given: RepeatRecord): Bytes {
+  const { operation, at, table, version, runs } = given
+  const writer = record(32 + REPEAT_RUN_BYTES * runs.length).u8(REPEAT_KIND[operation])
+  writer.u48(at).bytes(table).u64(version)
+  for (const { nonce, extent, firstSlot, count } of runs) {
+    writer.bytes(nonce).u48(extent).u16(firstSlot).u32(count)
+  }
+  return writer.finish()
+}
+
+export function decodeRepeatRecord(bytes: Bytes): RepeatRecord {
+  const reader = open(bytes, 'repeat record')
+  const kind = reader.u8()
+  if (kind !== REPEAT_KIND.create && kind !== REPEAT_KIND.add) {
+    throw reader.corrupt(`its kind is ${kind}`)
+  }
+  const operation = kind === REPEAT_KIND.create ? 'create' : 'add'
+  const fields = { operation, at: reader.u48(), table: reader.bytes(16), version: reader.u64() } as const
+  const runs: RepeatRecord['runs'][number][] = []
+  while (reader.left > 0) {
+    const [nonce, extent] = [reader.bytes(8), reader.u48()]
+    runs.push({ nonce, extent, firstSlot: reader.u16(), count: reader.u32() })
+  }
+  return { ...fields, runs }
 }
 
 function record(capacity: number): ByteWriter {

@@ -15,7 +15,7 @@ export function renderRowId(nonce: Bytes, extent: number, slot: number): string 
 
 /** The position and nonce of a row ID; null for a text that is none, or is not spelled canonically. */
 export function parseRowId(text: string): RowId | null {
-  if (text.length !== ROW_ID_CHARS) return null
+  if (typeof text !== 'string' || text.length !== ROW_ID_CHARS) return null
   const bytes = fromBase64Url(text)
   if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
   const view = new DataView(bytes.buffer)

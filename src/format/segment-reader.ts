@@ -32,6 +32,10 @@ export type SegmentFooter = Readonly<{
   columns: readonly ColumnSummary[]
   /** The section as it is stored: runs are made of it only when they are wanted. */
   claims: Bytes
+  /** Of a fold: the version of each row; null: all have that of their extent. */
+  versionOf: ((row: number) => number) | null
+  /** Of a fold: whether a row is deleted; null: none is. */
+  isDeleted: ((row: number) => boolean) | null
 }>
 
 /** The range of an object that holds its footer and trailer. */
@@ -50,7 +54,21 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
     frames: decodeFrameIndex(ref, sections.get(SECTION.frameIndex)),
     columns: decodeColumns(ref, sections.get(SECTION.columns)),
     claims: sections.get(SECTION.claims) ?? NO_BYTES,
+    versionOf: versionReader(ref, sections.get(SECTION.rowVersions)),
+    isDeleted: deletedReader(ref, sections.get(SECTION.deletedRows)),
   }
+}
+
+function versionReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter['versionOf'] {
+  if (bytes === undefined) return null
+  if (bytes.length !== 8 * ref.rowCount) throw corrupt(ref, 'it has not a version for each row')
+  return (row) => new ByteReader(bytes.subarray(8 * row), `row versions of ${ref.object}`).u64()
+}
+
+function deletedReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter['isDeleted'] {
+  if (bytes === undefined) return null
+  if (8 * bytes.length < ref.rowCount) throw corrupt(ref, 'it has not a bit for each row')
+  return (row) => ((bytes[row >> 3] ?? 0) & (1 << (row & 7))) !== 0
 }
 
 /** The rows of a frame: texts that are cut out when asked for. */

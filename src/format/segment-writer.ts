@@ -11,7 +11,6 @@ import { SLOTS_MAX } from './keys.js'
 
 export const SEGMENT_MAGIC: Bytes = utf8('RSSG')
 export const TRAILER_MAGIC: Bytes = utf8('GSSR')
-export const SEGMENT_HEADER_BYTES = 8
 export const TRAILER_BYTES = 16
 export const FRAME_HEADER_BYTES = 11
 export const DIRECTORY_ENTRY_BYTES = 9
@@ -22,7 +21,13 @@ export const FRAME_TEXT_BYTES_MAX = 256 * 1024
 export const CODEC = Object.freeze({ none: 0 }) // 1 and 2 are kept free for deflate and zstd.
 
 /** Sections of the footer. Written to disk: never change or reuse a number. */
-export const SECTION = Object.freeze({ frameIndex: 1, columns: 2, claims: 5 }) // 3, 4: see FORMAT.md.
+export const SECTION = Object.freeze({
+  frameIndex: 1,
+  columns: 2,
+  rowVersions: 3,
+  deletedRows: 4,
+  claims: 5,
+})
 
 /** Stands for the position of the directory in its crc; no frame begins there. */
 export const DIRECTORY_PLACE = 0xfffffffe
@@ -68,13 +73,35 @@ export class SegmentBuilder {
 
   /** The whole segment, of 1 to 65,536 rows. The builder must not be used afterwards. */
   finish(columns: readonly ColumnSummary[], claims: readonly ClaimRun[]): BuiltSegment {
+    return this.#finish([
+      [SECTION.columns, encodeColumns(columns)],
+      ...(claims.length === 0 ? [] : [[SECTION.claims, encodeClaims(claims)] as const]),
+    ])
+  }
+
+  /**
+   * The whole segment of a fold.
+   * @param versions - One for each row.
+   * @param deleted - A bit for each row; null: none is deleted.
+   */
+  finishFold(versions: readonly number[], deleted: Bytes | null): BuiltSegment {
+    invariant(versions.length === this.rowCount, 'each row has a version')
+    const encoded = new ByteWriter(8 * versions.length)
+    for (const version of versions) encoded.u64(version)
+    return this.#finish([
+      [SECTION.columns, encodeColumns([])],
+      [SECTION.rowVersions, encoded.finish()],
+      ...(deleted === null ? [] : [[SECTION.deletedRows, deleted] as const]),
+    ])
+  }
+
+  #finish(sections: readonly (readonly [number, Bytes])[]): BuiltSegment {
     const { rowCount } = this
     invariant(rowCount > 0 && rowCount <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
     this.#endFrame()
     const footerBytes = writeFooter(this.#writer, this.#id, [
       [SECTION.frameIndex, this.#frameIndex.finish()],
-      [SECTION.columns, encodeColumns(columns)],
-      ...(claims.length === 0 ? [] : [[SECTION.claims, encodeClaims(claims)] as const]),
+      ...sections,
     ])
     const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
     this.#writer

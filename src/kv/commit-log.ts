@@ -43,9 +43,13 @@ const PARTITION_RANGE = {
 
 /**
  * Reads the sequence and makes sure that none is missing.
+ * @param isWritten - The database is known to hold commits.
  * @throws {StoreError} DATA_LOSS, saying which numbers are missing; DATA_CORRUPT
  */
-export async function readCommitLog(database: LevelDatabase): Promise<CommitLog> {
+export async function readCommitLog(
+  database: LevelDatabase,
+  isWritten: boolean,
+): Promise<CommitLog> {
   const [checkpoint = null] = await readRecords(database, [CHECKPOINT_KEY])
   const lowest = checkpoint === null ? FRESH_LOG.lowest : decodeUint64(checkpoint, CHECKPOINT_KEY)
 
@@ -65,7 +69,7 @@ export async function readCommitLog(database: LevelDatabase): Promise<CommitLog>
 
   // Only a database that was never written to has no record at all.
   if (last < lowest) {
-    const written = checkpoint !== null || (await holdsPartitionRecord(database))
+    const written = isWritten || checkpoint !== null || (await holdsPartitionRecord(database))
     if (written) throw missingCommits(lowest, lowest)
   }
   return { lowest, last }

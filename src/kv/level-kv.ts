@@ -24,12 +24,20 @@ export interface LevelKvOptions {
    * Default: 1,024. Range: 1 to 65,536.
    */
   readonly checkpointBatches?: number
+  /**
+   * Whether the database was written to before, so that one without any commit record is a damaged one.
+   * Default: false, which takes such a database for a new one.
+   */
+  readonly written?: boolean
 }
 
 const RANGES = {
   commitRecordsMin: { default: 65_536, min: 1, max: 1_000_000 },
   checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
-} as const satisfies Record<keyof LevelKvOptions, { default: number; min: number; max: number }>
+} as const satisfies Record<
+  Exclude<keyof LevelKvOptions, 'written'>,
+  { default: number; min: number; max: number }
+>
 
 const SCAN_COUNT_MAX = 100_000
 
@@ -59,12 +67,13 @@ export async function openLevelKv(
     throw storageError(failure, 'The database cannot be opened')
   }
   if (database.status !== 'open') throw closedError()
-  const log = await readCommitLog(database)
+  const log = await readCommitLog(database, options.written ?? false)
   return new LevelKv(database, new CommitQueue(database, log, resolved))
 }
 
 function resolveOptions(given: LevelKvOptions): CommitLogOptions {
   for (const name of Object.keys(given)) {
+    if (name === 'written') continue
     if (!Object.hasOwn(RANGES, name)) throw optionError(name, 'is not an option')
   }
   return Object.freeze({

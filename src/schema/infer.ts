@@ -5,13 +5,6 @@ import { KIND_BIT } from './column-kind.js'
 import type { ColumnSummary } from './column-summary.js'
 import { SEEN } from './column-summary.js'
 
-/** A column as its values show it. Without a type nothing can hold all of them. */
-export type InferredColumn = Readonly<{
-  id: string
-  displayName: string
-  type: ColumnType | undefined
-}>
-
 const TEXT_KINDS_INFERRED = ['date', 'dateTime'] as const // The narrower one first: a date is both.
 
 /**
@@ -42,13 +35,4 @@ function inferElementKind({ seen, elementMask }: ColumnSummary): ColumnKind {
 
 function inferTextKind(mask: number): ColumnKind {
   return TEXT_KINDS_INFERRED.find((kind) => (mask & KIND_BIT[kind]) !== 0) ?? 'string'
-}
-
-/** The columns that the values show, in the order of the summaries. */
-export function inferSchema(columns: readonly ColumnSummary[]): readonly InferredColumn[] {
-  return columns.map((summary) => ({
-    id: summary.id,
-    displayName: summary.id,
-    type: inferType(summary),
-  }))
 }

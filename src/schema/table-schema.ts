@@ -7,7 +7,7 @@ import { isWellFormed } from './text-rules.js'
 
 /** Keys of a row or a body that never name a column. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])
-const COLUMN_ID_CHARS_MAX = 256
+export const COLUMN_ID_CHARS_MAX = 256
 const COLUMNS_MAX_DEFAULT = 1_000
 /** How much of an unknown name a message repeats. */
 const QUOTED_CHARS_MAX = 100

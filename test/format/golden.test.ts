@@ -48,8 +48,15 @@ const RETIREMENT = {
 }
 const SEGMENT = { object: OBJECT, rowCount: 3, objectBytes: 300, footerBytes: 120 }
 const ENTRIES = [
-  { nonce: NONCE, segment: SEGMENT, rowCount: 3, version: 9, convert: true },
-  { nonce: utf8('nonce--2'), segment: null, rowCount: 7, version: 10, convert: false },
+  { nonce: NONCE, segment: SEGMENT, rowCount: 3, version: 9, convert: true, folded: false },
+  {
+    nonce: utf8('nonce--2'),
+    segment: null,
+    rowCount: 7,
+    version: 10,
+    convert: false,
+    folded: true,
+  },
 ]
 const SUMMARY = { id: 'n', scalarMask: 0x1000, elementMask: 0x3fff, seen: 1 }
 const COLUMNS = [
@@ -62,6 +69,16 @@ const REFERENCE = {
   chunk: { rowCount: 3, firstLine: 2, hasClaims: true, columns: COLUMNS, segments: [SEGMENT] },
 }
 const STASH = { nonce: NONCE, number: 4, expiring: false, createdAt: 1_760_000_000_000 }
+const REPEAT = {
+  operation: 'add' as const,
+  at: 1_760_000_000_000,
+  table: TABLE,
+  version: 2 ** 40 + 9,
+  runs: [
+    { nonce: NONCE, extent: 513, firstSlot: 7, count: 2 },
+    { nonce: utf8('nonce--2'), extent: 2 ** 40 + 1, firstSlot: 0, count: 65_536 },
+  ],
+}
 const CLAIMS = [{ row: 1, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } }]
 const FORWARD = [
   { at: { extent: 0, slot: 3 }, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } },
@@ -78,6 +95,7 @@ const GOLDEN: Record<string, () => Bytes> = {
   'row-record': () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: '"a":"é"' }),
   tombstone: () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: null }),
   'stash-head': () => records.encodeStashHead(STASH),
+  repeat: () => records.encodeRepeatRecord(REPEAT),
   'extent-page': () => encodeExtentPage(ENTRIES),
   'chunk-reference': () => encodeChunkReference(REFERENCE),
   'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
@@ -97,6 +115,8 @@ const GOLDEN: Record<string, () => Bytes> = {
   'key-chunk': () => keys.chunkKey(NONCE, '007'),
   'key-column-list': () => keys.columnListKey(NONCE, 0xdeadbeef, 1),
   'key-dead-stash': () => keys.deadStashKey(NONCE),
+  'key-repeat-create': () => keys.repeatKey(null, 'import 32~'),
+  'key-repeat-add': () => keys.repeatKey(TABLE, 'import 32~'),
   'key-team-entry': () => keys.teamEntryKey('acme'),
 }
 
@@ -153,6 +173,7 @@ describe('golden bytes', () => {
       schemaNumber: 1,
       text: '"a":"é"',
     })
+    expect(records.decodeRepeatRecord(goldenBytes('repeat'))).toEqual(REPEAT)
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
   })
 

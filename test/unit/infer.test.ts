@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import type { ColumnType } from '../../src/schema/column-kind.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../../src/schema/column-summary.js'
-import { inferSchema, inferType } from '../../src/schema/infer.js'
+import { inferType } from '../../src/schema/infer.js'
 import {
   judgeText,
   judgeToken,
@@ -122,16 +122,6 @@ test('without the flags of what never fits, the type of the other values is infe
   const summary = fromJson('{}', '1e400', '[1,null]', '"2024-01-01"')
   summary.seen &= ~(SEEN.object | SEEN.misfit)
   expect(inferred(summary)).toBe('date')
-})
-
-test('columns keep their order and get their ID as display name', () => {
-  const odd = ['b', 'a', '__proto__', 'constructor', '0']
-  const columns = inferSchema(odd.map((id) => newSummary(id)))
-  expect(columns.map(({ id }) => id)).toEqual(odd)
-  expect(columns.map(({ displayName }) => displayName)).toEqual(odd)
-  expect(inferSchema([fromJson('{}')])).toEqual([
-    { id: 'column', displayName: 'column', type: undefined },
-  ])
 })
 
 test('an inferred type other than string fits its values, or a reader must quote some of them', () => {

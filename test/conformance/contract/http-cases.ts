@@ -70,9 +70,9 @@ const REFUSED_HEADS: readonly [
     (api, path) => head(api, `POST ${path}`, 'Content-Length: 2', 'Content-Length: 3'),
   ],
   [
-    '1,000 headers',
+    '300 headers',
     (api, path) =>
-      head(api, `GET ${path}`, ...Array.from({ length: 1_000 }, (_, at) => `x-${at}: 1`)),
+      head(api, `GET ${path}`, ...Array.from({ length: 300 }, (_, at) => `x-${at}: 1`)),
   ],
   ['a request target of an asterisk', (api) => head(api, 'OPTIONS *')],
 ]

@@ -348,8 +348,8 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
     .tuple(fc.nat({ max: 3 }), fc.integer({ min: 1, max: 7 }))
     .map(([table, steps]) => new StepScan(table, steps))
   const others: { weight: number; arbitrary: fc.Arbitrary<RunCommand> }[] = [
-    { weight: 14, arbitrary: race },
-    { weight: 1, arbitrary: stashRace },
+    { weight: 18, arbitrary: race },
+    { weight: 4, arbitrary: stashRace },
     { weight: 4, arbitrary: time },
     { weight: 3, arbitrary: fc.constant(null).map(() => new Reopen()) },
     { weight: 1, arbitrary: fc.constant(null).map(() => new LookFromOutside()) },

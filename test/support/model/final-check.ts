@@ -112,6 +112,9 @@ async function census(
       if (segment !== null) named.add(segment.object)
     }
   }
+  for (const { generation } of heads.values()) {
+    if (generation.forward !== null) named.add(generation.forward.object)
+  }
   const liveRows = [...heads.values()].map(({ generation }) => generation.liveRows)
   const expected = state.tables.map((table) => currentOf(table).rows.filter(({ gone }) => !gone))
   assert.deepEqual(liveRows.sort(), expected.map(({ length }) => length).sort())

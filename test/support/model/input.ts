@@ -40,7 +40,7 @@ const TEXTS = [
   text('two\nlines, one comma'),
   text('\t tab and spaces '),
   text('a'.repeat(150)),
-  text('三つのバイトの文字'),
+  text('三つのバイトの文字'.repeat(10)),
   { json: '""', field: '' },
   { json: '"\\u0041\\/"', field: "it's" },
 ]

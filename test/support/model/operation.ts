@@ -52,8 +52,15 @@ export function show(value: unknown): string {
   return json === undefined ? String(value) : json
 }
 
+/** How much of a value a message shows. */
+const SHOWN_CHARS_MAX = 1_500
+
+function cut(text: string): string {
+  return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text
+}
+
 export function showOutcome(outcome: Outcome): string {
-  return 'value' in outcome ? show(outcome.value) : show(outcome.failure)
+  return cut('value' in outcome ? show(outcome.value) : show(outcome.failure))
 }
 
 /** @throws {Mismatch} unless the operation resolved; returns with what. */
@@ -64,7 +71,11 @@ export function expectValue(outcome: Outcome): unknown {
 
 export function expectEqual(what: string, found: unknown, expected: unknown): void {
   if (isDeepStrictEqual(found, expected)) return
-  throw new Mismatch(`${what} must be\n  ${show(expected)}\nbut is\n  ${show(found)}`)
+  const [wanted, is] = [show(expected), show(found)]
+  const differsAt = wanted.split('').findIndex((char, at) => char !== is[at])
+  const from = Math.max(0, differsAt - 100) // What both begin with tells little.
+  const shown = [wanted, is].map((text) => cut(`${from > 0 ? '…' : ''}${text.slice(from)}`))
+  throw new Mismatch(`${what} must be\n  ${shown.join('\nbut is\n  ')}`)
 }
 
 export function expectFailure(outcome: Outcome, expected: Failure): void {

@@ -20,10 +20,16 @@ export class Pace {
     return this.#next !== null
   }
 
+  #turnsOf(chance: number, more: number): number {
+    if (chance < 0.5) return 0
+    if (chance < 0.9) return 1 + Math.floor(more * 4)
+    return chance < 0.97 ? 25 : 500 // Others come to an end meanwhile.
+  }
+
   async step(): Promise<void> {
     if (this.#next === null) return
     const chance = this.#next()
-    const turns = chance < 0.5 ? 0 : chance < 0.9 ? 1 + Math.floor(this.#next() * 4) : 25
+    const turns = this.#turnsOf(chance, this.#next())
     for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done))
   }
 }

@@ -217,6 +217,8 @@ export const anyRacers: fc.Arbitrary<Spec[]> = fc
   .record({
     table: fc.nat({ max: 3 }),
     row: anyRow,
+    /** The first operation comes twice. */
+    twins: fc.boolean(),
     specs: fc.array(
       fc.oneof(
         ...RACING.map((kind) => ({
@@ -227,8 +229,10 @@ export const anyRacers: fc.Arbitrary<Spec[]> = fc
       { minLength: 2, maxLength: 3 },
     ),
   })
-  .map(({ table, row, specs }) => {
-    return specs.map((spec) => ({ ...spec, table, ...('row' in spec && { row }) }))
+  .map(({ table, row, twins, specs }) => {
+    const [first] = specs
+    const all = twins && first !== undefined ? [first, ...specs].slice(0, 3) : specs
+    return all.map((spec) => ({ ...spec, table, ...('row' in spec && { row }) }))
   })
 
 const NO_TABLE = '00000000-0000-4000-8000-000000000000'

@@ -1,0 +1,100 @@
+// Bugs that the model test must find. Each is one edit of the source, applied to a copy of the project
+// by run-planted-bugs.mjs; the text to find stands in its file exactly once.
+
+export type PlantedBug = Readonly<{
+  /** What is wrong, as a sentence. */
+  name: string
+  file: string
+  find: string
+  replace: string
+}>
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    name: 'a link commit does not check that the stash is still the same',
+    file: 'src/engine/create-table.ts',
+    find: '...(source.check === null ? [] : [source.check]),',
+    replace: '',
+  },
+  {
+    name: 'a link commit does not check the head of the table',
+    file: 'src/engine/table-writer.ts',
+    find: 'checks: [{ key, equals: before.bytes }, ...(change.checks ?? [])],',
+    replace: 'checks: change.checks ?? [],',
+  },
+  {
+    name: 'a page ignores the tombstone over a row of a segment',
+    file: 'src/engine/page-reader.ts',
+    find: 'if (record !== undefined) return laid(record)',
+    replace: 'if (record !== undefined && record.text !== null) return laid(record)',
+  },
+  {
+    name: 'the reference of a replaced chunk comes back',
+    file: 'src/engine/stash-records.ts',
+    find: 'const value = encodeChunkReference({ ...stored, list: list.name })',
+    replace: 'const value = reference ?? encodeChunkReference({ ...stored, list: list.name })',
+  },
+  {
+    name: 'numeric serials are in the order of texts',
+    file: 'src/engine/serial-order.ts',
+    find: '? compareNumbers : compareTexts',
+    replace: '? compareTexts : compareTexts',
+  },
+  {
+    name: 'a page of overwritten rows shows the version of the new ones',
+    file: 'src/engine/generations.ts',
+    find: 'version: found.lastVersion',
+    replace: 'version: head.version',
+  },
+  {
+    name: 'a row ID of overwritten rows still answers',
+    file: 'src/engine/row-lookup.ts',
+    find: 'if (extent < firstExtent || extent >= nextExtent) return null',
+    replace: 'if (extent >= nextExtent) return null',
+  },
+  {
+    name: 'a precondition fails after the row was changed',
+    file: 'src/engine/table.ts',
+    find: 'return updateRow(place, rowId, readPart(changes), { ifMatch, onSchemaError })',
+    replace: `const before = (await this.get(rowId)).version
+      const done = await updateRow(place, rowId, readPart(changes), { ifMatch: undefined, onSchemaError })
+      if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')
+      return done`,
+  },
+  {
+    name: 'a page that is full by the bytes of its records has no continuation',
+    file: 'src/engine/page-reader.ts',
+    find: 'this.#text += record.text.length',
+    replace: 'this.#text += value.length',
+  },
+  {
+    name: 'an answer rests on a commit in flight that may yet be refused',
+    file: 'src/engine/table-writer.ts',
+    find: 'if (step.commit !== undefined || inFlight.length === 0) return step',
+    replace: 'return step',
+  },
+  {
+    name: 'the sweep does not see what stashes name',
+    file: 'src/engine/sweep.ts',
+    find: 'for (const object of decodeChunkObjects(reference).objects) named.add(object)',
+    replace: 'decodeChunkObjects(reference)',
+  },
+  {
+    name: 'the sweep leaves the extent pages of overwritten rows',
+    file: 'src/engine/sweep.ts',
+    find: 'await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))',
+    replace: '',
+  },
+  {
+    name: 'a scan does not keep the rows that it reads',
+    file: 'src/engine/generations.ts',
+    find: 'if (pins.has(nonce) || isRetained(',
+    replace: 'if (isRetained(',
+  },
+  {
+    name: 'deleting a stash leaves it in use where it is put again',
+    file: 'src/engine/stash-records.ts',
+    find: 'deletes: [key],',
+    replace: 'deletes: [],',
+  },
+]

@@ -1,0 +1,103 @@
+// Proves that the model test finds bugs: plants one after the other in a copy of the project, and runs
+// the test there, which must fail each time.
+//
+//     npm run test:planted [word of the name]
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import ts from 'typescript'
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
+/** Folders and configurations. */
+const COPIED = /^(?:src|adapters|test|package\.json|tsconfig\.json)$/
+const CONFIG = 'test/vitest.config.ts'
+const TEST = 'test/property/model.test.ts'
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+
+const run = promisify(execFile)
+
+/** The list of bugs, from TypeScript that is nothing but types and data. */
+async function readBugs(copy) {
+  const source = await readFile(join(copy, 'test/property/planted-bugs.ts'), 'utf8')
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+  })
+  const module = join(copy, 'planted-bugs.mjs')
+  await writeFile(module, outputText)
+  const { PLANTED_BUGS } = await import(pathToFileURL(module).href)
+  return PLANTED_BUGS
+}
+
+async function plant(copy, { name, file, find, replace }) {
+  const path = join(copy, file)
+  const source = await readFile(path, 'utf8')
+  const places = source.split(find).length - 1
+  if (places !== 1) {
+    throw new Error(`"${name}": the text to find stands ${places} times in ${file}, not once`)
+  }
+  await writeFile(
+    path,
+    source.replace(find, () => replace),
+  )
+  return () => writeFile(path, source)
+}
+
+/** What the test printed when it failed; null when it passed. */
+async function runTest(copy) {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+  const options = { cwd: copy, maxBuffer: OUTPUT_BYTES_MAX, env: { ...process.env, NO_COLOR: '1' } }
+  try {
+    await run(
+      process.execPath,
+      [vitest, 'run', '--config', CONFIG, TEST, '-t', 'in memory'],
+      options,
+    )
+    return null
+  } catch (failure) {
+    return `${failure.stdout}\n${failure.stderr}`
+  }
+}
+
+function describeFailure(output) {
+  const failed = /Property failed after (\d+) tests\s*\n?\{ seed: (-?\d+), path: "([^"]+)"/.exec(
+    output,
+  )
+  if (failed === null) return null
+  const [, runs, seed, path] = failed
+  const problem = /Caused by: ([^\n]+)/.exec(output)?.[1] ?? ''
+  return `found in run ${runs}, seed ${seed}, path ${path}\n      ${problem.slice(0, 300)}`
+}
+
+async function main(word) {
+  const copy = await mkdtemp(join(tmpdir(), 'rowstash-planted-'))
+  let missed = 0
+  try {
+    for (const part of await readdir(ROOT)) {
+      if (COPIED.test(part)) await cp(join(ROOT, part), join(copy, part), { recursive: true })
+    }
+    await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+    const bugs = (await readBugs(copy)).filter(({ name }) => name.includes(word))
+    for (const bug of bugs) await (await plant(copy, bug))() // Stale texts show before any test runs.
+    console.log(`${bugs.length} bugs to plant`)
+    const intact = await runTest(copy)
+    if (intact !== null) throw new Error(`Nothing is planted yet, and the test fails:\n${intact}`)
+    for (const bug of bugs) {
+      const restore = await plant(copy, bug)
+      const output = await runTest(copy)
+      await restore()
+      const found = output === null ? null : describeFailure(output)
+      if (found === null) missed++
+      console.log(`${found === null ? 'MISSED' : 'found '}  ${bug.name}`)
+      if (found !== null) console.log(`      ${found}`)
+      else if (output !== null) console.log(output.slice(0, 4_000))
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+  }
+  if (missed > 0) throw new Error(`${missed} planted bugs were not found`)
+}
+
+await main(process.argv[2] ?? '')

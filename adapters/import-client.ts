@@ -1,4 +1,7 @@
-// The requests of an import: sent over kept-alive connections, repeated where that is safe.
+// The requests of an import: sent over kept-alive connections, and repeated.
+//
+// Invariant: every request may be sent again when nobody knows what became of it. Chunks, deletions and
+// overwrites have the same effect once more; creates and adds carry an Idempotency-Key.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -35,9 +38,9 @@ type Request = Readonly<{
   method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   path: string
   contentType?: string
+  /** The same for all tries, of which the server lets one have an effect. */
+  idempotencyKey?: string
   body?: readonly Uint8Array[]
-  /** Whether the request may be sent again when nobody knows what became of it. */
-  isRepeatable: boolean
   /** Takes the body of a good answer piece by piece; each try gets a new one. */
   onAnswer?: () => (piece: Uint8Array) => void
 }>
@@ -80,7 +83,6 @@ export class ImportClient {
       path: `/stashes/${stashId}/${serials.first}`,
       contentType: contentTypeOf(run),
       body: bodyOf(run),
-      isRepeatable: true,
     })
     const halves = outcome.status === 413 ? halveRun(run) : null
     if (halves === null) return expectSuccess(outcome)
@@ -90,19 +92,24 @@ export class ImportClient {
   }
 
   async deleteStash(stashId: string): Promise<void> {
-    const path = `/stashes/${stashId}`
-    expectSuccess(await this.#sendRepeatedly({ method: 'DELETE', path, isRepeatable: true }))
+    expectSuccess(await this.#sendRepeatedly({ method: 'DELETE', path: `/stashes/${stashId}` }))
   }
 
-  /** Sends a table operation. Its row IDs are counted as they arrive, for there may be millions. */
-  async changeTable(method: 'PUT' | 'POST', path: string, body: unknown): Promise<TableAnswer> {
+  /**
+   * Sends a table operation. Its row IDs are counted as they arrive, for there may be millions.
+   * @param idempotencyKey - Of a POST, which without it would have an effect for each try.
+   */
+  async changeTable(
+    request: Readonly<{ method: 'PUT' } | { method: 'POST'; idempotencyKey: string }>,
+    path: string,
+    body: unknown,
+  ): Promise<TableAnswer> {
     let reader = new AnswerReader()
     const outcome = await this.#sendRepeatedly({
-      method,
+      ...request,
       path,
       contentType: 'application/json',
       body: [Buffer.from(JSON.stringify(body))],
-      isRepeatable: method === 'PUT',
       onAnswer: () => {
         reader = new AnswerReader()
         return (piece) => reader.read(piece)
@@ -121,7 +128,7 @@ export class ImportClient {
     for (let tries = 1; ; tries++) {
       const outcome = await this.#send(request)
       signal.throwIfAborted()
-      if (!mayRepeat(request, outcome) || tries >= triesMax) return outcome
+      if (!mayRepeat(outcome) || tries >= triesMax) return outcome
       const backoffMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (tries - 1))
       // Clients that were refused together should not come back together.
       const pauseMs = outcome.retryAfterMs ?? backoffMs * (0.5 + Math.random() / 2)
@@ -131,26 +138,28 @@ export class ImportClient {
   }
 
   /** Sends a request once. Never rejects: a broken connection is an outcome too. */
-  #send({ method, path, contentType, body = [], onAnswer }: Request): Promise<Outcome> {
+  #send(request: Request): Promise<Outcome> {
+    const { method, path, contentType, idempotencyKey, body = [], onAnswer } = request
     const { signal, key } = this.#options
     const headers: Record<string, string | number> = { authorization: `Bearer ${key}` }
     if (contentType !== undefined) {
       headers['content-type'] = contentType
       headers['content-length'] = body.reduce((length, part) => length + part.length, 0)
     }
+    if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
     return new Promise((resolve) => {
       const options = { method, headers, agent: this.#agent, signal, timeout: IDLE_MS_MAX }
       const send = this.#isSecure ? httpsRequest : httpRequest
       let isAnswered = false
-      const request = send(this.#base + path, options, (response) => {
+      const sent = send(this.#base + path, options, (response) => {
         isAnswered = true
         readAnswer(response, onAnswer?.(), resolve)
       })
       // Once an answer has begun, it decides: a server that refuses a body stops reading it.
-      request.on('error', (failure) => isAnswered || resolve(brokenOutcome(failure)))
-      request.on('timeout', () => request.destroy(new Error('the server is silent')))
-      for (const part of body) request.write(part)
-      request.end()
+      sent.on('error', (failure) => isAnswered || resolve(brokenOutcome(failure)))
+      sent.on('timeout', () => sent.destroy(new Error('the server is silent')))
+      for (const part of body) sent.write(part)
+      sent.end()
     })
   }
 }
@@ -203,9 +212,9 @@ function brokenOutcome(failure: NodeJS.ErrnoException): Outcome {
   return { status, message: failure.message, retryAfterMs: undefined }
 }
 
-function mayRepeat({ isRepeatable }: Request, { status }: Outcome): boolean {
-  if (status === 429 || status === STATUS_REFUSED) return true
-  return isRepeatable && (status >= 500 || status === STATUS_BROKEN)
+/** Also when nobody knows what became of the try: each request has one effect however often it is sent. */
+function mayRepeat({ status }: Outcome): boolean {
+  return status === 429 || status >= 500 || status === STATUS_BROKEN || status === STATUS_REFUSED
 }
 
 function expectSuccess({ status, message }: Outcome): void {

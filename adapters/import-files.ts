@@ -4,6 +4,7 @@
 // Invariants:
 // - Memory does not grow with the files: at most `parallel` + 1 runs are held.
 // - The table changes by one request, after every chunk was acknowledged; before it nothing is visible.
+//   However often that request has to be sent, it has one effect.
 // - The stash is deleted however the import ends.
 import { randomUUID } from 'node:crypto'
 import { CommandFailure } from './cli-failure.js'
@@ -97,13 +98,14 @@ async function useStash(
   target: ImportTarget,
 ): Promise<Readonly<{ tableId: string; rowCount: number }>> {
   const rows = { $stashID: stashId }
+  const post = { method: 'POST', idempotencyKey: randomUUID() } as const
   let answer: TableAnswer
   if ('name' in target) {
-    answer = await client.changeTable('POST', '/tables', { name: target.name, rows })
+    answer = await client.changeTable(post, '/tables', { name: target.name, rows })
   } else {
     const path = `/tables/${encodeURIComponent(target.tableId)}`
-    if (target.mode === 'add') answer = await client.changeTable('POST', `${path}/rows`, rows)
-    else answer = await client.changeTable('PUT', path, { rows })
+    if (target.mode === 'add') answer = await client.changeTable(post, `${path}/rows`, rows)
+    else answer = await client.changeTable({ method: 'PUT' }, path, { rows })
   }
   const tableId = 'name' in target ? answer.tableId : target.tableId
   if (tableId === undefined) throw new CommandFailure(1, 'The server did not name the new table')

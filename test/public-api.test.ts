@@ -46,6 +46,7 @@ test('the entry points export exactly these names', () => {
         "openLevelKv",
         "openMemory",
         "openStore",
+        "type AddOptions",
         "type ByteRange",
         "type Bytes",
         "type Changed",

@@ -16,11 +16,11 @@ export function checkAsynchronous(headers: HeaderList): void {
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
 
-/** `Idempotency-Key`: checked, not yet acted upon. */
-export function checkIdempotencyKey(headers: HeaderList): void {
+/** `Idempotency-Key`: a repeat with the same key answers the first result again. */
+export function parseIdempotencyKey(headers: HeaderList): string | undefined {
   const values = headerValues(headers, 'idempotency-key')
   const [value] = values
-  if (value === undefined) return
-  if (values.length === 1 && IDEMPOTENCY_KEY.test(value)) return
+  if (value === undefined) return undefined
+  if (values.length === 1 && IDEMPOTENCY_KEY.test(value)) return value
   throw invalidRequest('headers', 'Idempotency-Key must be 1 to 64 printable ASCII characters')
 }

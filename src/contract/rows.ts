@@ -6,7 +6,7 @@ import type { ContractResponse } from './message.js'
 import { parseIfMatch, renderETag } from './precondition.js'
 import { parseLimit, parseOnSchemaError, queryValue } from './query.js'
 import { jsonResponse, renderRowIds } from './render.js'
-import { checkIdempotencyKey } from './request-headers.js'
+import { parseIdempotencyKey } from './request-headers.js'
 
 /** HEAD /tables/{tableID}/rows */
 export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
@@ -31,13 +31,16 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
 /** POST /tables/{tableID}/rows */
 export async function addRows(call: Call, tableId: string): Promise<ContractResponse> {
   const onSchemaError = parseOnSchemaError(call.query)
-  checkIdempotencyKey(call.headers)
+  const idempotencyKey = parseIdempotencyKey(call.headers)
   const table = call.team.table(tableId)
   await table.version() // Throws when there is no such table, before its body is read.
 
   return call.receive(TABULAR, async (body) => {
     const rows = parseAddBody(body, call.team)
-    const { rowIds, version } = await table.addRows(rows, onSchemaError && { onSchemaError })
+    const { rowIds, version } = await table.addRows(rows, {
+      ...(onSchemaError && { onSchemaError }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    })
     return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
   })
 }

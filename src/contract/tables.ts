@@ -9,7 +9,7 @@ import type { ContractResponse } from './message.js'
 import { parseIfMatch } from './precondition.js'
 import { parseOnSchemaError, queryValue, queryValues } from './query.js'
 import { jsonResponse, renderRowIds } from './render.js'
-import { checkAsynchronous, checkIdempotencyKey } from './request-headers.js'
+import { checkAsynchronous, parseIdempotencyKey } from './request-headers.js'
 
 /** GET /tables */
 export async function listTables(call: Call): Promise<ContractResponse> {
@@ -24,7 +24,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
   checkAsynchronous(call.headers)
-  checkIdempotencyKey(call.headers)
+  const idempotencyKey = parseIdempotencyKey(call.headers)
 
   return call.receive(TABULAR, async (body) => {
     const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
@@ -33,6 +33,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
       rows,
       ...(schema && { schema }),
       ...(onSchemaError && { onSchemaError }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
     })
     const given = queryAppIds ?? appIds
     return renderCreated(created, given && linkedApps(call, [...given, ...(appIds ?? [])]))

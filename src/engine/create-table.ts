@@ -4,6 +4,7 @@ import { toHex } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import {
   catalogKey,
+  repeatKey,
   schemaKey,
   type TableKey,
   TEAM_HEAD_KEY,
@@ -16,9 +17,11 @@ import {
   encodeTableHead,
   encodeTeamHead,
 } from '../format/records.js'
+import type { KvView } from '../kv/kv.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { appendRows, type LinkableRows } from './append-rows.js'
 import { emptyGeneration } from './generations.js'
+import { keepResult, type Repeat, readRepeat } from './repeats.js'
 import { rowIdsOf } from './row-ids.js'
 import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
 import { indexSchema } from './schema-cache.js'
@@ -30,27 +33,59 @@ const COMMIT_TRIES_MAX = 100
 /** A stash whose chunks are replaced while it is used gets so many tries. */
 const STASH_TRIES_MAX = 4
 
-export async function createTable(
+type CreateRequest = Readonly<{
+  name: string
+  schema: TableSchema | undefined
+  rows: RowsInput | Stash
+  onSchemaError: OnSchemaError
+  idempotencyKey: string | undefined
+}>
+
+/** The result that is kept under a key; null: none is, or no key was given. */
+export async function findCreated(
   team: TeamContext,
-  request: Readonly<{
-    name: string
-    schema: TableSchema | undefined
-    rows: RowsInput | Stash
-    onSchemaError: OnSchemaError
-  }>,
-): Promise<Created> {
+  idempotencyKey: string | undefined,
+): Promise<Created | null> {
+  if (idempotencyKey === undefined) return null
+  return team.partition.read(async (view) =>
+    createdOf(await readCreateRepeat(team, idempotencyKey, view)),
+  )
+}
+
+function readCreateRepeat(
+  { options }: TeamContext,
+  idempotencyKey: string | undefined,
+  view: KvView,
+): Promise<Repeat | null> {
+  const key = idempotencyKey === undefined ? null : repeatKey(null, idempotencyKey)
+  return readRepeat(options, key, (record) => view.get(record))
+}
+
+function createdOf(repeat: Repeat | null): Created | null {
+  if (repeat === null || repeat.first === null) return null
+  const { table, version, runs } = repeat.first
+  return { tableId: renderTableId(table), version, rowIds: rowIdsOf(runs) }
+}
+
+export async function createTable(team: TeamContext, request: CreateRequest): Promise<Created> {
+  const { idempotencyKey } = request
   await team.ensureTeam()
   const sources = new RowSources(team, request.rows)
   try {
     await sources.prepare(request.rows)
     for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
-      const source = await team.partition.read((view) => sources.read(view))
+      const found = await team.partition.read(async (view) => {
+        const first = createdOf(await readCreateRepeat(team, idempotencyKey, view))
+        return first ?? sources.read(view)
+      })
+      if ('tableId' in found) return sources.settled(found)
+      const source = found
       const base = request.schema === undefined ? null : indexSchema(request.schema)
       const judge = judgeOf(team, source, base, request.onSchemaError)
       const rows = await sources.conform(source, judge)
       const { schema } = judge.schema
       const created = await team.turns.run('create', () =>
-        commitTable(team, request.name, schema, source, rows),
+        commitTable(team, request, schema, source, rows),
       )
       if (created !== null) return sources.settled(created)
     }
@@ -64,10 +99,10 @@ export async function createTable(
   })
 }
 
-/** null: the stash has changed since it was read. */
+/** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
-  name: string,
+  { name, idempotencyKey }: CreateRequest,
   schema: TableSchema,
   source: RowSource,
   rows: LinkableRows,
@@ -80,20 +115,26 @@ async function commitTable(
   const { next, puts, runs } = await appendRows(place, rows)
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
   for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
-    const { teamHead, holds } = await team.partition.read(async (view) => ({
+    const { repeat, teamHead, holds } = await team.partition.read(async (view) => ({
+      repeat: await readCreateRepeat(team, idempotencyKey, view),
       teamHead: await view.get(TEAM_HEAD_KEY),
       holds: await sourceHolds(source, (key) => view.get(key)),
     }))
+    const first = createdOf(repeat)
+    if (first !== null) return first
     if (!holds) return null
     const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
+    const kept = keepResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
     const { ok } = await team.partition.commit({
       checks: [
         { key: TEAM_HEAD_KEY, equals: teamHead },
         ...(source.check === null ? [] : [source.check]),
+        ...kept.checks,
       ],
       puts: [
         ...records,
+        ...kept.puts,
         [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
         [catalogKey(order), encodeCatalogEntry({ table, name })],
         [tableHeadKey(table), encodeTableHead(head)],

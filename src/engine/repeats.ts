@@ -7,7 +7,7 @@
 // - An operation looks for the record in every view from which it reads what it acts on. So it fails for
 //   want of what the first one used up (its stash) only if there was no first one.
 import type { Bytes } from '../base/bytes.js'
-import { type RepeatRecord, decodeRepeatRecord, encodeRepeatRecord } from '../format/records.js'
+import { decodeRepeatRecord, encodeRepeatRecord, type RepeatRecord } from '../format/records.js'
 import type { KvCheck } from '../kv/kv.js'
 import type { ResolvedOptions } from './store-options.js'
 import type { ReadRecord } from './table-writer.js'

@@ -18,6 +18,7 @@ import {
   EXTENT_PAGES_RANGE,
   extentPagesRange,
   nonceOfDeadStashKey,
+  REPEATS_RANGE,
   RETIREMENTS_RANGE,
   retirementKey,
   rowsRange,
@@ -31,6 +32,7 @@ import {
   tableOfKey,
 } from '../format/keys.js'
 import {
+  decodeRepeatRecord,
   decodeRetirement,
   decodeStashHead,
   decodeTableHead,
@@ -39,10 +41,11 @@ import {
   type Generation,
   type Retirement,
 } from '../format/records.js'
-import type { KeyRange, KvPartition, KvView } from '../kv/kv.js'
+import type { KeyRange, KvCheck, KvPartition, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
 import { foldPartition } from './fold.js'
 import { isRetained } from './generations.js'
+import { isOver } from './repeats.js'
 import { planDelete, scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { SweepReport } from './store-types.js'
@@ -95,6 +98,7 @@ export class Sweeper {
       await sweepSchemas(partition)
       stashes += await expireStashes(this.#context, partition)
       await sweepDeadStashes(partition)
+      await sweepRepeats(this.#context, partition)
     }
     return { folds, stashes, generations, objects: await this.#sweepObjects(partitions) }
   }
@@ -318,6 +322,23 @@ async function sweepDeadStashes(partition: KvPartition): Promise<void> {
     await sweepRange(partition, chunksRange(nonce))
     await sweepRange(partition, columnListsRange(nonce))
     await partition.commit({ deletes: [key] })
+  }
+}
+
+/** Deletes the results that no repeat is answered with any more, unless one was replaced meanwhile. */
+async function sweepRepeats({ options }: StoreContext, partition: KvPartition): Promise<void> {
+  const over = await partition.read(async (view) => {
+    const found: KvCheck[] = []
+    for await (const entries of scanBatches(view, REPEATS_RANGE)) {
+      for (const [key, equals] of entries) {
+        if (isOver(options, decodeRepeatRecord(equals))) found.push({ key, equals })
+      }
+    }
+    return found
+  })
+  for (let i = 0; i < over.length; i += SWEEP_COUNT) {
+    const checks = over.slice(i, i + SWEEP_COUNT)
+    await partition.commit({ checks, deletes: checks.map(({ key }) => key) })
   }
 }
 

@@ -2,7 +2,7 @@
 // its last step runs in the table's commit queue on the head as it is then.
 import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import { retirementKey, schemaKey, type TableKey } from '../format/keys.js'
+import { repeatKey, retirementKey, schemaKey, type TableKey } from '../format/keys.js'
 import {
   encodeRetirement,
   encodeSchema,
@@ -14,6 +14,7 @@ import { appendRows, type LinkableRows, linkableCount } from './append-rows.js'
 import { nextGenerationStart } from './extents.js'
 import { emptyGeneration, readHead } from './generations.js'
 import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
+import { keepResult, type Repeat, readRepeat } from './repeats.js'
 import { rowIdsOf } from './row-ids.js'
 import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
@@ -58,6 +59,8 @@ type Operation = Readonly<{
   overwrite: boolean
   schema?: TableSchema | undefined
   onSchemaError: OnSchemaError
+  /** Of an add: a repeat of it has no effect. */
+  idempotencyKey?: string | undefined
 }>
 
 /** With a schema, or what is wrong with its columns, which is told in its turn. */
@@ -66,7 +69,11 @@ type GivenOperation = Omit<Operation, 'schema'> &
 
 export async function changeRows(place: TablePlace, given: GivenOperation): Promise<Changed> {
   const { team } = place
-  await team.partition.read((view) => readHead(view, place.table, place.tableId)) // 404 goes first.
+  const first = await team.partition.read(async (view) => {
+    await readHead(view, place.table, place.tableId) // 404 goes first.
+    return changedOf(await readAddRepeat(place, given, (key) => view.get(key)))
+  })
+  if (first !== null) return first
   const sources = new RowSources(team, given.rows)
   try {
     const operation = { ...given, schema: await prepareInOrder(place, given, sources) }
@@ -111,7 +118,8 @@ async function attempt(
   sources: RowSources,
 ): Promise<Attempt> {
   const { team } = place
-  const base = await readBase(place, sources)
+  const base = await readBase(place, operation, sources)
+  if ('rowIds' in base) return base
   checkIfMatch('table', operation.ifMatch, base.head.version)
   const given = operation.schema && indexSchema(operation.schema)
   const judge = judgeOf(team, base.source, given ?? base.schema, operation.onSchemaError)
@@ -123,13 +131,38 @@ async function attempt(
   const prepared = { base, rows, newSchema, kept }
   return team.writers.change(
     { teamId: team.teamId, partition: team.partition, table: place.table, tableId: place.tableId },
-    operation.overwrite ? planOverwrite(place, operation, prepared) : planAdd(place, prepared),
+    operation.overwrite
+      ? planOverwrite(place, operation, prepared)
+      : planAdd(place, operation, prepared),
   )
 }
 
-function readBase({ team, table, tableId }: TablePlace, sources: RowSources): Promise<Base> {
+function readAddRepeat(
+  { team, table }: TablePlace,
+  { idempotencyKey }: Pick<Operation, 'idempotencyKey'>,
+  read: ReadRecord,
+): Promise<Repeat | null> {
+  const key = idempotencyKey === undefined ? null : repeatKey(table, idempotencyKey)
+  return readRepeat(team.options, key, read)
+}
+
+/** The first result of a key; null: there is none, or no key was given. */
+function changedOf(repeat: Repeat | null): Changed | null {
+  if (repeat === null || repeat.first === null) return null
+  return { version: repeat.first.version, rowIds: rowIdsOf(repeat.first.runs) }
+}
+
+/** What to prepare against, or the first result if the operation turns out to be a repeat. */
+function readBase(
+  place: TablePlace,
+  operation: Operation,
+  sources: RowSources,
+): Promise<Base | Changed> {
+  const { team, table, tableId } = place
   return team.partition.read(async (view) => {
     const head = await readHead(view, table, tableId)
+    const first = changedOf(await readAddRepeat(place, operation, (key) => view.get(key)))
+    if (first !== null) return first
     const { schemaNumber } = head.generation
     const source = await sources.read(view)
     const schema = await team.schemas.get(table, schemaNumber, (key) => view.get(key))
@@ -167,8 +200,16 @@ export function putSchema(
   return [schemaKey(table, schemaNumber), encodeSchema(JSON.stringify(schema))]
 }
 
-function planAdd({ team, table }: TablePlace, { base, rows, newSchema }: Prepared): Plan<Attempt> {
+function planAdd(
+  place: TablePlace,
+  operation: Operation,
+  { base, rows, newSchema }: Prepared,
+): Plan<Attempt> {
+  const { team, table } = place
   return async (head, read) => {
+    const repeat = await readAddRepeat(place, operation, read)
+    const first = changedOf(repeat)
+    if (first !== null) return { result: first }
     const moved = await whatMoved(base, head, read)
     if (moved !== null) return { result: moved }
     if (linkableCount(rows) === 0) {
@@ -179,11 +220,14 @@ function planAdd({ team, table }: TablePlace, { base, rows, newSchema }: Prepare
     const before = head.generation
     const generation = newSchema === null ? before : underSchema(before, newSchema, version)
     const added = await appendRows({ read, random, table, generation, version }, rows)
-    const puts =
-      newSchema === null ? added.puts : [...added.puts, putSchema(table, generation, newSchema)]
+    const { runs } = added
+    const kept = keepResult(team.options, repeat, { operation: 'add', table, version, runs })
+    const puts = [...added.puts, ...kept.puts]
+    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
     return {
-      result: { version, rowIds: rowIdsOf(added.runs) },
-      change: { next: added.next, puts, checks: [...added.checks, ...checksOf(base.source)] },
+      result: { version, rowIds: rowIdsOf(runs) },
+      change: { next: added.next, puts, checks },
     }
   }
 }

@@ -7,6 +7,7 @@ import type { TableSchema } from '../schema/column-kind.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import {
   checkArguments,
+  checkIdempotencyKey,
   checkIfMatchArgument,
   checkOnSchemaError,
   readPart,
@@ -24,6 +25,7 @@ import {
 } from './row-update.js'
 import type { TeamContext } from './store-context.js'
 import type {
+  AddOptions,
   Changed,
   Overwrite,
   Page,
@@ -53,14 +55,12 @@ export class TeamTable implements Table {
     this.id = tableId
   }
 
-  addRows(
-    rows: RowsInput | Stash,
-    options: Pick<Overwrite, 'onSchemaError'> = {},
-  ): Promise<Changed> {
+  addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<Changed> {
     return this.#run(async (place) => {
-      checkArguments('addRows', options, ['onSchemaError'])
+      checkArguments('addRows', options, ['onSchemaError', 'idempotencyKey'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
-      return changeRows(place, { rows, overwrite: false, onSchemaError })
+      const idempotencyKey = checkIdempotencyKey(options.idempotencyKey)
+      return changeRows(place, { rows, overwrite: false, onSchemaError, idempotencyKey })
     })
   }
 

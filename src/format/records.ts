@@ -236,7 +236,12 @@ export function decodeRepeatRecord(bytes: Bytes): RepeatRecord {
     throw reader.corrupt(`its kind is ${kind}`)
   }
   const operation = kind === REPEAT_KIND.create ? 'create' : 'add'
-  const fields = { operation, at: reader.u48(), table: reader.bytes(16), version: reader.u64() } as const
+  const fields = {
+    operation,
+    at: reader.u48(),
+    table: reader.bytes(16),
+    version: reader.u64(),
+  } as const
   const runs: RepeatRecord['runs'][number][] = []
   while (reader.left > 0) {
     const [nonce, extent] = [reader.bytes(8), reader.u48()]

@@ -32,8 +32,8 @@ export function widenType(
 
 function candidates(type: ColumnType): readonly ColumnType[] {
   if (type.kind === 'array') {
-    const items = WIDER_KIND[type.items.kind]
-    return items === undefined ? [type] : [type, { kind: 'array', items: { kind: items } }]
+    const kinds = [type.items.kind, WIDER_KIND[type.items.kind], 'string'] as const
+    return kinds.flatMap((kind) => (kind === undefined ? [] : [{ kind: 'array', items: { kind } }]))
   }
   const kind = WIDER_KIND[type.kind]
   return kind === undefined ? [type] : [type, { kind }]

@@ -13,13 +13,20 @@ import { generalCases } from './contract/general-cases.js'
 import { httpCases } from './contract/http-cases.js'
 import { inferenceCases } from './contract/inference-cases.js'
 import { keptIdCases } from './contract/kept-id-cases.js'
+import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
+import { keptIdInputCases } from './contract/kept-id-input-cases.js'
 import { orderCases } from './contract/order-cases.js'
 import { overwriteCases } from './contract/overwrite-cases.js'
+import { repeatCases } from './contract/repeat-cases.js'
 import { rowCases } from './contract/row-cases.js'
+import { schemaErrorCases } from './contract/schema-error-cases.js'
+import { schemaErrorOperationCases } from './contract/schema-error-operation-cases.js'
+import { schemaErrorRuleCases } from './contract/schema-error-rule-cases.js'
 import { stashCases } from './contract/stash-cases.js'
 import { tableCases } from './contract/table-cases.js'
 import { updateCases } from './contract/update-cases.js'
 import { valueCases } from './contract/value-cases.js'
+import { wideningCases } from './contract/widening-cases.js'
 
 export type { ContractServer } from './contract/api.js'
 
@@ -50,8 +57,15 @@ const CASES: readonly ContractCase[] = [
   ...tableCases,
   ...overwriteCases,
   ...keptIdCases,
+  ...keptIdHistoryCases,
+  ...keptIdInputCases,
+  ...schemaErrorCases,
+  ...schemaErrorOperationCases,
+  ...schemaErrorRuleCases,
+  ...wideningCases,
   ...rowCases,
   ...updateCases,
+  ...repeatCases,
   ...stashCases,
   ...clientCases,
   ...httpCases,

@@ -17,23 +17,41 @@ import {
 
 const HOUR_MS = 3_600_000
 
-/** Small sizes, so that small data meets every path: row records, segments, pages, folds of the cache. */
+/** Small sizes, so that small data meets every path: row records, segments, pages, frames read again. */
+const anySmallSizes = fc.record({
+  inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000),
+  inlineBytesMax: fc.constantFrom(200, 262_144),
+  segmentRowsMax: fc.constantFrom(4, 4, 1, 65_536),
+  segmentBytesMax: fc.constantFrom(4_194_304, 1_024),
+  pageRowsMax: fc.constantFrom(5, 5, 100),
+  pageBytesMax: fc.constantFrom(1_024, 16_777_216),
+})
+
+/** Row records only, in pages that are full by their bytes. */
+const rowRecords = fc.constant({
+  inlineRowsMax: 1_000,
+  inlineBytesMax: 262_144,
+  segmentRowsMax: 65_536,
+  segmentBytesMax: 4_194_304,
+  pageRowsMax: 100,
+  pageBytesMax: 1_024,
+})
+
 const anyProfile: fc.Arbitrary<Profile> = fc
   .record({
     instances: fc.constantFrom(1, 1, 2),
-    inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000, 1_000),
-    inlineBytesMax: fc.constantFrom(200, 262_144),
-    segmentRowsMax: fc.constantFrom(4, 4, 1, 65_536),
-    segmentBytesMax: fc.constantFrom(4_194_304, 1_024),
-    pageRowsMax: fc.constantFrom(5, 100),
-    pageBytesMax: fc.constantFrom(1_024, 16_777_216),
-    cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
-    retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
-    retiredGenerationsMax: fc.constantFrom(2, 2, 1, 0),
-    graceMs: fc.constantFrom(600_000, 0),
-    stashTtlMs: fc.constant(48 * HOUR_MS),
+    sizes: fc.oneof({ weight: 5, arbitrary: anySmallSizes }, { weight: 1, arbitrary: rowRecords }),
+    options: fc.record({
+      cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
+      retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
+      retiredGenerationsMax: fc.constantFrom(2, 2, 1, 0),
+      graceMs: fc.constantFrom(600_000, 0),
+      stashTtlMs: fc.constant(48 * HOUR_MS),
+    }),
   })
-  .map(({ instances, ...options }) => ({ instances: instances as 1 | 2, options }))
+  .map(({ instances, sizes, options }) => {
+    return { instances: instances as 1 | 2, options: { ...sizes, ...options } }
+  })
 
 /** @param commandsMax - Commands of one run. */
 async function checkRuns(

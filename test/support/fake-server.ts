@@ -1,9 +1,19 @@
 // A server that answers as a test wants, and remembers what it was asked.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-export type Asked = Readonly<{ method: string; path: string; body: string }>
+export type Asked = Readonly<{
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+}>
 
 export type FakeServer = Readonly<{ url: string; asked: Asked[] }>
 
@@ -15,17 +25,17 @@ export type Answer = Readonly<{
 }>
 
 export async function fakeServer(
-  answerTo: (asked: Asked, turn: number) => Answer | undefined,
+  answerTo: (asked: Asked, turn: number) => Answer | undefined | Promise<Answer | undefined>,
 ): Promise<FakeServer> {
   const asked: Asked[] = []
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pieces: Uint8Array[] = []
     for await (const piece of request) pieces.push(piece)
-    const { method = '', url: path = '' } = request
-    const question = { method, path, body: Buffer.concat(pieces).toString('utf8') }
+    const { method = '', url: path = '', headers } = request
+    const question = { method, path, headers, body: Buffer.concat(pieces).toString('utf8') }
     asked.push(question)
-    const given = answerTo(question, asked.length - 1)
+    const given = await answerTo(question, asked.length - 1)
     if (given === undefined) {
       request.socket.destroy()
       return

@@ -1,9 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { AnswerReader } from '../../adapters/answer-reader.js'
 import { type FileImport, importFiles } from '../../adapters/import-files.js'
+import { nodeHandler } from '../../adapters/node.js'
+import { openMemory } from '../../src/index.js'
 import { type Answer, type Asked, fakeServer } from '../support/fake-server.js'
 
 async function jsonFile(text: string): Promise<string> {
@@ -51,6 +55,53 @@ function rowsBySerial(asked: readonly Asked[], wasTaken: (asked: Asked) => boole
 
 function kindsOf(asked: readonly Asked[]): string[] {
   return asked.map(({ method, path }) => `${method} /${path.split('/')[1]}`)
+}
+
+const TARGETS: readonly [what: string, target: FileImport['target']][] = [
+  ['a create', { name: 'Rows' }],
+  ['an add', { tableId: 't', mode: 'add' }],
+]
+
+type Behind = Readonly<{
+  url: string
+  table: (id: string) => Promise<{ rows: unknown[]; names: string[] }>
+}>
+
+/** A store that is served, but whose answers to some requests get lost on the way. */
+async function storeBehind(isLost: (asked: Asked) => boolean): Promise<Behind> {
+  const store = await openMemory({ sweepIntervalMs: 0 })
+  const server = createServer(nodeHandler(store, { keys: [{ key: 'secret-key', teamId: 'acme' }] }))
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    server.close()
+    await store.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const { url } = await fakeServer(async (asked) => {
+    const { method, path, headers, body } = asked
+    const names = ['authorization', 'content-type', 'idempotency-key'] as const
+    const sent = names.flatMap((name) => {
+      const value = headers[name]
+      return typeof value === 'string' ? [[name, value] as const] : []
+    })
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: Object.fromEntries(sent),
+      ...(body !== '' && { body }),
+    })
+    const given = { status: answer.status, body: await answer.json() }
+    return isLost(asked) ? undefined : given
+  })
+  const team = store.team('acme')
+  return {
+    url,
+    async table(id) {
+      const { rows } = await team.table(id).page()
+      const names = (await team.tables()).map(({ name }) => name)
+      return { rows: rows.map(({ $rowID: _, ...cells }) => cells), names }
+    },
+  }
 }
 
 const TEN_ROWS = Array.from({ length: 10 }, (_, n) => ({ n }))
@@ -164,17 +215,57 @@ describe('an import', () => {
     expect(kindsOf(asked)).toEqual([...Array(8).fill('PUT /stashes'), 'DELETE /stashes'])
   })
 
-  test.each([500, undefined])(
-    'never repeats a create that may have happened (answer %s)',
-    async (status) => {
-      const { url, asked } = await fakeServer(({ method }) => {
+  test.each(TARGETS)(
+    'sends %s that may have happened again, with the same key, at most eight times',
+    async (_, target) => {
+      const { url, asked } = await fakeServer(({ method }, turn) => {
         if (method !== 'POST') return { status: 200 }
-        return status === undefined ? undefined : { status }
+        return turn % 2 === 0 ? undefined : { status: 500 }
       })
 
-      await expect(importFiles(await importOf(url, [{}]))).rejects.toThrow()
+      await expect(importFiles(await importOf(url, [{}], { target }))).rejects.toThrow()
 
-      expect(kindsOf(asked)).toEqual(['PUT /stashes', 'POST /tables', 'DELETE /stashes'])
+      expect(kindsOf(asked)).toEqual([
+        'PUT /stashes',
+        ...Array(8).fill('POST /tables'),
+        'DELETE /stashes',
+      ])
+      const keys = asked.slice(1, -1).map(({ headers }) => headers['idempotency-key'])
+      expect(keys).toEqual(keys.map(() => expect.stringMatching(/^[0-9a-f-]{36}$/)))
+      expect(new Set(keys).size).toBe(1)
+    },
+  )
+
+  test('takes a new key each time', async () => {
+    const { url, asked } = await fakeServer(good)
+    const given = await importOf(url, [{}])
+
+    for (let i = 0; i < 3; i++) await importFiles(given)
+
+    const posts = asked.filter(({ method }) => method === 'POST')
+    expect(new Set(posts.map(({ headers }) => headers['idempotency-key'])).size).toBe(3)
+  })
+
+  test.each([4, 1_000])(
+    'neither doubles a table nor rows when the answer to a change is lost (%d rows a chunk)',
+    async (chunkRowsMax) => {
+      const lost: Asked[] = []
+      const { table, url } = await storeBehind((question) => {
+        if (question.method !== 'POST' || lost.some(({ path }) => path === question.path))
+          return false
+        return lost.push(question) > 0
+      })
+
+      const target = { name: 'Imported' }
+      const made = await importFiles(await importOf(url, TEN_ROWS, { target, chunkRowsMax }))
+      const add = { tableId: made.tableId, mode: 'add' } as const
+      const added = await importFiles(await importOf(url, TEN_ROWS, { target: add, chunkRowsMax }))
+
+      expect(lost.map(({ path }) => path)).toEqual(['/tables', `/tables/${made.tableId}/rows`])
+      expect([made.rowCount, added.rowCount]).toEqual([10, 10])
+      const { rows, names } = await table(made.tableId)
+      expect(rows).toEqual([...TEN_ROWS, ...TEN_ROWS])
+      expect(names).toEqual(['Imported'])
     },
   )
 

@@ -260,7 +260,7 @@ export const tableCases: readonly StoreCase[] = [
   {
     name: 'of many overwrites that name the same version one wins, and the others change nothing',
     async run(fixture) {
-      const table = await fixture.createTable([])
+      const table = await fixture.createTable([], { n: 'number' })
       const outcomes = await Promise.allSettled(
         numbered(10).map((row) => table.overwrite({ rows: [row], ifMatch: 1 })),
       )

@@ -1,0 +1,257 @@
+// Section 6: for 24 hours a repeat of a create or an add with the same Idempotency-Key answers the first
+// result again.
+import assert from 'node:assert/strict'
+import {
+  type Api,
+  type ContractCase,
+  CSV,
+  etagOf,
+  invalidValue,
+  type Reply,
+  rowIdsOf,
+  type SendOptions,
+  STASH_NOT_FOUND,
+  TABLE_NOT_FOUND,
+  TSV,
+  tableAt,
+  uniqueName,
+  VALIDATION,
+} from './api.js'
+
+function keyed(options: SendOptions, key = uniqueName('key')): SendOptions {
+  return { ...options, headers: { ...options.headers, 'idempotency-key': key } }
+}
+
+/** What a client acts upon in an answer. */
+function told(reply: Reply): unknown {
+  return [reply.status, etagOf(reply), reply.text]
+}
+
+/** The forms of a body; `options` makes one, and the stash that it may need. */
+const FORMS: readonly [what: string, options: (api: Api) => Promise<SendOptions>, rows: number][] =
+  [
+    ['JSON', async () => ({ body: [{ n: 1 }, { n: 2 }] }), 2],
+    ['CSV', async () => ({ body: 'n\n1\n2', type: CSV }), 2],
+    ['TSV', async () => ({ body: 'n\n1\n2', type: TSV }), 2],
+    ['many rows', async () => ({ body: Array.from({ length: 2_500 }, (_, n) => ({ n })) }), 2_500],
+    [
+      'a stash',
+      async (api) => {
+        const stashId = uniqueName('s')
+        await api.putChunk(stashId, '0', [{ n: 1 }])
+        await api.putChunk(stashId, '1', [{ n: 2 }])
+        return { body: { $stashID: stashId } }
+      },
+      2,
+    ],
+  ]
+
+const forms: ContractCase[] = FORMS.flatMap(([what, options, rows]) => [
+  {
+    name: `an add of ${what} with the same Idempotency-Key answers the first result again`,
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const request = keyed(await options(api))
+      const first = await api.ok('POST', table.rows, request)
+      await api.ok('POST', table.rows, { body: [{ n: 3 }] })
+      assert.deepEqual(told(await api.send('POST', table.rows, request)), told(first))
+      const ids = (await api.rowsOf(table)).map(({ $rowID }) => $rowID)
+      assert.equal(ids.length, rows + 1)
+      assert.deepEqual(ids.slice(0, rows), rowIdsOf(first))
+    },
+  },
+  {
+    name: `a create from ${what} with the same Idempotency-Key answers the first result again`,
+    run: async (api) => {
+      const name = uniqueName('made')
+      const given = await options(api)
+      const isStash = what === 'a stash'
+      const request = keyed(isStash ? { body: { name, rows: given.body } } : given)
+      const path = isStash ? '/tables' : `/tables?name=${name}`
+      const first = await api.ok('POST', path, request)
+      assert.deepEqual(told(await api.send('POST', path, request)), told(first))
+      assert.equal(await api.tableCount(name), 1)
+      const { data } = first.json as { data: { tableID: string; rowIDs: string[] } }
+      const ids = (await api.rowsOf(tableAt(data.tableID))).map(({ $rowID }) => $rowID)
+      assert.deepEqual(ids, data.rowIDs)
+      assert.equal(ids.length, rows)
+    },
+  },
+])
+
+const rules: ContractCase[] = [
+  {
+    name: 'eight adds at once with one Idempotency-Key: one effect, eight equal answers',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const request = keyed({ body: [{ n: 1 }, { n: 2 }] })
+      const replies = await Promise.all(
+        Array.from({ length: 8 }, () => api.ok('POST', table.rows, request)),
+      )
+      assert.equal(new Set(replies.map((reply) => JSON.stringify(told(reply)))).size, 1)
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }, { n: 2 }])
+      assert.equal(await api.versionOf(table), 2)
+    },
+  },
+  {
+    name: 'eight creates at once with one Idempotency-Key: one table, eight equal answers',
+    run: async (api) => {
+      const name = uniqueName('made')
+      const request = keyed({ body: { name, rows: [{ n: 1 }] } })
+      const replies = await Promise.all(
+        Array.from({ length: 8 }, () => api.ok('POST', '/tables', request)),
+      )
+      assert.equal(new Set(replies.map((reply) => JSON.stringify(told(reply)))).size, 1)
+      assert.equal(await api.tableCount(name), 1)
+    },
+  },
+  {
+    name: 'without an Idempotency-Key, and with another one, the rows are added again',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      for (const options of [{}, {}, keyed({}), keyed({})]) {
+        await api.ok('POST', table.rows, { ...options, body: [{ n: 1 }] })
+      }
+      assert.equal((await api.rowsOf(table)).length, 4)
+    },
+  },
+  {
+    name: 'an Idempotency-Key is one of its table: another one does not answer for it',
+    run: async (api) => {
+      const [left, right] = [
+        await api.createTyped({ n: 'number' }),
+        await api.createTyped({ n: 'number' }),
+      ]
+      const request = keyed({ body: [{ n: 1 }] })
+      const first = await api.ok('POST', left.rows, request)
+      const second = await api.ok('POST', right.rows, request)
+      assert.notDeepEqual(rowIdsOf(second), rowIdsOf(first))
+      for (const table of [left, right]) assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
+    },
+  },
+  {
+    name: 'an Idempotency-Key of an add does not answer for a create, and that of a create not for an add',
+    run: async (api) => {
+      const key = uniqueName('key')
+      const name = uniqueName('made')
+      const create = keyed({ body: { name, rows: [] } }, key)
+      const { json } = await api.ok('POST', '/tables', create)
+      const table = tableAt((json as { data: { tableID: string } }).data.tableID)
+      const add = keyed({ body: [{}] }, key)
+      const added = await api.ok('POST', table.rows, add)
+      assert.equal(rowIdsOf(added).length, 1)
+      assert.deepEqual((await api.ok('POST', '/tables', create)).json, json)
+      assert.deepEqual(told(await api.ok('POST', table.rows, add)), told(added))
+    },
+  },
+  {
+    name: 'an Idempotency-Key is one of its team',
+    run: async (api) => {
+      const name = uniqueName('made')
+      const request = keyed({ body: { name, rows: [] } })
+      const { otherKey } = api.server
+      const first = await api.ok('POST', '/tables', request)
+      const second = await api.ok('POST', '/tables', { ...request, key: otherKey })
+      assert.notEqual(first.text, second.text)
+      const { data } = first.json as { data: { tableID: string } }
+      const { rows } = tableAt(data.tableID)
+      const add = keyed({ body: [{}] })
+      await api.refused('POST', rows, { ...add, key: otherKey }, TABLE_NOT_FOUND)
+    },
+  },
+  {
+    name: 'a refused request leaves its Idempotency-Key unused',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const key = uniqueName('key')
+      await api.refused('POST', table.rows, keyed({ body: [{ n: 'x' }] }, key), invalidValue('n'))
+      await api.refused('POST', table.rows, keyed({ body: '[{' }, key), VALIDATION)
+      const none = { $stashID: uniqueName('none') }
+      await api.refused('POST', table.rows, keyed({ body: none }, key), STASH_NOT_FOUND)
+      const name = uniqueName('made')
+      const refused = keyed({ body: { name, rows: none } }, key)
+      await api.refused('POST', '/tables', refused, STASH_NOT_FOUND)
+
+      await api.ok('POST', table.rows, keyed({ body: [{ n: 1 }] }, key))
+      await api.ok('POST', '/tables', keyed({ body: { name, rows: [] } }, key))
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
+      assert.equal(await api.tableCount(name), 1)
+    },
+  },
+  {
+    name: 'a repeat does not need its stash to be there any more',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ n: 1 }])
+      const add = keyed({ body: { $stashID: stashId } })
+      const create = keyed({ body: { name: uniqueName('made'), rows: { $stashID: stashId } } })
+      const added = await api.ok('POST', table.rows, add)
+      const created = await api.ok('POST', '/tables', create)
+      await api.ok('DELETE', `/stashes/${stashId}`)
+      assert.deepEqual(told(await api.send('POST', table.rows, add)), told(added))
+      assert.deepEqual(told(await api.send('POST', '/tables', create)), told(created))
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
+    },
+  },
+  {
+    name: 'the rows of a repeat are not judged',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const key = uniqueName('key')
+      const first = await api.ok('POST', table.rows, keyed({ body: [{ n: 1 }] }, key))
+      for (const body of [[{ n: 'x' }], [{ unknown: 1 }], [1], []]) {
+        const again = await api.send('POST', table.rows, keyed({ body }, key))
+        assert.deepEqual(told(again), told(first))
+      }
+    },
+  },
+  {
+    name: 'the rows and the schema of a repeated create are not judged',
+    run: async (api) => {
+      const key = uniqueName('key')
+      const name = uniqueName('made')
+      const first = await api.ok('POST', '/tables', keyed({ body: { name, rows: [] } }, key))
+      const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] }
+      const body = { name: uniqueName('other'), schema, rows: [{ n: 'x' }] }
+      assert.deepEqual(told(await api.send('POST', '/tables', keyed({ body }, key))), told(first))
+      assert.equal(await api.tableCount(body.name), 0)
+    },
+  },
+  {
+    name: 'a repeat answers the first result whatever has become of its rows',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const request = keyed({ body: [{ n: 1 }, { n: 2 }] })
+      const first = await api.ok('POST', table.rows, request)
+      await api.ok('DELETE', `${table.rows}/${rowIdsOf(first)[0]}`)
+      await api.ok('PUT', table.path, { body: [{ n: 3 }] })
+      assert.deepEqual(told(await api.send('POST', table.rows, request)), told(first))
+      assert.deepEqual(await api.cellsOf(table), [{ n: 3 }])
+      assert.equal(await api.versionOf(table), 4)
+    },
+  },
+  {
+    name: 'a repeat with a bad query, or of a type that is not supported, is refused as any request',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const request = keyed({ body: [{ n: 1 }] })
+      await api.ok('POST', table.rows, request)
+      await api.refused('POST', `${table.rows}?onSchemaError=x`, request, VALIDATION)
+      const { status } = await api.send('POST', table.rows, { ...request, type: 'text/plain' })
+      assert.equal(status, 415)
+    },
+  },
+  {
+    name: 'a repeated create still tells the apps that it was asked to link',
+    run: async (api) => {
+      const request = keyed({
+        body: { name: uniqueName('made'), rows: [], appsToLink: ['app-1'] },
+      })
+      const first = await api.ok('POST', '/tables', request)
+      assert.deepEqual(told(await api.send('POST', '/tables', request)), told(first))
+    },
+  },
+]
+
+export const repeatCases: readonly ContractCase[] = [...forms, ...rules]

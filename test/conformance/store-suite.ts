@@ -1,0 +1,36 @@
+// What every store owes to those who use the library, whatever ports it stands on.
+import type { Store, StoreOptions } from '../../src/index.js'
+import type { ConformanceCase } from './case.js'
+import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
+import { lifeCases } from './store/life-cases.js'
+import { pageCases } from './store/page-cases.js'
+import { rowCases } from './store/row-cases.js'
+import { stashCases } from './store/stash-cases.js'
+import { tableCases } from './store/table-cases.js'
+import { valueCases } from './store/value-cases.js'
+
+const CASES: readonly StoreCase[] = [
+  ...tableCases,
+  ...rowCases,
+  ...stashCases,
+  ...valueCases,
+  ...pageCases,
+  ...lifeCases,
+]
+
+/** `open` opens another empty store for each case, with the options that it is given. */
+export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): ConformanceCase[] {
+  return CASES.map(({ name, options, run }) => ({
+    name,
+    run: async () => {
+      const clock = new TestClock()
+      const openQuiet: OpenStoreForCase = (given) => open({ sweepIntervalMs: 0, ...given })
+      const store = await openQuiet({ clock, ...options })
+      try {
+        await run(new Fixture(store, clock, openQuiet))
+      } finally {
+        await store.close()
+      }
+    },
+  }))
+}

@@ -1,0 +1,316 @@
+// Values: what fits, what is inferred, and that all reads back as it was sent.
+import assert from 'node:assert/strict'
+import type { RowsInput } from '../../../src/index.js'
+import { cellsOf, columnOf, type Fixture, fails, kindsOf, type StoreCase } from './fixture.js'
+
+/** Each form of small input, and of input that becomes segments. */
+const SMALL = { inlineRowsMax: 1_000 }
+const LARGE = { inlineRowsMax: 0, segmentRowsMax: 2 }
+
+function inBothSizes(name: string, run: StoreCase['run']): StoreCase[] {
+  return [
+    { name, options: SMALL, run },
+    { name: `${name}, in segments`, options: LARGE, run },
+  ]
+}
+
+/** Rows that are inferred as `kinds` and read back as `cells`. */
+async function isInferred(
+  fixture: Fixture,
+  rows: RowsInput,
+  kinds: Readonly<Record<string, string>>,
+  cells: readonly string[],
+): Promise<void> {
+  const table = await fixture.createTable(rows)
+  assert.deepEqual(await kindsOf(table), kinds)
+  assert.deepEqual(await cellsOf(table), cells)
+}
+
+export const valueCases: readonly StoreCase[] = [
+  ...inBothSizes('tokens of JSON read back as they were sent', async (fixture) => {
+    const rows = '[{"n":34.50,"s":"\\u0041\\/é😀","l":[1.0,2e3]},{"n":1E400e}]'.replace(
+      'E400e',
+      'e3',
+    )
+    await isInferred(fixture, { json: rows }, { n: 'number', s: 'string', l: 'array of number' }, [
+      '{"n":34.50,"s":"\\u0041\\/é😀","l":[1.0,2e3]}',
+      '{"n":1e3}',
+    ])
+  }),
+  ...inBothSizes('a column of CSV numbers keeps every token', async (fixture) => {
+    const cells = ['{"n":1.50}', '{"n":12}', '{"n":-7e2}', '{"n":0}']
+    await isInferred(fixture, { csv: 'n\n1.50\n12\n-7e2\n0' }, { n: 'number' }, cells)
+  }),
+  ...inBothSizes(
+    'identifiers of CSV stay text: leading zeros, a plus, long digits',
+    async (fixture) => {
+      for (const id of ['007', '+1', '12345678901234567890', '1234567890123456', '0x10', '1e400']) {
+        await isInferred(fixture, { csv: `n\n12\n${id}\n1.50` }, { n: 'string' }, [
+          '{"n":"12"}',
+          `{"n":"${id}"}`,
+          '{"n":"1.50"}',
+        ])
+      }
+    },
+  ),
+  ...inBothSizes(
+    'numbers of CSV with spaces around are text, unless the column is a number',
+    async (fixture) => {
+      await isInferred(fixture, { csv: 'n\n 12 \n3' }, { n: 'string' }, [
+        '{"n":" 12 "}',
+        '{"n":"3"}',
+      ])
+
+      const table = await fixture.createTable({ csv: 'n\n 12 \n  -0.50' }, { n: 'number' })
+      assert.deepEqual(await cellsOf(table), ['{"n":12}', '{"n":-0.50}'])
+    },
+  ),
+  ...inBothSizes(
+    'booleans of CSV come in any letter case, and as text stay as they were',
+    async (fixture) => {
+      const csv = 'b\nTRUE\nfalse\nTrue'
+      await isInferred(fixture, { csv }, { b: 'boolean' }, [
+        '{"b":true}',
+        '{"b":false}',
+        '{"b":true}',
+      ])
+      await isInferred(fixture, { csv: `${csv}\nno` }, { b: 'string' }, [
+        '{"b":"TRUE"}',
+        '{"b":"false"}',
+        '{"b":"True"}',
+        '{"b":"no"}',
+      ])
+    },
+  ),
+  ...inBothSizes('a column of text takes every field of CSV as it is', async (fixture) => {
+    const csv = 'a\n1.50\nTRUE\n[1]\n" x "\n"say ""hi"", twice"\n"two\nlines"'
+    const table = await fixture.createTable({ csv }, { a: 'string' })
+
+    const values = ['1.50', 'TRUE', '[1]', ' x ', 'say "hi", twice', 'two\nlines']
+    assert.deepEqual(await columnOf(table, 'a'), values)
+  }),
+  ...inBothSizes('an array column takes JSON texts of CSV', async (fixture) => {
+    const kinds = { l: { kind: 'array', items: { kind: 'number' } } }
+    const table = await fixture.createTable(
+      { csv: 'l\n"[1, 2.50]"\n[]\n" [3]"' },
+      kinds,
+    )
+
+    assert.deepEqual(await cellsOf(table), ['{"l":[1,2.50]}', '{"l":[]}', '{"l":[3]}'])
+    for (const text of ['1', '["x"]', '[[1]]', '[1', '[null]']) {
+      const value = text
+      const csv = `l\n"${text.replaceAll('"', '""')}"`
+      await fails(table.addRows({ csv }), 'COLUMN_HAS_INVALID_VALUE', { value })
+    }
+  }),
+  ...inBothSizes(
+    'empty cells are absent: null, undefined, an empty field, a missing one',
+    async (fixture) => {
+      const table = await fixture.createTable([{ a: null, b: undefined, n: 1 }, {}], {
+        a: 'string',
+        b: 'string',
+        n: 'number',
+      })
+      await table.addRows({ json: '[{"a":null}]' })
+      await table.addRows({ csv: 'a,b,n\n,"",\nx\n\ny,,' })
+
+      const cells = ['{"n":1}', '{}', '{}', '{}', '{"a":"x"}', '{}', '{"a":"y"}']
+      assert.deepEqual(await cellsOf(table), cells)
+    },
+  ),
+  ...inBothSizes(
+    '"" is kept in plain text, and is an empty cell in every other kind',
+    async (fixture) => {
+      const kinds = { a: 'string', m: 'markdown', n: 'number', d: 'date', u: 'uri', l: 'boolean' }
+      const row = { a: '', m: '', n: '', d: '', u: '', l: '' }
+      const { table, rowIds } = await fixture.create([row], kinds)
+      assert.deepEqual(await cellsOf(table), ['{"a":"","m":""}'])
+
+      await table.updateRow(rowIds.at(0) ?? '', { a: 'x', n: 1, d: '2024-01-01' })
+      await table.updateRow(rowIds.at(0) ?? '', { a: '', n: '', d: '' })
+      assert.deepEqual(await cellsOf(table), ['{"a":"","m":""}'])
+    },
+  ),
+  ...inBothSizes(
+    '"" does not decide the type of a column, unless it has nothing else',
+    async (fixture) => {
+      const rows = [
+        { n: 1, e: '', t: 'x' },
+        { n: '', e: '', t: '' },
+      ]
+      await isInferred(fixture, rows, { n: 'number', e: 'string', t: 'string' }, [
+        '{"n":1,"e":"","t":"x"}',
+        '{"e":"","t":""}',
+      ])
+    },
+  ),
+  ...inBothSizes('a minus zero loses its sign', async (fixture) => {
+    const table = await fixture.createTable([{ n: -0 }], {
+      n: 'number',
+      l: { kind: 'array', items: { kind: 'number' } },
+    })
+    await table.addRows({ json: '[{"n":-0.0,"l":[-0,-0e5,-1]}]' })
+    await table.addRows({ csv: 'n\n-0' })
+
+    assert.deepEqual(await cellsOf(table), ['{"n":0}', '{"n":0.0,"l":[0,0e5,-1]}', '{"n":0}'])
+  }),
+  ...inBothSizes('numbers beyond a double do not fit anywhere', async (fixture) => {
+    const table = await fixture.createTable([], { n: 'number', s: 'string' })
+    for (const column of ['n', 's']) {
+      const place = { row: 1, column, value: '1e400' }
+      const rows = { json: `[{},{"${column}":1e400}]` }
+      await fails(table.addRows(rows), 'COLUMN_HAS_INVALID_VALUE', place)
+      await fails(fixture.create(rows), 'COLUMN_HAS_INVALID_VALUE', place)
+    }
+    for (const n of [Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol.iterator]) {
+      const place = { row: 1, column: 'n' }
+      await fails(table.addRows([{}, { n }]), 'COLUMN_HAS_INVALID_VALUE', place)
+    }
+  }),
+  ...inBothSizes('integers of any size are kept to the digit', async (fixture) => {
+    const table = await fixture.createTable([{ n: 9007199254740993n }], { n: 'number' })
+    await table.addRows({ json: '[{"n":-123456789012345678901234567890}]' })
+
+    const cells = ['{"n":9007199254740993}', '{"n":-123456789012345678901234567890}']
+    assert.deepEqual(await cellsOf(table), cells)
+  }),
+  ...inBothSizes(
+    'of duplicate keys in a row the last one wins, at the first one’s place',
+    async (fixture) => {
+      const json = '[{"a":1,"b":2,"a":3},{"a":1,"\\u0061":null}]'
+      await isInferred(fixture, { json }, { a: 'number', b: 'number' }, ['{"a":3,"b":2}', '{}'])
+    },
+  ),
+  ...inBothSizes('odd column IDs are columns like any other', async (fixture) => {
+    const ids = ['__proto__', 'constructor', 'toString', '0', ' ', 'a.b', '🙂', '"', '\\', 'é\n']
+    const row = Object.fromEntries(ids.map((id) => [id, id]))
+    const table = await fixture.createTable([row, row])
+    await table.addRows({ json: JSON.stringify([row]) })
+    const quoted = ids.map((id) => `"${id.replaceAll('"', '""')}"`).join(',')
+    await table.addRows({ csv: `${quoted}\n${quoted}` })
+
+    const { rows } = await table.page()
+    assert.equal(rows.length, 4)
+    for (const { $rowID: _, ...cells } of rows) {
+      assert.deepEqual(new Map(Object.entries(cells)), new Map(Object.entries(row)))
+    }
+    assert.equal(Object.getPrototypeOf({}), Object.prototype)
+  }),
+  ...inBothSizes('arrays keep their elements, and are inferred by them', async (fixture) => {
+    const json = '[{"a":[1,2.0],"b":[true],"c":["2024-01-01"],"d":[1,"x",true],"e":[]}]'
+    const kinds = {
+      a: 'array of number',
+      b: 'array of boolean',
+      c: 'array of date',
+      d: 'array of string',
+      e: 'array of string',
+    }
+    await isInferred(fixture, { json }, kinds, [
+      '{"a":[1,2.0],"b":[true],"c":["2024-01-01"],"d":["1","x","true"],"e":[]}',
+    ])
+  }),
+  ...inBothSizes(
+    'what nests does not fit: objects, arrays in arrays, null in arrays',
+    async (fixture) => {
+      const table = await fixture.createTable([], {
+        a: 'string',
+        l: { kind: 'array', items: { kind: 'string' } },
+      })
+      for (const value of [{ x: 1 }, {}, [[]], [null], [{}]]) {
+        for (const column of ['a', 'l']) {
+          const rows = [{}, { [column]: value }]
+          const place = { row: 1, column, value: JSON.stringify(value) }
+          await fails(table.addRows(rows), 'COLUMN_HAS_INVALID_VALUE', place)
+          await fails(fixture.create(rows), 'COLUMN_HAS_INVALID_VALUE', place)
+        }
+      }
+    },
+  ),
+  ...inBothSizes('nothing is taken for another JSON type', async (fixture) => {
+    const kinds = { n: 'number', s: 'string', b: 'boolean', d: 'date' }
+    const table = await fixture.createTable([], kinds)
+    const wrong = {
+      n: ['12', true, [1]],
+      s: [12, false, ['x']],
+      b: ['true', 1],
+      d: [20240101, '1'],
+    }
+    for (const [column, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const place = { row: 0, column, value: JSON.stringify(value) }
+        await fails(table.addRows([{ [column]: value }]), 'COLUMN_HAS_INVALID_VALUE', place)
+      }
+    }
+  }),
+  ...inBothSizes('a lone surrogate fits nothing', async (fixture) => {
+    const table = await fixture.createTable([], { a: 'string' })
+    for (const rows of [[{ a: '\ud800' }], { json: '[{"a":"\\ud800"}]' }]) {
+      await fails(table.addRows(rows), 'COLUMN_HAS_INVALID_VALUE', { row: 0, column: 'a' })
+    }
+    await fails(fixture.create([{ '\ud800': 1 }]), 'REQUEST_VALIDATION_ERROR')
+  }),
+  {
+    name: 'every kind takes its own values and refuses others',
+    async run(fixture) {
+      const values: Record<string, [unknown, unknown]> = {
+        uri: ['https://example.com/é', 'no uri'],
+        imageURI: ['data:image/png;base64,AA', ''.padEnd(3)],
+        audioURI: ['ftp://x/y.mp3', '/relative'],
+        emailAddress: ['a.b@example.com', 'a..b@example.com'],
+        phoneNumber: ['+1 (213) 555-0199 x5', '12'],
+        emoji: ['👩‍👩‍👧🙂', 'a'],
+        date: ['2024-02-29', '2023-02-29'],
+        time: ['23:59:59.5', '24:00'],
+        dateTime: ['2024-01-01T10:00:00Z', '2024-01-01T25:00'],
+        duration: ['PT1H30M', '1 hour'],
+        markdown: ['**x**', 7],
+      }
+      const kinds = Object.fromEntries(Object.keys(values).map((kind) => [kind, kind]))
+      const table = await fixture.createTable([], kinds)
+      for (const [kind, [good, bad]] of Object.entries(values)) {
+        await table.addRows([{ [kind]: good }])
+        const place = { column: kind, value: JSON.stringify(bad) }
+        await fails(table.addRows([{ [kind]: bad }]), 'COLUMN_HAS_INVALID_VALUE', place)
+      }
+    },
+  },
+  {
+    name: 'formatChecks off lets any text into the kinds of a format',
+    options: { formatChecks: 'off' },
+    async run(fixture) {
+      const kinds = { u: 'uri', e: 'emailAddress', p: 'phoneNumber', i: 'emoji', d: 'date' }
+      const table = await fixture.createTable([{ u: 'x', e: 'x', p: 'x', i: 'x' }], kinds)
+
+      await fails(table.addRows([{ d: 'x' }]), 'COLUMN_HAS_INVALID_VALUE', { column: 'd' })
+      await fails(table.addRows([{ u: 1 }]), 'COLUMN_HAS_INVALID_VALUE', { column: 'u' })
+    },
+  },
+  {
+    name: 'a table may have so many columns, and so may a body',
+    options: { columnsMax: 3 },
+    async run(fixture) {
+      const row = { a: 1, b: 2, c: 3, d: 4 }
+      const kinds = { a: 'number', b: 'number', c: 'number', d: 'number' }
+      await fails(fixture.create([], kinds), 'REQUEST_VALIDATION_ERROR')
+      await fails(fixture.create([row]), 'REQUEST_VALIDATION_ERROR', { row: 0, column: 'd' })
+      await fails(fixture.create({ json: JSON.stringify([row]) }), 'REQUEST_VALIDATION_ERROR')
+      await fails(fixture.create({ csv: 'a,b,c,d\n' }), 'REQUEST_VALIDATION_ERROR')
+
+      const stash = await fixture.stash({ 0: [{ a: 1, b: 1 }], 1: [{ c: 1, d: 1 }] })
+      await fails(fixture.create(stash), 'REQUEST_VALIDATION_ERROR')
+      await fixture.create([{ a: 1, b: 2, c: 3 }])
+    },
+  },
+  {
+    name: 'invalid UTF-8 and a byte order mark in JSON are refused, in CSV the mark is dropped',
+    async run(fixture) {
+      const table = await fixture.createTable([], { a: 'string' })
+      const bad = Uint8Array.of(0x61, 0x0a, 0xc3)
+      for (const rows of [{ json: bad }, { csv: bad }, { json: '\ufeff[]' }]) {
+        await fails(table.addRows(rows), 'REQUEST_VALIDATION_ERROR')
+      }
+      await table.addRows({ csv: '\ufeffa\nx' })
+      assert.deepEqual(await columnOf(table, 'a'), ['x'])
+    },
+  },
+]

@@ -117,6 +117,7 @@ test('the entry points export exactly these names', () => {
         "contractSuite",
         "kvSuite",
         "objectsSuite",
+        "storeSuite",
         "type ConformanceCase",
         "type ContractServer",
       ],

@@ -62,9 +62,12 @@ function columnFits(judge: Judge, type: ColumnType, summary: ColumnSummary): boo
 }
 
 /** Whether some cell must be dropped or stored in another form before the reader may take it as it is. */
-function needsRewrite(type: ColumnType, { seen }: ColumnSummary): boolean {
+function needsRewrite(type: ColumnType, summary: ColumnSummary): boolean {
+  const { seen } = summary
   const isPlain = type.kind === 'string' || type.kind === 'markdown'
   if (seen & SEEN.emptyText && !isPlain) return true // `""` is an empty cell in every other kind.
+  // An element that was taken as text is one for good, also when the column becomes `string` later.
+  if (type.kind === 'array' && needsTextForm(type, summary)) return true
   const storedText = (seen & SEEN.fromText) !== 0 && (seen & SEEN.storedText) !== 0
   return storedText && takesTokens(type)
 }

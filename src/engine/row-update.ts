@@ -3,7 +3,7 @@ import { type Bytes, utf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
-import { convertRowText, spliceRowText } from '../format/row-text.js'
+import { spliceRowText } from '../format/row-text.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { describeRule, judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
@@ -59,7 +59,7 @@ export function updateRow(
     const cells = conformChanges(changes, judge)
     if (cells.size === 0) return { result: { version: head.version } }
     const newSchema = newSchemaOf(schema, judge.schema)
-    const text = rowTextAfter(row.text, cells, newSchema === null ? null : judge.schema)
+    const text = spliceRowText(row.text, cells) // A widening concerns only columns that are set here.
     checkRowSize(text, team.options.rowBytesMax)
     return writeText(head, { table, position: row.position, text }, newSchema)
   })
@@ -77,11 +77,6 @@ function writeText(
   const puts: (readonly [Bytes, Bytes])[] = [[rowKey(table, position), record]]
   if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
   return { result: { version: version + 1 }, change: { next, puts } }
-}
-
-/** @param widened - The new schema, which the untouched cells have to fit too. */
-function rowTextAfter(text: string, cells: CellChanges, widened: IndexedSchema | null): string {
-  return spliceRowText(widened === null ? text : convertRowText(text, widened.columns), cells)
 }
 
 export function deleteRow({ team, table, tableId }: TablePlace, rowId: string): Promise<Version> {

@@ -16,8 +16,9 @@ export type RowsInput = Iterable<RowObject> | AsyncIterable<RowObject> | TextRow
 
 /**
  * What happens to data that does not fit the schema. `abort` (default): nothing is written, and the
- * first misfit is the error. The other two forms of the contract are refused with
- * REQUEST_VALIDATION_ERROR by this version.
+ * first misfit is the error. `dropColumns`: what does not fit is left out, the rest goes in.
+ * `updateSchema`: unknown columns are added, and others widened until all values fit; what no type
+ * holds is an error as with `abort`.
  */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 

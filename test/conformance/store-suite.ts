@@ -1,6 +1,7 @@
 // What every store owes to those who use the library, whatever ports it stands on.
 import type { Store, StoreOptions } from '../../src/index.js'
 import type { ConformanceCase } from './case.js'
+import { changeCases } from './store/change-cases.js'
 import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
 import { lifeCases } from './store/life-cases.js'
 import { pageCases } from './store/page-cases.js'
@@ -15,6 +16,7 @@ const CASES: readonly StoreCase[] = [
   ...stashCases,
   ...valueCases,
   ...pageCases,
+  ...changeCases,
   ...lifeCases,
 ]
 
@@ -24,7 +26,8 @@ export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): Co
     name,
     run: async () => {
       const clock = new TestClock()
-      const openQuiet: OpenStoreForCase = (given) => open({ sweepIntervalMs: 0, ...given })
+      const openQuiet: OpenStoreForCase = (given) =>
+        open({ sweepIntervalMs: 0, foldIntervalMs: 0, ...given })
       const store = await openQuiet({ clock, ...options })
       try {
         await run(new Fixture(store, clock, openQuiet))

@@ -46,7 +46,9 @@ const anyProfile: fc.Arbitrary<Profile> = fc
       retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
       retiredGenerationsMax: fc.constantFrom(2, 2, 1, 0),
       graceMs: fc.constantFrom(600_000, 0),
+      foldRecordsMin: fc.constantFrom(64, 1, 3),
       stashTtlMs: fc.constant(48 * HOUR_MS),
+      repeatTtlMs: fc.constant(24 * HOUR_MS),
     }),
   })
   .map(({ instances, sizes, options }) => {

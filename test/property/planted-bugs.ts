@@ -97,4 +97,40 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: 'deletes: [key],',
     replace: 'deletes: [],',
   },
+  {
+    name: 'a fold forgets which rows were deleted',
+    file: 'src/engine/fold.ts',
+    find: 'return putFolded(context, texts, versions, liveRows === texts.length ? null : deleted)',
+    replace: 'return putFolded(context, texts, versions, null)',
+  },
+  {
+    name: 'a fold forgets the versions of rows',
+    file: 'src/engine/fold.ts',
+    find: 'versions.push(laid?.version ?? old?.versionOf?.(slot) ?? entry.version)',
+    replace: 'versions.push(entry.version)',
+  },
+  {
+    name: 'a fold deletes row records that are newer than those it read',
+    file: 'src/engine/fold.ts',
+    find: 'checks: left.map(({ key, bytes: equals }) => ({ key, equals })),',
+    replace: 'checks: [],',
+  },
+  {
+    name: 'two rows of one overwrite keep the same ID',
+    file: 'src/engine/kept-ids.ts',
+    find: 'return (byte & bit) === 0',
+    replace: 'return true',
+  },
+  {
+    name: 'a wider type does not change the versions of the rows that it changes',
+    file: 'src/engine/table-change.ts',
+    find: 'return { ...generation, schemaNumber, convertBefore, widenedAt: version }',
+    replace: 'return { ...generation, schemaNumber, convertBefore }',
+  },
+  {
+    name: 'cells that were there before their column was widened stay as they were',
+    file: 'src/engine/table-change.ts',
+    find: '  const { nextExtent: convertBefore } = generation',
+    replace: '  const { convertBefore } = generation',
+  },
 ]

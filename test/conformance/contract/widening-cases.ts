@@ -1,6 +1,13 @@
 // Section 3, `updateSchema`: rows that are there when a column is widened, once and again.
 import assert from 'node:assert/strict'
-import { type ContractCase, CSV, expectRefusal, invalidValue, ROW_NOT_FOUND } from './api.js'
+import {
+  type ContractCase,
+  CSV,
+  expectRefusal,
+  invalidValue,
+  ROW_NOT_FOUND,
+  uniqueName,
+} from './api.js'
 import { pageText, rowTextsOf } from './schema-error-input.js'
 
 const DROP = '?onSchemaError=dropColumns'
@@ -25,6 +32,21 @@ export const wideningCases: readonly ContractCase[] = [
       ]
       assert.equal(await rowTextsOf(api, table), pageText(wanted))
       await api.ok('POST', table.rows, { body: [{ d: 'later', n: 'x' }] })
+    },
+  },
+  {
+    name: 'an element that was taken as text is text for good, from a body and from a stash',
+    run: async (api) => {
+      const stashId = uniqueName('s')
+      await api.ok('PUT', `/stashes/${stashId}/0`, { body: '[{"l":[1.50,"a"]}]' })
+      for (const body of ['[{"l":[1.50,"a"]}]', { $stashID: stashId }]) {
+        const table = await api.createTyped({ l: { kind: 'array', items: { kind: 'string' } } })
+        await api.ok('POST', table.rows + UPDATE, { body })
+        assert.equal(await rowTextsOf(api, table), pageText(['{"l":["1.50","a"]}']))
+        await api.ok('POST', table.rows + UPDATE, { body: [{ l: 5 }] })
+        const wanted = ['{"l":"[\\"1.50\\",\\"a\\"]"}', '{"l":"5"}']
+        assert.equal(await rowTextsOf(api, table), pageText(wanted))
+      }
     },
   },
   {

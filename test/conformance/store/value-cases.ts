@@ -91,10 +91,7 @@ export const valueCases: readonly StoreCase[] = [
   }),
   ...inBothSizes('an array column takes JSON texts of CSV', async (fixture) => {
     const kinds = { l: { kind: 'array', items: { kind: 'number' } } }
-    const table = await fixture.createTable(
-      { csv: 'l\n"[1, 2.50]"\n[]\n" [3]"' },
-      kinds,
-    )
+    const table = await fixture.createTable({ csv: 'l\n"[1, 2.50]"\n[]\n" [3]"' }, kinds)
 
     assert.deepEqual(await cellsOf(table), ['{"l":[1,2.50]}', '{"l":[]}', '{"l":[3]}'])
     for (const text of ['1', '["x"]', '[[1]]', '[1', '[null]']) {

@@ -157,11 +157,33 @@ export function fitsInferred(cell: Cell): boolean {
   return isEmpty(cell) || classOf(cell) !== 'unfit'
 }
 
+/** Whether the cell has a say in the type of its column: not when it is empty, and not when nothing holds it. */
+function tellsOfType(cell: Cell): boolean {
+  if (isEmpty(cell) || ('token' in cell && cell.token === '""')) return false
+  return classOf(cell) !== 'unfit'
+}
+
+/** The smallest type that holds what the column has, which is of a type, and the new cells. */
+export function widenType(type: Type, cells: readonly Cell[]): Type {
+  const seen = cells.filter(tellsOfType)
+  const fits = (wider: Type): boolean => seen.every((cell) => cellFits(wider, cell))
+  if (type.kind !== 'array') {
+    const wider: Type[] = type.kind === 'date' ? [type, { kind: 'dateTime' }] : [type]
+    return wider.find(fits) ?? { kind: 'string' }
+  }
+  const kinds: Kind[] = type.items.kind === 'date' ? ['date', 'dateTime'] : [type.items.kind]
+  const fitting = [...kinds, 'string' as const].find((kind) => {
+    return fits({ kind: 'array', items: { kind } })
+  })
+  if (fitting !== undefined) return { kind: 'array', items: { kind: fitting } }
+  const onlyArrays = seen.every((cell) => 'token' in cell && classOf(cell) === 'array')
+  return onlyArrays ? { kind: 'array', items: { kind: 'string' } } : { kind: 'string' }
+}
+
 /** The type of a column, over all its cells. */
 export function inferType(cells: readonly Cell[]): Type {
-  const seen = cells.filter((cell) => !isEmpty(cell) && !('token' in cell && cell.token === '""'))
+  const seen = cells.filter(tellsOfType)
   const classes = new Set(seen.map(classOf))
-  classes.delete('unfit')
   if (classes.size !== 1) {
     return { kind: 'string' } // Nothing, or a mix; a long number of CSV may be an identifier.
   }

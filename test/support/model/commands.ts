@@ -44,6 +44,7 @@ export function placeOf({ clock, profile }: World): OraclePlace {
 /** Runs an operation and holds it against the oracle. */
 export async function runAlone(operation: Operation, model: Model, world: World): Promise<void> {
   const outcome = await outcomeOf(operation, world)
+  world.noteEnd()
   const place = placeOf(world)
   const problems: string[] = []
   model.states = model.states.filter((state) => {
@@ -104,6 +105,7 @@ class Race implements RunCommand {
     world.pace.start(this.#seed)
     const outcomes = await Promise.all(operations.map((one) => outcomeOf(one, world)))
     world.pace.stop()
+    world.noteEnd()
     model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
   }
 
@@ -135,15 +137,16 @@ class StashRace implements RunCommand {
     await runAlone(putRaceChunk('before'), model, world)
     const ref = { stash: RACE_STASH }
     const operations = [
-      create(0, { name: RACE_STASH, ref, schema: null }),
+      create(0, { name: RACE_STASH, ref, schema: null, onSchemaError: 'abort', key: null }),
       this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('after'),
     ] as const
-    world.pace.start(this.#seed)
+    world.pace.start(this.#seed, 0.15)
     const made = outcomeOf(operations[0], world)
     const changed = await outcomeOf(operations[1], world)
     for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
     const outcomes = [await made, changed]
     world.pace.stop()
+    world.noteEnd()
     model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
     for (const one of [sweepEffects(), deleteStash(0, RACE_STASH)]) {
       await runAlone(one, model, world)
@@ -162,7 +165,7 @@ class StashRace implements RunCommand {
 function putRaceChunk(text: string): Operation {
   const sample = { json: JSON.stringify(text), field: text }
   const rows = [[['a', sample] as const]]
-  const ref = { rows: { form: 'objects', rows, times: 9 } } as const
+  const ref = { rows: { form: 'objects', rows, times: 9, claims: [] } } as const
   return putChunk(0, { stash: RACE_STASH, serial: '0', ref })
 }
 
@@ -178,11 +181,13 @@ function sweepEffects(): Operation {
   }
 }
 
+type Span = 'graceMs' | 'retentionMs' | 'stashTtlMs' | 'repeatTtlMs'
+
 class PassTime implements RunCommand {
-  readonly #what: 'graceMs' | 'retentionMs' | 'stashTtlMs'
+  readonly #what: Span
   readonly #more: number
 
-  constructor(what: 'graceMs' | 'retentionMs' | 'stashTtlMs', more: number) {
+  constructor(what: Span, more: number) {
     this.#what = what
     this.#more = more
   }
@@ -323,7 +328,7 @@ const nextOfScan: Operation = {
       const max = { rows: limits.pageRowsMax, chars: limits.pageBytesMax }
       const page = pageOf(generation, at, max)
       at = page.next
-      ahead = page.rows.map(rowJsonOf)
+      ahead = page.rows.map((row) => rowJsonOf(row, generation))
     }
     const [row] = ahead
     const next =
@@ -342,7 +347,10 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
     .tuple(anySeed, fc.boolean())
     .map(([seed, deletes]) => new StashRace(seed, deletes))
   const time = fc
-    .tuple(fc.constantFrom('graceMs', 'retentionMs', 'stashTtlMs'), fc.constantFrom(-1, 0, 1))
+    .tuple(
+      fc.constantFrom('graceMs', 'retentionMs', 'stashTtlMs', 'repeatTtlMs'),
+      fc.constantFrom(-1, 0, 1),
+    )
     .map(([what, more]) => new PassTime(what, more))
   const scan = fc
     .tuple(fc.nat({ max: 3 }), fc.integer({ min: 1, max: 7 }))

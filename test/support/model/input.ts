@@ -21,6 +21,8 @@ export type RowsSpec = Readonly<{
   rows: readonly SampleRow[]
   /** The rows are sent so often, one run of them after the other. */
   times: number
+  /** The row IDs that the first rows carry, as `$rowID`; null: none. */
+  claims: readonly (string | null)[]
 }>
 
 /** A row as the oracle sees it: its cells in order, empty ones too. */
@@ -29,6 +31,8 @@ export type InputChunk = Readonly<{
   /** All columns in order of first appearance. */
   columns: readonly string[]
   rows: readonly InputRow[]
+  /** The `$rowID` of each row, as far as they have one. */
+  claims: readonly (string | null)[]
 }>
 
 const text = (value: string): Sample => ({ json: JSON.stringify(value), field: value })
@@ -59,7 +63,7 @@ const DATES = [
   text('1999-12-31'),
   { json: '"2024-01-02"', field: '2024-01-02' },
 ]
-const ARRAYS = [both('[]'), both('[1,2]'), both('[ 3 , -0.0 ]')]
+const ARRAYS = [both('[]'), both('[1,2]'), both('[ 3 , -0.0 ]'), both('[4.50]')]
 const OTHERS = [
   text('007'),
   text('2023-02-29'),
@@ -93,13 +97,13 @@ function sampleOf(fitting: readonly Sample[]): fc.Arbitrary<Sample> {
   return fc.oneof(
     { weight: 150, arbitrary: fc.constantFrom(...fitting) },
     { weight: 12, arbitrary: fc.constant(EMPTY) },
-    { weight: 1, arbitrary: fc.constantFrom(...ANY) },
+    { weight: 3, arbitrary: fc.constantFrom(...ANY) },
   )
 }
 
 const cell: fc.Arbitrary<readonly [string, Sample]> = fc.oneof(
   ...COLUMNS.map(([id, fitting]) => ({
-    weight: 15,
+    weight: 10,
     arbitrary: fc.tuple(fc.constant(id), sampleOf(fitting)),
   })),
   { weight: 1, arbitrary: fc.tuple(fc.constant('unknown'), sampleOf(ANY)) },
@@ -118,12 +122,14 @@ export function anyRows(hasLarge: boolean): fc.Arbitrary<RowsSpec> {
     form,
     rows: fc.array(anySampleRow, { maxLength: 9, size: 'max' }),
     times: fc.constant(1),
+    claims: fc.constant([]),
   })
   if (!hasLarge) return few
   const many = fc.record({
     form,
     rows: fc.array(anySampleRow, { minLength: 1, maxLength: 2 }),
     times: fc.constantFrom(40, 140),
+    claims: fc.constant([]),
   })
   return fc.oneof({ weight: 25, arbitrary: few }, { weight: 1, arbitrary: many })
 }
@@ -134,7 +140,12 @@ function allRows({ rows, times }: RowsSpec): SampleRow[] {
 
 /** The input that the engine is given. */
 export function toInput(spec: RowsSpec): RowsInput {
-  const rows = allRows(spec)
+  const rows = allRows(spec).map((row, i): SampleRow => {
+    const claim = spec.claims[i] ?? null
+    if (claim === null) return row
+    const id = ['$rowID', { json: JSON.stringify(claim), field: claim }] as const
+    return [...row.slice(0, 1), id, ...row.slice(1)] // Anywhere in the row.
+  })
   switch (spec.form) {
     case 'objects':
       return rows.map(toObject)
@@ -196,9 +207,12 @@ function toSeparated(rows: readonly SampleRow[], delimiter: string): string {
 /** The same rows for the oracle. */
 export function toChunk(spec: RowsSpec): InputChunk {
   const rows = allRows(spec)
+  const { claims } = spec
   if (spec.form === 'csv' || spec.form === 'tsv') {
-    const columns = headerOf(rows)
+    const hasClaims = claims.some((claim) => claim !== null)
+    const columns = hasClaims ? columnsOf(rows) : headerOf(rows)
     return {
+      claims,
       columns,
       rows: rows.map((row) => {
         const fields = new Map(row)
@@ -208,7 +222,7 @@ export function toChunk(spec: RowsSpec): InputChunk {
   }
   const isText = spec.form === 'json' || spec.form === 'jsonBytes'
   const cells = rows.map((row) => (isText ? tokensOfText(row) : tokensOfObject(row)))
-  return { columns: columnsOf(cells), rows: cells }
+  return { claims, columns: columnsOf(cells), rows: cells }
 }
 
 export function tokensOfText(row: SampleRow): InputRow {

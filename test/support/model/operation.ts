@@ -9,6 +9,9 @@ export type Outcome = Readonly<{ value: unknown }> | Readonly<{ failure: unknown
 
 export type OraclePlace = Readonly<{ now: number; limits: Limits }>
 
+/** The row IDs of an operation, and which of them never came before it began. */
+export type MadeIds = readonly Readonly<{ id: string; isNew: boolean }>[]
+
 export interface Operation {
   /** What is called, in words. */
   readonly text: string

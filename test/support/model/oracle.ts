@@ -1,5 +1,6 @@
 // The oracle: what a store of one team holds, in plain lists, and what each operation does to it. It
 // knows no segments, extents or records, only rows in order.
+import { isDeepStrictEqual } from 'node:util'
 import type { StoreErrorCode } from '../../../src/index.js'
 import {
   type Cell,
@@ -10,12 +11,14 @@ import {
   type ModelSchema,
   storedToken,
   type Type,
+  widenType,
 } from './cell-rules.js'
 import type { InputChunk, InputRow } from './input.js'
 
 /** A row is replaced, never changed, so that copies of a state may share it. */
 export type ModelRow = Readonly<{
   id: string
+  /** As they were put in: see \`shownCells\`. */
   cells: readonly (readonly [column: string, token: string])[]
   version: number
   gone: boolean
@@ -72,10 +75,20 @@ export type Limits = Readonly<{
   retentionMs: number
   retiredGenerationsMax: number
   stashTtlMs: number
+  repeatTtlMs: number
+}>
+
+/** The result that a repeat with the same key is answered with. */
+export type ModelRepeat = Readonly<{
+  at: number
+  tableId: string
+  version: number
+  ids: readonly string[]
 }>
 
 export type State = {
   tables: ModelTable[]
+  repeats: Map<string, ModelRepeat>
   stashes: Map<string, ModelStash>
   walks: ModelWalk[]
   scans: ModelScan[]
@@ -90,7 +103,7 @@ export type Failure = Readonly<{
 }>
 
 export function emptyState(): State {
-  return { tables: [], stashes: new Map(), walks: [], scans: [] }
+  return { tables: [], repeats: new Map(), stashes: new Map(), walks: [], scans: [] }
 }
 
 export function copyState(state: State): State {
@@ -99,6 +112,7 @@ export function copyState(state: State): State {
       ...table,
       generations: table.generations.map((one) => ({ ...one, rows: [...one.rows] })),
     })),
+    repeats: new Map(state.repeats),
     stashes: new Map(
       [...state.stashes].map(([id, stash]) => [id, { ...stash, chunks: new Map(stash.chunks) }]),
     ),
@@ -136,76 +150,136 @@ function serialOrder(serials: readonly string[]): (left: string, right: string) 
   }
 }
 
-export function inferSchema(source: Source): ModelSchema {
+export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+
+/** What rows are held against: the schema that the table has afterwards, and how misfits are met. */
+export type Judge = Readonly<{
+  schema: ModelSchema
+  /** The schema was made for these rows, so only what fits no type is a misfit. */
+  inferred: boolean
+  drops: boolean
+}>
+
+/** @param base - The schema that there is; null: it is inferred. */
+export function judgeOf(
+  source: Source,
+  base: ModelSchema | null,
+  onSchemaError: OnSchemaError,
+): Judge {
+  const drops = onSchemaError === 'dropColumns'
+  if (base !== null && onSchemaError !== 'updateSchema') {
+    return { schema: base, inferred: false, drops }
+  }
   const cells = new Map<string, Cell[]>()
   for (const { chunk } of source) {
     for (const id of chunk.columns) if (!cells.has(id)) cells.set(id, [])
     for (const row of chunk.rows) for (const [id, cell] of row) cells.get(id)?.push(cell)
   }
-  const columns = [...cells].map(([id, seen]) => ({ id, displayName: id, type: inferType(seen) }))
-  return { columns }
+  const known = base?.columns ?? []
+  const columns = known.map((column) => {
+    return { ...column, type: widenType(column.type, cells.get(column.id) ?? []) }
+  })
+  for (const { id } of known) cells.delete(id)
+  const added = [...cells].map(([id, seen]) => ({ id, displayName: id, type: inferType(seen) }))
+  return { schema: { columns: [...columns, ...added] }, inferred: true, drops }
 }
 
 export type Judged =
-  | Readonly<{ rows: readonly ModelRow['cells'][] }>
+  | Readonly<{ rows: readonly ModelRow['cells'][]; claims: readonly (string | null)[] }>
   | Readonly<{ failure: Failure }>
 
-/** @param inferred - The schema was inferred from these rows. */
-export function judgeSource(source: Source, schema: ModelSchema, inferred: boolean): Judged {
-  const types = new Map(schema.columns.map(({ id, type }) => [id, type]))
+export function judgeSource(source: Source, judge: Judge): Judged {
+  const types = typesOf(judge.schema)
   const rows: ModelRow['cells'][] = []
+  const claims: (string | null)[] = []
   for (const { serial, chunk } of source) {
-    const failure = firstMisfit(chunk, types, inferred)
+    const failure = judge.drops ? null : firstMisfit(chunk, types, judge)
     if (failure !== null) {
       return { failure: serial === undefined ? failure : { ...failure, chunk: serial } }
     }
-    for (const row of chunk.rows) rows.push(cellsOf(row, types))
+    for (const [i, row] of chunk.rows.entries()) {
+      rows.push(cellsOf(row, types, judge))
+      claims.push(chunk.claims[i] ?? null)
+    }
   }
-  return { rows }
+  return { rows, claims }
+}
+
+function typesOf({ columns }: ModelSchema): ReadonlyMap<string, Type> {
+  return new Map(columns.map(({ id, type }) => [id, type]))
+}
+
+/** Whether a cell that is not empty may stand in a column of the type. */
+export function fits(type: Type, cell: Cell, { inferred }: Judge): boolean {
+  return inferred ? fitsInferred(cell) : cellFits(type, cell)
 }
 
 function firstMisfit(
   { columns, rows }: InputChunk,
   types: ReadonlyMap<string, Type>,
-  inferred: boolean,
+  judge: Judge,
 ): Failure | null {
-  // A column of which only an empty cell has come yet is named after the row's other misfits.
   const unknown = columns.filter((id) => !types.has(id))
   for (const [row, cells] of rows.entries()) {
-    for (const [column, cell] of cells) {
-      if (isEmpty(cell)) continue
-      const type = types.get(column)
-      if (type === undefined) return { code: 'COLUMN_ID_NOT_FOUND', row, column }
-      if (!(inferred ? fitsInferred(cell) : cellFits(type, cell))) {
-        return { code: 'COLUMN_HAS_INVALID_VALUE', row, column }
-      }
-    }
-    const column = unknown.find((id) => cells.some(([other]) => other === id))
-    if (column !== undefined) return { code: 'COLUMN_ID_NOT_FOUND', row, column }
+    const misfit = cells.find(([id, cell]) => {
+      const type = types.get(id)
+      return !isEmpty(cell) && (type === undefined || !fits(type, cell, judge))
+    })?.[0]
+    // An empty cell of an unknown column stands where the column first came in the chunk.
+    const empty = unknown.find((id) => cells.some(([other]) => other === id))
+    if (misfit === undefined && empty === undefined) continue
+    const column = columns.find((id) => id === misfit || id === empty) ?? ''
+    const code = types.has(column) ? 'COLUMN_HAS_INVALID_VALUE' : 'COLUMN_ID_NOT_FOUND'
+    return { code, row, column }
   }
   return null
 }
 
-function cellsOf(row: InputRow, types: ReadonlyMap<string, Type>): ModelRow['cells'] {
+function cellsOf(row: InputRow, types: ReadonlyMap<string, Type>, judge: Judge): ModelRow['cells'] {
   return row.flatMap(([id, cell]) => {
     const type = types.get(id)
-    const token = type === undefined ? null : storedToken(type, cell)
+    if (type === undefined || (!isEmpty(cell) && !fits(type, cell, judge))) return []
+    const token = storedToken(type, cell)
     return token === null ? [] : [[id, token] as const]
   })
 }
 
-export function rowTextOf({ cells }: Pick<ModelRow, 'cells'>): string {
+/** Gives a generation a new schema; if the type of a column changes, all rows change in that version. */
+export function changeSchema(
+  generation: ModelGeneration,
+  schema: ModelSchema,
+  version: number,
+): void {
+  const after = typesOf(schema)
+  const retyped = [...typesOf(generation.schema)].some(([id, type]) => {
+    return !isDeepStrictEqual(type, after.get(id))
+  })
+  generation.schema = schema
+  if (retyped) generation.rows = generation.rows.map((row) => ({ ...row, version }))
+}
+
+/** Cells as their columns show them now: what was put in before a column was widened looks different. */
+export function shownCells(
+  { cells }: Pick<ModelRow, 'cells'>,
+  schema: ModelSchema,
+): ModelRow['cells'] {
+  const row = cells.map(([id, token]) => [id, { token }] as const)
+  return cellsOf(row, typesOf(schema), { schema, inferred: true, drops: false })
+}
+
+function rowTextOf(row: ModelRow, schema: ModelSchema): string {
+  const cells = shownCells(row, schema)
   return cells.map(([id, token]) => `${JSON.stringify(id)}:${token}`).join(',')
 }
 
-export function rowJsonOf(row: ModelRow): string {
-  const text = rowTextOf(row)
+export function rowJsonOf(row: ModelRow, { schema }: ModelGeneration): string {
+  const text = rowTextOf(row, schema)
   return `{"$rowID":"${row.id}"${text === '' ? '' : ','}${text}}`
 }
 
 /** The rows of a page of a generation, and where the next one begins; null: no row follows. */
 export function pageOf(
-  { rows }: ModelGeneration,
+  { rows, schema }: ModelGeneration,
   from: number,
   limits: Readonly<{ rows: number; chars: number }>,
 ): { rows: ModelRow[]; next: number | null } {
@@ -214,7 +288,7 @@ export function pageOf(
   for (let at = from; at < rows.length; at++) {
     const row = rows[at]
     if (row === undefined || row.gone) continue
-    chars += rowTextOf(row).length
+    chars += rowTextOf(row, schema).length
     if (page.length === limits.rows || (page.length > 0 && chars > limits.chars)) {
       return { rows: page, next: at }
     }

@@ -6,10 +6,15 @@ import { seededNumbers } from './seeded.js'
 /** Waits before a step; at rest it waits for nothing. */
 export class Pace {
   #next: (() => number) | null = null
+  #slowShare = 0
 
-  /** From here on steps take random turns: mostly few, sometimes many. */
-  start(seed: number): void {
+  /**
+   * From here on steps take random turns, mostly few.
+   * @param slowShare - The share of steps that take so many that others come to an end meanwhile.
+   */
+  start(seed: number, slowShare = 0.03): void {
     this.#next = seededNumbers(seed)
+    this.#slowShare = slowShare
   }
 
   stop(): void {
@@ -21,9 +26,9 @@ export class Pace {
   }
 
   #turnsOf(chance: number, more: number): number {
+    if (chance < this.#slowShare) return 500
     if (chance < 0.5) return 0
-    if (chance < 0.9) return 1 + Math.floor(more * 4)
-    return chance < 0.97 ? 25 : 500 // Others come to an end meanwhile.
+    return chance < 0.9 ? 1 + Math.floor(more * 4) : 25
   }
 
   async step(): Promise<void> {

@@ -6,18 +6,23 @@ import {
   expectEqual,
   expectFailure,
   expectValue,
+  type MadeIds,
   Mismatch,
   type Operation,
+  type OraclePlace,
   type Outcome,
 } from './operation.js'
 import {
+  changeSchema,
   currentOf,
   type Failure,
-  inferSchema,
+  judgeOf,
   judgeSource,
   type ModelGeneration,
+  type ModelRepeat,
   type ModelRow,
   type ModelTable,
+  type OnSchemaError,
   type Source,
   type State,
   stashSource,
@@ -63,12 +68,13 @@ function stashOf(ref: RowsRef): string | undefined {
 function textOf(ref: RowsRef): string {
   if ('stash' in ref) return `stash ${ref.stash}`
   if ('broken' in ref) return `${ref.broken} rows`
-  const { form, rows, times } = ref.rows
+  const { form, rows, times, claims } = ref.rows
   const shown = form === 'csv' || form === 'tsv' ? 'field' : 'json'
   const texts = rows.map(
     (row) => `{${row.map(([id, cell]) => `${id}: ${cell[shown]}`).join(', ')}}`,
   )
-  return `${form} ${times > 1 ? `${times} times ` : ''}[${texts.join(', ')}]`
+  const kept = claims.length === 0 ? '' : ` with the IDs ${claims.join(', ')}`
+  return `${form} ${times > 1 ? `${times} times ` : ''}[${texts.join(', ')}]${kept}`
 }
 
 /** Failures of the body itself come before those of its data, with the table's version between. */
@@ -84,59 +90,119 @@ function resolve(state: State, ref: RowsRef, chunks?: Source): Resolved {
   return source === null ? { failure: { code: 'STASH_NOT_FOUND' }, ofData: false } : { source }
 }
 
-/** Reads the row IDs as soon as there are some, and checks that they never came before. */
-function noteRowIds<T extends Created | Changed>(world: World, made: T): T & { ids: string[] } {
-  const ids = [...made.rowIds]
-  expectEqual('rowIds.length', made.rowIds.length, ids.length)
-  const ends = [made.rowIds.at(0), made.rowIds.at(-1), made.rowIds.at(ids.length)]
-  expectEqual('the IDs at both ends', ends, [ids[0], ids.at(-1), undefined])
-  for (const id of ids) {
+/** Reads the row IDs at once, and notes which of them never came before. */
+function noteRowIds<T extends Created | Changed>(world: World, made: T): T & { ids: MadeIds } {
+  const given = [...made.rowIds]
+  expectEqual('rowIds.length', made.rowIds.length, given.length)
+  const ends = [made.rowIds.at(0), made.rowIds.at(-1), made.rowIds.at(given.length)]
+  expectEqual('the IDs at both ends', ends, [given[0], given.at(-1), undefined])
+  const ids = given.map((id) => {
     if (!/^[\w-]{22}$/.test(id)) throw new Mismatch(`${id} is not a row ID`)
-    if (world.rowIds.has(id)) throw new Mismatch(`the row ID ${id} came before`)
-    world.rowIds.add(id)
-  }
+    world.newRowIds.push(id)
+    return { id, isNew: !world.rowIds.has(id) }
+  })
   return { ...made, ids }
 }
 
+/**
+ * @param others - The rows that there are beside them.
+ * @param claims - The ID that each row keeps; null: it must have a new one.
+ */
 function newRows(
-  ids: readonly string[],
+  ids: MadeIds,
   rows: readonly ModelRow['cells'][],
   version: number,
+  { others = [], claims = [] }: { others?: ModelRow[]; claims?: readonly (string | null)[] } = {},
 ): ModelRow[] {
   expectEqual('the number of row IDs', ids.length, rows.length)
-  return rows.map((cells, i) => ({ id: ids[i] ?? '', cells, version, gone: false }))
+  const all = new Set([...others, ...ids].map(({ id }) => id))
+  expectEqual('the number of different row IDs', all.size, others.length + ids.length)
+  return rows.map((cells, i) => {
+    const { id = '', isNew = false } = ids[i] ?? {}
+    const claim = claims[i] ?? null
+    if (claim !== null && id !== claim) throw new Mismatch(`row ${i} must keep ${claim}, not ${id}`)
+    if (claim === null && !isNew) throw new Mismatch(`row ${i} has the ID ${id}, which came before`)
+    return { id, cells, version, gone: false }
+  })
+}
+
+/** Of all claims those of rows that are there, and of one row the first. */
+function acceptedClaims(
+  claims: readonly (string | null)[],
+  { rows }: ModelGeneration,
+): (string | null)[] {
+  const live = new Set(rows.filter(({ gone }) => !gone).map(({ id }) => id))
+  return claims.map((claim) => (claim !== null && live.delete(claim) ? claim : null))
 }
 
 function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGeneration {
   return { rows, schema, retired: null, dropped: false }
 }
 
+type RowsRequest = Readonly<{ ref: RowsRef; onSchemaError: OnSchemaError }>
+type Repeatable = Readonly<{ key: string | null }>
+
+/** Keys of adds are those of a table, keys of creates those of the team. */
+function scopeOf(tableId: string, key: string | null): string | null {
+  return key === null ? null : `${tableId} ${key}`
+}
+
+/** Whether the operation is a repeat; then the result must be that of the first. */
+function isRepeat(
+  { repeats }: State,
+  key: string | null,
+  outcome: Outcome,
+  { now, limits }: OraclePlace,
+): boolean {
+  const first = key === null ? undefined : repeats.get(key)
+  if (first === undefined || now - first.at >= limits.repeatTtlMs) return false
+  const { tableId = first.tableId, version, ids } = expectValue(outcome) as Made
+  const found = { at: first.at, tableId, version, ids: ids.map(({ id }) => id) }
+  expectEqual('the result of a repeat', found, first)
+  return true
+}
+
+type Made = Readonly<{ tableId?: string; version: number; ids: MadeIds }>
+
+function noteFirst(
+  { repeats }: State,
+  key: string | null,
+  { at, tableId, version, ids }: Omit<ModelRepeat, 'ids'> & Pick<Made, 'ids'>,
+): void {
+  if (key !== null) repeats.set(key, { at, tableId, version, ids: ids.map(({ id }) => id) })
+}
+
 export function create(
   instance: number,
-  request: Readonly<{ name: string; ref: RowsRef; schema: ModelSchema | null }>,
+  request: RowsRequest & Repeatable & Readonly<{ name: string; schema: ModelSchema | null }>,
 ): Operation {
-  const { name, ref, schema } = request
+  const { name, ref, schema, onSchemaError } = request
+  const key = scopeOf('', request.key)
   return {
     stash: stashOf(ref),
-    text: `create "${name}" ${schema === null ? '' : 'with a schema '}from ${textOf(ref)}`,
+    text: `create "${name}" ${request.key === null ? '' : `with key ${request.key} `}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
     async run(world) {
       const made = await world.team(instance).createTable({
         name,
+        onSchemaError,
         rows: inputOf(ref, world, instance),
         ...(schema && { schema: schema as SchemaInput }),
+        ...(request.key !== null && { idempotencyKey: request.key }),
       })
       return noteRowIds(world, made)
     },
-    check(state, outcome, _, chunks) {
+    check(state, outcome, place, chunks) {
+      if (isRepeat(state, key, outcome, place)) return
       const resolved = resolve(state, ref, chunks)
       if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
-      const made = schema ?? inferSchema(resolved.source)
-      const judged = judgeSource(resolved.source, made, schema === null)
+      const judge = judgeOf(resolved.source, schema, onSchemaError)
+      const judged = judgeSource(resolved.source, judge)
       if ('failure' in judged) return expectFailure(outcome, judged.failure)
-      const { tableId, version, ids } = expectValue(outcome) as Created & { ids: string[] }
+      const { tableId, version, ids } = expectValue(outcome) as Created & { ids: MadeIds }
       expectEqual('the version', version, 1)
-      const rows = newRows(ids, judged.rows, 1)
-      state.tables.push({ id: tableId, name, version, generations: [newGeneration(rows, made)] })
+      const generations = [newGeneration(newRows(ids, judged.rows, 1), judge.schema)]
+      state.tables.push({ id: tableId, name, version, generations })
+      noteFirst(state, key, { at: place.now, tableId, version, ids })
     },
   }
 }
@@ -159,25 +225,39 @@ export function onTable(
   else check(table)
 }
 
-export function addRows(target: TableTarget, ref: RowsRef): Operation {
+export function addRows(target: TableTarget, request: RowsRequest & Repeatable): Operation {
+  const { ref, onSchemaError } = request
+  const key = scopeOf(target.tableId, request.key)
   return {
     stash: stashOf(ref),
-    text: `add ${textOf(ref)}`,
+    text: `add ${request.key === null ? '' : `with key ${request.key} `}${onSchemaError} ${textOf(ref)}`,
     async run(world) {
       const input = inputOf(ref, world, target.instance)
-      return noteRowIds(world, await tableOf(world, target).addRows(input))
+      const options = {
+        onSchemaError,
+        ...(request.key !== null && { idempotencyKey: request.key }),
+      }
+      return noteRowIds(world, await tableOf(world, target).addRows(input, options))
     },
-    check(state, outcome, _, chunks) {
+    check(state, outcome, place, chunks) {
       onTable(state, target, outcome, (table) => {
+        if (isRepeat(state, key, outcome, place)) return
         const resolved = resolve(state, ref, chunks)
         if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
-        const { rows, schema } = currentOf(table)
-        const judged = judgeSource(resolved.source, schema, false)
+        const generation = currentOf(table)
+        const judge = judgeOf(resolved.source, generation.schema, onSchemaError)
+        const judged = judgeSource(resolved.source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
-        const { version, ids } = expectValue(outcome) as Changed & { ids: string[] }
-        if (judged.rows.length > 0) table.version++
+        const { version, ids } = expectValue(outcome) as Made
+        if (judged.rows.length > 0) {
+          table.version++
+          changeSchema(generation, judge.schema, table.version)
+        }
         expectEqual('the version', version, table.version)
-        for (const row of newRows(ids, judged.rows, version)) rows.push(row)
+        const rows = newRows(ids, judged.rows, version, { others: generation.rows })
+        for (const row of rows) generation.rows.push(row)
+        if (rows.length === 0) return
+        noteFirst(state, key, { at: place.now, tableId: table.id, version, ids })
       })
     },
   }
@@ -187,14 +267,15 @@ export type IfMatch = number | bigint | undefined
 
 export function overwrite(
   target: TableTarget,
-  request: Readonly<{ ref: RowsRef; schema: ModelSchema | null; ifMatch: IfMatch }>,
+  request: RowsRequest & Readonly<{ schema: ModelSchema | null; ifMatch: IfMatch }>,
 ): Operation {
-  const { ref, schema, ifMatch } = request
+  const { ref, schema, ifMatch, onSchemaError } = request
   return {
     stash: stashOf(ref),
-    text: `overwrite ${schema === null ? '' : 'with a schema '}ifMatch ${ifMatch} from ${textOf(ref)}`,
+    text: `overwrite ${schema === null ? '' : 'with a schema '}ifMatch ${ifMatch} ${onSchemaError} from ${textOf(ref)}`,
     async run(world) {
       const made = await tableOf(world, target).overwrite({
+        onSchemaError,
         rows: inputOf(ref, world, target.instance),
         ...(schema && { schema: schema as SchemaInput }),
         ...(ifMatch !== undefined && { ifMatch }),
@@ -212,14 +293,16 @@ export function overwrite(
         }
         if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
         const before = currentOf(table)
-        const judged = judgeSource(resolved.source, schema ?? before.schema, false)
+        const judge = judgeOf(resolved.source, schema ?? before.schema, onSchemaError)
+        const judged = judgeSource(resolved.source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
-        const { version, ids } = expectValue(outcome) as Changed & { ids: string[] }
+        const { version, ids } = expectValue(outcome) as Changed & { ids: MadeIds }
+        const claims = acceptedClaims(judged.claims, before)
         before.retired = { at: now, lastVersion: table.version }
         table.version++
         expectEqual('the version', version, table.version)
-        const rows = newRows(ids, judged.rows, version)
-        table.generations.push(newGeneration(rows, schema ?? before.schema))
+        const rows = newRows(ids, judged.rows, version, { claims })
+        table.generations.push(newGeneration(rows, judge.schema))
       })
     },
   }

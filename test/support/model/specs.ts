@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { ModelSchema } from './cell-rules.js'
 import { anyRows, anySampleRow, type SampleRow } from './input.js'
 import type { Operation } from './operation.js'
-import { currentOf, type ModelTable, type State } from './oracle.js'
+import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
   addRows,
   BROKEN_INPUTS,
@@ -39,15 +39,23 @@ type RowPick = Readonly<{ kind: (typeof ROW_PICKS)[number]; index: number }>
 
 export type Spec = Readonly<{ instance: number; table: number }> &
   (
-    | Readonly<{ kind: 'create'; name: string; ref: RowsRef; schema: ModelSchema | null }>
-    | Readonly<{ kind: 'add'; ref: RowsRef }>
+    | Readonly<{
+        kind: 'create'
+        name: string
+        ref: SpecRef
+        schema: ModelSchema | null
+        onSchemaError: OnSchemaError
+        key: string | null
+      }>
+    | Readonly<{ kind: 'add'; ref: SpecRef; onSchemaError: OnSchemaError; key: string | null }>
     | Readonly<{
         kind: 'overwrite'
-        ref: RowsRef
+        ref: SpecRef
         schema: ModelSchema | null
         ifMatch: IfMatchPick
+        onSchemaError: OnSchemaError
       }>
-    | Readonly<{ kind: 'put'; stash: string; serial: string; ref: RowsRef }>
+    | Readonly<{ kind: 'put'; stash: string; serial: string; ref: SpecRef }>
     | Readonly<{ kind: 'drop'; stash: string }>
     | Readonly<{
         kind: 'update'
@@ -55,6 +63,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         cells: SampleRow
         asText: boolean
         ifMatch: IfMatchPick
+        onSchemaError: OnSchemaError
       }>
     | Readonly<{ kind: 'delete'; row: RowPick }>
     | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
@@ -89,6 +98,17 @@ const OTHER: ModelSchema = {
   ],
 }
 
+const onSchemaError: fc.Arbitrary<OnSchemaError> = fc.constantFrom(
+  'abort',
+  'abort',
+  'abort',
+  'dropColumns',
+  'updateSchema',
+)
+
+/** Of operations that may be repeated. */
+const anyKey = fc.constantFrom(null, null, null, 'k', 'another key')
+
 const anySchema = fc.constantFrom(PLAIN, PLAIN, OTHER, null, null)
 
 const STASHES = ['s', '00-long_Stash-id']
@@ -101,18 +121,26 @@ const anySerial = fc.oneof(
 )
 const anyBroken = fc.constantFrom(...(Object.keys(BROKEN_INPUTS) as BrokenInput[]))
 
-function anyRef(hasLarge: boolean, fromStash: number): fc.Arbitrary<RowsRef> {
+const anyRow: fc.Arbitrary<RowPick> = fc.record({
+  kind: fc.constantFrom(...ROW_PICKS),
+  index: fc.nat({ max: 30 }),
+})
+/** Rows, with what of the bound state their IDs are to be taken from. */
+type SpecRef = RowsRef & Readonly<{ claims?: readonly (RowPick | null)[] }>
+
+const anyClaims = fc.oneof(
+  { weight: 3, arbitrary: fc.constant([]) },
+  { weight: 1, arbitrary: fc.array(fc.option(anyRow), { maxLength: 9, size: 'max' }) },
+)
+
+function anyRef(hasLarge: boolean, fromStash: number): fc.Arbitrary<SpecRef> {
   return fc.oneof(
-    { weight: 20, arbitrary: fc.record({ rows: anyRows(hasLarge) }) },
+    { weight: 20, arbitrary: fc.record({ rows: anyRows(hasLarge), claims: anyClaims }) },
     { weight: fromStash, arbitrary: fc.record({ stash: anyStash }) },
     { weight: 1, arbitrary: fc.record({ broken: anyBroken }) },
   )
 }
 
-const anyRow: fc.Arbitrary<RowPick> = fc.record({
-  kind: fc.constantFrom(...ROW_PICKS),
-  index: fc.nat({ max: 30 }),
-})
 const anyIfMatch = fc.constantFrom(...IF_MATCHES)
 
 function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
@@ -123,13 +151,16 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       name: fc.constantFrom('t', 'Ü "t"'),
       ref,
       schema: anySchema,
+      onSchemaError,
+      key: anyKey,
     }),
-    add: fc.record({ kind: fc.constant('add'), ref }),
+    add: fc.record({ kind: fc.constant('add'), ref, onSchemaError, key: anyKey }),
     overwrite: fc.record({
       kind: fc.constant('overwrite'),
       ref,
       schema: anySchema,
       ifMatch: anyIfMatch,
+      onSchemaError,
     }),
     put: fc.record({
       kind: fc.constant('put'),
@@ -144,6 +175,7 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       cells: anySampleRow,
       asText: fc.boolean(),
       ifMatch: anyIfMatch,
+      onSchemaError,
     }),
     delete: fc.record({ kind: fc.constant('delete'), row: anyRow }),
     get: fc.record({ kind: fc.constant('get'), row: anyRow, parsed: fc.boolean() }),
@@ -256,6 +288,15 @@ function pickRow(state: State, table: ModelTable | undefined, { kind, index }: R
   return pick(candidates, index)?.id ?? (index % 2 === 0 ? NO_ROW : 'no row')
 }
 
+function withClaims(ref: SpecRef, state: State, table: ModelTable | undefined): RowsRef {
+  if (!('rows' in ref)) return ref
+  const count = ref.rows.rows.length * ref.rows.times
+  const claims = (ref.claims ?? []).slice(0, count).map((row) => {
+    return row === null ? null : pickRow(state, table, row)
+  })
+  return { rows: { ...ref.rows, claims } }
+}
+
 function pickVersion(version: number, kind: IfMatchPick): IfMatch {
   return {
     none: undefined,
@@ -285,21 +326,21 @@ export function bind(
   const target: TableTarget = { instance, tableId: table?.id ?? NO_TABLE }
   switch (spec.kind) {
     case 'create':
-      return create(instance, spec)
+      return create(instance, { ...spec, ref: withClaims(spec.ref, state, table) })
     case 'add':
-      return addRows(target, spec.ref)
+      return addRows(target, { ...spec, ref: withClaims(spec.ref, state, table) })
     case 'overwrite': {
       const ifMatch = pickVersion(table?.version ?? 1, spec.ifMatch)
-      return overwrite(target, { ref: spec.ref, schema: spec.schema, ifMatch })
+      return overwrite(target, { ...spec, ref: withClaims(spec.ref, state, table), ifMatch })
     }
     case 'put':
-      return putChunk(instance, spec)
+      return putChunk(instance, { ...spec, ref: withClaims(spec.ref, state, table) })
     case 'drop':
       return deleteStash(instance, spec.stash)
     case 'update': {
       const rowId = pickRow(state, table, spec.row)
       const ifMatch = pickVersion(versionOfRow(table, rowId), spec.ifMatch)
-      return updateRow(target, rowId, { cells: spec.cells, asText: spec.asText, ifMatch })
+      return updateRow(target, rowId, { ...spec, ifMatch })
     }
     case 'delete':
       return deleteRow(target, pickRow(state, table, spec.row))

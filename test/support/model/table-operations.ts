@@ -1,17 +1,29 @@
 // Operations on the rows that are there: reading, walking, changing, deleting, and the sweep.
 import type { Page, PageText, RowObject, SweepReport } from '../../../src/index.js'
-import { cellFits, isEmpty, storedToken } from './cell-rules.js'
-import { type SampleRow, toJsonObject, tokensOfObject, tokensOfText, toObject } from './input.js'
+import { isEmpty, type ModelSchema, storedToken } from './cell-rules.js'
+import {
+  type InputRow,
+  type SampleRow,
+  toJsonObject,
+  tokensOfObject,
+  tokensOfText,
+  toObject,
+} from './input.js'
 import { expectEqual, expectFailure, expectValue, Mismatch, type Operation } from './operation.js'
 import {
+  changeSchema,
   currentOf,
   type Failure,
+  fits,
   isReadable,
+  judgeOf,
   type ModelRow,
   type ModelTable,
   type ModelWalk,
+  type OnSchemaError,
   pageOf,
   rowJsonOf,
+  shownCells,
   sweep,
 } from './oracle.js'
 import { type IfMatch, onTable, type TableTarget, tableOf } from './row-operations.js'
@@ -73,7 +85,7 @@ export function getRow(target: TableTarget, rowId: string, parsed: boolean): Ope
         const found = findRow(table, rowId)
         if (found === null) return expectFailure(outcome, NOT_FOUND)
         const [row] = found
-        const json = rowJsonOf(row)
+        const json = rowJsonOf(row, currentOf(table))
         const expected = parsed ? { row: JSON.parse(json) } : { json }
         expectEqual('the row', expectValue(outcome), { ...expected, version: row.version })
       })
@@ -81,16 +93,19 @@ export function getRow(target: TableTarget, rowId: string, parsed: boolean): Ope
   }
 }
 
-export function updateRow(
-  target: TableTarget,
-  rowId: string,
-  change: Readonly<{ cells: SampleRow; asText: boolean; ifMatch: IfMatch }>,
-): Operation {
-  const { cells, asText, ifMatch } = change
+export type RowChange = Readonly<{
+  cells: SampleRow
+  asText: boolean
+  ifMatch: IfMatch
+  onSchemaError: OnSchemaError
+}>
+
+export function updateRow(target: TableTarget, rowId: string, change: RowChange): Operation {
+  const { cells, asText, ifMatch, onSchemaError } = change
   const sent = asText ? tokensOfText(cells) : tokensOfObject(cells)
-  const options = ifMatch === undefined ? {} : { ifMatch }
+  const options = { onSchemaError, ...(ifMatch !== undefined && { ifMatch }) }
   return {
-    text: `update row ${rowId} ifMatch ${ifMatch}${asText ? ' as text' : ''} ${toJsonObject(cells)}`,
+    text: `update row ${rowId} ifMatch ${ifMatch} ${onSchemaError}${asText ? ' as text' : ''} ${toJsonObject(cells)}`,
     run(world) {
       const table = tableOf(world, target)
       if (asText) return table.updateRowText(rowId, toJsonObject(cells), options)
@@ -104,27 +119,47 @@ export function updateRow(
         if (ifMatch !== undefined && BigInt(row.version) > BigInt(ifMatch)) {
           return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
         }
-        const { rows, schema } = currentOf(table)
-        const changed = new Map(row.cells)
-        for (const [id, cell] of sent) {
-          const type = schema.columns.find((column) => column.id === id)?.type
-          if (type === undefined) {
-            return expectFailure(outcome, { code: 'COLUMN_ID_NOT_FOUND', column: id })
-          }
-          if (!cellFits(type, cell)) {
-            return expectFailure(outcome, { code: 'COLUMN_HAS_INVALID_VALUE', column: id })
-          }
-          const token = isEmpty(cell) ? null : storedToken(type, cell)
-          if (token === null) changed.delete(id)
-          else changed.set(id, token)
-        }
-        if (sent.length > 0) table.version++
+        const generation = currentOf(table)
+        const changes = judgeChanges(sent, generation.schema, onSchemaError)
+        if ('failure' in changes) return expectFailure(outcome, changes.failure)
+        if (changes.tokens.size > 0) table.version++
         expectEqual('the result', expectValue(outcome), { version: table.version })
-        if (sent.length === 0) return
-        rows[index] = { ...row, cells: [...changed], version: table.version }
+        if (changes.tokens.size === 0) return
+        // An update puts in the whole row anew, as it was shown.
+        const cells = shownCells(row, generation.schema)
+        changeSchema(generation, changes.schema, table.version)
+        const after = new Map(shownCells({ cells }, generation.schema))
+        for (const [id, token] of changes.tokens) {
+          if (token === null) after.delete(id)
+          else after.set(id, token)
+        }
+        generation.rows[index] = { ...row, cells: [...after], version: table.version }
       })
     },
   }
+}
+
+type Changes = Readonly<{ schema: ModelSchema; tokens: ReadonlyMap<string, string | null> }>
+
+/** What an update writes: tokens, or null where a cell is emptied. */
+function judgeChanges(
+  sent: InputRow,
+  before: ModelSchema,
+  onSchemaError: OnSchemaError,
+): Changes | Readonly<{ failure: Failure }> {
+  const chunk = { columns: sent.map(([id]) => id), rows: [sent], claims: [] }
+  const judge = judgeOf([{ chunk }], before, onSchemaError)
+  const tokens = new Map<string, string | null>()
+  for (const [column, cell] of sent) {
+    const type = judge.schema.columns.find(({ id }) => id === column)?.type
+    if (type !== undefined && (isEmpty(cell) || fits(type, cell, judge))) {
+      tokens.set(column, storedToken(type, cell))
+    } else if (!judge.drops) {
+      const code = type === undefined ? 'COLUMN_ID_NOT_FOUND' : 'COLUMN_HAS_INVALID_VALUE'
+      return { failure: { code, column } }
+    }
+  }
+  return { schema: judge.schema, tokens }
 }
 
 export function deleteRow(target: TableTarget, rowId: string): Operation {
@@ -176,7 +211,7 @@ export function readPage(
         const max = { rows: rowsMax, chars: limits.pageBytesMax }
         const { rows, next } = pageOf(read, walk?.at ?? 0, max)
         const page = expectValue(outcome) as Page | PageText
-        const json = rows.map(rowJsonOf).join(',')
+        const json = rows.map((row) => rowJsonOf(row, read)).join(',')
         if ('json' in page) {
           expectEqual('the page', page.json, json)
           expectEqual('rowCount', page.rowCount, rows.length)
@@ -255,8 +290,10 @@ export function scanAll(target: TableTarget): Operation {
     },
     check(state, outcome) {
       onTable(state, target, outcome, (table) => {
-        const rows = currentOf(table).rows.filter(({ gone }) => !gone)
-        const expected = JSON.parse(`[${rows.map(rowJsonOf).join(',')}]`)
+        const generation = currentOf(table)
+        const rows = generation.rows.filter(({ gone }) => !gone)
+        const texts = rows.map((row) => rowJsonOf(row, generation))
+        const expected = JSON.parse(`[${texts.join(',')}]`)
         expectEqual('the rows', expectValue(outcome), expected)
       })
     },

@@ -68,8 +68,10 @@ export class World {
   readonly #random: StoreOptions['random']
   #ports: Ports | undefined
   #stores: readonly Store[] = []
-  /** Every row ID that was ever given out. */
+  /** Every row ID that was given out by the operations that have ended. */
   readonly rowIds = new Set<string>()
+  /** Those of the operation, or the race, that is under way. */
+  readonly newRowIds: string[] = []
   /** Scans under way, beside the oracle's. */
   scans: AsyncIterableIterator<Readonly<Record<string, unknown>>>[] = []
 
@@ -98,6 +100,11 @@ export class World {
   get ports(): Ports {
     if (this.#ports === undefined) throw new Error('the ports are open')
     return this.#ports
+  }
+
+  /** An operation, or a race, has ended: what comes again from here on must be a row ID that was kept. */
+  noteEnd(): void {
+    for (const id of this.newRowIds.splice(0)) this.rowIds.add(id)
   }
 
   /** As if the processes ended in order and were started again. */
@@ -133,6 +140,7 @@ export class World {
         await openStore({
           ...this.profile.options,
           sweepIntervalMs: 0,
+          foldIntervalMs: 0,
           clock: this.clock,
           ...(this.#random && { random: this.#random }),
           kv: pacedKv(kv, this.pace, instances > 1),

@@ -69,6 +69,8 @@ class FsObjects implements ObjectStore {
   readonly #directory: string
   readonly #folders = new Folders()
   readonly #finishing = new Set<Promise<void>>()
+  /** Ids of puts in progress. */
+  readonly #incoming = new Set<ObjectId>()
   #closed = false
 
   constructor(directory: string) {
@@ -78,9 +80,16 @@ class FsObjects implements ObjectStore {
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
     const place = this.#place(id)
     const { outer, inner } = place
-    return await this.#folders.use(outer, () =>
-      this.#folders.use(inner, () => this.#write(place, content)),
-    )
+    // Before anything waits: the file of the first of two puts may not be there yet when the second looks.
+    invariant(!this.#incoming.has(id), 'an object id is put once')
+    this.#incoming.add(id)
+    try {
+      return await this.#folders.use(outer, () =>
+        this.#folders.use(inner, () => this.#write(place, content)),
+      )
+    } finally {
+      this.#incoming.delete(id)
+    }
   }
 
   async get(id: ObjectId, range?: ByteRange): Promise<Bytes | null> {

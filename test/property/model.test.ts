@@ -39,14 +39,14 @@ const rowRecords = fc.constant({
 
 const anyProfile: fc.Arbitrary<Profile> = fc
   .record({
-    instances: fc.constantFrom(1, 1, 2),
+    instances: fc.constantFrom(1, 2),
     sizes: fc.oneof({ weight: 5, arbitrary: anySmallSizes }, { weight: 1, arbitrary: rowRecords }),
     options: fc.record({
       cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
       retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
       retiredGenerationsMax: fc.constantFrom(2, 2, 1, 0),
       graceMs: fc.constantFrom(600_000, 0),
-      foldRecordsMin: fc.constantFrom(64, 1, 3),
+      foldRecordsMin: fc.constantFrom(1, 1, 3, 64),
       stashTtlMs: fc.constant(48 * HOUR_MS),
       repeatTtlMs: fc.constant(24 * HOUR_MS),
     }),

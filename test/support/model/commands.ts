@@ -1,5 +1,6 @@
 // The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
 import fc from 'fast-check'
+import { KEY_SPACE } from '../../../src/format/keys.js'
 import {
   expectEqual,
   expectFailure,
@@ -123,10 +124,16 @@ const RACE_STASH = 'race'
 class StashRace implements RunCommand {
   readonly #seed: number
   readonly #deletes: boolean
+  readonly #holds: boolean
 
-  constructor(seed: number, deletes: boolean) {
+  /**
+   * @param deletes - The stash is deleted, else its chunk is replaced.
+   * @param holds - The change comes when the table is about to be committed, else at any time.
+   */
+  constructor(seed: number, deletes: boolean, holds: boolean) {
     this.#seed = seed
     this.#deletes = deletes
+    this.#holds = holds
   }
 
   check({ state }: Readonly<Model>): boolean {
@@ -140,10 +147,14 @@ class StashRace implements RunCommand {
       create(0, { name: RACE_STASH, ref, schema: null, onSchemaError: 'abort', key: null }),
       this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('after'),
     ] as const
-    world.pace.start(this.#seed, 0.15)
+    world.pace.start(this.#seed)
+    // The catalog entry of the table is in the commit that links the chunk.
+    const held = this.#holds ? world.pace.hold(KEY_SPACE.catalog) : null
     const made = outcomeOf(operations[0], world)
+    if (held !== null) await Promise.race([held.reached, made])
     const changed = await outcomeOf(operations[1], world)
     for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
+    held?.release()
     const outcomes = [await made, changed]
     world.pace.stop()
     world.noteEnd()
@@ -158,7 +169,8 @@ class StashRace implements RunCommand {
   }
 
   toString(): string {
-    return `race ${this.#seed} of a stash ${this.#deletes ? 'deleted' : 'replaced'} in use`
+    const change = this.#deletes ? 'deleted' : 'replaced'
+    return `race ${this.#seed} of a stash ${change} in use${this.#holds ? ', before the commit' : ''}`
   }
 }
 
@@ -344,8 +356,8 @@ const anySeed = fc.nat()
 export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const race = fc.tuple(anyRacers, anySeed).map(([specs, seed]) => new Race(specs, seed))
   const stashRace = fc
-    .tuple(anySeed, fc.boolean())
-    .map(([seed, deletes]) => new StashRace(seed, deletes))
+    .tuple(anySeed, fc.boolean(), fc.boolean())
+    .map(([seed, deletes, holds]) => new StashRace(seed, deletes, holds))
   const time = fc
     .tuple(
       fc.constantFrom('graceMs', 'retentionMs', 'stashTtlMs', 'repeatTtlMs'),

@@ -45,6 +45,7 @@ const TEXTS = [
   text('\t tab and spaces '),
   text('a'.repeat(150)),
   text('三つのバイトの文字'.repeat(10)),
+  text('文'.repeat(70)),
   { json: '""', field: '' },
   { json: '"\\u0041\\/"', field: "it's" },
 ]
@@ -131,7 +132,7 @@ export function anyRows(hasLarge: boolean): fc.Arbitrary<RowsSpec> {
     times: fc.constantFrom(40, 140),
     claims: fc.constant([]),
   })
-  return fc.oneof({ weight: 25, arbitrary: few }, { weight: 1, arbitrary: many })
+  return fc.oneof({ weight: 15, arbitrary: few }, { weight: 1, arbitrary: many })
 }
 
 function allRows({ rows, times }: RowsSpec): SampleRow[] {

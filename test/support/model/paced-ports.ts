@@ -1,24 +1,46 @@
 // Ports whose every step may take some turns of the event loop, so that operations under way at once
 // meet in another order each time. What they do stays what the ports promise.
-import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
+import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
 import { seededNumbers } from './seeded.js'
 
 /** Waits before a step; at rest it waits for nothing. */
 export class Pace {
   #next: (() => number) | null = null
-  #slowShare = 0
+  #hold: { readonly space: number; wait(): Promise<void> } | null = null
 
-  /**
-   * From here on steps take random turns, mostly few.
-   * @param slowShare - The share of steps that take so many that others come to an end meanwhile.
-   */
-  start(seed: number, slowShare = 0.03): void {
+  /** From here on steps take random turns: mostly few, sometimes so many that others come to an end. */
+  start(seed: number): void {
     this.#next = seededNumbers(seed)
-    this.#slowShare = slowShare
+  }
+
+  /** Makes the next commit that puts into a key space wait, once it is reached, for its release. */
+  hold(space: number): { reached: Promise<void>; release(): void } {
+    let reach: () => void = () => undefined
+    let release: () => void = () => undefined
+    const reached = new Promise<void>((done) => {
+      reach = done
+    })
+    const released = new Promise<void>((done) => {
+      release = done
+    })
+    const wait = (): Promise<void> => {
+      this.#hold = null
+      reach()
+      return released
+    }
+    this.#hold = { space, wait }
+    return { reached, release }
+  }
+
+  async commitStep({ puts = [] }: KvCommit): Promise<void> {
+    await this.step()
+    const hold = this.#hold
+    if (hold !== null && puts.some(([key]) => key[0] === hold.space)) await hold.wait()
   }
 
   stop(): void {
     this.#next = null
+    this.#hold = null
   }
 
   get isStarted(): boolean {
@@ -26,7 +48,7 @@ export class Pace {
   }
 
   #turnsOf(chance: number, more: number): number {
-    if (chance < this.#slowShare) return 500
+    if (chance < 0.03) return 500
     if (chance < 0.5) return 0
     return chance < 0.9 ? 1 + Math.floor(more * 4) : 25
   }
@@ -60,7 +82,7 @@ function pacedPartition(partition: KvPartition, pace: Pace): KvPartition {
     },
     async commit(commit) {
       if (!pace.isStarted) return partition.commit(commit)
-      await pace.step()
+      await pace.commitStep(commit)
       const result = await partition.commit(commit)
       await pace.step()
       return result

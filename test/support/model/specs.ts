@@ -244,28 +244,44 @@ export function anySpecs(): { weight: number; arbitrary: fc.Arbitrary<Spec> }[] 
   })
 }
 
-/** Specs that race with each other over the same table and, mostly, the same row. */
+function oneOfKinds(weights: typeof RACING): fc.Arbitrary<Spec> {
+  const parts = partsOf(false)
+  const kinds = Object.entries(weights).map(([kind, weight]) => ({
+    weight,
+    arbitrary: withPlace(parts[kind as Kinds]),
+  }))
+  return fc.oneof(...kinds)
+}
+
+/** Any two or three operations. */
+const anyFew = fc.array(oneOfKinds(RACING), { minLength: 2, maxLength: 3 })
+
+/** One operation that runs twice in one store, and another in another store. */
+const anyTwins = fc
+  .tuple(oneOfKinds({ delete: 3, update: 2, add: 1, overwrite: 1 }), oneOfKinds(RACING))
+  .map(([twin, other]) => [twin, twin, { ...other, instance: 1 - twin.instance }])
+
+/** A sweep, and with it a fold, beside changes of the rows that it folds. */
+const anyFolds = fc
+  .tuple(
+    withPlace(fc.constant({ kind: 'sweep' })),
+    fc.array(oneOfKinds({ update: 4, delete: 2, add: 1, overwrite: 1 }), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+  )
+  .map(([sweep, changes]) => [sweep, ...changes])
+
+const anyPickOfRacers: fc.Arbitrary<RowPick> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('live'), index: fc.nat({ max: 3 }) }) },
+  { weight: 1, arbitrary: anyRow },
+)
+
+/** Specs that race with each other over the same table and the same row. */
 export const anyRacers: fc.Arbitrary<Spec[]> = fc
-  .record({
-    table: fc.nat({ max: 3 }),
-    row: anyRow,
-    /** The first operation runs twice in one store, and the other in another. */
-    twins: fc.boolean(),
-    specs: fc.array(
-      fc.oneof(
-        ...Object.entries(RACING).map(([kind, weight]) => ({
-          weight,
-          arbitrary: withPlace(partsOf(false)[kind as Kinds]),
-        })),
-      ),
-      { minLength: 2, maxLength: 3 },
-    ),
-  })
-  .map(({ table, row, twins, specs }) => {
-    const [first, other] = specs
-    const isTwins = twins && first !== undefined && other !== undefined
-    const all = isTwins ? [first, first, { ...other, instance: 1 - first.instance }] : specs
-    return all.map((spec) => ({ ...spec, table, ...('row' in spec && { row }) }))
+  .tuple(fc.nat({ max: 3 }), anyPickOfRacers, fc.oneof(anyFew, anyTwins, anyFolds))
+  .map(([table, row, specs]) => {
+    return specs.map((spec) => ({ ...spec, table, ...('row' in spec && { row }) }))
   })
 
 const NO_TABLE = '00000000-0000-4000-8000-000000000000'

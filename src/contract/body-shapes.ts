@@ -2,13 +2,13 @@
 // text goes to the engine as it came, so that every token is stored as it was sent.
 
 import type { Bytes } from '../base/bytes.js'
+import { stashNameProblem } from '../engine/stash.js'
 import type { Stash, Team, TextRows } from '../engine/store-types.js'
 import { decodeJsonText, parseJson, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
 import { parseAppIds, parseName, parseSchema } from './body-members.js'
 import { invalidRequest, shownId } from './error-response.js'
 import type { ReceivedBody } from './read-body.js'
-import { stashNameProblem } from './router.js'
 
 export type CreateBody = Readonly<{
   name?: string

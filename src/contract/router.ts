@@ -2,6 +2,7 @@
 // segments and percent-encoded fixed segments are unknown paths, so that no proxy in front of us can
 // understand a path differently.
 import { StoreError } from '../base/store-error.js'
+import { stashNameProblem } from '../engine/stash.js'
 import { invalidRequest } from './error-response.js'
 
 export type Route =
@@ -55,15 +56,6 @@ function decodeId(segment: string): string {
   } catch {
     throw invalidRequest('params', 'the path has broken percent-encoding')
   }
-}
-
-const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
-const STASH_NAME_RULE =
-  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
-
-/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
-export function stashNameProblem(what: 'Stash ID' | 'Serial', name: string): string | undefined {
-  return STASH_NAME.test(name) ? undefined : `${what} ${STASH_NAME_RULE}`
 }
 
 function decodeStashId(segment: string): string {

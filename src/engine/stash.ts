@@ -17,13 +17,19 @@ const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
 /** Parallel puts that touch the same records get so many tries. */
 const PUT_TRIES_MAX = 100
 
-/** @param what - `Stash ID` or `Serial`. */
+const STASH_NAME_RULE =
+  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
+
+/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
+export function stashNameProblem(what: 'Stash ID' | 'Serial', name: unknown): string | undefined {
+  if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
+  return `${what} ${STASH_NAME_RULE}`
+}
+
 export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asserts name is string {
-  if (typeof name === 'string' && STASH_NAME.test(name)) return
-  throw new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `Invalid request params: ${what} must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore`,
-  )
+  const problem = stashNameProblem(what, name)
+  if (problem === undefined) return
+  throw new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request params: ${problem}`)
 }
 
 export class TeamStash implements Stash {

@@ -4,7 +4,7 @@ import type { ContractKey, Store } from '../src/index.js'
 import { openMemory } from '../src/index.js'
 import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
 import { makeKey, readOrMakeKey } from './key-file.js'
-import { openDirectory } from './node.js'
+import { nodeSources, openDirectory } from './node.js'
 import { startServer } from './server.js'
 
 export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
@@ -16,12 +16,16 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --host HOST       the address to listen on (default: 127.0.0.1)
   --port PORT       the port, 0 for any free one (default: PORT, else 8080)
   --base-url URL    where clients reach the server, if a proxy stands before it
+  --public-base-url URL
+                    where everybody reaches the files, if they have a host name of their own,
+                    which keeps them apart from the pages of all others (default: --base-url)
   --key KEY[=TEAM]  an API key, and the team whose tables it reaches; may be repeated
                     (default: ROWSTASH_KEY, else a key made at the first start and kept in
                     DIR/key; default team: default)
   --app APPID       an app that exists; may be repeated (default: every app is known)
   --allow-private-sources
-                    for uploads by URL, which this version does not have
+                    also fetch files from URLs of private addresses and other ports: for tests
+                    and for networks that trust their users
   --help            show this text
 
 Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM).
@@ -36,11 +40,12 @@ const TEAM_DEFAULT = 'default'
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
-  if (command.allowPrivateSources) {
-    io.warn('--allow-private-sources has no effect: this version fetches no URLs')
-  }
-  const { directory, ...settings } = command
-  const store = directory === undefined ? await openMemory() : await openDirectory(directory)
+  const { directory, allowPrivateSources, ...settings } = command
+  const sources = nodeSources({ allowPrivate: allowPrivateSources })
+  const store =
+    directory === undefined
+      ? await openMemory({ sources })
+      : await openDirectory(directory, { sources })
   const keys = await keysOf(command, store, io)
   const server = await startServer(store, {
     ...settings,
@@ -58,6 +63,7 @@ type ServeCommand = Readonly<{
   host: string
   port: number
   baseUrl: string | undefined
+  publicBaseUrl: string | undefined
   keys: readonly ContractKey[]
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
@@ -75,6 +81,7 @@ export function parseServeArgs(
       host: { type: 'string', default: HOST_DEFAULT },
       port: { type: 'string' },
       'base-url': { type: 'string' },
+      'public-base-url': { type: 'string' },
       key: { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
@@ -91,7 +98,8 @@ export function parseServeArgs(
     directory: values.memory ? undefined : resolve(values.directory ?? DIRECTORY_DEFAULT),
     host: values.host,
     port: parseIntegerOption('--port', portText, 0, 65_535),
-    baseUrl: values['base-url'] === undefined ? undefined : parseBaseUrl(values['base-url']),
+    baseUrl: parseBaseUrl('--base-url', values['base-url']),
+    publicBaseUrl: parseBaseUrl('--public-base-url', values['public-base-url']),
     keys: keyTexts.map(parseKey),
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
@@ -104,11 +112,12 @@ export function parseKey(text: string): ContractKey {
   return { key, teamId }
 }
 
-function parseBaseUrl(text: string): string {
+function parseBaseUrl(option: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#]/.test(text)
-  if (isPlain) return url.href
-  throw new CommandFailure(2, `--base-url must be an http or https URL, not "${text}"`)
+  if (isPlain && url.username === '' && url.password === '') return url.href
+  throw new CommandFailure(2, `${option} must be an http or https URL, not "${text}"`)
 }
 
 /** The keys given, or one that is made. Closes the store if there is none to serve it with. */

@@ -15,6 +15,7 @@ import type {
 } from '../src/index.js'
 import { createContract, StoreError } from '../src/index.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
+import { pacedBody } from './paced-body.js'
 import { sendBody } from './send-body.js'
 
 export interface NodeHandlerOptions extends ContractOptions {
@@ -43,7 +44,9 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request)
-    const answer = refusal ?? (await contract.handle(contractRequest(request, basePath)))
+    const onSlow = () => refuseSlow(request, response)
+    const answer = refusal ?? (await contract.handle(contractRequest(request, basePath, onSlow)))
+    if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer)
   }
 
@@ -71,17 +74,25 @@ function createTurns(): (connection: object, serve: () => Promise<void>) => Prom
   }
 }
 
+const HEADERS_MS_MAX = 10_000
+
+/**
+ * A bound for requests whose bodies nobody reads. The bodies that are read have limits of their own, which
+ * give a large file more time than others, see paced-body.ts.
+ */
+const REQUEST_MS_MAX = 24 * 60 * 60_000
+
 /** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden it. */
 export const serverOptions: Readonly<ServerOptions> = Object.freeze({
-  headersTimeout: 10_000,
-  requestTimeout: 120_000,
+  headersTimeout: HEADERS_MS_MAX,
+  requestTimeout: REQUEST_MS_MAX,
   connectionsCheckingInterval: 5_000,
 })
 
 /** Sets the limits of a server that faces strangers, as far as they can be set after its creation. */
 export function hardenServer(server: Server): void {
-  server.headersTimeout = 10_000
-  server.requestTimeout = 120_000
+  server.headersTimeout = HEADERS_MS_MAX
+  server.requestTimeout = REQUEST_MS_MAX
   server.maxRequestsPerSocket = 10_000
   server.maxConnections = 1_000
 }
@@ -113,24 +124,55 @@ function refuse(problem: string): ContractResponse {
   const error = { type: 'request_validation_error', message: `Invalid request: ${problem}` }
   return {
     status: 400,
-    headers: { 'content-type': 'application/json; charset=utf-8' },
+    headers: { 'content-type': JSON_TYPE },
     body: JSON.stringify({ error }),
     close: true,
   }
 }
 
-function contractRequest(request: IncomingMessage, basePath: string): ContractRequest {
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Answers a request whose body comes too slowly, and ends its connection, so that nobody waits on. */
+function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
+  if (response.headersSent) return
+  const error = { type: 'request_timeout', message: 'The request body came too slowly' }
+  response.writeHead(408, {
+    ...SECURITY_HEADERS,
+    'content-type': JSON_TYPE,
+    'access-control-allow-origin': '*', // Also for the page that sends a file.
+    connection: 'close',
+  })
+  response.end(JSON.stringify({ error }), () => request.destroy())
+}
+
+function contractRequest(
+  request: IncomingMessage,
+  basePath: string,
+  onSlow: () => void,
+): ContractRequest {
   const { method = '', url = '' } = request
   const question = url.indexOf('?')
   const path = question < 0 ? url : url.slice(0, question)
   const isBelow = path === basePath || path.startsWith(`${basePath}/`)
+  const isFile = method === 'PUT' && path.startsWith(`${basePath}/uploads/`)
   return {
     method,
     path: isBelow ? path.slice(basePath.length) : '', // An empty path is an unknown one.
     query: question < 0 ? '' : url.slice(question + 1),
     headers: headerLines(request.rawHeaders),
-    body: bodyOf(request),
+    origin: originOf(request, basePath),
+    body: bodyOf(request, isFile, onSlow),
   }
+}
+
+/** The URL at which the client found us. A framework that took a prefix off `url` keeps the original. */
+function originOf(request: IncomingMessage, basePath: string): string {
+  const { headers, socket, url = '' } = request
+  const { originalUrl } = request as { originalUrl?: unknown }
+  const isMounted = typeof originalUrl === 'string' && originalUrl.endsWith(url)
+  const mount = isMounted ? originalUrl.slice(0, originalUrl.length - url.length) : ''
+  const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
+  return `${scheme}://${headers.host ?? ''}${mount}${basePath}`
 }
 
 function headerLines(rawHeaders: readonly string[]): HeaderList {
@@ -141,14 +183,17 @@ function headerLines(rawHeaders: readonly string[]): HeaderList {
   return lines
 }
 
-/** Ends without destroying the request, whose connection still has to carry the answer. */
-async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+async function* bodyOf(
+  request: IncomingMessage,
+  isFile: boolean,
+  onSlow: () => void,
+): AsyncGenerator<Uint8Array, void> {
   const { body: parsed } = request as { body?: unknown }
   if (parsed !== undefined && request.readableEnded) {
     yield parsedBytes(parsed)
     return
   }
-  yield* request.iterator({ destroyOnReturn: false })
+  yield* pacedBody(request, isFile, onSlow)
 }
 
 /** What a framework's body parser left of the body. */
@@ -162,6 +207,9 @@ const SECURITY_HEADERS = {
   'cache-control': 'no-cache',
 }
 
+/** Their answers end with their headers, so they have no length either. */
+const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
+
 async function deliver(
   request: IncomingMessage,
   response: ServerResponse,
@@ -169,7 +217,8 @@ async function deliver(
 ): Promise<void> {
   const isUnread = !request.complete
   if (isUnread && (close || !drainsQuickly(request))) response.setHeader('connection', 'close')
-  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthOf(body, request.method) })
+  const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
+  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthHeader })
   const isSent = await sendBody(response, body)
   // Ending a response that closes its connection would cut off a client that is still writing.
   if (isSent && isUnread) await drainRequest(request)

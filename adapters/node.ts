@@ -1,3 +1,6 @@
 export type { NodeHandler, NodeHandlerOptions } from './node-http.js'
 export { hardenServer, nodeHandler, serverOptions } from './node-http.js'
+export type { DirectoryOptions } from './open-directory.js'
 export { openDirectory } from './open-directory.js'
+export { nodeSources } from './source-fetch.js'
+export type { SourceLookup, SourceOptions } from './source-options.js'

@@ -1,6 +1,16 @@
-import type { Store, StoreOptions } from '../src/index.js'
+import type { Sources, Store, StoreOptions } from '../src/index.js'
 import { openStore } from '../src/index.js'
 import { openDirectoryPorts } from './directory.js'
+import { nodeSources } from './source-fetch.js'
+import type { SourceOptions } from './source-options.js'
+
+export interface DirectoryOptions extends Omit<StoreOptions, 'sources'> {
+  /**
+   * How files are fetched from URLs: options for the fetcher that is built in, or another fetcher.
+   * Default: the one built in, which keeps to public addresses.
+   */
+  readonly sources?: SourceOptions | Sources
+}
 
 /**
  * Opens the store in a directory, and makes one if the directory is missing or empty.
@@ -8,12 +18,19 @@ import { openDirectoryPorts } from './directory.js'
  * @throws {StoreError} OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the directory holds something
  *   else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
-export async function openDirectory(path: string, options: StoreOptions = {}): Promise<Store> {
+export async function openDirectory(path: string, options: DirectoryOptions = {}): Promise<Store> {
+  const { sources: given = {}, ...others } = options
+  const sources = isSources(given) ? given : nodeSources(given)
   const { kv, objects, close } = await openDirectoryPorts(path)
   try {
-    return await openStore({ ...options, kv, objects, afterClose: close })
+    return await openStore({ ...others, sources, kv, objects, afterClose: close })
   } catch (failure) {
     await close()
     throw failure
   }
+}
+
+/** What is neither a fetcher nor options is left to `openStore`, which refuses it by name. */
+function isSources(given: SourceOptions | Sources): given is Sources {
+  return typeof given !== 'object' || given === null || 'fetch' in given
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ContractKey, Store } from '../src/index.js'
 import { CommandFailure } from './cli-failure.js'
-import { hardenServer, nodeHandler, serverOptions } from './node-http.js'
+import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } from './node-http.js'
 
 export type ServerSettings = Readonly<{
   host: string
@@ -11,6 +11,8 @@ export type ServerSettings = Readonly<{
   port: number
   /** Where clients reach the server; its path is the handler's base path. */
   baseUrl: string | undefined
+  /** Where everybody reaches the files; undefined: as clients reach the server. */
+  publicBaseUrl?: string | undefined
   keys: readonly ContractKey[]
   /** undefined: every app is known. */
   apps: readonly string[] | undefined
@@ -30,9 +32,15 @@ const IDLE_CHECK_MS = 50
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
-    const { keys, apps, onFailure } = settings
-    const basePath = basePathOf(settings.baseUrl)
-    const options = { keys, basePath, onFailure, ...(apps === undefined ? {} : { apps }) }
+    const { keys, apps, baseUrl, publicBaseUrl, onFailure } = settings
+    const options: NodeHandlerOptions = {
+      keys,
+      onFailure,
+      basePath: basePathOf(baseUrl),
+      ...(apps !== undefined && { apps }),
+      ...(baseUrl !== undefined && { baseUrl }),
+      ...(publicBaseUrl !== undefined && { publicBaseUrl }),
+    }
     const server = createServer(serverOptions, nodeHandler(store, options))
     hardenServer(server)
     const address = await listen(server, settings)

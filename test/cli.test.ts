@@ -1,5 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -135,21 +136,26 @@ describe('rowstash serve', () => {
     expect(child.url).toBe('http://example.test/api/v2')
   })
 
-  test('says that uploads by URL are not there', async () => {
-    const args = [
-      'serve',
-      '--memory',
-      '--allow-private-sources',
-      '--port',
-      '1',
-      '--host',
-      '0.0.0.1',
-    ]
+  test('fetches uploads by URL, from private addresses only where it is told to', async () => {
+    const source = createServer((_, response) => response.end('a file'))
+    await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void source.close())
+    const sourceURL = `http://127.0.0.1:${(source.address() as AddressInfo).port}/a.txt`
+    const upload = async (url: string) => {
+      const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ sourceURL })
+      const answer = await fetch(`${url}/apps/a/uploads`, { method: 'POST', headers, body })
+      return (await answer.json()) as { data?: { url: string }; error?: { type: string } }
+    }
+    const closed = await serve('--memory', '--key', KEY)
+    const files = ['--public-base-url', 'https://files.example.test/x/']
+    const open = await serve('--memory', '--key', KEY, '--allow-private-sources', ...files)
 
-    const ended = await runCli(cli.path, args)
-
-    expect(ended.code).toBe(1)
-    expect(ended.stderr).toContain('this version fetches no URLs')
+    expect((await upload(closed.url)).error?.type).toBe('source_url_not_allowed')
+    const { data } = await upload(open.url)
+    expect(data?.url).toMatch(/^https:\/\/files\.example\.test\/x\/files\/rsf-[^/]{32}\/a\.txt$/)
+    const read = await fetch(data?.url.replace(/^.*\/x/, open.url) ?? '')
+    expect(await read.text()).toBe('a file')
   })
 })
 
@@ -161,6 +167,8 @@ describe('the command line', () => {
     [['serve', '--port', '65536'], '--port must be an integer from 0 to 65535, not "65536"'],
     [['serve', '--memory', '--directory', 'x'], 'not both'],
     [['serve', '--base-url', 'localhost:80'], '--base-url must be an http or https URL'],
+    [['serve', '--base-url', 'http://a:b@c'], '--base-url must be an http or https URL'],
+    [['serve', '--public-base-url', 'ftp://x'], '--public-base-url must be an http or https URL'],
     [['import', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Name at least one file'],
     [['import', 'a.json', '--url', 'http://x', '--table', 'T'], 'Give --key'],
     [['import', 'a.json', '--key', 'k', '--table', 'T'], 'Give --url'],

@@ -1,6 +1,7 @@
 // What a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the
 // runtime for the built-in, and falls back to its own code where there is none (browsers, workers).
 import type { Bytes } from './bytes.js'
+import { StoreError } from './store-error.js'
 
 type Crc32 = (bytes: Bytes, seed?: number) => number
 
@@ -13,9 +14,13 @@ export const yieldToEventLoop: () => Promise<void> =
     ? () => new Promise((resolve) => setImmediate(resolve))
     : () => new Promise((resolve) => setTimeout(resolve, 0))
 
-function builtInCrc32(): Crc32 | undefined {
+function builtIn(id: string): unknown {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
-  const zlib = process?.getBuiltinModule?.('node:zlib') as { crc32?: Crc32 } | undefined
+  return process?.getBuiltinModule?.(id)
+}
+
+function builtInCrc32(): Crc32 | undefined {
+  const zlib = builtIn('node:zlib') as { crc32?: Crc32 } | undefined
   const crc32 = zlib?.crc32
   if (crc32 === undefined) return undefined
   // zlib starts anew, instead of continuing from the seed, at an empty array that has no memory.
@@ -46,4 +51,49 @@ export function every(intervalMs: number, call: () => void): () => void {
     ;(timer as { unref(): void }).unref()
   }
   return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
+}
+
+export type HashAlgorithm = 'md5' | 'sha256'
+
+/** A digest that is computed as the bytes come. */
+export interface Hash {
+  update(bytes: Bytes): unknown
+  /** Once, after the last bytes. */
+  digest(): Bytes
+}
+
+type NodeCrypto = Readonly<{
+  createHash(algorithm: HashAlgorithm): Hash
+  createHmac(algorithm: HashAlgorithm, key: Bytes): Hash
+  timingSafeEqual(left: Bytes, right: Bytes): boolean
+}>
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED in a runtime without `node:crypto`. */
+export function openHash(algorithm: HashAlgorithm): Hash {
+  const hash = builtInCrypto().createHash(algorithm)
+  return { update: (bytes) => hash.update(bytes), digest: () => plain(hash.digest()) }
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED in a runtime without `node:crypto`. */
+export function hmacSha256(key: Bytes, bytes: Bytes): Bytes {
+  const hmac = builtInCrypto().createHmac('sha256', key)
+  hmac.update(bytes)
+  return plain(hmac.digest())
+}
+
+/** Compares in a time that tells nothing about where two runs of one length differ. */
+export function sameSecret(left: Bytes, right: Bytes): boolean {
+  return left.length === right.length && builtInCrypto().timingSafeEqual(left, right)
+}
+
+/** Web Crypto has no digest of a stream, which is what files of any size need. */
+function builtInCrypto(): NodeCrypto {
+  const crypto = builtIn('node:crypto') as NodeCrypto | undefined
+  if (typeof crypto?.createHash === 'function') return crypto
+  throw new StoreError('OPTION_NOT_ALLOWED', 'Files need a runtime that has node:crypto')
+}
+
+/** Without the methods that Node's Buffer adds. */
+function plain(bytes: Bytes): Bytes {
+  return Uint8Array.from(bytes)
 }

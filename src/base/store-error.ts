@@ -14,6 +14,20 @@ export type StoreErrorCode =
   | 'COLUMN_ID_NOT_UNIQUE' // The same column ID twice in a schema or a header.
   | 'STASH_NOT_FOUND' // The stash holds no chunk.
   | 'CONTINUATION_INVALID' // Not a token of this table, or its rows are gone.
+  | 'SOURCE_URL_NOT_ALLOWED' // The store does not fetch this URL.
+  | 'SOURCE_URL_FAILED' // The server of a source URL did not give the file.
+  | 'SOURCE_URL_TIMEOUT' // The server of a source URL was too slow.
+  | 'APP_NOT_ALLOWED' // No such app, or the upload belongs to another one.
+  | 'FILE_NOT_FOUND' // No file has this ID, or it was deleted.
+  | 'FILE_TOO_LARGE' // The file is over its limit, or over what the team's files may hold.
+  | 'UPLOAD_SIGNATURE_INVALID' // Not a location that this store signed.
+  | 'UPLOAD_EXPIRED' // The location was good, and its time is over.
+  | 'UPLOAD_NOT_FOUND' // No upload of this team has this ID, or its time is over.
+  | 'UPLOAD_INCOMPLETE' // The bytes of the upload are not there yet.
+  | 'UPLOAD_ALREADY_COMPLETED' // The bytes of a completed upload never change.
+  | 'CONTENT_TYPE_MISMATCH' // Bytes of another media type than the upload was created for.
+  | 'CONTENT_LENGTH_MISMATCH' // More or fewer bytes than were announced.
+  | 'CHECKSUM_MISMATCH' // The bytes do not have the checksum that came with them.
   | 'METHOD_NOT_ALLOWED' // The path is known, the method is not.
   | 'REQUEST_TOO_LARGE' // The body of a request is over its limit.
   | 'UNSUPPORTED_MEDIA_TYPE' // A body type, charset or content encoding that is not taken.

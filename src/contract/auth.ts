@@ -26,6 +26,17 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
   }
 }
 
+const OWNER_DIGITS = 32
+
+/**
+ * A name for the key of a request that does not give it away. It is stored, so it is neither the digest
+ * that a look-up may use nor the whole of another.
+ */
+export async function ownerOf(headers: HeaderList): Promise<string> {
+  const digest = await digestOf(`rowstash upload owner ${bearerToken(headers)}`)
+  return digest.slice(0, OWNER_DIGITS)
+}
+
 /** The key of the one `Authorization: Bearer` header, or an empty text when there is no such thing. */
 function bearerToken(headers: HeaderList): string {
   const values = headerValues(headers, 'authorization')

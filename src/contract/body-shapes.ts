@@ -106,7 +106,10 @@ function parseStashReference(
 }
 
 /** The raw texts of the members of an object that may have these and no others; the last of a name wins. */
-function readMembers(json: Bytes | string, names: readonly string[]): ReadonlyMap<string, string> {
+export function readMembers(
+  json: Bytes | string,
+  names: readonly string[],
+): ReadonlyMap<string, string> {
   const members = new Map<string, string>()
   for (const { key, text } of splitJsonObject(
     typeof json === 'string' ? json : decodeJsonText(json),
@@ -117,7 +120,7 @@ function readMembers(json: Bytes | string, names: readonly string[]): ReadonlyMa
   return members
 }
 
-function required(members: ReadonlyMap<string, string>, name: string): string {
+export function required(members: ReadonlyMap<string, string>, name: string): string {
   const text = members.get(name)
   if (text === undefined) throw invalidRequest('body', `'${name}' is missing`)
   return text

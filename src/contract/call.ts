@@ -12,12 +12,16 @@ export type Call = Readonly<{
   pageRowsMax: number
   /** Apps that exist; undefined: every app ID is known. */
   apps: ReadonlySet<string> | undefined
+  /** A name for the key of this request. */
+  owner: () => Promise<string>
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if they follow from a request that names no host. */
+  baseUrls: () => BaseUrls
   /** Reads the body, lets `use` work with it and then gives its memory back. */
-  receive(
-    formats: readonly BodyFormat[],
-    use: (body: ReceivedBody) => Promise<ContractResponse>,
-  ): Promise<ContractResponse>
+  receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>
+
+/** Without a slash at the end. */
+export type BaseUrls = Readonly<{ api: string; files: string }>
 
 export type Operation = (call: Call) => Promise<ContractResponse>
 

@@ -1,4 +1,5 @@
 import { StoreError } from '../base/store-error.js'
+import { parseBaseUrl } from './base-url.js'
 
 /** A key of the API and the team whose objects it reaches. */
 export type ContractKey = Readonly<{ key: string; teamId: string }>
@@ -18,9 +19,20 @@ export interface ContractOptions {
    */
   readonly authenticate?: (token: string) => Promise<Identity | undefined>
   /**
-   * IDs of the apps that exist, for `appsToLink`. Default: every app ID is known.
+   * IDs of the apps that exist, for `appsToLink` and uploads. Default: every app ID is known.
    */
   readonly apps?: readonly string[]
+  /**
+   * Where clients reach this contract, an http or https URL with its base path: what `uploadLocation`
+   * begins with. Set it where a proxy stands before the server. Default: as each request came in.
+   */
+  readonly baseUrl?: string
+  /**
+   * Where everybody reaches the files: what their URLs begin with. Give them a host name of their own,
+   * which leads to this contract too: then no file can ever act in the name of the host's own pages.
+   * Default: as `baseUrl`.
+   */
+  readonly publicBaseUrl?: string
   /**
    * Told of every failure that was answered with a status of 500 or above, which shows the client no
    * details. Must not throw.
@@ -33,6 +45,8 @@ export type ResolvedContractOptions = Readonly<{
   keys: readonly ContractKey[]
   authenticate: ((token: string) => Promise<Identity | undefined>) | undefined
   apps: ReadonlySet<string> | undefined
+  baseUrl: string | undefined
+  publicBaseUrl: string | undefined
   onFailure: (failure: unknown) => void
 }>
 
@@ -40,6 +54,8 @@ const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
   'keys',
   'authenticate',
   'apps',
+  'baseUrl',
+  'publicBaseUrl',
   'onFailure',
 ])
 
@@ -48,7 +64,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   for (const name of Object.keys(given)) {
     if (!NAMES.has(name)) throw optionError(name, 'is not an option')
   }
-  const { keys, authenticate, apps, onFailure } = given
+  const { keys, authenticate, apps, baseUrl, publicBaseUrl, onFailure } = given
   if ((keys === undefined) === (authenticate === undefined)) {
     throw optionError('keys', 'or "authenticate" must be given, and not both')
   }
@@ -62,8 +78,19 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     keys: resolveKeys(keys ?? []),
     authenticate,
     apps: apps === undefined ? undefined : new Set(apps),
+    baseUrl: resolveBaseUrl('baseUrl', baseUrl),
+    publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
     onFailure: onFailure ?? (() => {}),
   })
+}
+
+function resolveBaseUrl(name: string, given: string | undefined): string | undefined {
+  if (given === undefined) return undefined
+  const baseUrl = typeof given === 'string' ? parseBaseUrl(given) : undefined
+  if (baseUrl === undefined) {
+    throw optionError(name, 'must be an http or https URL without a query, a fragment and a user')
+  }
+  return baseUrl
 }
 
 const KEY = /^[\x21-\x7e]{1,1024}$/

@@ -1,23 +1,27 @@
 // The REST contract over a store: one request in, one answer out, never a throw.
 //
 // Order of refusals (section 1): key, path, method, query and headers, table 404, body 400/413/415,
-// row 404, If-Match 412, data 422. The first three are here, the others in the operations.
+// row 404, If-Match 412, data 422. The first three are here, the others in the operations. What needs no
+// key (open-contract.ts) is told from the rest by its path, before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Store } from '../engine/store-types.js'
-import { createAuthenticate } from './auth.js'
+import { createAuthenticate, ownerOf } from './auth.js'
+import { parseOrigin } from './base-url.js'
 import { createBodyBudget } from './body-budget.js'
-import type { Call, Operation } from './call.js'
-import type { ContractOptions } from './contract-options.js'
+import type { BaseUrls, Call, Operation } from './call.js'
+import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { errorResponse, MethodNotAllowed } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
+import { answerOpenly, shareWithPages } from './open-contract.js'
 import { parseQuery } from './query.js'
 import { withBody } from './read-body.js'
 import type { Route } from './router.js'
-import { matchRoute } from './router.js'
+import { matchOpenRoute, matchRoute } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
 import { createTable, listTables, overwriteTable } from './tables.js'
+import { completeUpload, createUpload } from './uploads.js'
 
 /** Buffers of bodies that are kept for the next ones. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024
@@ -50,6 +54,8 @@ export function createContract(store: Store, options: ContractOptions): Contract
       headers: request.headers,
       pageRowsMax: store.limits.pageRowsMax,
       apps: resolved.apps,
+      owner: () => ownerOf(request.headers),
+      baseUrls: () => baseUrlsOf(request, resolved),
       receive: (formats, use) => withBody(request, formats, bodyLimits, use),
     }
     return operation(call)
@@ -57,14 +63,25 @@ export function createContract(store: Store, options: ContractOptions): Contract
 
   return {
     async handle(request) {
-      const response = await answer(request).catch((failure: unknown) => {
+      const open = matchOpenRoute(request.path)
+      const answering =
+        open === undefined
+          ? answer(request)
+          : answerOpenly(store, request, open, resolved.onFailure)
+      const answered = await answering.catch((failure: unknown) => {
         const rendered = errorResponse(failure)
         if (rendered.status >= 500) resolved.onFailure(failure)
         return rendered
       })
+      const response = open === undefined ? answered : shareWithPages(answered)
       return request.method === 'HEAD' ? { ...response, body: null } : response
     },
   }
+}
+
+function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
+  const api = options.baseUrl ?? parseOrigin(origin)
+  return { api, files: options.publicBaseUrl ?? api }
 }
 
 /** HEAD is answered as GET would be, unless a path has its own; its body is dropped above. */
@@ -102,5 +119,9 @@ function operationsOf(route: Route): ReadonlyMap<string, Operation> {
       return new Map([['DELETE', (call: Call) => deleteStash(call, route.stashId)]])
     case 'chunk':
       return new Map([['PUT', (call: Call) => putChunk(call, route.stashId, route.serial)]])
+    case 'uploads':
+      return new Map([['POST', (call: Call) => createUpload(call, route.appId)]])
+    case 'completion':
+      return new Map([['POST', (call: Call) => completeUpload(call, route.appId, route.uploadId)]])
   }
 }

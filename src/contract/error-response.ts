@@ -20,6 +20,20 @@ const STATUS_OF_CODE = {
   COLUMN_ID_NOT_UNIQUE: 422,
   STASH_NOT_FOUND: 400,
   CONTINUATION_INVALID: 400,
+  SOURCE_URL_NOT_ALLOWED: 400,
+  SOURCE_URL_FAILED: 400,
+  SOURCE_URL_TIMEOUT: 408,
+  APP_NOT_ALLOWED: 403,
+  FILE_TOO_LARGE: 413,
+  FILE_NOT_FOUND: 404,
+  UPLOAD_SIGNATURE_INVALID: 403,
+  UPLOAD_EXPIRED: 403,
+  UPLOAD_NOT_FOUND: 404,
+  UPLOAD_INCOMPLETE: 409,
+  UPLOAD_ALREADY_COMPLETED: 409,
+  CONTENT_TYPE_MISMATCH: 400,
+  CONTENT_LENGTH_MISMATCH: 400,
+  CHECKSUM_MISMATCH: 400,
   METHOD_NOT_ALLOWED: 405,
   REQUEST_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
@@ -117,7 +131,8 @@ export function shownId(id: string): string {
 
 const MESSAGE_CHARS_MAX = 1_000
 
-function renderError(status: number, type: string, message: string): ContractResponse {
+/** An error as the contract shows it, for the few answers that no code stands for. */
+export function renderError(status: number, type: string, message: string): ContractResponse {
   const shown = escapeControls(cut(message, MESSAGE_CHARS_MAX))
   return {
     status,

@@ -11,6 +11,11 @@ export type ContractRequest = Readonly<{
   query: string
   headers: HeaderList
   /**
+   * Where the client found us, as the adapter saw it: scheme, host and the base path that was removed from
+   * `path`, like `https://example.com/api`. Unchecked, and not needed where the option `baseUrl` is set.
+   */
+  origin?: string | undefined
+  /**
    * The body, read at most once. The contract may stop before its end; whoever serves the request
    * then drains or cuts what is left, but not before the response was delivered.
    */

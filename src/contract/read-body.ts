@@ -46,7 +46,8 @@ export async function withBody<T>(
   }
 }
 
-function checkEncoding(headers: HeaderList): void {
+/** @throws {StoreError} UNSUPPORTED_MEDIA_TYPE for a body that would have to be decoded. */
+export function checkEncoding(headers: HeaderList): void {
   for (const value of headerValues(headers, 'content-encoding')) {
     if (value.toLowerCase() === 'identity') continue
     throw unsupported(`Content-Encoding '${shownId(value)}' is not supported`)
@@ -103,7 +104,8 @@ async function isEmpty(body: AsyncIterable<Uint8Array>): Promise<boolean> {
   return true
 }
 
-function announcedBytes(headers: HeaderList): number | undefined {
+/** `Content-Length`; undefined for a body that comes in chunks. */
+export function announcedBytes(headers: HeaderList): number | undefined {
   const [value] = headerValues(headers, 'content-length')
   return value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : undefined
 }
@@ -133,7 +135,7 @@ export async function readBytes(
 }
 
 /** Names a broken connection as what it is for us: a body that never came in whole. */
-async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+export async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const piece of body) yield piece
   } catch (cause) {

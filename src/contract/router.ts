@@ -12,9 +12,31 @@ export type Route =
   | Readonly<{ name: 'row'; tableId: string; rowId: string }>
   | Readonly<{ name: 'stash'; stashId: string }>
   | Readonly<{ name: 'chunk'; stashId: string; serial: string }>
+  | Readonly<{ name: 'uploads'; appId: string }>
+  | Readonly<{ name: 'completion'; appId: string; uploadId: string }>
 
-/** The longest path, `/tables/{tableID}/rows/{rowID}`, has four segments. */
-const SEGMENTS_MAX = 4
+/** What is reached without a key. Its parts are what the path says, to the letter. */
+export type OpenRoute =
+  | Readonly<{ name: 'upload'; uploadId: string }>
+  | Readonly<{ name: 'file'; fileId: string }>
+
+/**
+ * A path that needs no key; undefined for all others. Everything below `/uploads/` is taken for the ID of
+ * an upload, so that an odd path is refused as a wrong signature is. The name in `/files/{fileID}/{name}`
+ * is for people and programs that look at URLs: any is good.
+ */
+export function matchOpenRoute(path: string): OpenRoute | undefined {
+  if (path.startsWith(UPLOADS) && path.length > UPLOADS.length) {
+    return { name: 'upload', uploadId: path.slice(UPLOADS.length) }
+  }
+  const [, fileId] = /^\/files\/([^/]+)(?:\/(?:[^/]+\/?)?)?$/.exec(path) ?? []
+  return fileId === undefined ? undefined : { name: 'file', fileId }
+}
+
+const UPLOADS = '/uploads/'
+
+/** The longest path is `/apps/{appID}/uploads/{uploadID}/complete`. */
+const SEGMENTS_MAX = 5
 
 /** @throws {StoreError} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
 export function matchRoute(path: string): Route {
@@ -30,6 +52,7 @@ function routeOf(segments: readonly string[]): Route | undefined {
     if (segments.length === 2) return { name: 'table', tableId: decodeId(id) }
     if (part !== 'rows') return undefined
     if (segments.length === 3) return { name: 'rows', tableId: decodeId(id) }
+    if (segments.length !== 4) return undefined
     return { name: 'row', tableId: decodeId(id), rowId: decodeId(last) }
   }
   if (collection === 'stashes') {
@@ -37,7 +60,16 @@ function routeOf(segments: readonly string[]): Route | undefined {
     if (segments.length !== 3 || part === undefined) return undefined
     return { name: 'chunk', stashId: decodeStashId(id), serial: decodeSerial(part) }
   }
-  return undefined
+  return collection === 'apps' ? appRouteOf(segments) : undefined
+}
+
+/** /apps/{appID}/uploads and /apps/{appID}/uploads/{uploadID}/complete */
+function appRouteOf(segments: readonly string[]): Route | undefined {
+  const [, appId = '', part, uploadId = '', last] = segments
+  if (part !== 'uploads') return undefined
+  if (segments.length === 3) return { name: 'uploads', appId: decodeId(appId) }
+  if (segments.length !== 5 || last !== 'complete') return undefined
+  return { name: 'completion', appId: decodeId(appId), uploadId: decodeId(uploadId) }
 }
 
 /** The segments, or none for a path that no client of ours would write. */

@@ -7,20 +7,26 @@
 import type { Bytes } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
 import type { ExtentEntry, SegmentRef } from '../format/extent-page.js'
+import type { FileIds } from '../format/file-references.js'
 import { rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type Generation, type OpenExtent } from '../format/records.js'
 import type { KvCheck } from '../kv/kv.js'
 import { appendEntries, closedEntry, NO_PAGES, type PagePuts } from './extents.js'
+import { filesOfRecords, newMarkedFiles } from './file-markers.js'
 import type { RowIdRun } from './row-ids.js'
 import type { ReadRecord } from './table-writer.js'
 
 /** Rows that fit their schema and only have to be linked. */
 export type LinkableRows =
-  | Readonly<{ segments: readonly LinkableSegment[] }>
+  | Readonly<{
+      segments: readonly LinkableSegment[]
+      /** What those segments name that the operation wrote itself. */
+      files: FileIds
+    }>
   | Readonly<{ texts: readonly string[] }>
 
 /** `convert`: the reader has to bring some cells into the form of their columns. */
-export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean }>
+export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean; namesFiles: boolean }>
 
 export type Appended = Readonly<{
   next: Generation
@@ -28,6 +34,8 @@ export type Appended = Readonly<{
   checks: readonly KvCheck[]
   /** Where the rows are, in input order. */
   runs: readonly RowIdRun[]
+  /** Files to mark in the same commit: see `file-markers.ts`. */
+  files: FileIds
 }>
 
 /** An open extent is full at so many rows or bytes of row records. */
@@ -52,19 +60,22 @@ export function linkableCount(rows: LinkableRows): number {
 }
 
 export async function appendRows(place: AppendPlace, rows: LinkableRows): Promise<Appended> {
-  if (linkableCount(rows) === 0) return { next: place.generation, ...NO_PAGES, runs: [] }
-  return 'texts' in rows ? appendTexts(place, rows.texts) : appendSegments(place, rows.segments)
+  if (linkableCount(rows) === 0) {
+    return { next: place.generation, ...NO_PAGES, runs: [], files: newMarkedFiles() }
+  }
+  return 'texts' in rows ? appendTexts(place, rows.texts) : appendSegments(place, rows)
 }
 
 async function appendSegments(
   place: AppendPlace,
-  segments: readonly LinkableSegment[],
+  { segments, files }: Extract<LinkableRows, { segments: unknown }>,
 ): Promise<Appended> {
   const { generation, version } = place
   const nonces = freshNonces(place.random)
-  const entries = segments.map(({ ref, convert }): ExtentEntry => {
+  const entries = segments.map(({ ref, convert, namesFiles }): ExtentEntry => {
     const { rowCount } = ref
-    return { nonce: nonces(), segment: ref, rowCount, version, convert, folded: false }
+    const form = { convert, folded: false, namesFiles }
+    return { nonce: nonces(), segment: ref, rowCount, version, ...form }
   })
   const first = generation.nextExtent
   const runs = entries.map(({ nonce, rowCount }, i): RowIdRun => {
@@ -72,8 +83,8 @@ async function appendSegments(
   })
   const pages = await closeOpenAndAppend(place, entries)
   const nextExtent = first + segments.length
-  const liveRows = generation.liveRows + linkableCount({ segments })
-  return { next: { ...generation, nextExtent, liveRows, open: null }, ...pages, runs }
+  const liveRows = generation.liveRows + linkableCount({ segments, files })
+  return { next: { ...generation, nextExtent, liveRows, open: null }, ...pages, runs, files }
 }
 
 async function appendTexts(place: AppendPlace, texts: readonly string[]): Promise<Appended> {
@@ -106,7 +117,8 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
     open: { ...open, nextSlot: firstSlot + texts.length, textBytes: open.textBytes + bytes },
   }
   const runs = [{ nonce, extent, firstSlot, count: texts.length }]
-  return { next, puts: [...pages.puts, ...puts], checks: pages.checks, runs }
+  const files = filesOfRecords(records)
+  return { next, puts: [...pages.puts, ...puts], checks: pages.checks, runs, files }
 }
 
 /** The pages that close the open extent, if there is one, and append entries behind it. */

@@ -4,6 +4,7 @@
 import { StoreError } from '../base/store-error.js'
 import { NO_ROW, type StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
+import type { FileIds } from '../format/file-references.js'
 import { convertToken, readSpans, renderKey } from '../format/row-text.js'
 import type { Column, ColumnType } from '../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
@@ -19,6 +20,7 @@ import {
 import { compactToken } from '../schema/scan-json.js'
 import { isNumberToken } from '../schema/value-rules.js'
 import type { RowBatch } from './chunk-builder.js'
+import { newMarkedFiles } from './file-markers.js'
 import { storeSegment } from './prepare-rows.js'
 import { invalidValue } from './row-object.js'
 import type { IndexedSchema } from './schema-cache.js'
@@ -107,12 +109,13 @@ function tokenOfText(text: string, { kind }: ColumnType): string {
   return isNumberToken(trimmed) ? compactToken(trimmed) : JSON.stringify(text)
 }
 
-/** Rewrites a chunk so that its segments can be linked as they are. */
+/** Rewrites a chunk so that its segments can be linked as they are. `files`: what they name. */
 export async function conformChunk(
   context: StoreContext,
   chunk: StoredChunk,
   judge: Judge,
-): Promise<StoredChunk> {
+): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
+  const files = newMarkedFiles()
   const segments: SegmentRef[] = []
   try {
     for (const ref of chunk.segments) {
@@ -122,15 +125,14 @@ export async function conformChunk(
       for await (const stored of context.segments.rowTexts(ref, 0, ref.rowCount)) {
         for (const text of stored) texts.push(conformRowText(judge, text, fromText))
       }
-      segments.push(
-        await storeSegment(context, { texts, columns: summarize(texts, columns), claims: [] }),
-      )
+      const batch = { texts, columns: summarize(texts, columns), claims: [] }
+      segments.push(await storeSegment(context, batch, files))
     }
   } catch (failure) {
     context.ids.settle(segments.map(({ object }) => object))
     throw failure
   }
-  return { ...chunk, segments }
+  return { chunk: { ...chunk, segments, namesFiles: !files.isEmpty }, files }
 }
 
 /** The summaries of rows that were rewritten, as no flag of the old ones may be taken over. */

@@ -20,6 +20,7 @@ import {
 import type { KvView } from '../kv/kv.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { appendRows, type LinkableRows } from './append-rows.js'
+import { putMarkers } from './file-markers.js'
 import { emptyGeneration } from './generations.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
 import { rowIdsOf } from './row-ids.js'
@@ -112,13 +113,14 @@ async function commitTable(
   const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
   const place = { read, random, table, generation: empty, version: 1 }
-  const { next, puts, runs } = await appendRows(place, rows)
+  const { next, puts, runs, files } = await appendRows(place, rows)
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
   for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
-    const { repeat, teamHead, holds } = await team.partition.read(async (view) => ({
+    const { repeat, teamHead, holds, markers } = await team.partition.read(async (view) => ({
       repeat: await readCreateRepeat(team, idempotencyKey, view),
       teamHead: await view.get(TEAM_HEAD_KEY),
       holds: await sourceHolds(source, (key) => view.get(key)),
+      markers: await putMarkers((key) => view.get(key), random, files),
     }))
     const first = createdOf(repeat)
     if (first !== null) return first
@@ -135,6 +137,7 @@ async function commitTable(
       puts: [
         ...records,
         ...kept.puts,
+        ...markers,
         [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
         [catalogKey(order), encodeCatalogEntry({ table, name })],
         [tableHeadKey(table), encodeTableHead(head)],

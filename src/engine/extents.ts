@@ -108,7 +108,8 @@ export async function appendEntries(
 /** The entry of an open extent that is closed with its rows as row records. */
 export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
   const { nonce, nextSlot: rowCount } = open
-  return { nonce, segment: null, rowCount, version, convert: false, folded: false }
+  const form = { convert: false, folded: false, namesFiles: false } // Its records tell of files themselves.
+  return { nonce, segment: null, rowCount, version, ...form }
 }
 
 async function readEntriesBefore(

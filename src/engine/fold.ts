@@ -24,6 +24,7 @@ import {
 import { decodeRowRecord, decodeTableHead, type RowRecord } from '../format/records.js'
 import { SegmentBuilder } from '../format/segment-writer.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
+import { deleteUnchanged } from './delete-records.js'
 import { missingRecord } from './row-lookup.js'
 import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
@@ -33,9 +34,6 @@ type Candidate = Readonly<{ table: TableKey; extent: number; recordCount: number
 
 /** Text that a fold holds at most; an extent with more stays as it is. */
 const FOLD_CHARS_MAX = 64 * 1024 * 1024
-
-/** Records deleted in one commit. */
-const DELETE_COUNT = 500
 
 /** Folds what is worth it in a partition. @returns how many extents were rewritten. */
 export async function foldPartition(
@@ -105,10 +103,11 @@ async function foldExtent(
   })
   if (seen === null || seen.records === null) return false
   const { place, records } = seen
-  const segment = await writeFolded(context, place.entry, records)
-  if (segment === 'too large') return false
+  const written = await writeFolded(context, place.entry, records)
+  if (written === 'too large') return false
+  const { segment, namesFiles } = written
   try {
-    const entry = { ...place.entry, segment, folded: true }
+    const entry = { ...place.entry, segment, folded: true, namesFiles }
     const index = candidate.extent % PAGE_EXTENTS
     const entries = place.entries.map((old, i) => (i === index ? entry : old))
     const { ok } = await partition.commit({
@@ -119,7 +118,8 @@ async function foldExtent(
   } finally {
     if (segment !== null) context.ids.settle([segment.object])
   }
-  await deleteRecords(partition, [...records.values()])
+  const laid = [...records.values()].map(({ key, bytes: equals }) => ({ key, equals }))
+  await deleteUnchanged(partition, laid)
   return true
 }
 
@@ -144,12 +144,15 @@ async function readRecords(
   return records
 }
 
-/** The extent's rows as one segment; null if none is live. */
+/** `segment`: null if no row is live. */
+type Folded = Readonly<{ segment: SegmentRef | null; namesFiles: boolean }>
+
+/** The extent's rows as one segment. */
 async function writeFolded(
   context: StoreContext,
   entry: ExtentEntry,
   records: ReadonlyMap<number, LaidRecord>,
-): Promise<SegmentRef | null | 'too large'> {
+): Promise<Folded | 'too large'> {
   const versions: number[] = []
   const texts: string[] = []
   const deleted = new Uint8Array(Math.ceil(entry.rowCount / 8))
@@ -175,7 +178,7 @@ async function writeFolded(
     }
     if (chars > FOLD_CHARS_MAX) return 'too large'
   }
-  if (liveRows === 0) return null
+  if (liveRows === 0) return { segment: null, namesFiles: false }
   return putFolded(context, texts, versions, liveRows === texts.length ? null : deleted)
 }
 
@@ -193,34 +196,17 @@ async function putFolded(
   texts: readonly string[],
   versions: readonly number[],
   deleted: Bytes | null,
-): Promise<SegmentRef> {
+): Promise<Folded> {
   const object = context.ids.next()
   try {
     const builder = new SegmentBuilder(object, 64 * 1024)
     for (const text of texts) builder.add(text)
-    const { bytes, footerBytes } = builder.finishFold(versions, deleted)
+    const { bytes, footerBytes, files } = builder.finishFold(versions, deleted)
     await context.objects.put(object, bytes)
-    return { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+    const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+    return { segment, namesFiles: !files.isEmpty }
   } catch (failure) {
     context.ids.settle([object])
     throw failure
-  }
-}
-
-async function deleteRecords(
-  partition: KvPartition,
-  records: readonly LaidRecord[],
-): Promise<void> {
-  for (let i = 0; i < records.length; i += DELETE_COUNT) {
-    let left = records.slice(i, i + DELETE_COUNT)
-    while (left.length > 0) {
-      const result = await partition.commit({
-        checks: left.map(({ key, bytes: equals }) => ({ key, equals })),
-        deletes: left.map(({ key }) => key),
-      })
-      if (result.ok) break
-      const newer = new Set(result.failed.map(({ key }) => toHex(key)))
-      left = left.filter(({ key }) => !newer.has(toHex(key)))
-    }
   }
 }

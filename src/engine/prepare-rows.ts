@@ -6,6 +6,7 @@ import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
+import type { FileIds } from '../format/file-references.js'
 import { SegmentBuilder } from '../format/segment-writer.js'
 import type { ObjectId } from '../objects/objects.js'
 import { openCsv } from '../schema/scan-csv.js'
@@ -13,6 +14,7 @@ import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../schema/scanned-row.js'
 import { isWellFormed } from '../schema/text-rules.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
+import { newMarkedFiles } from './file-markers.js'
 import { scanRowObject } from './row-object.js'
 import type { StoreContext } from './store-context.js'
 import type { RowsInput, TextRows } from './store-types.js'
@@ -22,6 +24,8 @@ export type PreparedRows = Readonly<{
   chunk: StoredChunk
   /** The rows themselves when they are few enough to become row records; then no segment was written. */
   inline: RowBatch | null
+  /** What the segments name, to be marked by the commit that names them. */
+  files: FileIds
 }>
 
 /** Other work of the process gets its turn after so much text. */
@@ -58,8 +62,10 @@ export async function prepareRows(
     const batch = builder.take()
     if (!inline) await sink.end(batch)
     const { rowCount, firstLine, hasClaims, columns } = builder
-    const chunk = { rowCount, firstLine, hasClaims, columns, segments: sink.segments }
-    return { chunk, inline: inline ? batch : null }
+    const { segments, files } = sink
+    const namesFiles = !files.isEmpty
+    const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
+    return { chunk, inline: inline ? batch : null, files }
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -69,6 +75,7 @@ export async function prepareRows(
 /** Where rows become segments, one after the other, under new, pending object ids. */
 class SegmentSink {
   readonly segments: SegmentRef[] = []
+  readonly files = newMarkedFiles()
   readonly #context: StoreContext
   #object: ObjectId | undefined
   #builder: SegmentBuilder | undefined
@@ -95,9 +102,10 @@ class SegmentSink {
     if (object === undefined || builder === undefined) return
     if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
     const { rowCount } = builder
-    const { bytes, footerBytes } = builder.finish(columns, claims)
+    const { bytes, footerBytes, files } = builder.finish(columns, claims)
     await this.#context.objects.put(object, bytes)
     this.segments.push({ object, rowCount, objectBytes: bytes.length, footerBytes })
+    this.files.addAll(files)
     this.#object = undefined
     this.#builder = undefined
     this.#context.buffers.give(bytes) // The port has its copy.
@@ -124,8 +132,15 @@ function tooManySegments(): StoreError {
 /** Room to begin with: that of a usual chunk. */
 const SEGMENT_BYTES_FIRST = 512 * 1024
 
-/** Stores rows as a segment under a new, pending object id. */
-export async function storeSegment(context: StoreContext, batch: RowBatch): Promise<SegmentRef> {
+/**
+ * Stores rows as a segment under a new, pending object id.
+ * @param files - Takes up what they name.
+ */
+export async function storeSegment(
+  context: StoreContext,
+  batch: RowBatch,
+  files: FileIds,
+): Promise<SegmentRef> {
   const sink = new SegmentSink(context)
   try {
     await sink.end(batch)
@@ -135,6 +150,7 @@ export async function storeSegment(context: StoreContext, batch: RowBatch): Prom
   }
   const [segment] = sink.segments
   invariant(segment !== undefined, 'a batch has rows')
+  files.addAll(sink.files)
   return segment
 }
 

@@ -22,6 +22,7 @@ import {
   rowsOfChunk,
   type Verdict,
 } from './conform.js'
+import { newMarkedFiles } from './file-markers.js'
 import { prepareRows } from './prepare-rows.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import { TeamStash, tooManyChunks } from './stash.js'
@@ -43,6 +44,8 @@ export class RowSources {
   readonly #stash: TeamStash | null
   #prepared: RowSource | null = null
   readonly #objects: ObjectId[] = []
+  /** What the segments name that the operation writes: those of a stash were marked when they were put. */
+  readonly #files = newMarkedFiles()
 
   /** @param rows - A stash must be of the same team. */
   constructor(team: TeamContext, rows: RowsInput | Stash) {
@@ -56,7 +59,8 @@ export class RowSources {
   /** Reads a body; nothing for a stash. */
   async prepare(rows: RowsInput | Stash): Promise<void> {
     if (this.#stash !== null) return
-    const { chunk, inline } = await prepareRows(this.#team, rows as RowsInput, true)
+    const { chunk, inline, files } = await prepareRows(this.#team, rows as RowsInput, true)
+    this.#files.addAll(files)
     for (const { object } of chunk.segments) this.#objects.push(object)
     this.#prepared = { chunks: [{ chunk }], inline, check: null }
   }
@@ -76,10 +80,11 @@ export class RowSources {
     if (source.inline !== null) return conformInline(source, source.inline, judge)
     const segments: LinkableSegment[] = []
     for (const { chunk, verdict } of await this.#judgeAll(source, judge)) {
-      const { segments: refs } = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
-      for (const ref of refs) segments.push({ ref, convert: verdict === 'convert' })
+      const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
+      const form = { convert: verdict === 'convert', namesFiles: linked.namesFiles }
+      for (const ref of linked.segments) segments.push({ ref, ...form })
     }
-    return { segments }
+    return { segments, files: this.#files }
   }
 
   /** The verdict on each chunk, before any is rewritten. @throws the error of the first misfit */
@@ -103,8 +108,9 @@ export class RowSources {
 
   async #rewrite(chunk: SerialChunk['chunk'], judge: Judge): Promise<SerialChunk['chunk']> {
     const conformed = await conformChunk(this.#team, chunk, judge)
-    for (const { object } of conformed.segments) this.#objects.push(object)
-    return conformed
+    for (const { object } of conformed.chunk.segments) this.#objects.push(object)
+    this.#files.addAll(conformed.files)
+    return conformed.chunk
   }
 
   /** Another object of the operation, pending until `settle`. */

@@ -1,5 +1,6 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 import { type Bytes, utf8 } from '../base/bytes.js'
+import type { Random } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
@@ -8,6 +9,7 @@ import type { ColumnSummary } from '../schema/column-summary.js'
 import { describeRule, judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
 import { cellFits, conformToken, type Judge, unknownColumn } from './conform.js'
+import { filesOfRecords, putMarkers } from './file-markers.js'
 import { findRow, rowNotFound } from './row-lookup.js'
 import { invalidValue, scanRowObject } from './row-object.js'
 import { checkColumnCount, widenColumns } from './row-source.js'
@@ -22,12 +24,15 @@ import {
   type TablePlace,
   underSchema,
 } from './table-change.js'
-import type { Planned } from './table-writer.js'
+import type { Planned, ReadRecord } from './table-writer.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
 export type CellChanges = ReadonlyMap<string, string | null>
 
 type Version = Readonly<{ version: number }>
+
+/** Where a row is, as a plan sees it. */
+type RowPlace = Readonly<{ read: ReadRecord; random: Random; table: TableKey; position: Position }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_HAS_INVALID_VALUE */
 export function changesOfObject(cells: RowObject): CellChanges {
@@ -61,20 +66,23 @@ export function updateRow(
     const newSchema = newSchemaOf(schema, judge.schema)
     const text = spliceRowText(row.text, cells) // A widening concerns only columns that are set here.
     checkRowSize(text, team.options.rowBytesMax)
-    return writeText(head, { table, position: row.position, text }, newSchema)
+    const place = { read, random: team.options.random, table, position: row.position }
+    return writeText(head, place, text, newSchema)
   })
 }
 
 /** The change that lays a row's new text over its position, under a new schema if there is one. */
-function writeText(
+async function writeText(
   { version, generation: before }: TableHead,
-  { table, position, text }: Readonly<{ table: TableKey; position: Position; text: string }>,
+  { read, random, table, position }: RowPlace,
+  text: string,
   newSchema: ReturnType<typeof newSchemaOf>,
-): Planned<Version> {
+): Promise<Planned<Version>> {
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
   const { schemaNumber } = next
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
-  const puts: (readonly [Bytes, Bytes])[] = [[rowKey(table, position), record]]
+  const markers = await putMarkers(read, random, filesOfRecords([record]))
+  const puts = [[rowKey(table, position), record] as const, ...markers]
   if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
   return { result: { version: version + 1 }, change: { next, puts } }
 }

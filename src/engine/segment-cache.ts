@@ -33,10 +33,16 @@ export class SegmentCache {
   async footer(ref: SegmentRef): Promise<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
-    const footer = decodeFooter(ref, await this.#read(ref, footerRange(ref)))
+    const footer = await this.footerOnce(ref)
     const bytes = ref.footerBytes + 64 * footer.frames.length + 128 * footer.columns.length // About.
     this.#pieces.set(ref.object, { bytes, footer })
     return footer
+  }
+
+  /** As `footer`, for those who read many that nobody else wants: it stays out of the cache. */
+  async footerOnce(ref: SegmentRef): Promise<SegmentFooter> {
+    const cached = this.#pieces.get(ref.object)?.footer
+    return cached ?? decodeFooter(ref, await this.#read(ref, footerRange(ref)))
   }
 
   /** The text of one row. */

@@ -124,7 +124,7 @@ export async function planPut(
   stashId: string,
   serial: string,
   { headBytes, head, reference }: PutState,
-  stored: Readonly<{ chunk: StoredChunk; putAt: number }>,
+  { markers, ...stored }: Readonly<{ chunk: StoredChunk; putAt: number; markers: readonly Put[] }>,
 ): Promise<KvCommit> {
   const list = await findColumnList(view, head.nonce, stored.chunk)
   const key = chunkKey(head.nonce, serial)
@@ -142,11 +142,14 @@ export async function planPut(
       [key, value],
       ...(changesHead ? [[headKey, encodeStashHead(next)] as const] : []),
       ...(list.put === null ? [] : [list.put]),
+      ...markers,
     ],
   }
 }
 
-type FoundList = Readonly<{ name: ColumnListName; put: readonly [Bytes, Bytes] | null }>
+type Put = readonly [Bytes, Bytes]
+
+type FoundList = Readonly<{ name: ColumnListName; put: Put | null }>
 
 /** The stash's record of this column list, or the one to put. A crc that is taken counts `probe` up. */
 async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {

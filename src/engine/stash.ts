@@ -2,17 +2,19 @@
 
 import { toHex } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import type { StoredChunk } from '../format/chunk-records.js'
 import { chunksRange, stashHeadKey } from '../format/keys.js'
 import type { StashHead } from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
-import { prepareRows } from './prepare-rows.js'
+import { putMarkers } from './file-markers.js'
+import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import { type PutState, planDelete, planPut, readPutState, scanBatches } from './stash-records.js'
 import type { TeamContext } from './store-context.js'
 import type { RowsInput, Stash } from './store-types.js'
 
 /** Contract, section 7: the rule for stash IDs and serials. */
 const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
+
+type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
 /** Parallel puts that touch the same records get so many tries. */
 const PUT_TRIES_MAX = 100
@@ -52,10 +54,10 @@ export class TeamStash implements Stash {
     return this.#team.lifecycle.run(async () => {
       checkStashName('Serial', serial)
       await this.#team.ensureTeam()
-      const { chunk } = await prepareRows(this.#team, rows, false)
+      const { chunk, files } = await prepareRows(this.#team, rows, false)
       const objects = chunk.segments.map(({ object }) => object)
       try {
-        await this.#commitChunk(serial, chunk)
+        await this.#commitChunk(serial, { chunk, files })
         this.#team.ids.settle(objects)
       } catch (failure) {
         this.#team.ids.settleAfter(failure, objects)
@@ -79,17 +81,17 @@ export class TeamStash implements Stash {
    * Adding a chunk touches nothing that other puts change. Replacing one changes the head, so that puts
    * refuse each other: those that were refused once take turns.
    */
-  async #commitChunk(serial: string, chunk: StoredChunk): Promise<void> {
-    if (await this.#tryPut(serial, chunk)) return
+  async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
+    if (await this.#tryPut(serial, prepared)) return
     await this.#team.turns.run(`stash ${this.id}`, async () => {
       for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
-        if (await this.#tryPut(serial, chunk)) return
+        if (await this.#tryPut(serial, prepared)) return
       }
       throw busy()
     })
   }
 
-  async #tryPut(serial: string, chunk: StoredChunk): Promise<boolean> {
+  async #tryPut(serial: string, { chunk, files }: PreparedChunk): Promise<boolean> {
     const { partition, options } = this.#team
     const now = options.clock.now()
     const nonce = options.random.bytes(8)
@@ -97,7 +99,9 @@ export class TeamStash implements Stash {
     const { commit, state } = await partition.read(async (view) => {
       const state = await readPutState(view, this.id, serial, fresh)
       await this.#checkCount(view, state)
-      return { state, commit: await planPut(view, this.id, serial, state, { chunk, putAt: now }) }
+      const markers = await putMarkers((key) => view.get(key), options.random, files)
+      const stored = { chunk, putAt: now, markers }
+      return { state, commit: await planPut(view, this.id, serial, state, stored) }
     })
     const { ok } = await partition.commit(commit)
     if (ok && state.reference === null) this.#counts.add(toHex(state.head.nonce))

@@ -7,8 +7,11 @@ import type { Lifecycle } from './lifecycle.js'
 import type { ObjectNames } from './object-names.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
+import type { SigningKeys } from './signing-keys.js'
 import type { ResolvedOptions } from './store-options.js'
 import type { TableWriters } from './table-writer.js'
+import type { TeamAliases } from './team-alias.js'
+import type { Transfers } from './transfers.js'
 import type { Turns } from './turns.js'
 
 /** What the parts of one open store share. */
@@ -25,6 +28,9 @@ export type StoreContext = Readonly<{
   writers: TableWriters
   pins: GenerationPins
   lifecycle: Lifecycle
+  aliases: TeamAliases
+  signingKeys: SigningKeys
+  transfers: Transfers
 }>
 
 /** What the operations of one team share. */

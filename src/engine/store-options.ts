@@ -3,6 +3,8 @@ import { systemClock } from '../base/clock.js'
 import type { Random } from '../base/random.js'
 import { systemRandom } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
+import type { QuotaRequest } from './file-types.js'
+import type { Sources } from './source-port.js'
 
 /** What may be set when a store is opened. Every option has a default; unknown names are refused. */
 export interface StoreOptions {
@@ -63,6 +65,38 @@ export interface StoreOptions {
   readonly segmentBytesMax?: number
   /** Memory for frames and footers that were read, in bytes. Default: 16 MiB. Range: 0 to 16 GiB. */
   readonly cacheBytesMax?: number
+  /** One file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
+  readonly fileBytesMax?: number
+  /** All files of one team, in bytes; uploads count from their completion on. Default and most: 2^53 - 1, which is no limit. Least: 0. */
+  readonly teamFileBytesMax?: number
+  /** Uploads that one owner may have open. Default: 50. Range: 1 to 10,000. */
+  readonly uploadsOpenMax?: number
+  /** How long the signed location of an upload is good, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day. */
+  readonly uploadUrlTtlMs?: number
+  /** How long an upload may take from its creation to its completion, in milliseconds. Default: 24 hours. Range: 1 minute to 30 days. */
+  readonly uploadTtlMs?: number
+  /**
+   * How long a file that no row refers to is kept after its completion, in milliseconds.
+   * Default: 7 days. Range: 24 hours to 29 days.
+   */
+  readonly fileRetentionMs?: number
+  /**
+   * Time between two background sweeps of files, in milliseconds; 0: only `store.sweep()` sweeps them.
+   * Default: 1 hour. Range: 0 to 1 day.
+   */
+  readonly fileSweepIntervalMs?: number
+  /**
+   * Uploads and source URLs that are read at one time; more wait for their turn, and beyond 1,000 that wait
+   * they are refused with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   */
+  readonly filesInFlightMax?: number
+  /** Fetches files from URLs. Default: none, and `fromUrl` fails; `openDirectory` has one. */
+  readonly sources?: Sources
+  /**
+   * Asked before each file is stored, one file of a team at a time; it must not itself change files. false:
+   * the file is deleted, and the operation fails with PAYMENT_REQUIRED. Default: every file is welcome.
+   */
+  readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
   /**
    * `off`: any string fits the kinds uri, imageURI, audioURI, emailAddress, phoneNumber and emoji.
    * Default: `on`.
@@ -77,6 +111,8 @@ export interface StoreOptions {
 const KIB = 1024
 const MIB = 1024 * KIB
 const GIB = 1024 * MIB
+const TIB = 1024 * GIB
+const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
@@ -102,15 +138,35 @@ const RANGES = {
   segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },
   segmentBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
   cacheBytesMax: { default: 16 * MIB, min: 0, max: 16 * GIB },
+  fileBytesMax: { default: 5 * GIB, min: 1, max: TIB },
+  teamFileBytesMax: { default: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER },
+  uploadsOpenMax: { default: 50, min: 1, max: 10_000 },
+  uploadUrlTtlMs: { default: 15 * MINUTE_MS, min: SECOND_MS, max: DAY_MS },
+  uploadTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  fileRetentionMs: { default: 7 * DAY_MS, min: DAY_MS, max: 29 * DAY_MS },
+  fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },
+  filesInFlightMax: { default: 64, min: 1, max: 10_000 },
 } as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
 
-type OtherOption = 'formatChecks' | 'clock' | 'random'
+type OtherOption = 'formatChecks' | 'clock' | 'random' | 'sources' | 'quota'
 type NumberOption = Exclude<keyof StoreOptions, OtherOption>
 
 export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
-  Readonly<{ formatChecks: boolean; clock: Clock; random: Random }>
+  Readonly<{
+    formatChecks: boolean
+    clock: Clock
+    random: Random
+    sources: Sources | undefined
+    quota: NonNullable<StoreOptions['quota']>
+  }>
 
-const OTHER_OPTIONS: readonly string[] = ['formatChecks', 'clock', 'random'] satisfies OtherOption[]
+const OTHER_OPTIONS: readonly string[] = [
+  'formatChecks',
+  'clock',
+  'random',
+  'sources',
+  'quota',
+] satisfies OtherOption[]
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
 export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
@@ -119,18 +175,29 @@ export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
       throw optionError(name, 'is not an option')
     }
   }
-  const { formatChecks = 'on', clock = systemClock, random = systemRandom } = given
-  if (formatChecks !== 'on' && formatChecks !== 'off') {
-    throw optionError('formatChecks', `must be 'on' or 'off', not ${String(formatChecks)}`)
-  }
-  if (typeof clock.now !== 'function') throw optionError('clock', 'must have a function `now`')
-  if (typeof random.bytes !== 'function')
-    throw optionError('random', 'must have a function `bytes`')
+  const others = resolveOthers(given)
   const names = Object.keys(RANGES) as NumberOption[]
   const numbers = Object.fromEntries(names.map((name) => [name, inRange(name, given[name])]))
   const resolved = numbers as Record<NumberOption, number>
   resolved.bodyBytesInFlightMax = Math.max(resolved.bodyBytesInFlightMax, resolved.bodyBytesMax)
-  return Object.freeze({ ...resolved, formatChecks: formatChecks === 'on', clock, random })
+  return Object.freeze({ ...resolved, ...others })
+}
+
+function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
+  const { formatChecks = 'on', clock = systemClock, random = systemRandom } = given
+  const { sources, quota = () => true } = given
+  if (formatChecks !== 'on' && formatChecks !== 'off') {
+    throw optionError('formatChecks', `must be 'on' or 'off', not ${String(formatChecks)}`)
+  }
+  if (typeof clock.now !== 'function') throw optionError('clock', 'must have a function `now`')
+  if (typeof random.bytes !== 'function') {
+    throw optionError('random', 'must have a function `bytes`')
+  }
+  if (sources !== undefined && typeof sources?.fetch !== 'function') {
+    throw optionError('sources', 'must have a function `fetch`')
+  }
+  if (typeof quota !== 'function') throw optionError('quota', 'must be a function')
+  return { formatChecks: formatChecks === 'on', clock, random, sources, quota }
 }
 
 function inRange(name: NumberOption, value: number | undefined): number {

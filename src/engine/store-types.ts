@@ -1,6 +1,7 @@
 // The library surface, as interfaces: what `openStore` gives, and what the HTTP contract is served from.
 import type { Bytes } from '../base/bytes.js'
 import type { TableSchema } from '../schema/column-kind.js'
+import type { Files, PublicFiles } from './file-types.js'
 
 /** A row as the library takes and gives it: cells by column ID. null and undefined are empty cells. */
 export type RowObject = Readonly<Record<string, unknown>>
@@ -111,6 +112,8 @@ export interface Store {
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
   readonly limits: StoreLimits
+  /** What needs no team: taking the bytes of uploads, and serving files. */
+  readonly files: PublicFiles
 }
 
 /** What one sweep did: what it deleted, and extents whose row records became a segment. */
@@ -119,6 +122,8 @@ export type SweepReport = Readonly<{
   objects: number
   stashes: number
   generations: number
+  files: number
+  uploads: number
 }>
 
 /** The limits in force, for adapters: see StoreOptions for meanings and ranges. */
@@ -127,10 +132,12 @@ export type StoreLimits = Readonly<{
   bodyBytesInFlightMax: number
   pageRowsMax: number
   pageBytesMax: number
+  fileBytesMax: number
 }>
 
 export interface Team {
   readonly id: string
+  readonly files: Files
   createTable(request: CreateTable): Promise<Created>
   /** All tables in order of creation; a table is listed as soon as it was created. */
   tables(): Promise<readonly TableEntry[]>

@@ -2,18 +2,23 @@ import { BufferPool } from '../base/buffer-pool.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import type { PublicFiles } from './file-types.js'
 import { ForwardCache } from './forward-cache.js'
 import { GenerationPins } from './generation-pins.js'
 import { Lifecycle } from './lifecycle.js'
 import { ObjectNames } from './object-names.js'
+import { StorePublicFiles } from './public-files.js'
 import { SchemaCache } from './schema-cache.js'
 import { SegmentCache } from './segment-cache.js'
+import { SigningKeys } from './signing-keys.js'
 import type { StoreContext } from './store-context.js'
 import { resolveStoreOptions, type StoreOptions } from './store-options.js'
 import type { Store, StoreLimits, SweepReport, Team } from './store-types.js'
 import { Sweeper } from './sweep.js'
 import { TableWriters } from './table-writer.js'
 import { StoreTeam } from './team.js'
+import { TeamAliases } from './team-alias.js'
+import { Transfers } from './transfers.js'
 
 /** The two ports that a store stands on, and the store's options. */
 export type OpenStore = StoreOptions &
@@ -48,12 +53,16 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     writers: new TableWriters(options.random),
     pins: new GenerationPins(),
     lifecycle: new Lifecycle(),
+    aliases: new TeamAliases(kv, options.random),
+    signingKeys: new SigningKeys(kv, options),
+    transfers: new Transfers(options.filesInFlightMax),
   }
   return new OpenedStore(context, afterClose)
 }
 
 class OpenedStore implements Store {
   readonly limits: StoreLimits
+  readonly files: PublicFiles
   readonly #context: StoreContext
   readonly #afterClose: OpenStore['afterClose']
   readonly #sweeper: Sweeper
@@ -64,21 +73,26 @@ class OpenedStore implements Store {
     this.#context = context
     this.#afterClose = afterClose
     this.#sweeper = new Sweeper(context)
+    this.files = new StorePublicFiles(context)
     const { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax } = context.options
-    this.limits = { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax }
-    const { sweepIntervalMs, foldIntervalMs } = context.options
+    const { fileBytesMax } = context.options
+    this.limits = { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax, fileBytesMax }
+    const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs } = context.options
     const inBackground = (work: () => Promise<unknown>) => (): void => {
       // What fails is repeated by the next turn; writes report what is wrong with the disk.
       context.lifecycle.run(work).catch(() => undefined)
     }
-    const sweep = inBackground(() => this.#sweeper.sweep())
+    const sweep = inBackground(() => this.#sweeper.sweepTables())
+    const sweepFiles = inBackground(() => this.#sweeper.sweepFiles())
     const fold = inBackground(() => this.#sweeper.fold())
     const stops = [
       sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
       foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,
+      fileSweepIntervalMs > 0 ? every(fileSweepIntervalMs, sweepFiles) : () => undefined,
     ]
     this.#stopBackground = () => stops.forEach((stop) => void stop())
     if (sweepIntervalMs > 0) sweep()
+    if (fileSweepIntervalMs > 0) sweepFiles() // A process that never lives for an interval sweeps too.
   }
 
   team(teamId: string): Team {

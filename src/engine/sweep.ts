@@ -6,10 +6,12 @@
 //   commit before anything below it is deleted.
 // - An object is deleted only if two marks, `graceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
+//   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
 import type { Bytes } from '../base/bytes.js'
 import { fromUtf8, toHex } from '../base/bytes.js'
-import { decodeChunkObjects } from '../format/chunk-records.js'
+import { decodeChunkSegments } from '../format/chunk-records.js'
 import { decodeExtentPage } from '../format/extent-page.js'
+import { decodeFile, decodeUpload, objectsOfUpload } from '../format/file-records.js'
 import {
   CHUNKS_RANGE,
   chunksRange,
@@ -17,6 +19,7 @@ import {
   DEAD_STASHES_RANGE,
   EXTENT_PAGES_RANGE,
   extentPagesRange,
+  FILES_RANGE,
   nonceOfDeadStashKey,
   REPEATS_RANGE,
   RETIREMENTS_RANGE,
@@ -30,6 +33,7 @@ import {
   type TableKey,
   TEAM_ENTRIES_RANGE,
   tableOfKey,
+  UPLOADS_RANGE,
 } from '../format/keys.js'
 import {
   decodeRepeatRecord,
@@ -49,27 +53,47 @@ import { isOver } from './repeats.js'
 import { planDelete, scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { SweepReport } from './store-types.js'
+import { FileSweeper, type FilesSwept } from './sweep-files.js'
 
 /** Records deleted in one commit. */
 const SWEEP_COUNT = 500
+
+type TablesSwept = Omit<SweepReport, keyof FilesSwept>
 
 export class Sweeper {
   readonly #context: StoreContext
   /** Objects that the marks so far found unnamed, with the time of the first such mark. */
   readonly #unnamed = new Map<ObjectId, number>()
-  #running: Promise<SweepReport> | undefined
+  readonly #fileSweeper: FileSweeper
+  #running: Promise<TablesSwept> | undefined
   #folding: Promise<number> | undefined
+  #filing: Promise<FilesSwept> | undefined
 
   constructor(context: StoreContext) {
     this.#context = context
+    this.#fileSweeper = new FileSweeper(context)
   }
 
-  /** One sweep over the whole store; calls meanwhile share it. */
-  sweep(): Promise<SweepReport> {
+  /** One sweep over the whole store. */
+  async sweep(): Promise<SweepReport> {
+    const swept = await this.sweepFiles()
+    return { ...swept, ...(await this.sweepTables()) }
+  }
+
+  /** Sweeps everything but files and uploads, which need not be looked at as often; calls meanwhile share it. */
+  sweepTables(): Promise<TablesSwept> {
     this.#running ??= this.#sweepAll().finally(() => {
       this.#running = undefined
     })
     return this.#running
+  }
+
+  /** Sweeps the files and uploads of all teams; calls meanwhile share it. */
+  sweepFiles(): Promise<FilesSwept> {
+    this.#filing ??= this.#sweepAllFiles().finally(() => {
+      this.#filing = undefined
+    })
+    return this.#filing
   }
 
   /** Folds the row records of all teams; calls meanwhile share it. */
@@ -82,17 +106,27 @@ export class Sweeper {
 
   async #foldAll(): Promise<number> {
     let folds = 0
-    for (const partition of await this.#teamPartitions()) {
+    for (const [, partition] of await this.#teamPartitions()) {
       folds += await foldPartition(this.#context, partition)
     }
     return folds
   }
 
-  async #sweepAll(): Promise<SweepReport> {
+  async #sweepAllFiles(): Promise<FilesSwept> {
+    let [files, uploads] = [0, 0]
+    for (const [teamId, partition] of await this.#teamPartitions()) {
+      const swept = await this.#fileSweeper.sweep(teamId, partition)
+      files += swept.files
+      uploads += swept.uploads
+    }
+    return { files, uploads }
+  }
+
+  async #sweepAll(): Promise<TablesSwept> {
     let stashes = 0
     let generations = 0
     const folds = await this.fold()
-    const partitions = await this.#teamPartitions()
+    const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     for (const partition of partitions) {
       generations += await sweepGenerations(this.#context, partition)
       await sweepSchemas(partition)
@@ -103,12 +137,15 @@ export class Sweeper {
     return { folds, stashes, generations, objects: await this.#sweepObjects(partitions) }
   }
 
-  async #teamPartitions(): Promise<KvPartition[]> {
+  async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {
     const { kv } = this.#context
     return kv.partition('').read(async (view) => {
-      const partitions: KvPartition[] = []
+      const partitions: (readonly [string, KvPartition])[] = []
       for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
-        for (const [key] of entries) partitions.push(kv.partition(fromUtf8(key.subarray(1))))
+        for (const [key] of entries) {
+          const teamId = fromUtf8(key.subarray(1))
+          partitions.push([teamId, kv.partition(teamId)])
+        }
       }
       return partitions
     })
@@ -165,8 +202,16 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
       }
       for await (const entries of scanBatches(view, CHUNKS_RANGE)) {
         for (const [, reference] of entries) {
-          for (const object of decodeChunkObjects(reference).objects) named.add(object)
+          for (const { object } of decodeChunkSegments(reference).segments) named.add(object)
         }
+      }
+      for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
+        for (const [, upload] of entries) {
+          for (const object of objectsOfUpload(decodeUpload(upload))) named.add(object)
+        }
+      }
+      for await (const entries of scanBatches(view, FILES_RANGE)) {
+        for (const [, file] of entries) named.add(decodeFile(file).object)
       }
     })
   }
@@ -304,7 +349,7 @@ async function isPast(
 ): Promise<boolean> {
   if (createdAt > oldest) return false
   for await (const entries of scanBatches(view, chunksRange(nonce))) {
-    if (entries.some(([, reference]) => decodeChunkObjects(reference).putAt > oldest)) return false
+    if (entries.some(([, reference]) => decodeChunkSegments(reference).putAt > oldest)) return false
   }
   return true
 }

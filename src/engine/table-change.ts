@@ -12,6 +12,7 @@ import {
 import type { TableSchema } from '../schema/column-kind.js'
 import { appendRows, type LinkableRows, linkableCount } from './append-rows.js'
 import { nextGenerationStart } from './extents.js'
+import { putMarkers } from './file-markers.js'
 import { emptyGeneration, readHead } from './generations.js'
 import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
@@ -222,7 +223,7 @@ function planAdd(
     const added = await appendRows({ read, random, table, generation, version }, rows)
     const { runs } = added
     const kept = keepResult(team.options, repeat, { operation: 'add', table, version, runs })
-    const puts = [...added.puts, ...kept.puts]
+    const puts = [...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
     return {
@@ -256,7 +257,8 @@ function planOverwrite(
       retiredAt: clock.now(),
       generation: before,
     })
-    const puts = [...added.puts, [retirementKey(table, before.firstExtent), retirement] as const]
+    const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]
+    puts.push([retirementKey(table, before.firstExtent), retirement])
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
     const runs = kept === null ? added.runs : withKeptIds(added.runs, firstExtent, kept.runs)
     return {

@@ -9,6 +9,8 @@ import {
   checkTeamId,
 } from './arguments.js'
 import { createTable, findCreated, renderTableId } from './create-table.js'
+import type { Files } from './file-types.js'
+import { TeamFiles } from './files.js'
 import { ChunkCounts, TeamStash } from './stash.js'
 import { scanBatches } from './stash-records.js'
 import type { StoreContext, TeamContext } from './store-context.js'
@@ -20,6 +22,7 @@ const CREATE_ARGUMENTS = ['name', 'schema', 'rows', 'onSchemaError', 'idempotenc
 
 export class StoreTeam implements Team {
   readonly id: string
+  readonly files: Files
   readonly #context: TeamContext
   readonly #counts = new ChunkCounts()
 
@@ -33,6 +36,7 @@ export class StoreTeam implements Team {
       turns: new Turns(),
       ensureTeam: onceDone(() => enterTeam(context, id)),
     }
+    this.files = new TeamFiles(this.#context)
   }
 
   createTable(request: CreateTable): Promise<Created> {

@@ -21,6 +21,8 @@ export type StoredChunk = Readonly<{
   firstLine: number
   /** Some row carried a `$rowID`: its segment has claims. */
   hasClaims: boolean
+  /** Some row may name a file: the footers of its segments tell which. */
+  namesFiles: boolean
   columns: readonly ChunkColumn[]
   segments: readonly SegmentRef[]
 }>
@@ -37,7 +39,7 @@ export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): By
     .u48(putAt)
     .u48(chunk.rowCount)
     .u32(chunk.firstLine)
-    .u8(chunk.hasClaims ? HAS_CLAIMS : 0)
+    .u8((chunk.hasClaims ? HAS_CLAIMS : 0) | (chunk.namesFiles ? NAMES_FILES : 0))
   writer.u32(list.crc).u32(list.probe)
   writer.u16(columns.length)
   for (const { summary, firstRow } of columns) {
@@ -70,14 +72,16 @@ export class ChunkDecoder {
     const putAt = reader.u48()
     const rowCount = reader.u48()
     const firstLine = reader.u32()
-    const hasClaims = (reader.u8() & HAS_CLAIMS) !== 0
+    const flags = reader.u8()
+    const [hasClaims, namesFiles] = [(flags & HAS_CLAIMS) !== 0, (flags & NAMES_FILES) !== 0]
     const listed = reader.rest()
     const list = { crc: reader.u32(), probe: reader.u32() }
     const summaries = reader.bytes(SUMMARY_BYTES * reader.u16())
     const columns = this.#columns(reader, list, summaries, listed)
     const segments = Array.from({ length: reader.u16() }, () => readSegment(reader))
     reader.end()
-    return { putAt, list, chunk: { rowCount, firstLine, hasClaims, columns, segments } }
+    const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
+    return { putAt, list, chunk }
   }
 
   #columns(
@@ -107,6 +111,7 @@ export class ChunkDecoder {
 }
 
 const HAS_CLAIMS = 0x01
+const NAMES_FILES = 0x02
 /** Columns with their summaries that are recognised when they come again. */
 const KNOWN_MAX = 1_000
 
@@ -116,14 +121,18 @@ const SUMMARY_BYTES = 12
 const LIST_BYTES = 4 + 4 + 2
 
 /** The parts of a reference that the sweep needs. */
-export function decodeChunkObjects(bytes: Bytes): { putAt: number; objects: string[] } {
+type ChunkSegments = Pick<ChunkReference, 'putAt'> & Pick<StoredChunk, 'namesFiles' | 'segments'>
+
+export function decodeChunkSegments(bytes: Bytes): ChunkSegments {
   const reader = openChunk(bytes)
   const putAt = reader.u48()
-  reader.bytes(6 + 4 + 1 + 8)
+  reader.bytes(6 + 4)
+  const namesFiles = (reader.u8() & NAMES_FILES) !== 0
+  reader.bytes(8)
   reader.bytes(SUMMARY_BYTES * reader.u16())
-  const objects = Array.from({ length: reader.u16() }, () => readSegment(reader).object)
+  const segments = Array.from({ length: reader.u16() }, () => readSegment(reader))
   reader.end()
-  return { putAt, objects }
+  return { putAt, namesFiles, segments }
 }
 
 export function encodeColumnList(ids: readonly string[]): Bytes {

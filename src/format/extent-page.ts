@@ -29,12 +29,15 @@ export type ExtentEntry = Readonly<{
   convert: boolean
   /** The segment was made by a fold: its footer may tell of row versions and deleted rows. */
   folded: boolean
+  /** The segment may name files: its footer tells which. */
+  namesFiles: boolean
 }>
 
 const ENTRY_BYTES = 48
 const HAS_OBJECT = 0x0001
 const CONVERT = 0x0002
 const FOLDED = 0x0004
+const NAMES_FILES = 0x0008
 const NO_OBJECT: Bytes = new Uint8Array(16)
 
 export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
@@ -43,9 +46,12 @@ export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
   for (const entry of entries) {
     const { segment } = entry
     const form = (entry.convert ? CONVERT : 0) | (entry.folded ? FOLDED : 0)
-    const flags = form | (segment === null ? 0 : HAS_OBJECT)
+    const content = (segment === null ? 0 : HAS_OBJECT) | (entry.namesFiles ? NAMES_FILES : 0)
     writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(segment.object))
-    writer.u32(entry.rowCount).u64(entry.version).u16(flags)
+    writer
+      .u32(entry.rowCount)
+      .u64(entry.version)
+      .u16(form | content)
     writer.u48(segment?.objectBytes ?? 0).u32(segment?.footerBytes ?? 0)
   }
   return writer.finish()
@@ -83,5 +89,6 @@ function readEntry(reader: ByteReader): ExtentEntry {
   const size = { objectBytes: reader.u48(), footerBytes: reader.u32() }
   const segment = flags & HAS_OBJECT ? { object: toHex(object), rowCount, ...size } : null
   const form = { convert: (flags & CONVERT) !== 0, folded: (flags & FOLDED) !== 0 }
-  return { nonce, segment, rowCount, version, ...form }
+  const namesFiles = (flags & NAMES_FILES) !== 0
+  return { nonce, segment, rowCount, version, ...form, namesFiles }
 }

@@ -19,9 +19,16 @@ export const KEY_SPACE = Object.freeze({
   stashHead: 0x08,
   chunk: 0x09,
   columnList: 0x0a,
-  deadStash: 0x0b, // 0x0c to 0x0e are kept free for uploads, files and jobs.
+  deadStash: 0x0b,
+  upload: 0x0c,
+  file: 0x0d, // 0x0e is kept free for jobs.
   repeat: 0x0f,
+  fileMarker: 0x10,
+  filesHead: 0x11,
   teamEntry: 0x20,
+  alias: 0x21,
+  teamAlias: 0x22,
+  signingKeys: 0x23,
 })
 
 /** The 16 bytes of a table's UUID. */
@@ -34,6 +41,10 @@ export const PAGE_EXTENTS = 256
 export const SLOTS_MAX = 65_536
 
 export const TEAM_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.teamHead)
+export const FILES_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.filesHead)
+
+/** Of the system partition. */
+export const SIGNING_KEYS_KEY: Bytes = Uint8Array.of(KEY_SPACE.signingKeys)
 
 export function catalogKey(order: number): Bytes {
   return new ByteWriter(7).u8(KEY_SPACE.catalog).u48(order).finish()
@@ -48,6 +59,9 @@ export const RETIREMENTS_RANGE: KeyRange = spaceRange(KEY_SPACE.retirement)
 export const STASH_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.stashHead)
 export const CHUNKS_RANGE: KeyRange = spaceRange(KEY_SPACE.chunk)
 export const DEAD_STASHES_RANGE: KeyRange = spaceRange(KEY_SPACE.deadStash)
+export const UPLOADS_RANGE: KeyRange = spaceRange(KEY_SPACE.upload)
+export const FILES_RANGE: KeyRange = spaceRange(KEY_SPACE.file)
+export const FILE_MARKERS_RANGE: KeyRange = spaceRange(KEY_SPACE.fileMarker)
 export const REPEATS_RANGE: KeyRange = spaceRange(KEY_SPACE.repeat)
 export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
 
@@ -61,6 +75,15 @@ export function schemaKey(table: TableKey, number: number): Bytes {
 
 export function extentPageKey(table: TableKey, page: number): Bytes {
   return tableWriter(KEY_SPACE.extentPage, table, 6).u48(page).finish()
+}
+
+/** The extent that the first entry of a page is of. */
+export function firstExtentOfPageKey(key: Bytes): number {
+  const reader = new ByteReader(key, 'extent page key')
+  reader.bytes(17)
+  const page = reader.u48()
+  reader.end()
+  return PAGE_EXTENTS * page
 }
 
 /** All extent pages of extents `first` (included) to `limit` (not included); both begin a page. */
@@ -153,10 +176,43 @@ export function repeatKey(table: TableKey | null, text: string): Bytes {
   return writer.u8(REPEAT_SCOPE.table).bytes(table).bytes(utf8(text)).finish()
 }
 
+/** The 16 random bytes of a file or an upload. */
+export type FileKey = Bytes
+
+export function uploadKey(upload: FileKey): Bytes {
+  return fileWriter(KEY_SPACE.upload, upload)
+}
+
+export function fileKey(file: FileKey): Bytes {
+  return fileWriter(KEY_SPACE.file, file)
+}
+
+export function fileMarkerKey(file: FileKey): Bytes {
+  return fileWriter(KEY_SPACE.fileMarker, file)
+}
+
+/** The marker of all files of the team, before those of single ones. */
+export const MANY_FILES_MARKER_KEY: Bytes = Uint8Array.of(KEY_SPACE.fileMarker)
+
+/** What a key of an upload, a file or a marker is of. */
+export function fileOfKey(key: Bytes): FileKey {
+  invariant(key.length === 17, 'the key names a file or an upload')
+  return key.slice(1)
+}
+
 /** Of the system partition. */
 export function teamEntryKey(teamId: string): Bytes {
-  const name = utf8(teamId)
-  return new ByteWriter(1 + name.length).u8(KEY_SPACE.teamEntry).bytes(name).finish()
+  return teamWriter(KEY_SPACE.teamEntry, teamId)
+}
+
+/** Of the system partition: from the 8 bytes in file IDs to the team. */
+export function aliasKey(alias: Bytes): Bytes {
+  return nonceWriter(KEY_SPACE.alias, alias).finish()
+}
+
+/** Of the system partition: from the team to the 8 bytes in its file IDs. */
+export function teamAliasKey(teamId: string): Bytes {
+  return teamWriter(KEY_SPACE.teamAlias, teamId)
 }
 
 function spaceRange(space: number): KeyRange {
@@ -166,6 +222,16 @@ function spaceRange(space: number): KeyRange {
 function tableWriter(space: number, table: TableKey, more: number): ByteWriter {
   invariant(table.length === 16, 'a table key has 16 bytes')
   return new ByteWriter(17 + more).u8(space).bytes(table)
+}
+
+function teamWriter(space: number, teamId: string): Bytes {
+  const name = utf8(teamId)
+  return new ByteWriter(1 + name.length).u8(space).bytes(name).finish()
+}
+
+function fileWriter(space: number, file: FileKey): Bytes {
+  invariant(file.length === 16, 'a file key has 16 bytes')
+  return new ByteWriter(17).u8(space).bytes(file).finish()
 }
 
 function nonceWriter(space: number, nonce: Bytes): ByteWriter {

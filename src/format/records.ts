@@ -1,13 +1,17 @@
 // Control records of teams, tables and rows ⇄ bytes, as FORMAT.md section 4 has them.
-import { type Bytes, fromUtf8, toHex, utf8 } from '../base/bytes.js'
+import { type Bytes, fromUtf8, NO_BYTES, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import { objectBytes } from './extent-page.js'
+import { nameFiles } from './file-references.js'
 import type { TableKey } from './keys.js'
 
 const RECORD_VERSION = 1
+
+/** Where the text of a row record begins: after record version, flags, version and schema number. */
+const ROW_TEXT_START = 14
 
 /** The extent that takes small adds as row records. Only the last extent of a generation is open. */
 export type OpenExtent = Readonly<{
@@ -163,11 +167,12 @@ export function decodeSchema(bytes: Bytes): string {
 }
 
 const TOMBSTONE = 0x01
+const NAMES_FILES = 0x02
 
 export function encodeRowRecord({ version, schemaNumber, text }: RowRecord): Bytes {
-  const run = text === null ? new Uint8Array(0) : utf8(text)
-  return record(14 + run.length)
-    .u8(text === null ? TOMBSTONE : 0)
+  const run = text === null ? NO_BYTES : utf8(text)
+  return record(ROW_TEXT_START + run.length)
+    .u8((text === null ? TOMBSTONE : 0) | (nameFiles(run) ? NAMES_FILES : 0))
     .u64(version)
     .u32(schemaNumber)
     .bytes(run)
@@ -177,6 +182,11 @@ export function encodeRowRecord({ version, schemaNumber, text }: RowRecord): Byt
 /** Whether a row record says that its row was deleted, without decoding its text. */
 export function isTombstone(bytes: Bytes): boolean {
   return ((bytes[1] ?? 0) & TOMBSTONE) !== 0
+}
+
+/** The text of a row record if it names files; else, or if the record is a tombstone, null. */
+export function textNamingFiles(bytes: Bytes): Bytes | null {
+  return ((bytes[1] ?? 0) & NAMES_FILES) === 0 ? null : bytes.subarray(ROW_TEXT_START)
 }
 
 export function decodeRowRecord(bytes: Bytes): RowRecord {

@@ -7,6 +7,7 @@ import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
 import { objectBytes, type SegmentRef } from './extent-page.js'
+import { isFileList } from './file-references.js'
 import {
   CODEC,
   DIRECTORY_ENTRY_BYTES,
@@ -32,6 +33,8 @@ export type SegmentFooter = Readonly<{
   columns: readonly ColumnSummary[]
   /** The section as it is stored: runs are made of it only when they are wanted. */
   claims: Bytes
+  /** The IDs of the files that its rows name, as they are stored; null: none; no bytes: too many to list. */
+  files: Bytes | null
   /** Of a fold: the version of each row; null: all have that of their extent. */
   versionOf: ((row: number) => number) | null
   /** Of a fold: whether a row is deleted; null: none is. */
@@ -54,9 +57,16 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
     frames: decodeFrameIndex(ref, sections.get(SECTION.frameIndex)),
     columns: decodeColumns(ref, sections.get(SECTION.columns)),
     claims: sections.get(SECTION.claims) ?? NO_BYTES,
+    files: fileList(ref, sections.get(SECTION.files)),
     versionOf: versionReader(ref, sections.get(SECTION.rowVersions)),
     isDeleted: deletedReader(ref, sections.get(SECTION.deletedRows)),
   }
+}
+
+function fileList(ref: SegmentRef, bytes: Bytes | undefined): Bytes | null {
+  if (bytes === undefined) return null
+  if (!isFileList(bytes)) throw corrupt(ref, 'its list of files ends within an ID')
+  return bytes
 }
 
 function versionReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter['versionOf'] {

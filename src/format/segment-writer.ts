@@ -7,6 +7,7 @@ import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
 import { objectBytes } from './extent-page.js'
+import { FileIds } from './file-references.js'
 import { SLOTS_MAX } from './keys.js'
 
 export const SEGMENT_MAGIC: Bytes = utf8('RSSG')
@@ -27,13 +28,22 @@ export const SECTION = Object.freeze({
   rowVersions: 3,
   deletedRows: 4,
   claims: 5,
+  files: 6,
 })
 
 /** Stands for the position of the directory in its crc; no frame begins there. */
 export const DIRECTORY_PLACE = 0xfffffffe
 export const TRAILER_PLACE = 0xffffffff
 
-export type BuiltSegment = Readonly<{ bytes: Bytes; footerBytes: number }>
+/** File IDs that a segment lists: one that names more has to be read to know them. */
+const FILES_LISTED_MAX = 65_536
+
+export type BuiltSegment = Readonly<{
+  bytes: Bytes
+  footerBytes: number
+  /** The files that its rows name. */
+  files: FileIds
+}>
 
 /** The crc32 of a piece of an object, bound to the object's id and to the piece's place in it. */
 export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
@@ -45,6 +55,7 @@ export class SegmentBuilder {
   readonly #id: Bytes
   readonly #writer: ByteWriter
   readonly #frameIndex = new ByteWriter(192)
+  readonly #files = new FileIds(FILES_LISTED_MAX)
   #texts: string[] = []
   #chars = 0
   #firstRow = 0
@@ -102,13 +113,14 @@ export class SegmentBuilder {
     const footerBytes = writeFooter(this.#writer, this.#id, [
       [SECTION.frameIndex, this.#frameIndex.finish()],
       ...sections,
+      ...(this.#files.isEmpty ? [] : [[SECTION.files, this.#files.encode()] as const]),
     ])
     const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
     this.#writer
       .bytes(trailer)
       .u32(pieceCrc(this.#id, TRAILER_PLACE, trailer))
       .bytes(TRAILER_MAGIC)
-    return { bytes: this.#writer.finish(), footerBytes }
+    return { bytes: this.#writer.finish(), footerBytes, files: this.#files }
   }
 
   /** The buffer, when the segment is not wanted any more. */
@@ -118,7 +130,8 @@ export class SegmentBuilder {
 
   #endFrame(): void {
     const offset = this.#writer.length
-    writeFrame(this.#writer, this.#id, this.#texts)
+    const { firstText, limit } = writeFrame(this.#writer, this.#id, this.#texts)
+    this.#files.note(this.#writer.written(firstText).subarray(0, limit - firstText))
     const bytes = this.#writer.length - offset
     this.#frameIndex.u32(offset).u32(bytes).u32(this.#firstRow)
     this.#firstRow += this.#texts.length
@@ -127,8 +140,15 @@ export class SegmentBuilder {
   }
 }
 
-/** Writes a frame in place: sizes and the table of ends are filled in once the texts are there. */
-function writeFrame(writer: ByteWriter, id: Bytes, texts: readonly string[]): void {
+/**
+ * Writes a frame in place: sizes and the table of ends are filled in once the texts are there.
+ * @returns where the texts are.
+ */
+function writeFrame(
+  writer: ByteWriter,
+  id: Bytes,
+  texts: readonly string[],
+): { firstText: number; limit: number } {
   const offset = writer.length
   const raw = offset + FRAME_HEADER_BYTES
   const firstText = raw + 4 * texts.length
@@ -139,9 +159,11 @@ function writeFrame(writer: ByteWriter, id: Bytes, texts: readonly string[]): vo
   texts.forEach((text, row) => {
     writer.utf8(text).setU32(raw + 4 * row, writer.length - firstText)
   })
-  const rawBytes = writer.length - raw
+  const limit = writer.length
+  const rawBytes = limit - raw
   writer.setU32(offset + 3, rawBytes).setU32(offset + 7, rawBytes)
   writer.u32(pieceCrc(id, offset, writer.written(offset)))
+  return { firstText, limit }
 }
 
 /** The directory comes first, so that its length is known from its first byte. */

@@ -2,7 +2,8 @@
 //
 // What every implementation owes (proved by the ObjectStore suite in `rowstash/testing`):
 // - `put` is durable when it resolves; a put that fails leaves nothing that `get` or `list` shows.
-// - An id is written once; its bytes never change until it is deleted.
+// - An id is written once; its bytes never change until it is deleted. Only an id that `presignPut` gave
+//   away is written from outside.
 import type { Bytes } from '../base/bytes.js'
 
 /** Bytes from `start` (included) to `limit` (not included). */
@@ -12,6 +13,16 @@ export type ByteRange = Readonly<{ start: number; limit: number }>
 export type ObjectId = string
 
 export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
+
+/** What somebody who holds a signed URL may put. */
+export type PresignTerms = Readonly<{
+  contentType: string
+  /** null: any length up to `bytesMax`. */
+  contentLength: number | null
+  bytesMax: number
+  /** How long the URL is good. */
+  ttlMs: number
+}>
 
 export interface ObjectStore {
   /**
@@ -30,6 +41,13 @@ export interface ObjectStore {
 
   /** As `get`, in pieces of bounded size, so that any object can be read in little memory. */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>
+
+  /**
+   * Only of a store that can sign for itself: an absolute URL to which a client without credentials may
+   * PUT an object with an id that was never used before, once or again until the URL ends. What it puts
+   * is untrusted and may change as long as the URL is good: whoever wants it copies it.
+   */
+  presignPut?(id: ObjectId, terms: PresignTerms): Promise<string>
 
   /** Deletes objects; those that are not there are no error. */
   delete(ids: readonly ObjectId[]): Promise<void>

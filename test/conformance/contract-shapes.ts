@@ -12,13 +12,26 @@ export type CheckedReply = Readonly<{
 
 /** The types of error that a status may come with. */
 const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
-  400: ['request_validation_error', 'stash_not_found', 'continuation_invalid'],
+  400: [
+    'request_validation_error',
+    'stash_not_found',
+    'continuation_invalid',
+    'source_url_not_allowed',
+    'source_url_failed',
+    'content_type_mismatch',
+    'content_length_mismatch',
+    'checksum_mismatch',
+  ],
   402: ['payment_required'],
-  404: ['request_error', 'table_not_found', 'row_not_found'],
+  403: ['app_not_allowed', 'upload_signature_invalid', 'upload_expired'],
+  404: ['request_error', 'table_not_found', 'row_not_found', 'upload_not_found', 'file_not_found'],
   405: ['method_not_allowed'],
+  408: ['source_url_timeout', 'request_timeout'],
+  409: ['upload_incomplete', 'upload_already_completed'],
   412: ['precondition_failed'],
-  413: ['request_too_large'],
+  413: ['request_too_large', 'file_too_large'],
   415: ['unsupported_media_type'],
+  416: ['range_not_satisfiable'],
   422: [
     'column_id_not_found',
     'column_has_invalid_value',
@@ -34,11 +47,24 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const ROW_ID = /^[A-Za-z0-9_-]{22}$/
 const ETAG = /^"[1-9][0-9]*"$/
+const UPLOAD_ID = /^[A-Za-z0-9_-]{22,64}$/
+const UPLOAD_LOCATION = /^https?:\/\/[^\s/?#]+\/[!-~]+$/
+const FILE_ETAG = /^"[!-~]+"$/
+const FILE_URL = /^https?:\/\/[^\s/?#]+\/[!-~]*\/?files\/[A-Za-z0-9_-]{22,64}\/[^\s/?#]+$/
 
 /** Throws when a reply is not one of the shapes of the contract. */
 export function checkReply(reply: CheckedReply): void {
   const { method, status, headers, text } = reply
   assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(headers.get('set-cookie'), null)
+  if (isOpen(reply.path)) {
+    assert.equal(headers.get('access-control-allow-origin'), '*', 'any page may read this')
+    const check = method === 'OPTIONS' ? checkPreflight : isFile(reply.path) ? checkFile : undefined
+    if (check !== undefined && status < 400) {
+      check(reply)
+      return
+    }
+  }
   const etag = headers.get('etag')
   if (etag !== null) assert.match(etag, ETAG)
   if (method === 'HEAD') {
@@ -80,6 +106,9 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'DELETE row': { status: 200, hasETag: true, check: checkEmpty },
   'PUT chunk': { status: 200, hasETag: false, check: checkEmpty },
   'DELETE stash': { status: 200, hasETag: false, check: checkEmpty },
+  'POST uploads': { status: 200, hasETag: false, check: checkUpload },
+  'POST complete': { status: 200, hasETag: false, check: checkFileUrl },
+  'PUT upload': { status: 200, hasETag: false, check: checkEmpty },
 }
 
 function checkSuccess({ method, path, status, headers }: CheckedReply, body: unknown): void {
@@ -94,9 +123,72 @@ function checkSuccess({ method, path, status, headers }: CheckedReply, body: unk
 function resourceOf(path: string): string | undefined {
   const { pathname } = new URL(path, 'http://host')
   const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
-  const resources =
-    collection === 'tables' ? ['tables', 'table', 'rows', 'row'] : ['', 'stash', 'chunk']
-  return resources[rest.length]
+  return RESOURCES[collection ?? '']?.[rest.length]
+}
+
+/** By collection, and by how many segments follow it. */
+const RESOURCES: Readonly<Record<string, readonly string[]>> = {
+  tables: ['tables', 'table', 'rows', 'row'],
+  stashes: ['', 'stash', 'chunk'],
+  apps: ['', '', 'uploads', '', 'complete'],
+  uploads: ['', 'upload'],
+}
+
+/** What needs no key. */
+function isOpen(path: string): boolean {
+  return /^\/uploads\/[^?]/.test(path) || isFile(path)
+}
+
+function isFile(path: string): boolean {
+  return /^\/files\/[^/?]+(?:\/[^/?]*)?(?:\?|$)/.test(path)
+}
+
+function checkPreflight({ path, status, headers, text }: CheckedReply): void {
+  const methods = isFile(path) ? 'GET, HEAD, OPTIONS' : 'PUT, OPTIONS'
+  assert.deepEqual([status, text], [204, ''])
+  assert.equal(headers.get('content-length'), null)
+  assert.equal(headers.get('access-control-allow-methods'), methods)
+  assert.equal(headers.get('allow'), methods)
+  assert.match(headers.get('access-control-allow-headers') ?? '', /\bcontent-type\b/)
+}
+
+/** What every answer has that gives a file, or says that the client has it. */
+function checkFile({ method, status, headers, text }: CheckedReply): void {
+  assert.match(headers.get('etag') ?? '', FILE_ETAG)
+  assert.match(headers.get('cache-control') ?? '', /^public, max-age=[0-9]{7,}, immutable$/)
+  assert.equal(headers.get('accept-ranges'), 'bytes')
+  assert.equal(headers.get('cross-origin-resource-policy'), 'cross-origin')
+  if (status === 304) {
+    assert.deepEqual([text, headers.get('content-type')], ['', null])
+    return
+  }
+  assert.ok(status === 200 || status === 206, `a file does not come with ${status}`)
+  const policy = "sandbox; default-src 'none'; frame-ancestors 'none'"
+  assert.equal(headers.get('content-security-policy'), policy)
+  assert.match(headers.get('content-disposition') ?? '', /^(?:inline|attachment); filename="/)
+  assert.match(
+    headers.get('content-type') ?? '',
+    /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+(?:; charset=utf-8)?$/,
+  )
+  assert.match(headers.get('content-length') ?? '', /^[0-9]+$/)
+  assert.equal(headers.get('content-range') !== null, status === 206)
+  if (method === 'HEAD') assert.equal(text, '', 'an answer to HEAD has no body')
+}
+
+/** The answer to an upload that is created, or to one by URL, which is done. */
+function checkUpload(body: unknown): void {
+  const data = closed(body, ['data'])['data']
+  if (isObject(data) && Object.hasOwn(data, 'url')) {
+    checkFileUrl(body)
+    return
+  }
+  const { uploadID, uploadLocation } = closed(data, ['uploadID', 'uploadLocation'])
+  assert.match(String(uploadID), UPLOAD_ID)
+  assert.match(String(uploadLocation), UPLOAD_LOCATION)
+}
+
+function checkFileUrl(body: unknown): void {
+  assert.match(String(closed(closed(body, ['data'])['data'], ['url'])['url']), FILE_URL)
 }
 
 function checkTableList(body: unknown): void {

@@ -9,6 +9,7 @@ import { bodyCases } from './contract/body-cases.js'
 import { clientCases } from './contract/client-cases.js'
 import { dataErrorCases } from './contract/data-error-cases.js'
 import { errorCases } from './contract/error-cases.js'
+import { fileCases } from './contract/file-cases.js'
 import { generalCases } from './contract/general-cases.js'
 import { httpCases } from './contract/http-cases.js'
 import { inferenceCases } from './contract/inference-cases.js'
@@ -25,6 +26,9 @@ import { schemaErrorRuleCases } from './contract/schema-error-rule-cases.js'
 import { stashCases } from './contract/stash-cases.js'
 import { tableCases } from './contract/table-cases.js'
 import { updateCases } from './contract/update-cases.js'
+import { uploadBodyCases } from './contract/upload-body-cases.js'
+import { uploadCases } from './contract/upload-cases.js'
+import { uploadLocationCases } from './contract/upload-location-cases.js'
 import { valueCases } from './contract/value-cases.js'
 import { wideningCases } from './contract/widening-cases.js'
 
@@ -34,7 +38,8 @@ export type { ContractServer } from './contract/api.js'
  * What any server of the contract must do. Cases share one server, which the first of them opens, and
  * make tables and stashes of their own in it; the last one closes it.
  *
- * @param open - Opens a server with default limits, without tables in the two teams of its keys.
+ * @param open - Opens a server with default limits, without tables in the two teams of its keys, which
+ *   knows every app, and whose store fetches URLs with `contractSources` from `rowstash/testing`.
  */
 export function contractSuite(open: () => Promise<ContractServer>): readonly ConformanceCase[] {
   let opened: Promise<Api> | undefined
@@ -67,6 +72,10 @@ const CASES: readonly ContractCase[] = [
   ...updateCases,
   ...repeatCases,
   ...stashCases,
+  ...uploadCases,
+  ...uploadLocationCases,
+  ...uploadBodyCases,
+  ...fileCases,
   ...clientCases,
   ...httpCases,
 ]

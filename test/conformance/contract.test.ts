@@ -11,6 +11,7 @@ import { openMemory } from '../../src/index.js'
 import { Api } from './contract/api.js'
 import type { ContractServer } from './contract-suite.js'
 import { contractSuite } from './contract-suite.js'
+import { contractSources as sources } from './fake-sources.js'
 
 const KEY = 'a-key-of-the-first-team'
 const OTHER_KEY = 'a-key-of-the-second-team'
@@ -44,7 +45,7 @@ async function serve(store: Store, basePath: string): Promise<ContractServer> {
 }
 
 describe('the contract over HTTP on a store in memory', () => {
-  for (const { name, run } of contractSuite(async () => serve(await openMemory(), ''))) {
+  for (const { name, run } of contractSuite(async () => serve(await openMemory({ sources }), ''))) {
     test(name, run)
   }
 })
@@ -58,7 +59,7 @@ describe('the contract over HTTP on a directory, under a base path', () => {
   async function open(): Promise<ContractServer> {
     const folder = await mkdtemp(join(tmpdir(), 'rowstash-contract-'))
     folders.push(folder)
-    return serve(await openDirectory(join(folder, 'store')), '/api/v2')
+    return serve(await openDirectory(join(folder, 'store'), { sources }), '/api/v2')
   }
 
   for (const { name, run } of contractSuite(open)) test(name, run)
@@ -66,7 +67,8 @@ describe('the contract over HTTP on a directory, under a base path', () => {
   test('what was acknowledged, and continuations, survive a restart of the server', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'rowstash-contract-'))
     folders.push(folder)
-    const open = async () => new Api(await serve(await openDirectory(join(folder, 'store')), ''))
+    const open = async () =>
+      new Api(await serve(await openDirectory(join(folder, 'store'), { sources }), ''))
 
     const before = await open()
     const table = await before.createTable({ rows: [{ n: 1 }, { n: 2 }, { n: 3 }] })

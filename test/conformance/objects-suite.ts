@@ -4,6 +4,7 @@ import type { Bytes } from '../../src/base/bytes.js'
 import type { ObjectStore } from '../../src/objects/objects.js'
 import type { ConformanceCase } from './case.js'
 import { bytes, rejectsWithCode, text } from './kv-support.js'
+import { presignCases } from './objects-presign-cases.js'
 
 const FIRST = '0123456789abcdef0000000000000001'
 const SECOND = '0123456789abcdef0000000000000002'
@@ -57,7 +58,14 @@ export function objectsSuite(openEmpty: () => Promise<ObjectStore>): Conformance
       await objects.close()
     }
   }
-  const rules = { ...putCases, ...readCases, ...deleteCases, ...listCases, ...closeCases }
+  const rules = {
+    ...putCases,
+    ...readCases,
+    ...deleteCases,
+    ...listCases,
+    ...closeCases,
+    ...presignCases,
+  }
   return Object.entries(rules).map(([name, rule]) => ({ name, run: onStore(rule) }))
 }
 

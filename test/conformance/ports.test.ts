@@ -7,6 +7,7 @@ import { afterAll, describe, test } from 'vitest'
 import { openFsObjects } from '../../adapters/fs-objects.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
+import { openSigningObjects } from '../support/signing-objects.js'
 import type { ConformanceCase } from './case.js'
 import { kvSuite } from './kv-suite.js'
 import { objectsSuite } from './objects-suite.js'
@@ -53,3 +54,4 @@ runCases(
   'an ObjectStore in files',
   objectsSuite(async () => openFsObjects(await newDirectory())),
 )
+runCases('an ObjectStore that signs for itself', objectsSuite(openSigningObjects))

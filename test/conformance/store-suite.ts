@@ -2,6 +2,7 @@
 import type { Store, StoreOptions } from '../../src/index.js'
 import type { ConformanceCase } from './case.js'
 import { changeCases } from './store/change-cases.js'
+import { fileCases } from './store/file-cases.js'
 import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
 import { lifeCases } from './store/life-cases.js'
 import { pageCases } from './store/page-cases.js'
@@ -17,6 +18,7 @@ const CASES: readonly StoreCase[] = [
   ...valueCases,
   ...pageCases,
   ...changeCases,
+  ...fileCases,
   ...lifeCases,
 ]
 
@@ -27,7 +29,7 @@ export function storeSuite(open: (options?: StoreOptions) => Promise<Store>): Co
     run: async () => {
       const clock = new TestClock()
       const openQuiet: OpenStoreForCase = (given) =>
-        open({ sweepIntervalMs: 0, foldIntervalMs: 0, ...given })
+        open({ sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, ...given })
       const store = await openQuiet({ clock, ...options })
       try {
         await run(new Fixture(store, clock, openQuiet))

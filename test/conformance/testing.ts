@@ -6,6 +6,7 @@
 export type { ConformanceCase } from './case.js'
 export type { ContractServer } from './contract-suite.js'
 export { contractSuite } from './contract-suite.js'
+export { contractSources } from './fake-sources.js'
 export { anyColumnType, anyRowOf, anySchema, anyValueOfKind, ODD_COLUMN_IDS } from './generators.js'
 export { kvSuite } from './kv-suite.js'
 export { objectsSuite } from './objects-suite.js'

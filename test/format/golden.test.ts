@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { type Bytes, fromHex, toHex, utf8 } from '../../src/base/bytes.js'
+import { renderTarget } from '../../src/engine/upload-target.js'
 import {
   ChunkDecoder,
   decodeColumnList,
@@ -15,6 +16,14 @@ import {
 import { decodeClaims } from '../../src/format/claims.js'
 import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
 import { decodeExtentPage, encodeExtentPage } from '../../src/format/extent-page.js'
+import {
+  parseFileId,
+  parseUploadId,
+  renderFileId,
+  renderUploadId,
+} from '../../src/format/file-id.js'
+import * as files from '../../src/format/file-records.js'
+import { filesIn, listedFiles } from '../../src/format/file-references.js'
 import { encodeForward, ForwardMap } from '../../src/format/forward.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
@@ -48,7 +57,15 @@ const RETIREMENT = {
 }
 const SEGMENT = { object: OBJECT, rowCount: 3, objectBytes: 300, footerBytes: 120 }
 const ENTRIES = [
-  { nonce: NONCE, segment: SEGMENT, rowCount: 3, version: 9, convert: true, folded: false },
+  {
+    nonce: NONCE,
+    segment: SEGMENT,
+    rowCount: 3,
+    version: 9,
+    convert: true,
+    folded: false,
+    namesFiles: false,
+  },
   {
     nonce: utf8('nonce--2'),
     segment: null,
@@ -56,8 +73,10 @@ const ENTRIES = [
     version: 10,
     convert: false,
     folded: true,
+    namesFiles: false,
   },
 ]
+const NAMING_ENTRIES = ENTRIES.map((entry) => ({ ...entry, namesFiles: entry.segment !== null }))
 const SUMMARY = { id: 'n', scalarMask: 0x1000, elementMask: 0x3fff, seen: 1 }
 const COLUMNS = [
   { summary: SUMMARY, firstRow: 0 },
@@ -66,8 +85,16 @@ const COLUMNS = [
 const REFERENCE = {
   putAt: 1_760_000_000_000,
   list: { crc: 0xdeadbeef, probe: 1 },
-  chunk: { rowCount: 3, firstLine: 2, hasClaims: true, columns: COLUMNS, segments: [SEGMENT] },
+  chunk: {
+    rowCount: 3,
+    firstLine: 2,
+    hasClaims: true,
+    namesFiles: false,
+    columns: COLUMNS,
+    segments: [SEGMENT],
+  },
 }
+const NAMING_REFERENCE = { ...REFERENCE, chunk: { ...REFERENCE.chunk, namesFiles: true } }
 const STASH = { nonce: NONCE, number: 4, expiring: false, createdAt: 1_760_000_000_000 }
 const REPEAT = {
   operation: 'add' as const,
@@ -84,7 +111,48 @@ const FORWARD = [
   { at: { extent: 0, slot: 3 }, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } },
   { at: { extent: 1, slot: 0 }, count: 1, first: { nonce: NONCE, extent: 4, slot: 0 } },
 ]
+const FILE = utf8('file-key-16bytes')
+const CONTENT = { object: OBJECT, bytes: 2 ** 33 + 5, sha256: new Uint8Array(32).fill(0xab) }
+const TERMS = {
+  app: 'app-1',
+  owner: '',
+  contentType: 'image/png',
+  fileName: 'Größe ✓.png',
+  contentLength: 2 ** 33 + 5,
+  bytesMax: 2 ** 33 + 5,
+  createdAt: 1_760_000_000_000,
+  expiresAt: 1_760_000_900_000,
+  presigned: null,
+}
+const UPLOADS: Record<string, files.UploadRecord> = {
+  'upload-created': { ...TERMS, state: 'created' },
+  'upload-presigned': {
+    ...TERMS,
+    owner: 'key 1',
+    contentLength: null,
+    presigned: OBJECT,
+    state: 'created',
+  },
+  'upload-received': { ...TERMS, state: 'received', received: CONTENT },
+  'upload-completed': { ...TERMS, state: 'completed', received: CONTENT, file: FILE },
+}
+const STORED_FILE = {
+  ...CONTENT,
+  contentType: 'image/png',
+  fileName: 'Größe ✓.png',
+  completedAt: 1_760_000_000_000,
+}
+const SIGNING_KEY = { id: 258, secret: new Uint8Array(32).fill(1), createdAt: 1_760_000_000_000 }
+const SIGNING_KEYS = [
+  SIGNING_KEY,
+  { id: 257, secret: new Uint8Array(32).fill(2), createdAt: 1_750_000_000_000 },
+]
 const ROWS = ['"n":1,"é":"ß"', '', '"n":34.50']
+const NAMING_ROWS = [
+  `"n":1,"image":"https://example.com/files/${renderFileId({ alias: NONCE, key: FILE })}/a.png"`,
+  `"n":2,"image":"/files/${renderFileId({ alias: NONCE, key: FILE }).replace('rsf', '\\u0072\\u0073f')}"`,
+  `"n":3,"images":["${renderFileId({ alias: NONCE, key: utf8('another file-key') })}"]`,
+]
 
 const GOLDEN: Record<string, () => Bytes> = {
   'team-head': () => records.encodeTeamHead(258),
@@ -93,14 +161,32 @@ const GOLDEN: Record<string, () => Bytes> = {
   retirement: () => records.encodeRetirement(RETIREMENT),
   schema: () => records.encodeSchema('{"columns":[]}'),
   'row-record': () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: '"a":"é"' }),
+  'row-record-with-files': () =>
+    records.encodeRowRecord({ version: 3, schemaNumber: 1, text: NAMING_ROWS[1] ?? '' }),
   tombstone: () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: null }),
   'stash-head': () => records.encodeStashHead(STASH),
   repeat: () => records.encodeRepeatRecord(REPEAT),
+  ...Object.fromEntries(
+    Object.entries(UPLOADS).map(([name, upload]) => [name, () => files.encodeUpload(upload)]),
+  ),
+  file: () => files.encodeFile(STORED_FILE),
+  'file-marker': () => files.encodeFileMarker(NONCE),
+  'files-head': () => files.encodeFilesHead({ files: 258, bytes: 2 ** 48 + 3 }),
+  alias: () => files.encodeAlias('Größe'),
+  'team-alias': () => files.encodeTeamAlias(NONCE),
+  'signing-keys': () => files.encodeSigningKeys(SIGNING_KEYS),
+  'file-id': () => utf8(renderFileId({ alias: NONCE, key: FILE })),
+  'upload-id': () => utf8(renderUploadId({ alias: NONCE, key: FILE })),
+  'upload-target': () =>
+    utf8(renderTarget(SIGNING_KEY, renderUploadId({ alias: NONCE, key: FILE }), TERMS)),
   'extent-page': () => encodeExtentPage(ENTRIES),
+  'extent-page-with-files': () => encodeExtentPage(NAMING_ENTRIES),
   'chunk-reference': () => encodeChunkReference(REFERENCE),
+  'chunk-reference-with-files': () => encodeChunkReference(NAMING_REFERENCE),
   'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
   segment: () => buildSegment(OBJECT, ROWS, [SUMMARY]).bytes,
   'segment-with-claims': () => buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS).bytes,
+  'segment-with-files': () => buildSegment(OBJECT, NAMING_ROWS, [SUMMARY]).bytes,
   forward: () => encodeForward(OBJECT, FORWARD),
   'row-id': () => utf8(renderRowId(NONCE, 2 ** 40 + 1, 65_535)),
   continuation: () =>
@@ -117,7 +203,15 @@ const GOLDEN: Record<string, () => Bytes> = {
   'key-dead-stash': () => keys.deadStashKey(NONCE),
   'key-repeat-create': () => keys.repeatKey(null, 'import 32~'),
   'key-repeat-add': () => keys.repeatKey(TABLE, 'import 32~'),
+  'key-upload': () => keys.uploadKey(FILE),
+  'key-file': () => keys.fileKey(FILE),
+  'key-file-marker': () => keys.fileMarkerKey(FILE),
+  'key-many-files-marker': () => keys.MANY_FILES_MARKER_KEY,
+  'key-files-head': () => keys.FILES_HEAD_KEY,
   'key-team-entry': () => keys.teamEntryKey('acme'),
+  'key-alias': () => keys.aliasKey(NONCE),
+  'key-team-alias': () => keys.teamAliasKey('acme'),
+  'key-signing-keys': () => keys.SIGNING_KEYS_KEY,
 }
 
 function golden(name: string, written: Bytes): string {
@@ -175,6 +269,7 @@ describe('golden bytes', () => {
     })
     expect(records.decodeRepeatRecord(goldenBytes('repeat'))).toEqual(REPEAT)
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
+    expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
   })
 
   test('a chunk reference is read back with the columns of its list', () => {
@@ -182,6 +277,7 @@ describe('golden bytes', () => {
     const decoder = new ChunkDecoder(() => ids)
 
     expect(decoder.decode(goldenBytes('chunk-reference'))).toEqual(REFERENCE)
+    expect(decoder.decode(goldenBytes('chunk-reference-with-files'))).toEqual(NAMING_REFERENCE)
   })
 
   test('a segment is read back', () => {
@@ -215,10 +311,44 @@ describe('golden bytes', () => {
     expect(map.positionOf({ ...second, slot: 11 })).toBeNull()
   })
 
+  test('records of files and uploads are read back to the values that were written', () => {
+    for (const [name, upload] of Object.entries(UPLOADS)) {
+      expect(files.decodeUpload(goldenBytes(name))).toEqual(upload)
+    }
+    expect(files.decodeFile(goldenBytes('file'))).toEqual(STORED_FILE)
+    expect(files.decodeFileMarker(goldenBytes('file-marker'))).toEqual(NONCE)
+    expect(files.decodeFilesHead(goldenBytes('files-head'))).toEqual({
+      files: 258,
+      bytes: 2 ** 48 + 3,
+    })
+    expect(files.decodeAlias(goldenBytes('alias'))).toBe('Größe')
+    expect(files.decodeTeamAlias(goldenBytes('team-alias'))).toEqual(NONCE)
+    expect(files.decodeSigningKeys(goldenBytes('signing-keys'))).toEqual(SIGNING_KEYS)
+  })
+
+  test('the files that rows name are read back', () => {
+    const bytes = goldenBytes('segment-with-files')
+    const { footerBytes } = buildSegment(OBJECT, NAMING_ROWS, [SUMMARY])
+    const ref = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
+    const { start, limit } = footerRange(ref)
+    const { files } = decodeFooter(ref, bytes.subarray(start, limit))
+    const text = records.textNamingFiles(goldenBytes('row-record-with-files'))
+
+    expect([...listedFiles(files ?? new Uint8Array())]).toEqual([utf8('another file-key'), FILE])
+    expect([...filesIn(text ?? new Uint8Array())]).toEqual([FILE])
+    expect(records.textNamingFiles(goldenBytes('row-record'))).toBeNull()
+  })
+
   test('texts that left the store are still understood', () => {
     const rowId = new TextDecoder().decode(goldenBytes('row-id'))
     const token = new TextDecoder().decode(goldenBytes('continuation'))
 
+    const fileId = new TextDecoder().decode(goldenBytes('file-id'))
+    const uploadId = new TextDecoder().decode(goldenBytes('upload-id'))
+
+    expect(parseFileId(fileId)).toEqual({ alias: NONCE, key: FILE })
+    expect(parseUploadId(uploadId)).toEqual({ alias: NONCE, key: FILE })
+    expect([parseFileId(uploadId), parseUploadId(fileId)]).toEqual([null, null])
     expect(parseRowId(rowId)).toEqual({ nonce: NONCE, extent: 2 ** 40 + 1, slot: 65_535 })
     expect(parseContinuation(token)).toEqual({
       table: TABLE,

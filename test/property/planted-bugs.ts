@@ -76,8 +76,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the sweep does not see what stashes name',
     file: 'src/engine/sweep.ts',
-    find: 'for (const object of decodeChunkObjects(reference).objects) named.add(object)',
-    replace: 'decodeChunkObjects(reference)',
+    find: 'for (const { object } of decodeChunkSegments(reference).segments) named.add(object)',
+    replace: 'decodeChunkSegments(reference)',
   },
   {
     name: 'the sweep leaves the extent pages of overwritten rows',
@@ -111,9 +111,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a fold deletes row records that are newer than those it read',
-    file: 'src/engine/fold.ts',
-    find: 'checks: left.map(({ key, bytes: equals }) => ({ key, equals })),',
-    replace: 'checks: [],',
+    file: 'src/engine/delete-records.ts',
+    find: 'checks: left, deletes:',
+    replace: 'checks: [], deletes:',
   },
   {
     name: 'two rows of one overwrite keep the same ID',

@@ -1,7 +1,7 @@
 // Proves that the model test finds bugs: plants one after the other in a copy of the project, and runs
 // the test there, which must fail each time.
 //
-//     npm run test:planted [word of the name]
+//     npm run test:planted [name of the list, or words of a bug's name]
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,11 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
 /** Folders and configurations. */
 const COPIED = /^(?:src|adapters|test|package\.json|tsconfig\.json)$/
 const CONFIG = 'test/vitest.config.ts'
-const TEST = 'test/property/model.test.ts'
+/** Each list of bugs, and the test that must find them. */
+const SUITES = [
+  { list: 'planted-bugs.ts', test: 'test/property/model.test.ts', only: 'in memory' },
+  { list: 'planted-file-bugs.ts', test: 'test/property/files-model.test.ts', only: 'files' },
+]
 /** Some bugs show in one run of a thousand; with so many they are found for sure. */
 const RUNS_SCALE = '4'
 const INTACT_SCALE = '0.2'
@@ -22,16 +26,16 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
 const run = promisify(execFile)
 
-/** The list of bugs, from TypeScript that is nothing but types and data. */
-async function readBugs(copy) {
-  const source = await readFile(join(copy, 'test/property/planted-bugs.ts'), 'utf8')
+/** A list of bugs, from TypeScript that is nothing but types and data. */
+async function readBugs(copy, suite) {
+  const source = await readFile(join(copy, 'test/property', suite.list), 'utf8')
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
   })
-  const module = join(copy, 'planted-bugs.mjs')
+  const module = join(copy, suite.list.replace('.ts', '.mjs'))
   await writeFile(module, outputText)
   const { PLANTED_BUGS } = await import(pathToFileURL(module).href)
-  return PLANTED_BUGS
+  return PLANTED_BUGS.map((bug) => ({ ...bug, suite }))
 }
 
 async function plant(copy, { name, file, find, replace }) {
@@ -49,16 +53,12 @@ async function plant(copy, { name, file, find, replace }) {
 }
 
 /** What the test printed when it failed; null when it passed. */
-async function runTest(copy, scale) {
+async function runTest(copy, { test, only }, scale) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const env = { ...process.env, ROWSTASH_RUNS_SCALE: scale, NO_COLOR: '1' }
   const options = { cwd: copy, maxBuffer: OUTPUT_BYTES_MAX, env }
   try {
-    await run(
-      process.execPath,
-      [vitest, 'run', '--config', CONFIG, TEST, '-t', 'in memory'],
-      options,
-    )
+    await run(process.execPath, [vitest, 'run', '--config', CONFIG, test, '-t', only], options)
     return null
   } catch (failure) {
     return `${failure.stdout}\n${failure.stderr}`
@@ -83,14 +83,17 @@ async function main(word) {
       if (COPIED.test(part)) await cp(join(ROOT, part), join(copy, part), { recursive: true })
     }
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-    const bugs = (await readBugs(copy)).filter(({ name }) => name.includes(word))
+    const lists = await Promise.all(SUITES.map((suite) => readBugs(copy, suite)))
+    const bugs = lists.flat().filter(({ suite, name }) => `${suite.list} ${name}`.includes(word))
     for (const bug of bugs) await (await plant(copy, bug))() // Stale texts show before any test runs.
     console.log(`${bugs.length} bugs to plant`)
-    const intact = await runTest(copy, INTACT_SCALE)
-    if (intact !== null) throw new Error(`Nothing is planted yet, and the test fails:\n${intact}`)
+    for (const suite of new Set(bugs.map((bug) => bug.suite))) {
+      const intact = await runTest(copy, suite, INTACT_SCALE)
+      if (intact !== null) throw new Error(`Nothing is planted yet, and the test fails:\n${intact}`)
+    }
     for (const bug of bugs) {
       const restore = await plant(copy, bug)
-      const output = await runTest(copy, RUNS_SCALE)
+      const output = await runTest(copy, bug.suite, RUNS_SCALE)
       await restore()
       const found = output === null ? null : describeFailure(output)
       if (found === null) missed++

@@ -237,7 +237,7 @@ test('a hardened server has its limits set', async () => {
   const server = createServer(serverOptions)
   hardenServer(server)
   expect(server.headersTimeout).toBe(10_000)
-  expect(server.requestTimeout).toBe(120_000)
+  expect(server.requestTimeout).toBe(86_400_000)
   expect(server.maxConnections).toBe(1_000)
   expect(server.maxRequestsPerSocket).toBe(10_000)
 })

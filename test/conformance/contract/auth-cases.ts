@@ -28,6 +28,8 @@ const OPERATIONS: readonly (readonly [method: string, path: string, body?: unkno
   ['DELETE', `/tables/${NO_ID}/rows/AAAAAAAAAAAAAAAAAAAAAA`],
   ['PUT', '/stashes/s/0', []],
   ['DELETE', '/stashes/s'],
+  ['POST', '/apps/a/uploads', { contentType: 'image/png', fileName: 'a' }],
+  ['POST', `/apps/a/uploads/${NO_ID}/complete`],
 ]
 
 const unknownKey: ContractCase[] = OPERATIONS.map(([method, path, body]) => ({

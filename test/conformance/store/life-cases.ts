@@ -18,6 +18,11 @@ export const lifeCases: readonly StoreCase[] = [
         formatChecks: 'maybe',
         clock: {},
         random: {},
+        fileBytesMax: 0,
+        fileRetentionMs: 24 * HOUR_MS - 1,
+        uploadsOpenMax: 0,
+        filesInFlightMax: 0,
+        quota: true,
       }
       for (const [name, value] of Object.entries(wrong)) {
         await assert.rejects(
@@ -132,6 +137,14 @@ export const lifeCases: readonly StoreCase[] = [
         table.overwrite({ rows: [] }),
         table.updateRow(rowId, {}),
         table.deleteRow(rowId),
+        team.files.put('x', { fileName: 'x', contentType: 'text/plain' }),
+        team.files.fromUrl('https://example.test/'),
+        team.files.createUpload({ fileName: 'x', contentType: 'text/plain' }),
+        team.files.completeUpload('x'),
+        team.files.get('x'),
+        team.files.stat('x'),
+        team.files.delete('x'),
+        store.files.open('x'),
       ]) {
         await fails(action, 'STORE_CLOSED')
       }

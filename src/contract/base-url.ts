@@ -1,0 +1,30 @@
+// Where clients find us: what `uploadLocation` and the URLs of files begin with.
+import { invalidRequest } from './error-response.js'
+
+const HOST = /(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])/.source
+const PORT = /(?::[0-9]{1,5})?/.source
+const PATH = /(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/.source
+const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
+
+/**
+ * Checks the base URL that a request names by its own Host header. Whoever can choose that header must
+ * not be able to write anything else into our answers.
+ *
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function parseOrigin(origin: string | undefined): string {
+  const [, server, path] = ORIGIN.exec(origin ?? '') ?? []
+  if (server === undefined || path === undefined || !URL.canParse(server)) {
+    throw invalidRequest('headers', 'Host must be a host, with or without a port')
+  }
+  return server.toLowerCase() + path
+}
+
+/** A base URL as an option: http or https, without a slash at its end. undefined: it is none. */
+export function parseBaseUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#\s\\]/.test(text))
+    return undefined
+  if (url.username !== '' || url.password !== '') return undefined
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}

@@ -1,0 +1,26 @@
+// The `Range` header (RFC 9110, 14.2). One range is served; whoever asks for several gets the whole, so
+// that no request makes more work than its file is long.
+import type { ByteRange } from '../objects/objects.js'
+import type { HeaderList } from './message.js'
+import { headerValues } from './message.js'
+
+/**
+ * What a request wants of a file of so many bytes: all of it, also when the header asks for something that
+ * is not served; a part that is not empty; or `none`, what is broken or not there (416).
+ */
+export function parseRange(headers: HeaderList, bytes: number): 'whole' | 'none' | ByteRange {
+  const values = headerValues(headers, 'range')
+  const [value = ''] = values
+  const [, wanted] = /^bytes=(.*)$/i.exec(value) ?? []
+  if (values.length !== 1 || wanted === undefined || wanted.includes(',')) return 'whole'
+  const [, first, last = ''] = /^([0-9]*)-([0-9]*)$/.exec(wanted) ?? []
+  if (first === undefined || (first === '' && last === '')) return 'none'
+  // Digits beyond what a number holds exactly still give one that is beyond the end of every file.
+  if (first === '') return nonEmpty(Math.max(0, bytes - Number(last)), bytes)
+  const limit = last === '' ? bytes : Math.min(bytes, Number(last) + 1)
+  return nonEmpty(Number(first), limit)
+}
+
+function nonEmpty(start: number, limit: number): 'none' | ByteRange {
+  return start < limit ? { start, limit } : 'none'
+}

@@ -1,0 +1,49 @@
+// Conditional requests for files (RFC 9110, 13). A file never changes, so its ETag is all that there is to
+// ask about: there are no dates, and a condition on a date is ignored or not met.
+import { StoreError } from '../base/store-error.js'
+import type { HeaderList } from './message.js'
+import { headerValues } from './message.js'
+
+/**
+ * Judges `If-Match` and then `If-None-Match`.
+ *
+ * @param etag - A strong ETag, with its quotes.
+ * @returns Whether the client has the file already (304).
+ * @throws {StoreError} PRECONDITION_FAILED
+ */
+export function isNotModified(headers: HeaderList, etag: string): boolean {
+  const wanted = headerValues(headers, 'if-match')
+  if (wanted.length > 0 && !names(wanted, etag, 'strong')) {
+    throw new StoreError('PRECONDITION_FAILED', 'If-Match names no version of this file')
+  }
+  return names(headerValues(headers, 'if-none-match'), etag, 'weak')
+}
+
+/** `If-Range`: whether a range is still one of the file that the client knows. */
+export function allowsRange(headers: HeaderList, etag: string): boolean {
+  const values = headerValues(headers, 'if-range')
+  return values.every((value) => value === etag)
+}
+
+/** Whether a list of ETags, which may stand in several lines, or an asterisk names this one. */
+function names(values: readonly string[], etag: string, comparison: 'strong' | 'weak'): boolean {
+  const list = values.join(',')
+  if (list === '*') return true
+  return entityTags(list).some((tag) => (comparison === 'weak' ? opaque(tag) : tag) === etag)
+}
+
+const ENTITY_TAG = /[ \t,]*((?:W\/)?"[!#-~\x80-\xff]*")[ \t]*(?=,|$)/y
+
+/** The ETags at the beginning of a list, up to where it is none any more. */
+function entityTags(list: string): readonly string[] {
+  const tags: string[] = []
+  ENTITY_TAG.lastIndex = 0
+  for (let found = ENTITY_TAG.exec(list); found !== null; found = ENTITY_TAG.exec(list)) {
+    tags.push(found[1] ?? '')
+  }
+  return tags
+}
+
+function opaque(tag: string): string {
+  return tag.startsWith('W/') ? tag.slice(2) : tag
+}

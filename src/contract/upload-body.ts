@@ -1,0 +1,59 @@
+// The body of POST /apps/{appID}/uploads: exactly one of two closed shapes. Here they are told apart and
+// held against their shape; names, media types, lengths and URLs are judged by the store.
+import type { Bytes } from '../base/bytes.js'
+import { parseJson } from '../schema/scan-json.js'
+import { readMembers, required } from './body-shapes.js'
+import { invalidRequest } from './error-response.js'
+
+export type DirectUpload = Readonly<{
+  sourceUrl?: undefined
+  about: Readonly<{ fileName: string; contentType: string; contentLength?: number }>
+}>
+
+export type UrlUpload = Readonly<{
+  sourceUrl: string
+  about: Readonly<{ fileName?: string; contentType?: string }>
+}>
+
+export function parseUploadBody(bytes: Bytes): DirectUpload | UrlUpload {
+  const all = readMembers(bytes, ['sourceURL', 'contentType', 'fileName', 'contentLength'])
+  return all.has('sourceURL') ? parseUrlUpload(all) : parseDirectUpload(all)
+}
+
+function parseDirectUpload(members: ReadonlyMap<string, string>): DirectUpload {
+  const contentLength = members.get('contentLength')
+  return {
+    about: {
+      contentType: parseText('contentType', required(members, 'contentType')),
+      fileName: parseText('fileName', required(members, 'fileName')),
+      ...(contentLength !== undefined && { contentLength: parseLength(contentLength) }),
+    },
+  }
+}
+
+function parseUrlUpload(members: ReadonlyMap<string, string>): UrlUpload {
+  if (members.has('contentLength')) {
+    throw invalidRequest('body', "'contentLength' does not go with 'sourceURL'")
+  }
+  const fileName = members.get('fileName')
+  const contentType = members.get('contentType')
+  return {
+    sourceUrl: parseText('sourceURL', required(members, 'sourceURL')),
+    about: {
+      ...(fileName !== undefined && { fileName: parseText('fileName', fileName) }),
+      ...(contentType !== undefined && { contentType: parseText('contentType', contentType) }),
+    },
+  }
+}
+
+function parseText(name: string, json: string): string {
+  const text = parseJson(json)
+  if (typeof text !== 'string') throw invalidRequest('body', `'${name}' must be a string`)
+  return text
+}
+
+function parseLength(json: string): number {
+  const length = parseJson(json)
+  if (typeof length !== 'number') throw invalidRequest('body', "'contentLength' must be a number")
+  return length
+}

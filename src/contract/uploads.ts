@@ -1,0 +1,82 @@
+// Section 9: uploads, in three steps or by a source URL. The bytes of the second step go straight to the
+// store: they are no request body that is held in memory.
+import { StoreError } from '../base/store-error.js'
+import type { PublicFiles, StoredFile } from '../engine/file-types.js'
+import { isWellFormed } from '../schema/text-rules.js'
+import type { Call } from './call.js'
+import { parseChecksums } from './checksums.js'
+import { invalidRequest, shownId } from './error-response.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+import { headerValues } from './message.js'
+import { announcedBytes, checkEncoding, chunksOf } from './read-body.js'
+import { jsonResponse } from './render.js'
+import { parseUploadBody } from './upload-body.js'
+
+/** POST /apps/{appID}/uploads */
+export async function createUpload(call: Call, appId: string): Promise<ContractResponse> {
+  const { api, files } = call.baseUrls()
+  checkApp(call, appId)
+
+  const wanted = await call.receive(['json'], async ({ bytes }) => parseUploadBody(bytes))
+
+  if (wanted.sourceUrl !== undefined) {
+    return fileResponse(files, await call.team.files.fromUrl(wanted.sourceUrl, wanted.about))
+  }
+  const { uploadId, target } = await call.team.files.createUpload({
+    ...wanted.about,
+    appId,
+    owner: await call.owner(),
+  })
+  const data = { uploadID: uploadId, uploadLocation: below(api, target) }
+  return jsonResponse(200, JSON.stringify({ data }))
+}
+
+/** POST /apps/{appID}/uploads/{uploadID}/complete. It takes no body, so none is read. */
+export async function completeUpload(
+  call: Call,
+  appId: string,
+  uploadId: string,
+): Promise<ContractResponse> {
+  const { files } = call.baseUrls()
+  checkApp(call, appId)
+  return fileResponse(files, await call.team.files.completeUpload(uploadId, { appId }))
+}
+
+/** PUT {uploadLocation}. `uploadId` is what the path says, to the letter: the store judges it. */
+export async function putUpload(
+  files: PublicFiles,
+  request: ContractRequest,
+  uploadId: string,
+): Promise<ContractResponse> {
+  const { headers, query, body } = request
+  checkEncoding(headers)
+  const types = headerValues(headers, 'content-type')
+  await files.receive({
+    uploadId,
+    query,
+    contentType: types.length === 1 ? types[0] : undefined,
+    contentLength: announcedBytes(headers),
+    checksums: parseChecksums(headers),
+    body: chunksOf(body),
+  })
+  return jsonResponse(200, '{}')
+}
+
+const APP_ID_CHARS_MAX = 256
+
+function checkApp({ apps }: Call, appId: string): void {
+  if (appId.length > APP_ID_CHARS_MAX || !isWellFormed(appId)) {
+    throw invalidRequest('params', `App ID must be ${APP_ID_CHARS_MAX} characters max`)
+  }
+  if (apps === undefined || apps.has(appId)) return
+  throw new StoreError('APP_NOT_ALLOWED', `App with ID '${shownId(appId)}' is not known`)
+}
+
+function fileResponse(baseUrl: string, { path }: StoredFile): ContractResponse {
+  return jsonResponse(200, JSON.stringify({ data: { url: below(baseUrl, path) } }))
+}
+
+/** An object store that signs for itself gives the whole URL. */
+function below(baseUrl: string, target: string): string {
+  return /^https?:\/\//.test(target) ? target : `${baseUrl}/${target}`
+}

@@ -1,0 +1,204 @@
+// The bytes of a file on their way into the object store and out of it: counted, hashed, checked.
+//
+// Invariants:
+// - Content that breaks a rule fails the `put` of its object, which then leaves nothing.
+// - At most one piece is read beyond the limit, and none of it is stored.
+// - The last piece of a whole file is given only when all of it has the digest that was stored.
+import { type Bytes, sameBytes, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { type Hash, openHash } from '../base/platform.js'
+import { isStoreError, StoreError } from '../base/store-error.js'
+import type { StoredContent } from '../format/file-records.js'
+import type { ByteRange, ObjectId } from '../objects/objects.js'
+import type { Checksum, FileContent } from './file-types.js'
+import type { StoreContext } from './store-context.js'
+
+export type ContentRules = Readonly<{
+  bytesMax: number
+  /** As announced; null: any length up to `bytesMax`. */
+  contentLength: number | null
+  checksums?: readonly Checksum[]
+}>
+
+/**
+ * Stores content as a new object, which is pending: name it in a commit and settle it, or give it up.
+ * @throws {StoreError} FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, and what the content
+ *   throws; then nothing is stored
+ */
+export async function storeContent(
+  { ids, objects }: StoreContext,
+  content: AsyncIterable<Bytes>,
+  rules: ContentRules,
+): Promise<StoredContent> {
+  const gauge = new Gauge(rules)
+  const object = ids.next()
+  try {
+    const bytes = await objects.put(object, gauge.pass(content))
+    invariant(bytes === gauge.bytes, 'the object store stored all bytes')
+    return { object, bytes, sha256: gauge.sha256() }
+  } catch (failure) {
+    ids.settleAfter(failure, [object])
+    throw failure
+  }
+}
+
+/**
+ * Ends content that no commit names: an operation failed after it was stored. When that operation may
+ * have been committed after all, the object stays, and the sweep of a later opening decides.
+ */
+export async function giveUp(
+  context: StoreContext,
+  failure: unknown,
+  object: ObjectId,
+): Promise<void> {
+  context.ids.settleAfter(failure, [object])
+  if (isStoreError(failure) && failure.outcome === 'unknown') return
+  await deleteEarly(context, [object])
+}
+
+/**
+ * Deletes objects that no record names any more and that nobody reads: no need to wait for the sweep,
+ * which deletes them if this fails.
+ */
+export async function deleteEarly(
+  { objects }: StoreContext,
+  ids: readonly ObjectId[],
+): Promise<void> {
+  if (ids.length > 0) await objects.delete(ids).catch(() => undefined) // The sweep tries again.
+}
+
+/** Counts and hashes what passes, and fails when it breaks its rules. */
+class Gauge {
+  readonly #rules: ContentRules
+  readonly #sha256 = openHash('sha256')
+  readonly #digests: readonly Readonly<{ hash: Hash; digest: Bytes }>[]
+  #bytes = 0
+
+  constructor(rules: ContentRules) {
+    this.#rules = rules
+    const { checksums = [] } = rules
+    this.#digests = checksums.map(({ algorithm, digest }) => ({
+      hash: openHash(algorithm),
+      digest,
+    }))
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  sha256(): Bytes {
+    return this.#sha256.digest()
+  }
+
+  async *pass(content: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+    const { contentLength, bytesMax } = this.#rules
+    for await (const piece of content) {
+      this.#bytes += piece.length
+      if (contentLength !== null && this.#bytes > contentLength) throw wrongLength(contentLength)
+      if (this.#bytes > bytesMax) throw tooLarge(bytesMax)
+      this.#sha256.update(piece)
+      for (const { hash } of this.#digests) hash.update(piece)
+      yield piece
+    }
+    if (contentLength !== null && this.#bytes !== contentLength) throw wrongLength(contentLength)
+    const isOther = this.#digests.some(({ hash, digest }) => !sameBytes(hash.digest(), digest))
+    if (isOther) throw new StoreError('CHECKSUM_MISMATCH', 'The bytes have another checksum')
+  }
+}
+
+export function tooLarge(bytesMax: number): StoreError {
+  return new StoreError('FILE_TOO_LARGE', `The file may have ${bytesMax} bytes at most`)
+}
+
+export function wrongLength(contentLength: number): StoreError {
+  const message = `The file must have the ${contentLength} bytes that were announced`
+  return new StoreError('CONTENT_LENGTH_MISMATCH', message)
+}
+
+/** The pieces of any content that callers may hand in. */
+export async function* piecesOf(content: FileContent): AsyncGenerator<Bytes, void> {
+  if (typeof content === 'string') yield* slices(utf8(content))
+  else if (content instanceof Uint8Array) yield* slices(content)
+  else for await (const piece of iterable(content)) yield* slices(checkPiece(piece))
+}
+
+/** What is hashed in one go, without letting other work of the process run. */
+const SLICE_BYTES_MAX = 1024 * 1024
+
+function* slices(bytes: Bytes): Generator<Bytes, void> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES_MAX) {
+    yield bytes.subarray(at, at + SLICE_BYTES_MAX)
+  }
+}
+
+function iterable(content: unknown): AsyncIterable<unknown> {
+  const given = Object(content) as Partial<AsyncIterable<unknown> & ReadableStream<unknown>>
+  if (typeof given[Symbol.asyncIterator] === 'function') return given as AsyncIterable<unknown>
+  if (typeof given.getReader === 'function') return readWebStream(given as ReadableStream<unknown>)
+  throw wrongContent()
+}
+
+/** For runtimes whose web streams cannot be iterated. */
+async function* readWebStream(stream: ReadableStream<unknown>): AsyncGenerator<unknown, void> {
+  const reader = stream.getReader()
+  let isDone = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      isDone = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    if (!isDone) await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
+    reader.releaseLock()
+  }
+}
+
+function checkPiece(piece: unknown): Bytes {
+  if (piece instanceof Uint8Array) return piece
+  throw wrongContent()
+}
+
+function wrongContent(): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    'Invalid request: the content of a file must be bytes, a text, or a stream of bytes',
+  )
+}
+
+/** Reads stored content, or a range of it that is cut at its end. */
+export async function* readContent(
+  { objects }: StoreContext,
+  content: StoredContent,
+  range: ByteRange | undefined,
+): AsyncGenerator<Bytes, void> {
+  const { start, limit } = clip(range, content.bytes)
+  const pieces = await objects.stream(content.object, { start, limit })
+  if (pieces === null) throw new StoreError('FILE_NOT_FOUND', 'The file was deleted')
+  const hash = limit - start === content.bytes ? openHash('sha256') : undefined
+  let held: Bytes | undefined
+  let bytes = 0
+  for await (const piece of pieces) {
+    if (held !== undefined) yield held
+    bytes += piece.length
+    hash?.update(piece)
+    held = piece
+  }
+  const isWhole = hash === undefined || sameBytes(hash.digest(), content.sha256)
+  if (bytes !== limit - start || !isWhole) {
+    throw new StoreError('DATA_CORRUPT', 'The bytes of a file are not those that were stored')
+  }
+  if (held !== undefined) yield held
+}
+
+function clip(range: ByteRange | undefined, bytes: number): ByteRange {
+  const { start, limit } = range ?? { start: 0, limit: bytes }
+  const isRange = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+  if (!isRange || start < 0 || limit < start) {
+    const message = 'Invalid request: a range must have a start and a limit that is not before it'
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  return { start: Math.min(start, bytes), limit: Math.min(limit, bytes) }
+}

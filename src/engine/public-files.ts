@@ -1,0 +1,28 @@
+// What may be done with files without a key.
+import { parseFileId } from '../format/file-id.js'
+import type { OpenFile, PublicFiles, UploadRequest } from './file-types.js'
+import type { StoreContext } from './store-context.js'
+import { openFile, readFileRecord } from './stored-file.js'
+import { receiveUpload } from './uploads.js'
+
+export class StorePublicFiles implements PublicFiles {
+  readonly #context: StoreContext
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  receive(request: UploadRequest): Promise<void> {
+    return this.#context.lifecycle.run(() => receiveUpload(this.#context, request))
+  }
+
+  open(fileId: string): Promise<OpenFile | null> {
+    return this.#context.lifecycle.run(async () => {
+      const name = parseFileId(fileId)
+      const teamId = name && (await this.#context.aliases.teamOf(name.alias))
+      if (name === null || teamId === null) return null
+      const file = await readFileRecord(this.#context, teamId, name)
+      return file && openFile(this.#context, name, file)
+    })
+  }
+}

@@ -1,0 +1,55 @@
+// IDs of files and uploads: a prefix by which text is searched, then base64url of `alias:8 random:16`.
+// 24 bytes need no padding and fill their 32 characters, so every such text encodes to itself.
+import { type Bytes, concatBytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import type { FileKey } from './keys.js'
+
+/** They stand in rows and in addresses: never change one. */
+export const FILE_ID_PREFIX = 'rsf-'
+export const UPLOAD_ID_PREFIX = 'rsu-'
+
+export const ALIAS_BYTES = 8
+export const FILE_KEY_BYTES = 16
+
+/** Characters of an ID after its prefix. */
+export const FILE_ID_CHARS = 32
+
+/** The team by its alias, and the file or upload in it. */
+export type FileName = Readonly<{ alias: Bytes; key: FileKey }>
+
+export function renderFileId(name: FileName): string {
+  return FILE_ID_PREFIX + renderName(name)
+}
+
+export function renderUploadId(name: FileName): string {
+  return UPLOAD_ID_PREFIX + renderName(name)
+}
+
+/** null: the text is not the ID of a file. */
+export function parseFileId(text: string): FileName | null {
+  return parseName(text, FILE_ID_PREFIX)
+}
+
+/** null: the text is not the ID of an upload. */
+export function parseUploadId(text: string): FileName | null {
+  return parseName(text, UPLOAD_ID_PREFIX)
+}
+
+const FILE_ID_INSIDE = new RegExp(`${FILE_ID_PREFIX}[A-Za-z0-9_-]{${FILE_ID_CHARS}}`)
+
+/** The first file ID in a text: an ID itself, a path, or a URL. */
+export function findFileId(text: string): FileName | null {
+  const [found] = FILE_ID_INSIDE.exec(text) ?? []
+  return found === undefined ? null : parseFileId(found)
+}
+
+function renderName({ alias, key }: FileName): string {
+  invariant(alias.length === ALIAS_BYTES && key.length === FILE_KEY_BYTES, 'an ID has 24 bytes')
+  return toBase64Url(concatBytes([alias, key]))
+}
+
+function parseName(text: string, prefix: string): FileName | null {
+  if (text.length !== prefix.length + FILE_ID_CHARS || !text.startsWith(prefix)) return null
+  const bytes = fromBase64Url(text.slice(prefix.length))
+  return bytes && { alias: bytes.subarray(0, ALIAS_BYTES), key: bytes.subarray(ALIAS_BYTES) }
+}

@@ -1,0 +1,237 @@
+// Records of files and uploads ⇄ bytes, as FORMAT.md section 4 has them.
+import { type Bytes, toHex } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import type { ObjectId } from '../objects/objects.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+import { objectBytes } from './extent-page.js'
+import { ALIAS_BYTES, FILE_KEY_BYTES } from './file-id.js'
+import type { FileKey } from './keys.js'
+
+const RECORD_VERSION = 1
+const SHA256_BYTES = 32
+const NONCE_BYTES = 8
+const SECRET_BYTES = 32
+
+/** Bytes that are stored as an object. */
+export type StoredContent = Readonly<{ object: ObjectId; bytes: number; sha256: Bytes }>
+
+/** What an upload was created for. Nothing of it changes. */
+export type UploadTerms = Readonly<{
+  /** The ID of the app; empty: none. */
+  app: string
+  /** Who opened it; empty: nobody is counted. */
+  owner: string
+  /** In canonical form, with its parameters. */
+  contentType: string
+  fileName: string
+  /** Announced at creation; null: any length up to `bytesMax`. */
+  contentLength: number | null
+  bytesMax: number
+  createdAt: number
+  /** When the signed location ends. */
+  expiresAt: number
+  /** The object that a location of the object store's own writes; null: the location is ours. */
+  presigned: ObjectId | null
+}>
+
+/** created → received → completed; a completed upload never changes again. */
+export type UploadRecord = UploadTerms &
+  (
+    | Readonly<{ state: 'created' }>
+    | Readonly<{ state: 'received'; received: StoredContent }>
+    | Readonly<{ state: 'completed'; received: StoredContent; file: FileKey }>
+  )
+
+export type FileRecord = StoredContent &
+  Readonly<{ contentType: string; fileName: string; completedAt: number }>
+
+/** How many files a team has, and what they hold. Every commit that adds or deletes a file checks it. */
+export type FilesHead = Readonly<{ files: number; bytes: number }>
+
+export type SigningKey = Readonly<{ id: number; secret: Bytes; createdAt: number }>
+
+/** Written to disk: never change or reuse a number. */
+const STATE = Object.freeze({ created: 0x01, received: 0x02, completed: 0x03 })
+const HAS_LENGTH = 0x01
+const PRESIGNED = 0x02
+
+export function encodeUpload(upload: UploadRecord): Bytes {
+  const { contentLength, presigned } = upload
+  const flags = (contentLength === null ? 0 : HAS_LENGTH) | (presigned === null ? 0 : PRESIGNED)
+  const writer = record(256).u8(STATE[upload.state])
+  writer.text(upload.app).text(upload.owner).text(upload.contentType).text(upload.fileName)
+  writer
+    .u8(flags)
+    .u48(contentLength ?? 0)
+    .u48(upload.bytesMax)
+  writer.u48(upload.createdAt).u48(upload.expiresAt)
+  if (presigned !== null) writer.bytes(objectBytes(presigned))
+  if (upload.state !== 'created') writeContent(writer, upload.received)
+  if (upload.state === 'completed') {
+    invariant(upload.file.length === FILE_KEY_BYTES, 'a file key has 16 bytes')
+    writer.bytes(upload.file)
+  }
+  return writer.finish()
+}
+
+export function decodeUpload(bytes: Bytes): UploadRecord {
+  const reader = open(bytes, 'upload')
+  const state = reader.u8()
+  const terms = readTerms(reader)
+  const upload = readState(reader, state, terms)
+  reader.end()
+  return upload
+}
+
+function readTerms(reader: ByteReader): UploadTerms {
+  const texts = {
+    app: reader.text(),
+    owner: reader.text(),
+    contentType: reader.text(),
+    fileName: reader.text(),
+  }
+  const flags = reader.u8()
+  const contentLength = reader.u48()
+  const numbers = {
+    contentLength: flags & HAS_LENGTH ? contentLength : null,
+    bytesMax: reader.u48(),
+    createdAt: reader.u48(),
+    expiresAt: reader.u48(),
+  }
+  const presigned = flags & PRESIGNED ? toHex(reader.bytes(16)) : null
+  return { ...texts, ...numbers, presigned }
+}
+
+function readState(reader: ByteReader, state: number, terms: UploadTerms): UploadRecord {
+  if (state === STATE.created) return { ...terms, state: 'created' }
+  if (state !== STATE.received && state !== STATE.completed) {
+    throw reader.corrupt(`its state is ${state}`)
+  }
+  const received = readContent(reader)
+  if (state === STATE.received) return { ...terms, state: 'received', received }
+  return { ...terms, state: 'completed', received, file: reader.bytes(FILE_KEY_BYTES) }
+}
+
+/** The objects that only this record names: those of a completed upload are the file's. */
+export function objectsOfUpload(upload: UploadRecord): readonly ObjectId[] {
+  if (upload.state === 'completed') return []
+  const received = upload.state === 'received' ? [upload.received.object] : []
+  return upload.presigned === null ? received : [...received, upload.presigned]
+}
+
+export function encodeFile(file: FileRecord): Bytes {
+  const writer = writeContent(record(160), file)
+  return writer.text(file.contentType).text(file.fileName).u48(file.completedAt).finish()
+}
+
+export function decodeFile(bytes: Bytes): FileRecord {
+  const reader = open(bytes, 'file')
+  const content = readContent(reader)
+  const file = {
+    ...content,
+    contentType: reader.text(),
+    fileName: reader.text(),
+    completedAt: reader.u48(),
+  }
+  reader.end()
+  return file
+}
+
+/** @param nonce - Random in every commit, so that a check on the marker is a check on the commit. */
+export function encodeFileMarker(nonce: Bytes): Bytes {
+  invariant(nonce.length === NONCE_BYTES, 'a nonce has 8 bytes')
+  return record(9).bytes(nonce).finish()
+}
+
+export function decodeFileMarker(bytes: Bytes): Bytes {
+  const reader = open(bytes, 'file marker')
+  const nonce = reader.bytes(NONCE_BYTES)
+  reader.end()
+  return nonce
+}
+
+export function encodeFilesHead({ files, bytes }: FilesHead): Bytes {
+  return record(15).u48(files).u64(bytes).finish()
+}
+
+export function decodeFilesHead(bytes: Bytes): FilesHead {
+  const reader = open(bytes, 'files head')
+  const head = { files: reader.u48(), bytes: reader.u64() }
+  reader.end()
+  return head
+}
+
+/** The team that an alias stands for. */
+export function encodeAlias(teamId: string): Bytes {
+  return record(64).text(teamId).finish()
+}
+
+export function decodeAlias(bytes: Bytes): string {
+  const reader = open(bytes, 'alias')
+  const teamId = reader.text()
+  reader.end()
+  return teamId
+}
+
+/** The alias of a team. */
+export function encodeTeamAlias(alias: Bytes): Bytes {
+  invariant(alias.length === ALIAS_BYTES, 'an alias has 8 bytes')
+  return record(9).bytes(alias).finish()
+}
+
+export function decodeTeamAlias(bytes: Bytes): Bytes {
+  const reader = open(bytes, 'alias of a team')
+  const alias = reader.bytes(ALIAS_BYTES)
+  reader.end()
+  return alias
+}
+
+/** At most so many keys are good at one time: the newest signs. */
+export const SIGNING_KEYS_MAX = 2
+
+/** @param keys - Newest first. */
+export function encodeSigningKeys(keys: readonly SigningKey[]): Bytes {
+  invariant(keys.length <= SIGNING_KEYS_MAX, 'two keys are good at one time')
+  const writer = record(90).u8(keys.length)
+  for (const { id, secret, createdAt } of keys) {
+    invariant(secret.length === SECRET_BYTES, 'a secret has 32 bytes')
+    writer.u32(id).bytes(secret).u48(createdAt)
+  }
+  return writer.finish()
+}
+
+export function decodeSigningKeys(bytes: Bytes): SigningKey[] {
+  const reader = open(bytes, 'signing keys')
+  const count = reader.u8()
+  if (count > SIGNING_KEYS_MAX) throw reader.corrupt(`it has ${count} keys`)
+  const keys: SigningKey[] = []
+  for (let i = 0; i < count; i++) {
+    keys.push({ id: reader.u32(), secret: reader.bytes(SECRET_BYTES), createdAt: reader.u48() })
+  }
+  reader.end()
+  return keys
+}
+
+function writeContent(writer: ByteWriter, { object, bytes, sha256 }: StoredContent): ByteWriter {
+  invariant(sha256.length === SHA256_BYTES, 'a sha256 has 32 bytes')
+  return writer.bytes(objectBytes(object)).u48(bytes).bytes(sha256)
+}
+
+function readContent(reader: ByteReader): StoredContent {
+  return {
+    object: toHex(reader.bytes(16)),
+    bytes: reader.u48(),
+    sha256: reader.bytes(SHA256_BYTES),
+  }
+}
+
+function record(capacity: number): ByteWriter {
+  return new ByteWriter(capacity).u8(RECORD_VERSION)
+}
+
+function open(bytes: Bytes, what: string): ByteReader {
+  const reader = new ByteReader(bytes, what)
+  reader.recordVersion()
+  return reader
+}

@@ -1,0 +1,106 @@
+// A store in memory whose objects and records a test can look at.
+import { MemoryLevel } from 'memory-level'
+import { onTestFinished } from 'vitest'
+import type {
+  KvCommit,
+  KvStore,
+  ObjectStore,
+  Store,
+  StoredFile,
+  StoreOptions,
+  Team,
+  UploadRequest,
+} from '../../src/index.js'
+import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import { TestClock } from '../conformance/store/fixture.js'
+import { putTo, textOf } from '../conformance/store/upload-request.js'
+
+export const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' } as const
+
+export type FileStore = Readonly<{
+  store: Store
+  team: Team
+  clock: TestClock
+  kv: KvStore
+  objects: ObjectStore
+  /** The objects that there are. */
+  listed(): Promise<readonly string[]>
+  put(target: string, texts: readonly string[], more?: Partial<UploadRequest>): Promise<void>
+  /** The bytes of a file as text. */
+  read(file: StoredFile | string): Promise<string>
+}>
+
+/** Looks at what a store commits, or holds it back. */
+export type BeforeCommit = (commit: KvCommit) => Promise<void>
+
+export async function openFileStore(
+  options: StoreOptions = {},
+  wrap: (objects: ObjectStore) => ObjectStore = (objects) => objects,
+  beforeCommit?: BeforeCommit,
+): Promise<FileStore> {
+  const clock = new TestClock()
+  const database = new MemoryLevel<Uint8Array, Uint8Array>({
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+  })
+  const kv = await openLevelKv(database)
+  const objects = wrap(memoryObjects())
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, clock }
+  const watched = beforeCommit === undefined ? kv : watchCommits(kv, beforeCommit)
+  const store = await openStore({ ...quiet, ...options, kv: watched, objects })
+  onTestFinished(() => store.close())
+  const team = store.team('acme')
+  return {
+    store,
+    team,
+    clock,
+    kv,
+    objects,
+    listed: () => objects.list(''),
+    put: (target, texts, more) => store.files.receive(putTo(target, texts, more)),
+    async read(file) {
+      const found = await team.files.get(typeof file === 'string' ? file : file.id)
+      if (found === null) throw new Error('The file is not there')
+      return textOf(found.stream())
+    },
+  }
+}
+
+function watchCommits(kv: KvStore, beforeCommit: BeforeCommit): KvStore {
+  return {
+    shared: kv.shared,
+    close: () => kv.close(),
+    partition(name) {
+      const partition = kv.partition(name)
+      return {
+        read: (use) => partition.read(use),
+        sweep: (range, count) => partition.sweep(range, count),
+        async commit(commit) {
+          await beforeCommit(commit)
+          return partition.commit(commit)
+        },
+      }
+    },
+  }
+}
+
+/** Settles with the code of the failure; fails if there is none. */
+export async function codeOf(action: Promise<unknown>): Promise<string> {
+  try {
+    await action
+  } catch (failure) {
+    const { code } = failure as { code?: string }
+    if (code === undefined) throw failure
+    return code
+  }
+  return 'no failure'
+}
+
+/** A promise that a test settles. */
+export function gate(): Readonly<{ opened: Promise<void>; open: () => void }> {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}

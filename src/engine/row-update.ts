@@ -1,14 +1,14 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import { type Position, rowKey, type TableKey } from '../format/keys.js'
+import { rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
 import { spliceRowText } from '../format/row-text.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { describeRule, judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
 import { cellFits, conformToken, type Judge, unknownColumn } from './conform.js'
-import { findRow, rowNotFound } from './row-lookup.js'
+import { type FoundRow, findRow, rowNotFound } from './row-lookup.js'
 import { invalidValue, scanRowObject } from './row-object.js'
 import { checkColumnCount, widenColumns } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
@@ -59,20 +59,27 @@ export function updateRow(
     const cells = conformChanges(changes, judge)
     if (cells.size === 0) return { result: { version: head.version } }
     const newSchema = newSchemaOf(schema, judge.schema)
-    const text = spliceRowText(row.text, cells) // A widening concerns only columns that are set here.
+    const text = spliceRowText(row.stored.text, cells)
     checkRowSize(text, team.options.rowBytesMax)
-    return writeText(head, { table, position: row.position, text }, newSchema)
+    return writeText(head, { table, ...row, stored: { ...row.stored, text } }, newSchema)
   })
 }
 
-/** The change that lays a row's new text over its position, under a new schema if there is one. */
+type NewText = Readonly<{ table: TableKey } & Pick<FoundRow, 'position' | 'stored'>>
+
+/**
+ * The change that lays a row's new text over its position, under a new schema if there is one. Cells that
+ * the reader has to convert stay as they were stored, so that a later widening still converts them in one
+ * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
+ */
 function writeText(
   { version, generation: before }: TableHead,
-  { table, position, text }: Readonly<{ table: TableKey; position: Position; text: string }>,
+  { table, position, stored: { text, schemaNumber: storedUnder } }: NewText,
   newSchema: ReturnType<typeof newSchemaOf>,
 ): Planned<Version> {
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
-  const { schemaNumber } = next
+  // A widening of this very change concerns only columns that are set by it.
+  const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
   const puts: (readonly [Bytes, Bytes])[] = [[rowKey(table, position), record]]
   if (newSchema !== null) puts.push(putSchema(table, next, newSchema))

@@ -100,7 +100,9 @@ export class Sweeper {
       await sweepDeadStashes(partition)
       await sweepRepeats(this.#context, partition)
     }
-    return { folds, stashes, generations, objects: await this.#sweepObjects(partitions) }
+    const objects = await this.#sweepObjects(partitions)
+    await this.#context.kv.reclaim?.()
+    return { folds, stashes, generations, objects }
   }
 
   async #teamPartitions(): Promise<KvPartition[]> {
@@ -184,7 +186,7 @@ async function sweepGenerations(context: StoreContext, partition: KvPartition): 
 /** Retired generations that are past retention and that no scan of this process reads. */
 async function findDropped({ options, pins }: StoreContext, view: KvView): Promise<Retired[]> {
   const dropped: Retired[] = []
-  const newer = new Map<string, number>()
+  const newer = new Map<string, { count: number; bytes: number }>()
   const all: Retired[] = []
   for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
     for (const [key, bytes] of entries) {
@@ -193,15 +195,31 @@ async function findDropped({ options, pins }: StoreContext, view: KvView): Promi
   }
   const now = options.clock.now()
   for (const retired of all.reverse()) {
-    const name = retired.table.join('.')
-    const index = newer.get(name) ?? 0
-    newer.set(name, index + 1)
-    const { retirement } = retired
-    const isKept =
-      isRetained(retirement, index, options, now) || pins.has(retirement.generation.nonce)
+    const { table, retirement } = retired
+    const name = table.join('.')
+    const { count, bytes } = newer.get(name) ?? { count: 0, bytes: 0 }
+    const total = bytes + (await segmentBytes(view, table, retirement.generation))
+    newer.set(name, { count: count + 1, bytes: total })
+    const isWithin = isRetained(retirement, count, options, now) && total <= options.retiredBytesMax
+    const isKept = isWithin || pins.has(retirement.generation.nonce)
     if (retirement.dropping || !isKept) dropped.push(retired)
   }
   return dropped
+}
+
+async function segmentBytes(
+  view: KvView,
+  table: TableKey,
+  { firstExtent, nextExtent }: Generation,
+): Promise<number> {
+  let bytes = 0
+  const pages = extentPagesRange(table, firstExtent, nextExtent)
+  for await (const entries of scanBatches(view, pages)) {
+    for (const [, page] of entries) {
+      for (const { segment } of decodeExtentPage(page)) bytes += segment?.objectBytes ?? 0
+    }
+  }
+  return bytes
 }
 
 async function dropGeneration(

@@ -7,8 +7,12 @@ import { fileURLToPath } from 'node:url'
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
-export async function startServerProcess(directory, key) {
-  const args = [CLI, 'serve', '--directory', directory, '--port', '0', '--key', key]
+export function startServerProcess(directory, key) {
+  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', '--key', key])
+}
+
+/** Starts a script that says `listening on URL` when it is ready. */
+export async function startWatched(args) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   for await (const line of createInterface({ input: child.stdout })) {

@@ -97,3 +97,41 @@ function builtInCrypto(): NodeCrypto {
 function plain(bytes: Bytes): Bytes {
   return Uint8Array.from(bytes)
 }
+
+type NodeBuffer = Readonly<{
+  isUtf8?: (bytes: Bytes) => boolean
+  Buffer?: {
+    from(memory: ArrayBufferLike, offset: number, length: number): NodeSlices
+  }
+}>
+
+type NodeSlices = Readonly<{
+  utf8Slice?(from: number, to: number): string
+}>
+
+function nodeBuffer(): NodeBuffer | undefined {
+  return builtIn('node:buffer') as NodeBuffer | undefined
+}
+
+/** Whether the bytes are valid UTF-8. */
+export const isUtf8: (bytes: Bytes) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
+
+function decodesAsUtf8(bytes: Bytes): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return true
+  } catch {
+    return false // It says only what the bytes are.
+  }
+}
+
+/** Decodes parts of valid UTF-8 that begin and end between characters; many short ones are quick. */
+export function sliceReader(bytes: Bytes): (from: number, to: number) => string {
+  const slices = nodeBuffer()?.Buffer?.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const { utf8Slice } = slices ?? {}
+  if (slices !== undefined && utf8Slice !== undefined) {
+    return (from, to) => utf8Slice.call(slices, from, to)
+  }
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return (from, to) => decoder.decode(bytes.subarray(from, to))
+}

@@ -12,7 +12,10 @@ import { addClaim, type ClaimRun } from '../format/claims.js'
 import { parseRowId } from '../format/row-id.js'
 import { renderKey } from '../format/row-text.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
+import { FORM } from '../schema/json-byte-values.js'
 import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
+import { judgeBytes } from '../schema/judge-bytes.js'
+import type { JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 import { COLUMN_ID_CHARS_MAX } from '../schema/table-schema.js'
 import { isNumberToken } from '../schema/value-rules.js'
@@ -57,6 +60,8 @@ export class ChunkBuilder {
   readonly #limits: BuilderLimits
   readonly #fromText: boolean
   readonly #columns = new Map<string, Column>()
+  /** The columns of a byte scanner, by its numbers. */
+  readonly #scanned: Column[] = []
   #texts: string[] = []
   #cells: TextCells[] = []
   #rows = 0
@@ -110,6 +115,40 @@ export class ChunkBuilder {
     this.#work += chars + CELL_WORK * row.ids.length
     this.#rows++
     this.#rowCount++
+  }
+
+  /**
+   * Adds the row that a byte scanner stands at; its text is not held here.
+   * @returns false: it is too large, which the exact path tells.
+   */
+  addScanned(row: JsonByteScanner, textOf: (from: number, to: number) => string): boolean {
+    const chars = row.rowEnd - row.rowStart
+    if (chars > this.#limits.rowBytesMax) return false
+    if (row.rowIdTo > 0) {
+      const id = parseRowId(textOf(row.rowIdFrom, row.rowIdTo))
+      if (id !== null) addClaim(this.#claims, this.#rows, id)
+    }
+    for (let cell = 0; cell < row.cellCount; cell++) {
+      const number = row.columnOf[cell] ?? 0
+      const column = this.#scanned[number] ?? this.#addScannedColumn(number, row)
+      if (column.firstRow === NO_ROW) column.firstRow = this.#rowCount
+      const form = row.form[cell] ?? FORM.null
+      if (form === FORM.null) continue
+      const from = row.from[cell] ?? 0
+      const to = row.to[cell] ?? 0
+      judgeBytes(column.summary, row.bytes, from, to, form, row.elements[cell] ?? 0, textOf)
+    }
+    this.#chars += chars
+    this.#work += chars + CELL_WORK * row.cellCount
+    this.#rows++
+    this.#rowCount++
+    return true
+  }
+
+  #addScannedColumn(number: number, row: JsonByteScanner): Column {
+    const column = this.#column(row.columnId(number))
+    this.#scanned[number] = column
+    return column
   }
 
   /**

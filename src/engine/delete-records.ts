@@ -1,8 +1,8 @@
 import { toHex } from '../base/bytes.js'
-import type { KvCheck, KvPartition } from '../kv/kv.js'
+import type { KeyRange, KvCheck, KvPartition } from '../kv/kv.js'
 
 /** Records deleted in one commit. */
-const DELETE_COUNT = 500
+export const DELETE_COUNT = 500
 
 /**
  * Deletes records that still have the bytes given; one that has changed stays.
@@ -24,4 +24,9 @@ export async function deleteUnchanged(
     deleted += left.length
   }
   return deleted
+}
+
+/** Deletes a range that nothing reads any more. */
+export async function sweepRange(partition: KvPartition, range: KeyRange): Promise<void> {
+  while ((await partition.sweep(range, DELETE_COUNT)) === DELETE_COUNT);
 }

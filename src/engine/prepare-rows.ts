@@ -4,6 +4,7 @@ import { type Bytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
+import type { ByteWriter } from '../format/byte-writer.js'
 import type { StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import type { FileIds } from '../format/file-references.js'
@@ -15,6 +16,7 @@ import type { ScanLimits, ScannedRow } from '../schema/scanned-row.js'
 import { isWellFormed } from '../schema/text-rules.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
 import { newMarkedFiles } from './file-markers.js'
+import { type RowSink, readJsonBytes } from './read-json-bytes.js'
 import { scanRowObject } from './row-object.js'
 import type { StoreContext } from './store-context.js'
 import type { RowsInput, TextRows } from './store-types.js'
@@ -45,6 +47,8 @@ export async function prepareRows(
   mayInline: boolean,
 ): Promise<PreparedRows> {
   const { options } = context
+  const quick = await prepareQuickly(context, input, mayInline)
+  if (quick !== null) return quick
   const { header, rows } = openRows(input, {
     columnsMax: options.columnsMax,
     rowCharsMax: options.rowBytesMax,
@@ -61,19 +65,52 @@ export async function prepareRows(
     const inline = isFew()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
-    const { rowCount, firstLine, hasClaims, columns } = builder
-    const { segments, files } = sink
-    const namesFiles = !files.isEmpty
-    const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
-    return { chunk, inline: inline ? batch : null, files }
+    return preparedOf(builder, sink, inline ? batch : null)
   } catch (failure) {
     sink.abandon()
     throw failure
   }
 }
 
+/**
+ * As `prepareRows`, for JSON bytes that need not be few. null: they must be read the exact way, which also
+ * tells what is wrong with them.
+ */
+async function prepareQuickly(
+  context: StoreContext,
+  input: RowsInput,
+  mayInline: boolean,
+): Promise<PreparedRows | null> {
+  const { options } = context
+  if (!isTextRows(input) || !('json' in input) || !(input.json instanceof Uint8Array)) return null
+  if (mayInline && input.json.length <= options.inlineBytesMax) return null
+  const builder = new ChunkBuilder(options, null)
+  const sink = new SegmentSink(context)
+  try {
+    if (!(await readJsonBytes(input.json, options, builder, sink))) {
+      sink.abandon()
+      return null
+    }
+    await sink.end(builder.take())
+    return preparedOf(builder, sink, null)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+}
+
+function preparedOf(
+  { rowCount, firstLine, hasClaims, columns }: ChunkBuilder,
+  { segments, files }: SegmentSink,
+  inline: RowBatch | null,
+): PreparedRows {
+  const namesFiles = !files.isEmpty
+  const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
+  return { chunk, inline, files }
+}
+
 /** Where rows become segments, one after the other, under new, pending object ids. */
-class SegmentSink {
+class SegmentSink implements RowSink {
   readonly segments: SegmentRef[] = []
   readonly files = newMarkedFiles()
   readonly #context: StoreContext
@@ -86,12 +123,21 @@ class SegmentSink {
 
   add(texts: readonly string[]): void {
     if (texts.length === 0) return
+    const builder = this.#opened()
+    for (const text of texts) builder.add(text)
+  }
+
+  addRow(write: (texts: ByteWriter) => void): void {
+    this.#opened().addRow(write)
+  }
+
+  #opened(): SegmentBuilder {
     if (this.#builder === undefined) {
       this.#object = this.#context.ids.next()
       const buffer = this.#context.buffers.take(SEGMENT_BYTES_FIRST)
       this.#builder = new SegmentBuilder(this.#object, buffer)
     }
-    for (const text of texts) this.#builder.add(text)
+    return this.#builder
   }
 
   /** Adds the last rows of a segment and stores it; nothing happens if it has none. */

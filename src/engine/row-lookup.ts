@@ -10,7 +10,17 @@ import { readExtentEntry } from './extents.js'
 import type { StoreContext } from './store-context.js'
 import type { ReadRecord } from './table-writer.js'
 
-export type FoundRow = Readonly<{ position: Position; text: string; version: number }>
+export type FoundRow = Readonly<{
+  position: Position
+  version: number
+  /** As it reads: in the kinds that its columns have now. */
+  text: string
+  /** As it is stored, and the number of the schema it was stored under. */
+  stored: Readonly<{ text: string; schemaNumber: number }>
+}>
+
+/** Of rows whose schema is not known any more, only that a column was widened since. No schema gets it. */
+const EARLIER_SCHEMA = 0xffff_ffff
 
 /** The row with an ID in a generation; null when there is none, or not any more. */
 export async function findRow(
@@ -23,17 +33,17 @@ export async function findRow(
   const place = await findPlace(context, read, table, generation, rowId)
   if (place === null) return null
   const { position, entry } = place
-  const convert = async (text: string): Promise<string> => {
+  const found = async (text: string, version: number, schemaNumber: number): Promise<FoundRow> => {
+    const row = { position, version: Math.max(version, generation.widenedAt) }
+    const stored = { text, schemaNumber }
+    if (schemaNumber === generation.schemaNumber) return { ...row, text, stored }
     const { columns } = await context.schemas.get(table, generation.schemaNumber, read)
-    return convertRowText(text, columns)
+    return { ...row, text: convertRowText(text, columns), stored }
   }
   const record = await read(rowKey(table, position))
   if (record !== null) {
     const { text, version, schemaNumber } = decodeRowRecord(record)
-    if (text === null) return null
-    const found = { position, version: Math.max(version, generation.widenedAt) }
-    if (schemaNumber === generation.schemaNumber) return { ...found, text }
-    return { ...found, text: await convert(text) }
+    return text === null ? null : found(text, version, schemaNumber)
   }
   if (entry === null || entry.segment === null) {
     if (entry?.folded) return null // No row of the extent was alive when it was folded.
@@ -42,10 +52,9 @@ export async function findRow(
   const footer = entry.folded ? await context.segments.footer(entry.segment) : null
   if (footer?.isDeleted?.(position.slot)) return null
   const version = footer?.versionOf?.(position.slot) ?? entry.version
-  const found = { position, version: Math.max(version, generation.widenedAt) }
-  const stored = await context.segments.rowText(entry.segment, position.slot)
+  const text = await context.segments.rowText(entry.segment, position.slot)
   const converts = entry.convert || position.extent < generation.convertBefore
-  return { ...found, text: converts ? await convert(stored) : stored }
+  return found(text, version, converts ? EARLIER_SCHEMA : generation.schemaNumber)
 }
 
 type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>

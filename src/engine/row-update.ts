@@ -10,7 +10,7 @@ import { describeRule, judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
 import { cellFits, conformToken, type Judge, unknownColumn } from './conform.js'
 import { filesOfRecords, putMarkers } from './file-markers.js'
-import { findRow, rowNotFound } from './row-lookup.js'
+import { type FoundRow, findRow, rowNotFound } from './row-lookup.js'
 import { invalidValue, scanRowObject } from './row-object.js'
 import { checkColumnCount, widenColumns } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
@@ -64,22 +64,27 @@ export function updateRow(
     const cells = conformChanges(changes, judge)
     if (cells.size === 0) return { result: { version: head.version } }
     const newSchema = newSchemaOf(schema, judge.schema)
-    const text = spliceRowText(row.text, cells) // A widening concerns only columns that are set here.
+    const text = spliceRowText(row.stored.text, cells)
     checkRowSize(text, team.options.rowBytesMax)
     const place = { read, random: team.options.random, table, position: row.position }
-    return writeText(head, place, text, newSchema)
+    return writeText(head, place, { ...row.stored, text }, newSchema)
   })
 }
 
-/** The change that lays a row's new text over its position, under a new schema if there is one. */
+/**
+ * The change that lays a row's new text over its position, under a new schema if there is one. Cells that
+ * the reader has to convert stay as they were stored, so that a later widening still converts them in one
+ * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
+ */
 async function writeText(
   { version, generation: before }: TableHead,
   { read, random, table, position }: RowPlace,
-  text: string,
+  { text, schemaNumber: storedUnder }: FoundRow['stored'],
   newSchema: ReturnType<typeof newSchemaOf>,
 ): Promise<Planned<Version>> {
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
-  const { schemaNumber } = next
+  // A widening of this very change concerns only columns that are set by it.
+  const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
   const markers = await putMarkers(read, random, filesOfRecords([record]))
   const puts = [[rowKey(table, position), record] as const, ...markers]

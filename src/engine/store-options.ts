@@ -40,6 +40,12 @@ export interface StoreOptions {
   /** How many overwritten row sets of a table stay readable. Default: 2. Range: 0 to 100. */
   readonly retiredGenerationsMax?: number
   /**
+   * Bytes of segments that the overwritten row sets of a table may hold together: the sweep drops the
+   * oldest ones first, and what a `scan()` of this process reads only when it has ended.
+   * Default: 8 GiB. Range: 0 to 2^53 - 1.
+   */
+  readonly retiredBytesMax?: number
+  /**
    * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
    * It protects readers that found the object just before. Default: 10 minutes. Range: 0 to 1 day.
    */
@@ -129,6 +135,7 @@ const RANGES = {
   pageBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
   retentionMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
   retiredGenerationsMax: { default: 2, min: 0, max: 100 },
+  retiredBytesMax: { default: 8 * GIB, min: 0, max: Number.MAX_SAFE_INTEGER },
   graceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
   sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
   foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },

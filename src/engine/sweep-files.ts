@@ -144,7 +144,12 @@ async function deleteFiles(
 ): Promise<number> {
   let left = doomed
   for (let tries = 0; tries < TRIES_MAX && left.length > 0; tries++) {
-    const headBytes = await partition.read((view) => view.get(FILES_HEAD_KEY))
+    const { headBytes, records } = await partition.read(async (view) => ({
+      headBytes: await view.get(FILES_HEAD_KEY),
+      records: await view.getMany(left.map(({ file }) => fileKey(file))),
+    }))
+    left = left.filter((_, i) => records[i] !== null) // Others sweep too, and this head counts no more.
+    if (left.length === 0) break
     const result = await partition.commit({
       checks: [
         { key: FILES_HEAD_KEY, equals: headBytes },

@@ -8,7 +8,7 @@
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
 //   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
 import type { Bytes } from '../base/bytes.js'
-import { fromUtf8, toHex } from '../base/bytes.js'
+import { fromUtf8 } from '../base/bytes.js'
 import { decodeChunkSegments } from '../format/chunk-records.js'
 import { decodeExtentPage } from '../format/extent-page.js'
 import { decodeFile, decodeUpload, objectsOfUpload } from '../format/file-records.js'
@@ -18,45 +18,25 @@ import {
   columnListsRange,
   DEAD_STASHES_RANGE,
   EXTENT_PAGES_RANGE,
-  extentPagesRange,
   FILES_RANGE,
   nonceOfDeadStashKey,
   REPEATS_RANGE,
-  RETIREMENTS_RANGE,
-  retirementKey,
-  rowsRange,
-  SCHEMAS_RANGE,
   STASH_HEADS_RANGE,
-  schemaKey,
   stashHeadKey,
-  TABLE_HEADS_RANGE,
-  type TableKey,
   TEAM_ENTRIES_RANGE,
-  tableOfKey,
   UPLOADS_RANGE,
 } from '../format/keys.js'
-import {
-  decodeRepeatRecord,
-  decodeRetirement,
-  decodeStashHead,
-  decodeTableHead,
-  encodeRetirement,
-  encodeStashHead,
-  type Generation,
-  type Retirement,
-} from '../format/records.js'
-import type { KeyRange, KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import { decodeRepeatRecord, decodeStashHead, encodeStashHead } from '../format/records.js'
+import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
+import { deleteUnchanged, sweepRange } from './delete-records.js'
 import { foldPartition } from './fold.js'
-import { isRetained } from './generations.js'
 import { isOver } from './repeats.js'
 import { planDelete, scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { SweepReport } from './store-types.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
-
-/** Records deleted in one commit. */
-const SWEEP_COUNT = 500
+import { generationsOf, sweepGenerations, sweepSchemas } from './sweep-generations.js'
 
 type TablesSwept = Omit<SweepReport, keyof FilesSwept>
 
@@ -134,7 +114,9 @@ export class Sweeper {
       await sweepDeadStashes(partition)
       await sweepRepeats(this.#context, partition)
     }
-    return { folds, stashes, generations, objects: await this.#sweepObjects(partitions) }
+    const objects = await this.#sweepObjects(partitions)
+    await this.#context.kv.reclaim?.()
+    return { folds, stashes, generations, objects }
   }
 
   async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {
@@ -218,92 +200,6 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
   return named
 }
 
-type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
-
-async function sweepGenerations(context: StoreContext, partition: KvPartition): Promise<number> {
-  const dropped = await partition.read((view) => findDropped(context, view))
-  for (const retired of dropped) await dropGeneration(partition, retired)
-  return dropped.length
-}
-
-/** Retired generations that are past retention and that no scan of this process reads. */
-async function findDropped({ options, pins }: StoreContext, view: KvView): Promise<Retired[]> {
-  const dropped: Retired[] = []
-  const newer = new Map<string, number>()
-  const all: Retired[] = []
-  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
-    for (const [key, bytes] of entries) {
-      all.push({ table: tableOfKey(key), bytes, retirement: decodeRetirement(bytes) })
-    }
-  }
-  const now = options.clock.now()
-  for (const retired of all.reverse()) {
-    const name = retired.table.join('.')
-    const index = newer.get(name) ?? 0
-    newer.set(name, index + 1)
-    const { retirement } = retired
-    const isKept =
-      isRetained(retirement, index, options, now) || pins.has(retirement.generation.nonce)
-    if (retirement.dropping || !isKept) dropped.push(retired)
-  }
-  return dropped
-}
-
-async function dropGeneration(
-  partition: KvPartition,
-  { table, bytes, retirement }: Retired,
-): Promise<void> {
-  const { firstExtent, nextExtent } = retirement.generation
-  const key = retirementKey(table, firstExtent)
-  const marked = encodeRetirement({ ...retirement, dropping: true })
-  const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
-  if (!(await partition.commit(mark)).ok) return // Another sweep is at it.
-  await sweepRange(partition, rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent))
-  await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))
-  await partition.commit({ checks: [{ key, equals: marked }], deletes: [key] })
-}
-
-/**
- * Deletes the schemas that neither their table nor a retired generation has. A number that is out of
- * use stays so: the next schema of a table gets the next number.
- */
-async function sweepSchemas(partition: KvPartition): Promise<void> {
-  const unused = await partition.read(async (view) => {
-    const used = await usedSchemas(view)
-    const keys: Bytes[] = []
-    for await (const entries of scanBatches(view, SCHEMAS_RANGE)) {
-      for (const [key] of entries) if (!used.has(toHex(key))) keys.push(key)
-    }
-    return keys
-  })
-  for (let i = 0; i < unused.length; i += SWEEP_COUNT) {
-    await partition.commit({ deletes: unused.slice(i, i + SWEEP_COUNT) })
-  }
-}
-
-async function usedSchemas(view: KvView): Promise<Set<string>> {
-  const generations = await generationsOf(view)
-  return new Set(
-    generations.map(({ table, schemaNumber }) => toHex(schemaKey(table, schemaNumber))),
-  )
-}
-
-/** Every generation that can be read: those of the tables, and the retired ones. */
-async function generationsOf(view: KvView): Promise<(Generation & { readonly table: TableKey })[]> {
-  const generations: (Generation & { readonly table: TableKey })[] = []
-  for await (const entries of scanBatches(view, TABLE_HEADS_RANGE)) {
-    for (const [key, head] of entries) {
-      generations.push({ ...decodeTableHead(head).generation, table: tableOfKey(key) })
-    }
-  }
-  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
-    for (const [key, retirement] of entries) {
-      generations.push({ ...decodeRetirement(retirement).generation, table: tableOfKey(key) })
-    }
-  }
-  return generations
-}
-
 /**
  * Ends stashes whose last chunk is older than their lifetime. First the head is marked in a commit,
  * which a put would take back; then the chunks are looked at once more; then the stash is deleted.
@@ -381,12 +277,5 @@ async function sweepRepeats({ options }: StoreContext, partition: KvPartition): 
     }
     return found
   })
-  for (let i = 0; i < over.length; i += SWEEP_COUNT) {
-    const checks = over.slice(i, i + SWEEP_COUNT)
-    await partition.commit({ checks, deletes: checks.map(({ key }) => key) })
-  }
-}
-
-async function sweepRange(partition: KvPartition, range: KeyRange): Promise<void> {
-  while ((await partition.sweep(range, SWEEP_COUNT)) === SWEEP_COUNT);
+  await deleteUnchanged(partition, over)
 }

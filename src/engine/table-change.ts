@@ -32,6 +32,12 @@ const STASH_TRIES_MAX = 4
 /** Preparing again for a schema or for kept rows that moved is quick, as no other chunk was touched. */
 const TRIES_MAX = 100
 
+/**
+ * So often the kept IDs are found beside other changes of the table. Then they are found in the operation's
+ * turn, where no delete can come between, so that a busy table cannot starve an overwrite.
+ */
+const KEPT_TRIES_MAX = 3
+
 /** What an operation was prepared against. */
 type Base = Readonly<{ head: TableHead; schema: IndexedSchema; source: RowSource }>
 
@@ -42,6 +48,8 @@ type Prepared = Readonly<{
   newSchema: NewSchema | null
   /** null: no row carries a `$rowID`, or rows are added. */
   kept: KeptIds | null
+  /** Finds the kept IDs once more, in the operation's turn; null: the whole operation is tried again. */
+  keepAgain: (() => Promise<KeptIds>) | null
 }>
 
 type NewSchema = Readonly<{
@@ -78,10 +86,11 @@ export async function changeRows(place: TablePlace, given: GivenOperation): Prom
   const sources = new RowSources(team, given.rows)
   try {
     const operation = { ...given, schema: await prepareInOrder(place, given, sources) }
-    for (let tries = 0, stashTries = 0; tries < TRIES_MAX; tries++) {
-      const done = await attempt(place, operation, sources)
+    for (let tries = 0, stashTries = 0, keptTries = 0; tries < TRIES_MAX; tries++) {
+      const done = await attempt(place, operation, sources, keptTries >= KEPT_TRIES_MAX)
       if (typeof done !== 'string') return sources.settled(done)
       if (done === 'stash' && ++stashTries === STASH_TRIES_MAX) break
+      if (done === 'rows') keptTries++
     }
   } catch (failure) {
     sources.settleAfter(failure)
@@ -117,6 +126,7 @@ async function attempt(
   place: TablePlace,
   operation: Operation,
   sources: RowSources,
+  keepsInTurn: boolean,
 ): Promise<Attempt> {
   const { team } = place
   const base = await readBase(place, operation, sources)
@@ -127,9 +137,13 @@ async function attempt(
   const rows = await sources.conform(base.source, judge)
   const newSchema = newSchemaOf(base.schema, judge.schema)
   const claims = operation.overwrite && base.source.chunks.some(({ chunk }) => chunk.hasClaims)
-  const kept = claims ? await keepIds(place, base.source, rows) : null
-  sources.add(kept?.forward)
-  const prepared = { base, rows, newSchema, kept }
+  const keep = async (): Promise<KeptIds> => {
+    const kept = await keepIds(place, base.source, rows)
+    sources.add(kept.forward)
+    return kept
+  }
+  const kept = claims ? await keep() : null
+  const prepared = { base, rows, newSchema, kept, keepAgain: keepsInTurn ? keep : null }
   return team.writers.change(
     { teamId: team.teamId, partition: team.partition, table: place.table, tableId: place.tableId },
     operation.overwrite
@@ -236,7 +250,7 @@ function planAdd(
 function planOverwrite(
   { team, table }: TablePlace,
   { ifMatch }: Operation,
-  { base, rows, newSchema, kept }: Prepared,
+  { base, rows, newSchema, kept: keptBefore, keepAgain }: Prepared,
 ): Plan<Attempt> {
   return async (head, read) => {
     checkIfMatch('table', ifMatch, head.version)
@@ -244,6 +258,9 @@ function planOverwrite(
     if (moved !== null) return { result: moved }
     const { random, clock } = team.options
     const before = head.generation
+    const moves = keptBefore !== null && !keptBefore.holds(before)
+    const kept = moves && keepAgain !== null ? await keepAgain() : keptBefore
+    // In its turn it sees durable rows alone: with a delete in flight, it is planned again after that.
     if (kept !== null && !kept.holds(before)) return { result: 'rows' }
     const version = head.version + 1
     const schemaNumber = before.schemaNumber + (newSchema === null ? 0 : 1)

@@ -6,6 +6,9 @@ const UINT48_MAX = 2 ** 48 - 1
 /** Bytes of UTF-8 to a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
+/** Up to so many bytes are copied faster one by one than by a call of the runtime. */
+const LOOP_BYTES_MAX = 32
+
 const encoder = new TextEncoder()
 
 /** Builds a record of big-endian integers and byte runs; grows as needed. */
@@ -68,22 +71,18 @@ export class ByteWriter {
     return this
   }
 
-  /** Leaves room for bytes that are put in later, by `setU32` and `setU16`. */
-  skip(count: number): this {
-    this.#grow(count)
+  /** A part of other bytes. */
+  part(source: Bytes, from: number, to: number): this {
+    const at = this.#grow(to - from)
+    if (to - from > LOOP_BYTES_MAX) this.#bytes.set(source.subarray(from, to), at)
+    else for (let i = from; i < to; i++) this.#bytes[at + i - from] = source[i] ?? 0
     return this
   }
 
-  /** Puts a u32 over bytes that were written or skipped. */
-  setU32(at: number, value: number): this {
-    invariant(at + 4 <= this.#length, 'what is set was written before')
-    this.#view.setUint32(at, value)
-    return this
-  }
-
-  setU16(at: number, value: number): this {
-    invariant(at + 2 <= this.#length, 'what is set was written before')
-    this.#view.setUint16(at, value)
+  /** Takes back what was written from `length` on. */
+  truncate(length: number): this {
+    invariant(length <= this.#length, 'only what was written is taken back')
+    this.#length = length
     return this
   }
 

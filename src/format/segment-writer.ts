@@ -50,14 +50,18 @@ export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
   return crc32(piece, crc32(new ByteWriter(20).bytes(id).u32(place).finish()))
 }
 
-/** Builds the bytes of a segment row by row; of the rows only the last frame's are held as texts. */
+/** Room for the texts of a frame to begin with: 64 rows of some hundred bytes. */
+const FRAME_BYTES_FIRST = 64 * 1024
+
+/** Builds the bytes of a segment row by row. */
 export class SegmentBuilder {
   readonly #id: Bytes
   readonly #writer: ByteWriter
   readonly #frameIndex = new ByteWriter(192)
   readonly #files = new FileIds(FILES_LISTED_MAX)
-  #texts: string[] = []
-  #chars = 0
+  /** The row texts of the frame that is being built, and where each ends. */
+  readonly #texts = new ByteWriter(FRAME_BYTES_FIRST)
+  #ends: number[] = []
   #firstRow = 0
 
   /**
@@ -71,15 +75,29 @@ export class SegmentBuilder {
   }
 
   get rowCount(): number {
-    return this.#firstRow + this.#texts.length
+    return this.#firstRow + this.#ends.length
   }
 
-  /** Adds the text of the next row. A frame has 64 rows, or as many as 256 KiB hold, but at least one. */
+  /** Adds the text of the next row. */
   add(text: string): void {
-    const isFull = this.#chars + text.length > FRAME_TEXT_BYTES_MAX && this.#texts.length > 0
-    if (isFull || this.#texts.length === FRAME_ROWS_MAX) this.#endFrame()
-    this.#texts.push(text)
-    this.#chars += text.length
+    this.addRow((texts) => texts.utf8(text))
+  }
+
+  /**
+   * Adds the next row, whose text `write` appends. A frame has 64 rows, or as many as 256 KiB hold, but at
+   * least one.
+   */
+  addRow(write: (texts: ByteWriter) => void): void {
+    if (this.#ends.length === FRAME_ROWS_MAX) this.#endFrame()
+    const start = this.#texts.length
+    write(this.#texts)
+    if (this.#texts.length > FRAME_TEXT_BYTES_MAX && this.#ends.length > 0) {
+      const text = this.#texts.written(start).slice()
+      this.#texts.truncate(start)
+      this.#endFrame()
+      this.#texts.bytes(text)
+    }
+    this.#ends.push(this.#texts.length)
   }
 
   /** The whole segment, of 1 to 65,536 rows. The builder must not be used afterwards. */
@@ -130,40 +148,24 @@ export class SegmentBuilder {
 
   #endFrame(): void {
     const offset = this.#writer.length
-    const { firstText, limit } = writeFrame(this.#writer, this.#id, this.#texts)
-    this.#files.note(this.#writer.written(firstText).subarray(0, limit - firstText))
+    const texts = this.#texts.written(0)
+    this.#files.note(texts)
+    writeFrame(this.#writer, this.#id, this.#ends, texts)
     const bytes = this.#writer.length - offset
     this.#frameIndex.u32(offset).u32(bytes).u32(this.#firstRow)
-    this.#firstRow += this.#texts.length
-    this.#texts = []
-    this.#chars = 0
+    this.#firstRow += this.#ends.length
+    this.#ends = []
+    this.#texts.truncate(0)
   }
 }
 
-/**
- * Writes a frame in place: sizes and the table of ends are filled in once the texts are there.
- * @returns where the texts are.
- */
-function writeFrame(
-  writer: ByteWriter,
-  id: Bytes,
-  texts: readonly string[],
-): { firstText: number; limit: number } {
+function writeFrame(writer: ByteWriter, id: Bytes, ends: readonly number[], texts: Bytes): void {
   const offset = writer.length
-  const raw = offset + FRAME_HEADER_BYTES
-  const firstText = raw + 4 * texts.length
-  writer
-    .u8(CODEC.none)
-    .u16(texts.length)
-    .skip(8 + 4 * texts.length)
-  texts.forEach((text, row) => {
-    writer.utf8(text).setU32(raw + 4 * row, writer.length - firstText)
-  })
-  const limit = writer.length
-  const rawBytes = limit - raw
-  writer.setU32(offset + 3, rawBytes).setU32(offset + 7, rawBytes)
+  const rawBytes = 4 * ends.length + texts.length
+  writer.u8(CODEC.none).u16(ends.length).u32(rawBytes).u32(rawBytes)
+  for (const end of ends) writer.u32(end)
+  writer.bytes(texts)
   writer.u32(pieceCrc(id, offset, writer.written(offset)))
-  return { firstText, limit }
 }
 
 /** The directory comes first, so that its length is known from its first byte. */

@@ -54,11 +54,17 @@ export class CommitQueue {
   #running: Promise<void> | undefined
   #closed = false
   #poison: StoreError | undefined
+  #operations = 0
 
   constructor(database: LevelDatabase, log: CommitLog, options: CommitLogOptions) {
     this.#database = database
     this.#log = log
     this.#options = options
+  }
+
+  /** Records written or deleted so far. */
+  get operations(): number {
+    return this.#operations
   }
 
   /** The caller leaves the commit's arrays as they are until this settles: they are read later. */
@@ -122,6 +128,7 @@ export class CommitQueue {
     for (const operation of record.operations) operations.push(operation)
     await writeBatch(this.#database, operations) // The commit point of the whole group.
     this.#log = record.log
+    this.#operations += operations.length
   }
 }
 

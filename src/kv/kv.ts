@@ -67,6 +67,13 @@ export interface KvStore {
   readonly shared: boolean
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
+  /**
+   * Gives the disk space of deleted and replaced records back, where the database does not do it by
+   * itself soon; reads and commits go on meanwhile. Called after each sweep, so it must be cheap when
+   * little was written since.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, STORE_CLOSED: nothing is lost.
+   */
+  reclaim?(): Promise<void>
   /** Waits for commits in flight. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
 }

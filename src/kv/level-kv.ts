@@ -10,7 +10,7 @@ import { readCommitLog } from './commit-log.js'
 import { CommitQueue } from './commit-queue.js'
 import type { KvPartition, KvStore, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
-import { readRecords, scanKeys, scanRecords, storageError } from './level-database.js'
+import { compactAll, readRecords, scanKeys, scanRecords, storageError } from './level-database.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
 export interface LevelKvOptions {
@@ -93,8 +93,15 @@ function optionError(name: string, problem: string): StoreError {
   return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }
 
+/**
+ * Records written or deleted from which on a compaction is worth it. LevelDB compacts by itself, but only as
+ * it grows: after 200,000 small writes and a fold, the 150,000 deleted row records still took 33 MB.
+ */
+const RECLAIM_OPERATIONS_MIN = 20_000
+
 class LevelKv implements KvStore {
   readonly shared = false
+  #operationsAtReclaim = 0
   readonly #database: LevelDatabase
   readonly #queue: CommitQueue
   #closing: Promise<void> | undefined
@@ -127,6 +134,14 @@ class LevelKv implements KvStore {
         return swept
       },
     }
+  }
+
+  async reclaim(): Promise<void> {
+    if (this.#closing !== undefined) throw closedError()
+    const { operations } = this.#queue
+    if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
+    this.#operationsAtReclaim = operations
+    await compactAll(this.#database)
   }
 
   close(): Promise<void> {

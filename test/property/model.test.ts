@@ -5,8 +5,9 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { runOptions } from '../support/fast-check-options.js'
-import { anyCommands, Model } from '../support/model/commands.js'
-import { checkAll, checkLeaks, checkStashes } from '../support/model/final-check.js'
+import { anyCommands } from '../support/model/commands.js'
+import { checkAll, checkLeaks, checkRewrites, checkStashes } from '../support/model/final-check.js'
+import { Model } from '../support/model/model.js'
 import {
   directoryMedium,
   type Medium,
@@ -69,6 +70,7 @@ async function checkRuns(
       await fc.asyncModelRun(() => ({ model, real: world }), run)
       await checkStashes(model, world)
       await checkAll(model, world)
+      await checkRewrites(model, world)
       await checkLeaks(model, world)
       await checkAll(model, world)
     } finally {

@@ -93,11 +93,13 @@ async function main(word) {
     }
     for (const bug of bugs) {
       const restore = await plant(copy, bug)
+      const startedAt = Date.now()
       const output = await runTest(copy, bug.suite, RUNS_SCALE)
+      const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1)
       await restore()
       const found = output === null ? null : describeFailure(output)
       if (found === null) missed++
-      console.log(`${found === null ? 'MISSED' : 'found '}  ${bug.name}`)
+      console.log(`${found === null ? 'MISSED' : 'found '}  ${bug.name} (${seconds} s)`)
       if (found !== null) console.log(`      ${found}`)
       else if (output !== null) console.log(output.slice(0, 4_000))
     }

@@ -412,6 +412,19 @@ describe('the count and the sum of the files', () => {
     expect(await headOf(world)).toEqual({ files: 1, bytes: added[0]?.bytes })
   })
 
+  test('are right when another store has swept the same files meanwhile', async () => {
+    const { world, file } = await oldFile({}, true)
+    const second = await world.open()
+    world.hooks.beforeScanOf(SPACE.row, async () => {
+      expect(await second.store.sweep()).toMatchObject({ files: 1 })
+    })
+
+    expect(await world.store.sweep()).toMatchObject({ files: 0 })
+
+    expect([world.hooks.ran, await world.isThere(file)]).toEqual([1, false])
+    expect(await headOf(world)).toEqual({ files: 0, bytes: 0 })
+  })
+
   test('are right when a file is deleted by its owner just before', async () => {
     const { world, file } = await oldFile()
     const kept = await world.file('kept')

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MemoryLevel } from 'memory-level'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
-import { openMemory } from '../../src/index.js'
+import { memoryObjects, openLevelKv, openMemory, openStore } from '../../src/index.js'
 
 test.each([0, 1_000])(
   'a row that kept its ID does not answer to the ID of its position (inline up to %i rows)',
@@ -29,3 +31,41 @@ test.each([0, 1_000])(
     expect((await table.page()).rows.map(({ n }) => n)).toEqual([5])
   },
 )
+
+test('an overwrite that keeps IDs ends, though a row is deleted whenever it has found them', async () => {
+  const objects = memoryObjects()
+  const ids: string[] = []
+  const deletes: Promise<unknown>[] = []
+  let deleteNext = async (): Promise<unknown> => undefined
+  const put = objects.put.bind(objects)
+  objects.put = async (id, content) => {
+    const bytes = await put(id, content)
+    const deleted = deleteNext()
+    deletes.push(deleted)
+    // In its turn the overwrite goes first, so it must not be held up until the delete is done.
+    await Promise.race([deleted, sleep(DELETE_MS)])
+    return bytes
+  }
+  const store = await openStore({ kv: await memoryKv(), objects, sweepIntervalMs: 0 })
+  onTestFinished(() => store.close())
+  const team = store.team('t')
+  const rows = Array.from({ length: 200 }, (_, n) => ({ n }))
+  const { tableId, rowIds } = await team.createTable({ name: 't', rows })
+  const table = team.table(tableId)
+  ids.push(...rowIds)
+  deleteNext = () => table.deleteRow(ids.pop() ?? '')
+
+  const changed = rows.map(({ n }, at) => ({ $rowID: rowIds.at(at) ?? '', n: n + 1 }))
+  const after = await table.overwrite({ rows: changed })
+  await Promise.all(deletes)
+
+  expect(deletes.length).toBeGreaterThan(3)
+  const kept = rows.filter((_, at) => after.rowIds.at(at) === rowIds.at(at)).length
+  expect(kept).toBe(rows.length - (deletes.length - 1)) // The last delete came behind the overwrite.
+  const { row } = await table.get(rowIds.at(0) ?? '')
+  expect(row['n']).toBe(1)
+})
+
+const DELETE_MS = 50
+
+const memoryKv = () => openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
@@ -634,3 +635,36 @@ describe('opening', () => {
     await expect(reading).rejects.toMatchObject({ code: 'STORE_CLOSED' })
   })
 })
+
+test('the disk space of deleted records comes back, and the others stay', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-reclaim-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const kv = await openLevelKv(new ClassicLevel(folder, BINARY))
+  onTestFinished(() => kv.close())
+  const partition = kv.partition('p')
+  await put(partition, 'kept')
+  for (let first = 0; first < 12_000; first += 500) {
+    const puts = Array.from(
+      { length: 500 },
+      (_, i) => [utf8(`row ${first + i}`), randomBytes(400)] as const,
+    )
+    await partition.commit({ puts })
+  }
+  while ((await partition.sweep(prefixRange(utf8('row ')), 500)) > 0);
+  const before = await folderBytes(folder)
+
+  await kv.reclaim?.()
+
+  expect(before).toBeGreaterThan(3_000_000)
+  expect(await folderBytes(folder)).toBeLessThan(before / 2)
+  expect(await storedText(partition, 'kept')).toBe('kept')
+  expect(await storedText(partition, 'row 1')).toBe(null)
+})
+
+const BINARY = { keyEncoding: 'view', valueEncoding: 'view' } as const
+
+async function folderBytes(folder: string): Promise<number> {
+  let bytes = 0
+  for (const name of await readdir(folder)) bytes += (await stat(join(folder, name))).size
+  return bytes
+}

@@ -50,6 +50,33 @@ export const changeCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'a row changed between two widenings reads as one that was not, folded or not',
+    options: { inlineRowsMax: 0, foldRecordsMin: 1 },
+    async run(fixture) {
+      const onSchemaError = 'updateSchema'
+      const table = await fixture.createTable([
+        { n: 1, tags: [1, 2] },
+        { n: 1, tags: [1, 2] },
+        { n: 1, tags: [1, 2] },
+      ])
+      const { rows } = await table.page({})
+      const id = (at: number) => String(rows[at]?.['$rowID'])
+      const tags = async () => [await columnOf(table, 'tags'), (await table.get(id(1))).row['tags']]
+      await table.addRows([{ tags: ['x'] }], { onSchemaError })
+      await table.updateRow(id(0), { n: 2 })
+      await table.updateRow(id(1), { n: 2, tags: ['y', 'z'] })
+      assert.deepEqual((await tags())[0], [['1', '2'], ['y', 'z'], ['1', '2'], ['x']])
+
+      await table.updateRow(id(1), { n: 3 })
+      await table.addRows([{ tags: 'text' }], { onSchemaError })
+
+      const expected = [['[1,2]', '["y","z"]', '[1,2]', '["x"]', 'text'], '["y","z"]']
+      assert.deepEqual(await tags(), expected)
+      await fixture.store.sweep()
+      assert.deepEqual(await tags(), expected)
+    },
+  },
+  {
     name: 'updateSchema adds the columns that are unknown, and widens those that do not hold the values',
     options: { inlineRowsMax: 1, segmentRowsMax: 2 },
     async run(fixture) {

@@ -210,6 +210,31 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'a sweep ends overwritten rows, the oldest first, that hold more bytes than retiredBytesMax',
+    options: { inlineRowsMax: 0, retiredGenerationsMax: 10, retiredBytesMax: 100_000, graceMs: 0 },
+    async run(fixture) {
+      const rows = (text: string) => [{ n: 0, text: text.repeat(40_000) }, { n: 1 }]
+      const table = await fixture.createTable(rows('a'))
+      const walks: string[] = []
+      for (const text of ['b', 'c', 'd']) {
+        walks.push(await begin(table, 1))
+        await table.overwrite({ rows: rows(text) })
+      }
+      for (const continuation of walks) {
+        assert.deepEqual(valuesOf([await table.page({ continuation })]), [1])
+      }
+
+      assert.equal((await fixture.store.sweep()).generations, 1)
+
+      const [oldest, ...younger] = walks
+      await fails(table.page({ continuation: oldest ?? '' }), 'CONTINUATION_INVALID')
+      for (const continuation of younger) {
+        assert.deepEqual(valuesOf([await table.page({ continuation })]), [1])
+      }
+      assert.equal((await fixture.store.sweep()).generations, 0)
+    },
+  },
+  {
     name: 'a scan yields the rows that were there when it began, whatever is overwritten and swept',
     options: { pageRowsMax: 2, retentionMs: 0, retiredGenerationsMax: 0, graceMs: 0 },
     async run(fixture) {

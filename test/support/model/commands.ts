@@ -1,65 +1,27 @@
 // The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
 import fc from 'fast-check'
-import { KEY_SPACE } from '../../../src/format/keys.js'
+import { type Model, type RunCommand, runAlone, TABLES_MAX } from './model.js'
 import {
   expectEqual,
   expectFailure,
   expectValue,
   Mismatch,
   type Operation,
-  type OraclePlace,
   type Outcome,
-  outcomeOf,
   show,
 } from './operation.js'
-import { emptyState, isReadable, pageOf, rowJsonOf, type State, sweep } from './oracle.js'
-import { create, deleteStash, putChunk } from './row-operations.js'
-import { checkInSomeOrder } from './some-order.js'
-import { anyRacers, anySpecs, bind, type Spec } from './specs.js'
-import { readVersion, scanAll } from './table-operations.js'
+import { isReadable, pageOf, rowJsonOf } from './oracle.js'
+import { FoldRace, Race, StashRace, SweepRace } from './races.js'
+import {
+  anyChangeOfSweep,
+  anyChangesOfFold,
+  anyRacers,
+  anySpecs,
+  bind,
+  type Spec,
+} from './specs.js'
+import { readVersion } from './table-operations.js'
 import { OTHER_TEAM, type World } from './world.js'
-
-/**
- * What fast-check carries through a run: the states that explain every answer so far. After a race there
- * may be several, until a later answer tells which it was.
- */
-export class Model {
-  states: readonly State[] = [emptyState()]
-
-  /** One of them, to choose tables and rows from. */
-  get state(): State {
-    const [state] = this.states
-    if (state === undefined) throw new Error('a model has a state')
-    return state
-  }
-}
-
-export type RunCommand = fc.AsyncCommand<Model, World>
-
-const TABLES_MAX = 4
-
-export function placeOf({ clock, profile }: World): OraclePlace {
-  return { now: clock.now(), limits: profile.options }
-}
-
-/** Runs an operation and holds it against the oracle. */
-export async function runAlone(operation: Operation, model: Model, world: World): Promise<void> {
-  const outcome = await outcomeOf(operation, world)
-  world.noteEnd()
-  const place = placeOf(world)
-  const problems: string[] = []
-  model.states = model.states.filter((state) => {
-    try {
-      operation.check(state, outcome, place)
-      return true
-    } catch (failure) {
-      if (!(failure instanceof Mismatch)) throw failure
-      problems.push(failure.message)
-      return false
-    }
-  })
-  if (model.states.length === 0) throw new Mismatch(`${operation.text}: ${problems[0]}`)
-}
 
 class One implements RunCommand {
   readonly #spec: Spec
@@ -83,113 +45,6 @@ class One implements RunCommand {
 
   toString(): string {
     return show(this.#spec)
-  }
-}
-
-class Race implements RunCommand {
-  readonly #specs: readonly Spec[]
-  readonly #seed: number
-
-  constructor(specs: readonly Spec[], seed: number) {
-    this.#specs = specs
-    this.#seed = seed
-  }
-
-  check({ state }: Readonly<Model>): boolean {
-    return state.tables.length < TABLES_MAX && state.tables.length > 0
-  }
-
-  async run(model: Model, world: World): Promise<void> {
-    const operations = this.#specs.map((spec) => {
-      return bind(spec, model.state, { ...world.profile, isAlone: false })
-    })
-    world.pace.start(this.#seed)
-    const outcomes = await Promise.all(operations.map((one) => outcomeOf(one, world)))
-    world.pace.stop()
-    world.noteEnd()
-    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
-  }
-
-  toString(): string {
-    return `race ${this.#seed} ${show(this.#specs)}`
-  }
-}
-
-const RACE_STASH = 'race'
-
-/**
- * A table is made from a stash while its chunk is replaced or the stash deleted, and two sweeps and more
- * delete what nothing names: the table must be whole, of the one chunk or the other.
- */
-class StashRace implements RunCommand {
-  readonly #seed: number
-  readonly #deletes: boolean
-  readonly #holds: boolean
-
-  /**
-   * @param deletes - The stash is deleted, else its chunk is replaced.
-   * @param holds - The change comes when the table is about to be committed, else at any time.
-   */
-  constructor(seed: number, deletes: boolean, holds: boolean) {
-    this.#seed = seed
-    this.#deletes = deletes
-    this.#holds = holds
-  }
-
-  check({ state }: Readonly<Model>): boolean {
-    return state.tables.length < TABLES_MAX
-  }
-
-  async run(model: Model, world: World): Promise<void> {
-    await runAlone(putRaceChunk('before'), model, world)
-    const ref = { stash: RACE_STASH }
-    const operations = [
-      create(0, { name: RACE_STASH, ref, schema: null, onSchemaError: 'abort', key: null }),
-      this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('after'),
-    ] as const
-    world.pace.start(this.#seed)
-    // The catalog entry of the table is in the commit that links the chunk.
-    const held = this.#holds ? world.pace.hold(KEY_SPACE.catalog) : null
-    const made = outcomeOf(operations[0], world)
-    if (held !== null) await Promise.race([held.reached, made])
-    const changed = await outcomeOf(operations[1], world)
-    for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
-    held?.release()
-    const outcomes = [await made, changed]
-    world.pace.stop()
-    world.noteEnd()
-    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
-    for (const one of [sweepEffects(), deleteStash(0, RACE_STASH)]) {
-      await runAlone(one, model, world)
-    }
-    const table = model.state.tables.at(-1)
-    if (table?.name === RACE_STASH) {
-      await runAlone(scanAll({ instance: 0, tableId: table.id }), model, world)
-    }
-  }
-
-  toString(): string {
-    const change = this.#deletes ? 'deleted' : 'replaced'
-    return `race ${this.#seed} of a stash ${change} in use${this.#holds ? ', before the commit' : ''}`
-  }
-}
-
-function putRaceChunk(text: string): Operation {
-  const sample = { json: JSON.stringify(text), field: text }
-  const rows = [[['a', sample] as const]]
-  const ref = { rows: { form: 'objects', rows, times: 9, claims: [] } } as const
-  return putChunk(0, { stash: RACE_STASH, serial: '0', ref })
-}
-
-/** The sweeps have run; so the oracle must be told, which another one does as well. */
-function sweepEffects(): Operation {
-  return {
-    text: 'sweep again',
-    run: (world) => world.store(0).sweep(),
-    check(state, outcome, place) {
-      expectValue(outcome)
-      sweep(state, { ...place, instance: 0 })
-    },
   }
 }
 
@@ -358,6 +213,12 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const stashRace = fc
     .tuple(anySeed, fc.boolean(), fc.boolean())
     .map(([seed, deletes, holds]) => new StashRace(seed, deletes, holds))
+  const sweepRace = fc
+    .tuple(anySeed, anyChangeOfSweep)
+    .map(([seed, change]) => new SweepRace(seed, change))
+  const foldRace = fc
+    .tuple(anySeed, anyChangesOfFold)
+    .map(([seed, changes]) => new FoldRace(seed, changes))
   const time = fc
     .tuple(
       fc.constantFrom('graceMs', 'retentionMs', 'stashTtlMs', 'repeatTtlMs'),
@@ -370,6 +231,8 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
   const others: { weight: number; arbitrary: fc.Arbitrary<RunCommand> }[] = [
     { weight: 18, arbitrary: race },
     { weight: 4, arbitrary: stashRace },
+    { weight: 2, arbitrary: sweepRace },
+    { weight: 3, arbitrary: foldRace },
     { weight: 4, arbitrary: time },
     { weight: 3, arbitrary: fc.constant(null).map(() => new Reopen()) },
     { weight: 1, arbitrary: fc.constant(null).map(() => new LookFromOutside()) },

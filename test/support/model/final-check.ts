@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { decodeExtentPage } from '../../../src/format/extent-page.js'
 import { KEY_SPACE, tableOfKey } from '../../../src/format/keys.js'
 import { decodeTableHead } from '../../../src/format/records.js'
-import { type Model, runAlone } from './commands.js'
+import type { SampleRow } from './input.js'
+import { type Model, runAlone } from './model.js'
 import type { Operation } from './operation.js'
-import { currentOf, type ModelTable, type State } from './oracle.js'
-import { create, deleteStash } from './row-operations.js'
+import { currentOf, type ModelRow, type ModelTable, type State, shownCells } from './oracle.js'
+import { create, deleteStash, overwrite, putChunk } from './row-operations.js'
+import { idsBeside } from './row-picks.js'
 import {
   getRow,
   listTables,
@@ -53,6 +55,52 @@ export async function checkStashes(model: Model, world: World): Promise<void> {
   }
 }
 
+const REWRITE_STASH = 'rewrite'
+const REWRITTEN_ROWS = 12
+
+/**
+ * Sends the rows of each table back, as clients do who have read them: they keep their IDs. The first time one
+ * of them comes as a new row, whose ID tells those of the places beside it: these answer to nobody, and no row
+ * that is sent with them the second time takes the place of the row there.
+ */
+export async function checkRewrites(model: Model, world: World): Promise<void> {
+  const check = (one: Operation): Promise<void> => runAlone(one, model, world)
+  for (const { id: tableId } of model.state.tables) {
+    await rewrite(tableId, model, world, (ids) => [null, ...ids.slice(1)])
+    const beside = idsBeside(rowsOf(model, tableId))
+    for (const rowId of beside) await check(getRow({ instance: 0, tableId }, rowId, true))
+    await rewrite(tableId, model, world, (ids) => [...beside, ...ids])
+  }
+}
+
+function rowsOf({ state }: Model, tableId: string): readonly ModelRow[] {
+  return state.tables.find(({ id }) => id === tableId)?.generations.at(-1)?.rows ?? []
+}
+
+async function rewrite(
+  tableId: string,
+  model: Model,
+  world: World,
+  claimsOf: (ids: readonly string[]) => readonly (string | null)[],
+): Promise<void> {
+  const table = model.state.tables.find(({ id }) => id === tableId)
+  if (table === undefined) return
+  const { schema } = currentOf(table)
+  const live = rowsOf(model, tableId).filter(({ gone }) => !gone)
+  const sent = live.slice(0, REWRITTEN_ROWS)
+  const claims = claimsOf(sent.map(({ id }) => id))
+  const rows = claims.map((claim, i): SampleRow => {
+    const row = sent.find(({ id }) => id === claim) ?? sent[i]
+    if (row === undefined) return []
+    return shownCells(row, schema).map(([id, json]) => [id, { json, field: json }])
+  })
+  const chunk = { rows: { form: 'json', rows, times: 1, claims } } as const
+  await runAlone(putChunk(0, { stash: REWRITE_STASH, serial: '0', ref: chunk }), model, world)
+  const request = { ref: { stash: REWRITE_STASH }, schema: null, ifMatch: table.version }
+  const operation = overwrite({ instance: 0, tableId }, { ...request, onSchemaError: 'abort' })
+  await runAlone(operation, model, world)
+}
+
 const SWEEPS_MAX = 10
 
 /** Sweeps until there is nothing left to do: a fold leaves an object that a later sweep deletes. */
@@ -81,7 +129,7 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
   const { retentionMs, repeatTtlMs } = world.profile.options
   world.clock.pass(Math.max(retentionMs, repeatTtlMs) + 1)
-  await check(runSweep(0, true))
+  await check(runSweep(0))
   await sweepAll(world)
 
   const { records, named } = await census(world, model.state)

@@ -116,6 +116,12 @@ export const anySampleRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(cell, {
   size: 'max',
 })
 
+/** A row that no schema fits for long: with `updateSchema` it makes its columns wider. */
+export const anyWideningRow: fc.Arbitrary<SampleRow> = fc.uniqueArray(
+  fc.tuple(fc.constantFrom('n', 'b', 'd', 'l'), fc.constantFrom(...TEXTS, ...OTHERS, ...ARRAYS)),
+  { selector: ([id]) => id, minLength: 1, maxLength: 2 },
+)
+
 /** @param hasLarge - Whether some inputs have hundreds of rows. */
 export function anyRows(hasLarge: boolean): fc.Arbitrary<RowsSpec> {
   const form = fc.constantFrom(...FORMS)

@@ -18,6 +18,8 @@ export interface Operation {
   /** The stash whose chunks it uses. */
   readonly stash?: string | undefined
   run(world: World): Promise<unknown>
+  /** What it does to the oracle's state at an earlier moment than `check`, if that is one of its own. */
+  begin?(state: State, place: OraclePlace): void
   /**
    * @param chunks - What the stash held when it was read; by default what it holds in `state`.
    * @throws {Mismatch} if the outcome is not the one that the oracle's state asks for.

@@ -327,26 +327,33 @@ function isPinned(state: State, { id }: ModelTable, generation: number, instance
   )
 }
 
-/** What a sweep of an instance ends. */
-export function sweep(
-  state: State,
-  place: Readonly<{ instance: number; now: number; limits: Limits }>,
-): { generations: number; stashes: number } {
-  const { now, limits } = place
-  let generations = 0
+type SweepPlace = Readonly<{ instance: number; now: number; limits: Limits }>
+
+/** What a sweep of an instance ends: first generations, then stashes. */
+export function sweep(state: State, place: SweepPlace): { generations: number; stashes: number } {
+  const generations = sweepGenerations(state, place)
+  return { generations, stashes: sweepStashes(state, place) }
+}
+
+export function sweepGenerations(state: State, place: SweepPlace): number {
+  let ended = 0
   for (const table of state.tables) {
     for (const [index, generation] of table.generations.entries()) {
       if (generation.dropped || isReadable(state, table, index, place)) continue
       generation.dropped = true
-      generations++
+      ended++
     }
   }
-  let stashes = 0
+  return ended
+}
+
+export function sweepStashes(state: State, { now, limits }: SweepPlace): number {
+  let ended = 0
   for (const [id, { createdAt, chunks }] of state.stashes) {
     const times = [createdAt, ...[...chunks.values()].map(({ putAt }) => putAt)]
     if (now - Math.max(...times) < limits.stashTtlMs) continue
     state.stashes.delete(id)
-    stashes++
+    ended++
   }
-  return { generations, stashes }
+  return ended
 }

@@ -3,10 +3,17 @@
 import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
 import { seededNumbers } from './seeded.js'
 
+/** A step that waits to be released; one that is not reached by then does not wait at all. */
+export type Hold = Readonly<{
+  reached: Promise<void>
+  isReached(): boolean
+  release(): void
+}>
+
 /** Waits before a step; at rest it waits for nothing. */
 export class Pace {
   #next: (() => number) | null = null
-  #hold: { readonly space: number; wait(): Promise<void> } | null = null
+  #hold: { readonly at: number | 'list'; wait(): Promise<void> } | null = null
 
   /** From here on steps take random turns: mostly few, sometimes so many that others come to an end. */
   start(seed: number): void {
@@ -14,28 +21,52 @@ export class Pace {
   }
 
   /** Makes the next commit that puts into a key space wait, once it is reached, for its release. */
-  hold(space: number): { reached: Promise<void>; release(): void } {
+  hold(space: number): Hold {
+    return this.#holdAt(space)
+  }
+
+  /** Makes the next listing of objects wait. */
+  holdList(): Hold {
+    return this.#holdAt('list')
+  }
+
+  #holdAt(at: number | 'list'): Hold {
+    let isReached = false
     let reach: () => void = () => undefined
-    let release: () => void = () => undefined
+    let free: () => void = () => undefined
     const reached = new Promise<void>((done) => {
       reach = done
     })
-    const released = new Promise<void>((done) => {
-      release = done
+    const freed = new Promise<void>((done) => {
+      free = done
     })
-    const wait = (): Promise<void> => {
-      this.#hold = null
-      reach()
-      return released
+    const hold = {
+      at,
+      wait: (): Promise<void> => {
+        this.#hold = null
+        isReached = true
+        reach()
+        return freed
+      },
     }
-    this.#hold = { space, wait }
-    return { reached, release }
+    this.#hold = hold
+    const release = (): void => {
+      if (this.#hold === hold) this.#hold = null
+      free()
+    }
+    return { reached, isReached: () => isReached, release }
   }
 
   async commitStep({ puts = [] }: KvCommit): Promise<void> {
     await this.step()
     const hold = this.#hold
-    if (hold !== null && puts.some(([key]) => key[0] === hold.space)) await hold.wait()
+    if (hold !== null && puts.some(([key]) => key[0] === hold.at)) await hold.wait()
+  }
+
+  async listStep(): Promise<void> {
+    await this.step()
+    const hold = this.#hold
+    if (hold?.at === 'list') await hold.wait()
   }
 
   stop(): void {
@@ -126,7 +157,10 @@ export function pacedObjects(objects: ObjectStore, pace: Pace): ObjectStore {
       await pace.step()
       return objects.delete(ids)
     },
-    list: (prefix, after) => objects.list(prefix, after),
+    async list(prefix, after) {
+      await pace.listStep()
+      return objects.list(prefix, after)
+    },
     close: () => objects.close(),
   }
 }

@@ -104,24 +104,28 @@ function noteRowIds<T extends Created | Changed>(world: World, made: T): T & { i
   return { ...made, ids }
 }
 
+/** Of each row: the ID that it was sent with, and that which it keeps; null: none. */
+type Claims = Readonly<{ sent: readonly (string | null)[]; kept: readonly (string | null)[] }>
+
 /**
  * @param others - The rows that there are beside them.
- * @param claims - The ID that each row keeps; null: it must have a new one.
+ * @param claims - A row that keeps no ID must have a new one.
  */
 function newRows(
   ids: MadeIds,
   rows: readonly ModelRow['cells'][],
   version: number,
-  { others = [], claims = [] }: { others?: ModelRow[]; claims?: readonly (string | null)[] } = {},
+  { others = [], claims }: { others?: ModelRow[]; claims?: Claims } = {},
 ): ModelRow[] {
   expectEqual('the number of row IDs', ids.length, rows.length)
   const all = new Set([...others, ...ids].map(({ id }) => id))
   expectEqual('the number of different row IDs', all.size, others.length + ids.length)
   return rows.map((cells, i) => {
     const { id = '', isNew = false } = ids[i] ?? {}
-    const claim = claims[i] ?? null
-    if (claim !== null && id !== claim) throw new Mismatch(`row ${i} must keep ${claim}, not ${id}`)
-    if (claim === null && !isNew) throw new Mismatch(`row ${i} has the ID ${id}, which came before`)
+    const kept = claims?.kept[i] ?? null
+    if (kept !== null && id !== kept) throw new Mismatch(`row ${i} must keep ${kept}, not ${id}`)
+    if (kept === null && !isNew) throw new Mismatch(`row ${i} has the ID ${id}, which came before`)
+    if (kept === null && id === claims?.sent[i]) throw new Mismatch(`row ${i} made up its ID ${id}`)
     return { id, cells, version, gone: false }
   })
 }
@@ -297,7 +301,7 @@ export function overwrite(
         const judged = judgeSource(resolved.source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
         const { version, ids } = expectValue(outcome) as Changed & { ids: MadeIds }
-        const claims = acceptedClaims(judged.claims, before)
+        const claims = { sent: judged.claims, kept: acceptedClaims(judged.claims, before) }
         before.retired = { at: now, lastVersion: table.version }
         table.version++
         expectEqual('the version', version, table.version)

@@ -3,7 +3,7 @@
 // What the contract says of a stash is a little less: an operation uses the chunks that were acknowledged
 // before it began, and one put meanwhile is in or out as a whole. So reading a stash and changing a table
 // are two steps, between which chunks may be added to the stash, but none replaced and not the stash
-// deleted.
+// deleted. A sweep takes two steps as well: it ends generations, and then stashes.
 import { isDeepStrictEqual } from 'node:util'
 import {
   Mismatch,
@@ -14,7 +14,7 @@ import {
 } from './operation.js'
 import { copyState, type Source, type State, stashSource } from './oracle.js'
 
-type Step = Readonly<{ operation: number; kind: 'read' | 'act' }>
+type Step = Readonly<{ operation: number; kind: 'read' | 'begin' | 'act' }>
 
 /**
  * The states that may be the true one: those after every order in which the answers are right.
@@ -61,6 +61,10 @@ function checkOrder(
         held.set(index, stashSource(state, operation.stash ?? '') ?? [])
         continue
       }
+      if (kind === 'begin') {
+        operation.begin?.(state, place)
+        continue
+      }
       const chunks = held.get(index)
       if (chunks !== undefined && !stillHolds(state, operation, chunks)) {
         return 'the stash has changed'
@@ -80,8 +84,9 @@ function stillHolds(state: State, { stash = '' }: Operation, chunks: Source): bo
 }
 
 function ordersOf(operations: readonly Operation[]): Step[][] {
-  const steps = operations.map(({ stash }, operation): Step[] => {
+  const steps = operations.map(({ stash, begin }, operation): Step[] => {
     const act: Step = { operation, kind: 'act' }
+    if (begin !== undefined) return [{ operation, kind: 'begin' }, act]
     return stash === undefined ? [act] : [{ operation, kind: 'read' }, act]
   })
   return interleavings(steps)
@@ -99,5 +104,6 @@ function interleavings(lists: readonly (readonly Step[])[]): Step[][] {
 }
 
 function showOrder(order: readonly Step[]): string {
-  return `in the order ${order.map(({ operation, kind }) => (kind === 'read' ? `${operation} reads` : operation)).join(', ')}`
+  const verbs = { read: ' reads', begin: ' begins', act: '' }
+  return `in the order ${order.map(({ operation, kind }) => operation + verbs[kind]).join(', ')}`
 }

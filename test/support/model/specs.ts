@@ -1,7 +1,7 @@
 // What runs are made of: operations that are not yet bound to the tables, rows and walks of a state.
 import fc from 'fast-check'
 import type { ModelSchema } from './cell-rules.js'
-import { anyRows, anySampleRow, type SampleRow } from './input.js'
+import { anyRows, anySampleRow, anyWideningRow, FORMS, type SampleRow } from './input.js'
 import type { Operation } from './operation.js'
 import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
@@ -17,6 +17,15 @@ import {
   type TableTarget,
 } from './row-operations.js'
 import {
+  anyClaims,
+  anyPickOfRacers,
+  anyRow,
+  type Claim,
+  pick,
+  pickRow,
+  type RowPick,
+} from './row-picks.js'
+import {
   deleteRow,
   getRow,
   listTables,
@@ -25,6 +34,7 @@ import {
   readSchema,
   readVersion,
   runSweep,
+  runSweepInParts,
   scanAll,
   updateRow,
 } from './table-operations.js'
@@ -32,10 +42,6 @@ import {
 /** How a version is chosen when the operation is bound. */
 const IF_MATCHES = ['none', 'none', 'equal', 'equal', 'low', 'high', 'huge'] as const
 type IfMatchPick = (typeof IF_MATCHES)[number]
-
-/** Which row: of the table now (most often), deleted, of an earlier generation, of another table. */
-const ROW_PICKS = ['live', 'live', 'live', 'live', 'gone', 'earlier', 'foreign', 'garbage'] as const
-type RowPick = Readonly<{ kind: (typeof ROW_PICKS)[number]; index: number }>
 
 export type Spec = Readonly<{ instance: number; table: number }> &
   (
@@ -121,17 +127,8 @@ const anySerial = fc.oneof(
 )
 const anyBroken = fc.constantFrom(...(Object.keys(BROKEN_INPUTS) as BrokenInput[]))
 
-const anyRow: fc.Arbitrary<RowPick> = fc.record({
-  kind: fc.constantFrom(...ROW_PICKS),
-  index: fc.nat({ max: 30 }),
-})
 /** Rows, with what of the bound state their IDs are to be taken from. */
-type SpecRef = RowsRef & Readonly<{ claims?: readonly (RowPick | null)[] }>
-
-const anyClaims = fc.oneof(
-  { weight: 3, arbitrary: fc.constant([]) },
-  { weight: 1, arbitrary: fc.array(fc.option(anyRow), { maxLength: 9, size: 'max' }) },
-)
+type SpecRef = RowsRef & Readonly<{ claims?: readonly Claim[] }>
 
 function anyRef(hasLarge: boolean, fromStash: number): fc.Arbitrary<SpecRef> {
   return fc.oneof(
@@ -140,6 +137,20 @@ function anyRef(hasLarge: boolean, fromStash: number): fc.Arbitrary<SpecRef> {
     { weight: 1, arbitrary: fc.record({ broken: anyBroken }) },
   )
 }
+
+const anyWideningAdd = fc.record({
+  kind: fc.constant('add'),
+  ref: fc.record({
+    rows: fc.record({
+      form: fc.constantFrom(...FORMS),
+      rows: fc.array(anyWideningRow, { minLength: 1, maxLength: 2 }),
+      times: fc.constant(1),
+      claims: fc.constant([]),
+    }),
+  }),
+  onSchemaError: fc.constant('updateSchema'),
+  key: fc.constant(null),
+})
 
 const anyIfMatch = fc.constantFrom(...IF_MATCHES)
 
@@ -154,7 +165,13 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       onSchemaError,
       key: anyKey,
     }),
-    add: fc.record({ kind: fc.constant('add'), ref, onSchemaError, key: anyKey }),
+    add: fc.oneof(
+      {
+        weight: 9,
+        arbitrary: fc.record({ kind: fc.constant('add'), ref, onSchemaError, key: anyKey }),
+      },
+      { weight: 1, arbitrary: anyWideningAdd },
+    ),
     overwrite: fc.record({
       kind: fc.constant('overwrite'),
       ref,
@@ -272,9 +289,15 @@ const anyFolds = fc
   )
   .map(([sweep, changes]) => [sweep, ...changes])
 
-const anyPickOfRacers: fc.Arbitrary<RowPick> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('live'), index: fc.nat({ max: 3 }) }) },
-  { weight: 1, arbitrary: anyRow },
+/** Most of it brings objects in. */
+export const anyChangeOfSweep = oneOfKinds({ put: 4, add: 4, overwrite: 3, create: 1, update: 2 })
+
+/** Changes of few rows of any tables. */
+export const anyChangesOfFold: fc.Arbitrary<Spec[]> = fc.array(
+  fc.tuple(oneOfKinds({ update: 3, delete: 1 }), anyPickOfRacers).map(([spec, row]) => {
+    return { ...spec, ...('row' in spec && { row }) }
+  }),
+  { minLength: 2, maxLength: 6, size: 'max' },
 )
 
 /** Specs that race with each other over the same table and the same row. */
@@ -285,25 +308,6 @@ export const anyRacers: fc.Arbitrary<Spec[]> = fc
   })
 
 const NO_TABLE = '00000000-0000-4000-8000-000000000000'
-const NO_ROW = 'AAAAAAAAAAAAAAAAAAAAAA'
-
-function pick<T>(from: readonly T[], index: number): T | undefined {
-  return from[index % Math.max(1, from.length)]
-}
-
-function pickRow(state: State, table: ModelTable | undefined, { kind, index }: RowPick): string {
-  const rows = table === undefined ? [] : currentOf(table).rows
-  const others = state.tables.filter((other) => other !== table)
-  const candidates = {
-    live: rows.filter(({ gone }) => !gone),
-    gone: rows.filter(({ gone }) => gone),
-    earlier: table?.generations.slice(0, -1).flatMap((one) => one.rows.slice(0, 30)) ?? [],
-    foreign: others.flatMap((other) => currentOf(other).rows.slice(0, 30)),
-    garbage: [],
-  }[kind]
-  return pick(candidates, index)?.id ?? (index % 2 === 0 ? NO_ROW : 'no row')
-}
-
 function withClaims(ref: SpecRef, state: State, table: ModelTable | undefined): RowsRef {
   if (!('rows' in ref)) return ref
   const count = ref.rows.rows.length * ref.rows.times
@@ -375,7 +379,7 @@ export function bind(
     case 'scan':
       return scanAll(target)
     case 'sweep':
-      return runSweep(instance, isAlone)
+      return isAlone ? runSweep(instance) : runSweepInParts(instance)
   }
 }
 

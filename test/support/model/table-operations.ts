@@ -23,8 +23,9 @@ import {
   type OnSchemaError,
   pageOf,
   rowJsonOf,
-  shownCells,
   sweep,
+  sweepGenerations,
+  sweepStashes,
 } from './oracle.js'
 import { type IfMatch, onTable, type TableTarget, tableOf } from './row-operations.js'
 
@@ -125,10 +126,8 @@ export function updateRow(target: TableTarget, rowId: string, change: RowChange)
         if (changes.tokens.size > 0) table.version++
         expectEqual('the result', expectValue(outcome), { version: table.version })
         if (changes.tokens.size === 0) return
-        // An update puts in the whole row anew, as it was shown.
-        const cells = shownCells(row, generation.schema)
         changeSchema(generation, changes.schema, table.version)
-        const after = new Map(shownCells({ cells }, generation.schema))
+        const after = new Map(row.cells) // The other cells stay as they were put in.
         for (const [id, token] of changes.tokens) {
           if (token === null) after.delete(id)
           else after.set(id, token)
@@ -300,15 +299,28 @@ export function scanAll(target: TableTarget): Operation {
   }
 }
 
-/** @param isAlone - Nothing else runs, so the report is as exact as the effect. */
-export function runSweep(instance: number, isAlone: boolean): Operation {
+/** A sweep beside which nothing runs; so its report is as exact as its effect. */
+export function runSweep(instance: number): Operation {
   return {
     text: 'sweep',
     run: (world) => world.store(instance).sweep(),
     check(state, outcome, place) {
       const expected = sweep(state, { ...place, instance })
       const { generations, stashes } = expectValue(outcome) as SweepReport
-      if (isAlone) expectEqual('the report', { generations, stashes }, expected)
+      expectEqual('the report', { generations, stashes }, expected)
+    },
+  }
+}
+
+/** A sweep beside which others run, also between its parts. */
+export function runSweepInParts(instance: number): Operation {
+  return {
+    text: 'sweep',
+    run: (world) => world.store(instance).sweep(),
+    begin: (state, place) => void sweepGenerations(state, { ...place, instance }),
+    check(state, outcome, place) {
+      expectValue(outcome)
+      sweepStashes(state, { ...place, instance })
     },
   }
 }

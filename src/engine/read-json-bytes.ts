@@ -1,0 +1,67 @@
+// Reads a JSON body row by row: by the byte scanner, and by the exact path wherever that is not sure.
+import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { isUtf8, sliceReader, yieldToEventLoop } from '../base/platform.js'
+import { isStoreError } from '../base/store-error.js'
+import type { ByteWriter } from '../format/byte-writer.js'
+import { writeRowText } from '../format/scanned-row-text.js'
+import { scanJsonRows } from '../schema/scan-json.js'
+import { JsonByteScanner } from '../schema/scan-json-bytes.js'
+import type { BuilderLimits, ChunkBuilder, RowBatch } from './chunk-builder.js'
+
+/** Where the texts of rows go, in order. */
+export interface RowSink {
+  add(texts: readonly string[]): void
+  addRow(write: (texts: ByteWriter) => void): void
+  /** Ends a segment: the rows of `batch` that were not added come last. */
+  end(batch: RowBatch): Promise<void>
+}
+
+/** Other work of the process gets its turn after so much text. */
+const SLICE_CHARS = 256 * 1024
+
+/**
+ * Reads all rows but those that `builder` still holds when it ends: `take` gives them.
+ *
+ * @returns false: some row is refused, or the body is not one that can be read by rows. Then nothing of it
+ *   counts, and the exact path must read all of it to say what is wrong.
+ */
+export async function readJsonBytes(
+  bytes: Bytes,
+  limits: BuilderLimits,
+  builder: ChunkBuilder,
+  sink: RowSink,
+): Promise<boolean> {
+  if (!isUtf8(bytes)) return false
+  const textOf = sliceReader(bytes)
+  const scanner = new JsonByteScanner(bytes, limits, textOf)
+  const write = (texts: ByteWriter): void => writeRowText(texts, scanner)
+  let yieldAt = SLICE_CHARS
+  for (;;) {
+    const step = scanner.next()
+    if (step === 'end') return true
+    if (step === 'stop') return false
+    if (step === 'row' && builder.addScanned(scanner, textOf)) sink.addRow(write)
+    else if (addExactly(scanner, limits, builder)) sink.add(builder.drain())
+    else return false
+    if (builder.isFull) await sink.end(builder.take())
+    if (builder.work < yieldAt) continue
+    await yieldToEventLoop() // Not for every row: an await costs more than a row.
+    yieldAt = builder.work + SLICE_CHARS
+  }
+}
+
+/** Adds the scanner's row by the exact path. @returns false: it is refused. */
+function addExactly(
+  { bytes, rowStart, rowEnd }: JsonByteScanner,
+  { columnsMax, rowBytesMax }: BuilderLimits,
+  builder: ChunkBuilder,
+): boolean {
+  const text = `[${fromUtf8(bytes.subarray(rowStart, rowEnd))}]`
+  try {
+    for (const row of scanJsonRows(text, { columnsMax, rowCharsMax: rowBytesMax })) builder.add(row)
+    return true
+  } catch (failure) {
+    if (isStoreError(failure)) return false
+    throw failure
+  }
+}

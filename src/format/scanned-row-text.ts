@@ -1,0 +1,47 @@
+// Writes the text of a row that the byte scanner found: FORMAT.md section 5.
+import { ELEMENT, FORM } from '../schema/json-byte-values.js'
+import type { JsonByteScanner } from '../schema/scan-json-bytes.js'
+import type { ByteWriter } from './byte-writer.js'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+const SPACE = 0x20
+
+/** Appends the scanner's row: as it was sent if it is compact, else cell by cell. */
+export function writeRowText(writer: ByteWriter, row: JsonByteScanner): void {
+  const { bytes } = row
+  if (row.isCompact) {
+    writer.part(bytes, row.rowStart + 1, row.rowEnd - 1)
+    return
+  }
+  let isFirst = true
+  for (let cell = 0; cell < row.cellCount; cell++) {
+    if (row.form[cell] === FORM.null) continue
+    const column = row.columnOf[cell] ?? 0
+    if (!isFirst) writer.u8(COMMA)
+    isFirst = false
+    writer.part(bytes, row.keyFrom[column] ?? 0, row.keyTo[column] ?? 0).u8(COLON)
+    const from = row.from[cell] ?? 0
+    const to = row.to[cell] ?? 0
+    if ((row.elements[cell] ?? 0) & ELEMENT.space) writeCompact(writer, bytes, from, to)
+    else writer.part(bytes, from, to)
+  }
+}
+
+/** An array without the white space between its elements. */
+function writeCompact(writer: ByteWriter, bytes: Uint8Array, from: number, to: number): void {
+  let copied = from
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) {
+      at++
+      while (bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+    } else if (byte <= SPACE) {
+      writer.part(bytes, copied, at)
+      copied = at + 1
+    }
+  }
+  writer.part(bytes, copied, to)
+}

@@ -1,0 +1,83 @@
+// Judges the values that a byte scanner found into a column summary.
+//
+// Invariant: the summary is the one that `judgeToken` makes of the same token. What needs a closer look
+// goes there as a text.
+import type { Bytes } from '../base/bytes.js'
+import { surelyFits } from './byte-rules.js'
+import { KIND_BIT } from './column-kind.js'
+import { type ColumnSummary, SEEN } from './column-summary.js'
+import { ELEMENT, FORM } from './json-byte-values.js'
+import { judgeToken } from './judge.js'
+import { compactToken } from './scan-json.js'
+import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS, textKindMask } from './value-rules.js'
+
+const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
+
+/** Adds a value, which is not null, to a summary. */
+export function judgeBytes(
+  summary: ColumnSummary,
+  bytes: Bytes,
+  from: number,
+  to: number,
+  form: number,
+  elements: number,
+  textOf: (from: number, to: number) => string,
+): void {
+  switch (form) {
+    case FORM.number:
+      summary.seen |= SEEN.number | SEEN.scalarToken
+      summary.scalarMask &= NUMBER_KINDS
+      return
+    case FORM.boolean:
+      summary.seen |= SEEN.boolean | SEEN.scalarToken
+      summary.scalarMask &= KIND_BIT.boolean
+      return
+    case FORM.emptyText:
+      summary.seen |= SEEN.emptyText
+      return
+    case FORM.text:
+    case FORM.wideText:
+    case FORM.escapedText: {
+      const ruled = summary.scalarMask & RULED_TEXT_KINDS
+      if (ruled === 0) {
+        summary.scalarMask &= PLAIN_TEXT_KINDS
+      } else if (form === FORM.escapedText) {
+        judgeToken(summary, textOf(from, to))
+        return
+      } else if (form === FORM.text && surelyFits(bytes, from + 1, to - 1, ruled)) {
+        summary.scalarMask &= PLAIN_TEXT_KINDS | ruled
+      } else {
+        summary.scalarMask &= textKindMask(textOf(from + 1, to - 1), summary.scalarMask)
+      }
+      summary.seen |= SEEN.text | SEEN.scalarToken
+      return
+    }
+    case FORM.array:
+      if (judgeArray(summary, elements)) return
+      break
+    default:
+  }
+  judgeToken(summary, compactToken(textOf(from, to)))
+}
+
+/** Judges an array by what kinds of elements it has. @returns false: their content matters. */
+function judgeArray(summary: ColumnSummary, elements: number): boolean {
+  let mask = summary.elementMask
+  let seen: number = SEEN.array
+  if (elements & ELEMENT.text) {
+    if (mask & RULED_TEXT_KINDS) return false
+    seen |= SEEN.elementText
+    mask &= PLAIN_TEXT_KINDS
+  }
+  if (elements & ELEMENT.number) {
+    seen |= SEEN.elementNumber
+    mask &= NUMBER_KINDS
+  }
+  if (elements & ELEMENT.boolean) {
+    seen |= SEEN.elementBoolean
+    mask &= KIND_BIT.boolean
+  }
+  summary.seen |= seen
+  summary.elementMask = mask
+  return true
+}

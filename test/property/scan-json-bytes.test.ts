@@ -1,0 +1,109 @@
+// The byte scanner against the exact path: it never accepts what that refuses, and makes the same row
+// texts, summaries and claims.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isStoreError } from '../../src/base/store-error.js'
+import { ChunkBuilder, type RowBatch } from '../../src/engine/chunk-builder.js'
+import { readJsonBytes } from '../../src/engine/read-json-bytes.js'
+import { ByteWriter } from '../../src/format/byte-writer.js'
+import { decodeJsonText, scanJsonRows } from '../../src/schema/scan-json.js'
+import { JsonByteScanner } from '../../src/schema/scan-json-bytes.js'
+import { runOptions } from '../support/fast-check-options.js'
+import { asPython, grammarBody, mutatedBody, realRows } from '../support/json-row-bodies.js'
+
+const LIMITS = { columnsMax: 6, rowBytesMax: 2_000, segmentRowsMax: 65_536, segmentBytesMax: 1e9 }
+
+/** What a body becomes; or that it is refused. */
+type Made = Readonly<{ texts: readonly string[]; columns: unknown; claims: unknown; rows: number }>
+
+function madeOf(builder: ChunkBuilder, texts: readonly string[], batch: RowBatch): Made {
+  const columns = builder.columns.map(({ summary, firstRow }) => ({ ...summary, firstRow }))
+  return { texts, columns, claims: batch.claims, rows: builder.rowCount }
+}
+
+function readExactly(bytes: Uint8Array): Made | null {
+  const { columnsMax, rowBytesMax } = LIMITS
+  const builder = new ChunkBuilder(LIMITS, null)
+  try {
+    const rows = scanJsonRows(decodeJsonText(bytes), { columnsMax, rowCharsMax: rowBytesMax })
+    for (const row of rows) builder.add(row)
+  } catch (failure) {
+    if (isStoreError(failure)) return null
+    throw failure
+  }
+  const texts = builder.drain()
+  return madeOf(builder, texts, builder.take())
+}
+
+async function readQuickly(bytes: Uint8Array): Promise<Made | null> {
+  const builder = new ChunkBuilder(LIMITS, null)
+  const texts: string[] = []
+  const sink = {
+    add: (more: readonly string[]) => void texts.push(...more),
+    addRow(write: (writer: ByteWriter) => void) {
+      const writer = new ByteWriter()
+      write(writer)
+      texts.push(new TextDecoder().decode(writer.finish()))
+    },
+    end: async () => undefined,
+  }
+  if (!(await readJsonBytes(bytes, LIMITS, builder, sink))) return null
+  return madeOf(builder, texts, builder.take())
+}
+
+const BODIES_A_RUN = 500
+
+/** Counts over all runs, which say whether the bodies were worth it. */
+const seen = { bodies: 0, accepted: 0, handedOver: 0 }
+
+async function checkBody(bytes: Uint8Array, name: string): Promise<void> {
+  const expected = readExactly(bytes)
+  const made = await readQuickly(bytes)
+  seen.bodies++
+  if (expected !== null) seen.accepted++
+  // A body that the exact path takes may be left to it, seldom; nothing may be taken that it refuses.
+  if (made === null && expected !== null) seen.handedOver++
+  else expect(made, `${name}: ${new TextDecoder().decode(bytes)}`).toEqual(expected)
+}
+
+describe('the byte scanner agrees with the exact path', () => {
+  test('on 100,000 bodies of a grammar and of changed files, a third of them JSON at least', async () => {
+    const files = realRows()
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (first) => {
+        for (let seed = first; seed < first + BODIES_A_RUN; seed += 2) {
+          await checkBody(new TextEncoder().encode(grammarBody(seed)), `grammar ${seed}`)
+          await checkBody(mutatedBody(seed + 1, files), `changed ${seed + 1}`)
+        }
+      }),
+      { ...runOptions(200), endOnFailure: true },
+    )
+
+    expect(seen.accepted / seen.bodies).toBeGreaterThan(0.3)
+    expect(seen.handedOver / seen.accepted).toBeLessThan(0.01)
+  }, 300_000)
+
+  test.each([
+    ['JSON.stringify', (rows: object[]) => JSON.stringify(rows)],
+    ['JSON.stringify with line breaks', (rows: object[]) => JSON.stringify(rows, null, 2)],
+    ['json.dumps of Python', (rows: object[]) => asPython(rows)],
+  ])('and takes 95 of 100 rows at least as %s writes them', async (_, write) => {
+    let rows = 0
+    let taken = 0
+    for (const file of realRows()) {
+      const bytes = new TextEncoder().encode(write(file))
+      const limits = { columnsMax: 100, rowBytesMax: 100_000 }
+      const textOf = (from: number, to: number) =>
+        new TextDecoder().decode(bytes.subarray(from, to))
+      const scanner = new JsonByteScanner(bytes, limits, textOf)
+      for (let step = scanner.next(); step !== 'end'; step = scanner.next()) {
+        expect(step).not.toBe('stop')
+        rows++
+        if (step === 'row') taken++
+      }
+    }
+
+    expect(rows).toBeGreaterThan(3_000)
+    expect(taken / rows).toBeGreaterThan(0.95)
+  })
+})

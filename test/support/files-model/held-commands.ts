@@ -1,0 +1,178 @@
+// Commands that hold a store at one of its steps while others work: a sweep of files between what it
+// reads and what it deletes, or an operation while sweeps run.
+import fc from 'fast-check'
+import { show } from '../model/operation.js'
+import { checkFiles, putFile } from './file-operations.js'
+import { expectDone, outcomeOf } from './operation.js'
+import type { Oracle } from './oracle.js'
+import type { StopAt } from './ports.js'
+import { reconcile } from './reconcile.js'
+import { endStash } from './row-operations.js'
+import {
+  anyInstance,
+  anySpan,
+  anyStop,
+  command,
+  heldThroughout,
+  named,
+  placeOf,
+  type RunCommand,
+  runAlone,
+  sweepAlone,
+} from './run-command.js'
+import { anyNaming, anySpec, bind, type Spec } from './specs.js'
+import type { World } from './world.js'
+
+/** What others do meanwhile. */
+type Meanwhile =
+  | Readonly<{ spec: Spec; instance: number }>
+  | Readonly<{ passMs: number }>
+  | Readonly<{ sweepAt: number }>
+
+type HeldSweep = Readonly<{
+  instance: number
+  at: StopAt
+  /** So many files are put first, which no row names yet. */
+  files: number
+  /** Then so much time passes that every file that no row names may go. */
+  isLate: boolean
+  meanwhile: readonly Meanwhile[]
+  crashes: boolean
+}>
+
+function holdSweep(plan: HeldSweep): RunCommand {
+  return command(`hold a sweep ${show(plan)}`, async (oracle, world) => {
+    const { instance, at, files, isLate, meanwhile, crashes } = plan
+    for (let i = 0; i < files; i++) {
+      await runAlone(putFile(oracle, 'none'), instance, oracle, world)
+    }
+    if (isLate) world.clock.pass(oracle.limits.fileRetentionMs + 1)
+    const { store, incarnation } = world.at(instance)
+    const hold = incarnation.hold(at)
+    const sweeping = outcomeOf(() => store.sweep())
+    const first = await Promise.race([hold.reached, sweeping])
+    if (first !== 'reached') {
+      hold.release()
+      expectDone(first)
+      oracle.sweep(world.clock.now())
+      await reconcile(world, oracle, oracle.held(world.clock.now()))
+      return
+    }
+    oracle.doubt(world.clock.now())
+    await reconcile(world, oracle, oracle.held(world.clock.now()))
+    for (const step of meanwhile) await doMeanwhile(step, instance, oracle, world)
+    if (crashes) incarnation.crash()
+    hold.release()
+    const outcome = await sweeping
+    if (crashes) await world.reopen(instance)
+    else expectDone(outcome)
+    await endDoubtful(world, oracle)
+    await reconcile(world, oracle, oracle.held(world.clock.now()))
+    await checkFiles(world, instance, oracle)
+  })
+}
+
+async function doMeanwhile(
+  step: Meanwhile,
+  held: number,
+  oracle: Oracle,
+  world: World,
+): Promise<void> {
+  if ('passMs' in step) {
+    world.clock.pass(step.passMs)
+    oracle.doubt(world.clock.now())
+  } else if ('sweepAt' in step) {
+    // A sweep of the store that is held would wait for the one that there is.
+    const isOther = world.at(step.sweepAt) !== world.at(held)
+    if (isOther) await sweepAlone(step.sweepAt, oracle, world)
+  } else {
+    const operation = bind(step.spec, oracle, world.clock.now())
+    if (operation !== null) await runAlone(operation, step.instance, oracle, world)
+  }
+}
+
+/** A stash that a sweep may have ended meanwhile is ended for sure. */
+async function endDoubtful(world: World, oracle: Oracle): Promise<void> {
+  for (const [id, stash] of [...oracle.stashes]) {
+    if (!oracle.isSureStash(stash)) await endStash(world, 0, oracle, id)
+  }
+}
+
+/** An operation is held at a step while a store sweeps. */
+function holdOperation(spec: Spec, instance: number, at: StopAt, sweeper: number): RunCommand {
+  const text = `hold ${show(at)} of ${show(spec)} at ${instance}, sweep at ${sweeper}`
+  return command(text, async (oracle, world) => {
+    const now = world.clock.now()
+    const operation = bind(spec, oracle, now)
+    if (operation === null || oracle.isPastPlace(operation.places, now)) return
+    const before = oracle.heldByPlace(now)
+    const { incarnation } = world.at(instance)
+    const hold = incarnation.hold(at)
+    const running = outcomeOf(() => operation.run(world, instance))
+    const isReached = (await Promise.race([hold.reached, running])) === 'reached'
+    if (isReached) {
+      oracle.doubt(now)
+      // Of two sweeps without grace the second deletes what the operation may be reading.
+      const isSafe = !operation.readsRows || world.profile.options.graceMs > 0
+      for (let sweeps = isSafe ? 2 : 1; sweeps > 0; sweeps--) await world.store(sweeper).sweep()
+    }
+    hold.release()
+    const outcome = await running
+    named(operation.text, () => operation.settle(outcome, placeOf(world, oracle, isReached)))
+    if (isReached) oracle.sweep(now)
+    await reconcile(world, oracle, heldThroughout(before, oracle.heldByPlace(now)))
+    await checkFiles(world, instance, oracle)
+  })
+}
+
+/** Where a sweep is held: around its reads and its commits, or at any step. */
+const anySweepStop: fc.Arbitrary<StopAt> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      step: fc.constantFrom('scan 05', 'scan 06', 'scan 09', 'object get'),
+      skip: fc.nat({ max: 1 }),
+      side: fc.constantFrom('before', 'after'),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      step: fc.constant('-0d'),
+      skip: fc.constant(0),
+      side: fc.constantFrom('before', 'before', 'before', 'after'),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      step: fc.constantFrom('', 'object list', 'object delete', 'scan 0c', 'scan 10', 'commit'),
+      skip: fc.nat({ max: 6 }),
+      side: fc.constantFrom('before', 'after'),
+    }),
+  },
+)
+
+const anyMeanwhile: fc.Arbitrary<Meanwhile> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ spec: fc.oneof(anyNaming, anyNaming, anySpec), instance: anyInstance }),
+  },
+  { weight: 1, arbitrary: fc.record({ passMs: anySpan }) },
+  { weight: 2, arbitrary: fc.record({ sweepAt: anyInstance }) },
+)
+
+export const anyHeldSweep: fc.Arbitrary<RunCommand> = fc
+  .record({
+    instance: anyInstance,
+    at: anySweepStop,
+    files: fc.nat({ max: 2 }),
+    isLate: fc.constantFrom(true, true, false),
+    meanwhile: fc.array(anyMeanwhile, { minLength: 1, maxLength: 4 }),
+    crashes: fc.constantFrom(false, false, false, true),
+  })
+  .map(holdSweep)
+
+export const anyHeldOperation: fc.Arbitrary<RunCommand> = fc
+  .tuple(anySpec, anyInstance, anyStop, anyInstance)
+  .map((of) => holdOperation(...of))

@@ -1,0 +1,82 @@
+// What an operation of a run is: it runs on a store, and then its outcome is held against the oracle,
+// which moves on.
+import { createHash } from 'node:crypto'
+import { isStoreError, type StoredFile, type StoreErrorCode } from '../../../src/index.js'
+import { Mismatch, type Outcome, show } from '../model/operation.js'
+import type { Oracle } from './oracle.js'
+import type { World } from './world.js'
+
+export type Place = Readonly<{
+  oracle: Oracle
+  now: number
+  /** Whether a sweep runs beside the operation. */
+  isSwept: boolean
+}>
+
+export interface Operation {
+  readonly text: string
+  /** What it works on: operations that have nothing in common may run at once, with the same result. */
+  readonly places: readonly string[]
+  /** When it is refused it must leave nothing: no record, and if `nothing` is said, no object. */
+  readonly refused: 'nothing' | 'records' | 'never'
+  /** Whether it reads segments, which a sweep without grace may delete meanwhile. */
+  readonly readsRows: boolean
+  run(world: World, instance: number): Promise<unknown>
+  /** @throws {Mismatch} if the outcome is not the one that the oracle asks for. */
+  settle(outcome: Outcome, place: Place): void
+  /** The store has crashed in it: finds out what has happened, or does something that makes it certain. */
+  recover(world: World, instance: number, place: Place): Promise<void>
+}
+
+export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    return { value: await run() }
+  } catch (failure) {
+    return { failure }
+  }
+}
+
+export function codeOf(outcome: Outcome): StoreErrorCode | null {
+  if ('value' in outcome || !isStoreError(outcome.failure)) return null
+  return outcome.failure.code
+}
+
+/** @returns the code that it failed with. */
+export function expectCode(outcome: Outcome, ...codes: readonly StoreErrorCode[]): StoreErrorCode {
+  const code = codeOf(outcome)
+  if (code !== null && codes.includes(code)) return code
+  throw new Mismatch(`it must fail with ${codes.join(' or ')}, but ${tell(outcome)}`)
+}
+
+export function expectDone(outcome: Outcome): unknown {
+  if ('value' in outcome) return outcome.value
+  throw new Mismatch(`it must not fail, but ${tell(outcome)}`)
+}
+
+function tell(outcome: Outcome): string {
+  return 'value' in outcome ? `gave ${show(outcome.value)}` : `failed: ${show(outcome.failure)}`
+}
+
+export function check(holds: boolean, problem: () => string): void {
+  if (!holds) throw new Mismatch(problem())
+}
+
+/** A file that an operation gave must have one of these contents. @returns which */
+export function expectContent(stored: StoredFile, contents: readonly string[]): string {
+  const content = contents.find((text) => isStoredAs(stored, text))
+  if (content !== undefined) return content
+  throw new Mismatch(`${show(stored)} must hold one of ${show(contents)}`)
+}
+
+export function isStoredAs({ bytes, sha256 }: StoredFile, content: string): boolean {
+  return bytes === content.length && sha256 === sha256Of(content)
+}
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** What an operation gave that gives a file. */
+export function fileOf(outcome: Outcome): StoredFile {
+  return expectDone(outcome) as StoredFile
+}

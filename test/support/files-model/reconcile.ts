@@ -1,0 +1,93 @@
+// Holds what is really stored against the oracle: after each sweep, and when a run is over.
+import assert from 'node:assert/strict'
+import { KEY_SPACE } from '../../../src/format/keys.js'
+import { expectEqual, Mismatch } from '../model/operation.js'
+import { checkFiles } from './file-operations.js'
+import type { Oracle } from './oracle.js'
+import { keyOfId, listObjects, type RawState, readRaw } from './raw-state.js'
+import { checkTables } from './row-operations.js'
+import type { World } from './world.js'
+
+/**
+ * Takes over which files a sweep has deleted, if it might.
+ * @param held - The files that some row named at each moment of the sweep.
+ */
+export async function reconcile(
+  world: World,
+  oracle: Oracle,
+  held: ReadonlySet<string>,
+): Promise<RawState> {
+  const raw = await readRaw(world)
+  const there = new Set(raw.files)
+  const now = world.clock.now()
+  for (const file of [...oracle.files.values()]) {
+    const { id, completedAt } = file.stored
+    if (there.has(keyOfId(id))) continue
+    if (held.has(id)) throw new Mismatch(`${id} (${file.content}) was deleted, and a row names it`)
+    if (!oracle.isOld(file, now)) {
+      throw new Mismatch(`${id} (${file.content}) was deleted ${now - completedAt} ms old`)
+    }
+    oracle.removeFile(id)
+  }
+  const known = [...oracle.files.keys()].map(keyOfId).sort()
+  expectEqual('the keys of the files', [...raw.files].sort(), known)
+  const stored = [...oracle.files.values()].map((file) => file.stored)
+  const bytes = stored.reduce((sum, file) => sum + file.bytes, 0)
+  expectEqual('the files head', raw.head, { files: stored.length, bytes })
+  return raw
+}
+
+/** After two sweeps at rest everything is gone that may go. */
+export async function checkSettled(world: World, oracle: Oracle, raw: RawState): Promise<void> {
+  const now = world.clock.now()
+  const held = oracle.held(now)
+  for (const file of oracle.files.values()) {
+    if (held.has(file.stored.id) || !oracle.isOld(file, now)) continue
+    throw new Mismatch(`${file.stored.id} (${file.content}) is still there, and no row names it`)
+  }
+  const uploads = oracle.uploads.filter(({ record }) => record === 'there')
+  expectEqual(
+    'the keys of the uploads',
+    [...raw.uploads].sort(),
+    uploads.map(({ uploadId }) => keyOfId(uploadId)).sort(),
+  )
+  const files = new Set(raw.files)
+  const stale = raw.markers.filter((key) => !files.has(key))
+  expectEqual('the markers of files that are gone', stale, [])
+}
+
+const SWEEPS_MAX = 10
+const DAY_MS = 24 * 3_600_000
+
+/** Ends all that may end, and looks for what is left of it. */
+export async function checkEnd(world: World, oracle: Oracle): Promise<void> {
+  await checkFiles(world, 0, oracle)
+  await checkTables(world, 0, oracle)
+  await world.reopenAsOne()
+  await checkFiles(world, 0, oracle)
+  const team = world.team(0)
+  for (const { id } of oracle.tables) await team.table(id).overwrite({ rows: [] })
+  for (const stash of oracle.stashes.keys()) await team.stash(stash).delete()
+  world.clock.pass(40 * DAY_MS)
+  await sweepAll(world)
+  const { counts, head } = await readRaw(world)
+  const { length: tables } = oracle.tables
+  const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
+  const expected = {
+    ...(tables > 0 && { [KEY_SPACE.teamHead]: 1, [KEY_SPACE.schema]: tables, ...heads }),
+    ...(counts[KEY_SPACE.filesHead] !== undefined && { [KEY_SPACE.filesHead]: 1 }),
+  }
+  assert.deepEqual(counts, expected, 'records are left')
+  assert.deepEqual(head, { files: 0, bytes: 0 })
+  assert.deepEqual(await listObjects(world), [], 'objects are left')
+}
+
+/** Sweeps until there is nothing left to do. */
+async function sweepAll(world: World): Promise<void> {
+  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
+    world.clock.pass(world.profile.options.graceMs)
+    const report = await world.store(0).sweep()
+    if (sweeps > 2 && Object.values(report).every((count) => count === 0)) return
+  }
+  throw new Error(`there is still something to do after ${SWEEPS_MAX} sweeps`)
+}

@@ -1,0 +1,48 @@
+// The state of a run: what explains every answer so far, and how one more answer is held against it.
+import type fc from 'fast-check'
+import { Mismatch, type Operation, type OraclePlace, outcomeOf } from './operation.js'
+import { emptyState, type State } from './oracle.js'
+import type { World } from './world.js'
+
+/**
+ * What fast-check carries through a run: the states that explain every answer so far. After a race there
+ * may be several, until a later answer tells which it was.
+ */
+export class Model {
+  states: readonly State[] = [emptyState()]
+
+  /** One of them, to choose tables and rows from. */
+  get state(): State {
+    const [state] = this.states
+    if (state === undefined) throw new Error('a model has a state')
+    return state
+  }
+}
+
+export type RunCommand = fc.AsyncCommand<Model, World>
+
+/** Of a run. */
+export const TABLES_MAX = 4
+
+export function placeOf({ clock, profile }: World): OraclePlace {
+  return { now: clock.now(), limits: profile.options }
+}
+
+/** Runs an operation and holds it against the oracle. */
+export async function runAlone(operation: Operation, model: Model, world: World): Promise<void> {
+  const outcome = await outcomeOf(operation, world)
+  world.noteEnd()
+  const place = placeOf(world)
+  const problems: string[] = []
+  model.states = model.states.filter((state) => {
+    try {
+      operation.check(state, outcome, place)
+      return true
+    } catch (failure) {
+      if (!(failure instanceof Mismatch)) throw failure
+      problems.push(failure.message)
+      return false
+    }
+  })
+  if (model.states.length === 0) throw new Mismatch(`${operation.text}: ${problems[0]}`)
+}

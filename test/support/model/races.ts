@@ -1,0 +1,192 @@
+// Commands that run several operations at once; their answers must be those of some order.
+import { KEY_SPACE } from '../../../src/format/keys.js'
+import { type Model, placeOf, type RunCommand, runAlone, TABLES_MAX } from './model.js'
+import { expectValue, type Operation, outcomeOf, show } from './operation.js'
+import { sweep } from './oracle.js'
+import { create, deleteStash, putChunk } from './row-operations.js'
+import { checkInSomeOrder } from './some-order.js'
+import { bind, type Spec } from './specs.js'
+import { runSweepInParts, scanAll } from './table-operations.js'
+import type { World } from './world.js'
+
+export class Race implements RunCommand {
+  readonly #specs: readonly Spec[]
+  readonly #seed: number
+
+  constructor(specs: readonly Spec[], seed: number) {
+    this.#specs = specs
+    this.#seed = seed
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length < TABLES_MAX && state.tables.length > 0
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    const operations = this.#specs.map((spec) => {
+      return bind(spec, model.state, { ...world.profile, isAlone: false })
+    })
+    world.pace.start(this.#seed)
+    const outcomes = await Promise.all(operations.map((one) => outcomeOf(one, world)))
+    world.pace.stop()
+    world.noteEnd()
+    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
+  }
+
+  toString(): string {
+    return `race ${this.#seed} ${show(this.#specs)}`
+  }
+}
+
+const RACE_STASH = 'race'
+
+/**
+ * A table is made from a stash while its chunk is replaced or the stash deleted, and two sweeps and more
+ * delete what nothing names: the table must be whole, of the one chunk or the other.
+ */
+export class StashRace implements RunCommand {
+  readonly #seed: number
+  readonly #deletes: boolean
+  readonly #holds: boolean
+
+  /**
+   * @param deletes - The stash is deleted, else its chunk is replaced.
+   * @param holds - The change comes when the table is about to be committed, else at any time.
+   */
+  constructor(seed: number, deletes: boolean, holds: boolean) {
+    this.#seed = seed
+    this.#deletes = deletes
+    this.#holds = holds
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length < TABLES_MAX
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    await runAlone(putRaceChunk('before'), model, world)
+    const ref = { stash: RACE_STASH }
+    const operations = [
+      create(0, { name: RACE_STASH, ref, schema: null, onSchemaError: 'abort', key: null }),
+      this.#deletes ? deleteStash(0, RACE_STASH) : putRaceChunk('after'),
+    ] as const
+    world.pace.start(this.#seed)
+    // The catalog entry of the table is in the commit that links the chunk.
+    const held = this.#holds ? world.pace.hold(KEY_SPACE.catalog) : null
+    const made = outcomeOf(operations[0], world)
+    if (held !== null) await Promise.race([held.reached, made])
+    const changed = await outcomeOf(operations[1], world)
+    for (let sweeps = 0; sweeps < 3; sweeps++) await world.store(0).sweep()
+    held?.release()
+    const outcomes = [await made, changed]
+    world.pace.stop()
+    world.noteEnd()
+    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
+    for (const one of [sweepEffects(), deleteStash(0, RACE_STASH)]) {
+      await runAlone(one, model, world)
+    }
+    const table = model.state.tables.at(-1)
+    if (table?.name === RACE_STASH) {
+      await runAlone(scanAll({ instance: 0, tableId: table.id }), model, world)
+    }
+  }
+
+  toString(): string {
+    const change = this.#deletes ? 'deleted' : 'replaced'
+    return `race ${this.#seed} of a stash ${change} in use${this.#holds ? ', before the commit' : ''}`
+  }
+}
+
+function putRaceChunk(text: string): Operation {
+  const sample = { json: JSON.stringify(text), field: text }
+  const rows = [[['a', sample] as const]]
+  const ref = { rows: { form: 'objects', rows, times: 9, claims: [] } } as const
+  return putChunk(0, { stash: RACE_STASH, serial: '0', ref })
+}
+
+/** The sweeps have run; so the oracle must be told, which another one does as well. */
+function sweepEffects(): Operation {
+  return {
+    text: 'sweep again',
+    run: (world) => world.store(0).sweep(),
+    check(state, outcome, place) {
+      expectValue(outcome)
+      sweep(state, { ...place, instance: 0 })
+    },
+  }
+}
+
+/** A change is made from its beginning to its end while a sweep is about to list the objects. */
+export class SweepRace implements RunCommand {
+  readonly #seed: number
+  readonly #change: Spec
+
+  constructor(seed: number, change: Spec) {
+    this.#seed = seed
+    this.#change = change
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length < TABLES_MAX && state.tables.length > 0
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    const { profile, pace } = world
+    const change = bind(this.#change, model.state, { ...profile, isAlone: false })
+    const operations = [runSweepInParts(0), change] as const
+    pace.start(this.#seed)
+    const held = pace.holdList()
+    const swept = outcomeOf(operations[0], world)
+    await Promise.race([held.reached, swept])
+    const changed = await outcomeOf(change, world)
+    held.release()
+    const outcomes = [await swept, changed]
+    pace.stop()
+    world.noteEnd()
+    model.states = checkInSomeOrder(model.states, operations, outcomes, placeOf(world))
+  }
+
+  toString(): string {
+    return `sweep ${this.#seed}, held before it lists the objects, beside ${show(this.#change)}`
+  }
+}
+
+/** Rows are changed, one after the other, while a fold that has read its rows is about to replace them. */
+export class FoldRace implements RunCommand {
+  readonly #seed: number
+  readonly #changes: readonly Spec[]
+
+  /** @param changes - Of rows: it is all the same whether a sweep comes before or after them. */
+  constructor(seed: number, changes: readonly Spec[]) {
+    this.#seed = seed
+    this.#changes = changes
+  }
+
+  check({ state }: Readonly<Model>): boolean {
+    return state.tables.length > 0
+  }
+
+  async run(model: Model, world: World): Promise<void> {
+    const sweeping = runSweepInParts(0)
+    world.pace.start(this.#seed)
+    const held = world.pace.hold(KEY_SPACE.extentPage)
+    const swept = outcomeOf(sweeping, world)
+    try {
+      await Promise.race([held.reached, swept])
+      if (!held.isReached()) held.release() // There is nothing to fold.
+      for (const spec of this.#changes) {
+        const change = bind(spec, model.state, { ...world.profile, isAlone: false })
+        await runAlone(change, model, world)
+      }
+    } finally {
+      held.release()
+      await swept
+      world.pace.stop()
+    }
+    model.states = checkInSomeOrder(model.states, [sweeping], [await swept], placeOf(world))
+  }
+
+  toString(): string {
+    return `fold ${this.#seed}, held beside ${show(this.#changes)}`
+  }
+}

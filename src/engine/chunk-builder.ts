@@ -6,6 +6,7 @@
 // - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
 //   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
 import { utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
 import { type ChunkColumn, NO_ROW } from '../format/chunk-records.js'
 import { addClaim, type ClaimRun } from '../format/claims.js'
@@ -15,6 +16,8 @@ import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary
 import { FORM } from '../schema/json-byte-values.js'
 import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
 import { judgeBytes } from '../schema/judge-bytes.js'
+import { type FieldJudge, JUDGED } from '../schema/judge-field-bytes.js'
+import { type CsvByteScanner, MARK, utf16Length } from '../schema/scan-csv-bytes.js'
 import type { JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 import { COLUMN_ID_CHARS_MAX } from '../schema/table-schema.js'
@@ -53,6 +56,9 @@ type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string 
 /** A cell costs as much as so many characters. */
 const CELL_WORK = 16
 
+/** What a cell of text has besides its key and its content: a comma, a colon and two quotes. */
+const TEXT_CELL_CHARS = 4
+
 /** Bytes of UTF-8 to a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
@@ -60,7 +66,7 @@ export class ChunkBuilder {
   readonly #limits: BuilderLimits
   readonly #fromText: boolean
   readonly #columns = new Map<string, Column>()
-  /** The columns of a byte scanner, by its numbers. */
+  /** The columns of a byte scanner, by its numbers; those of a header are all there. */
   readonly #scanned: Column[] = []
   #texts: string[] = []
   #cells: TextCells[] = []
@@ -76,7 +82,7 @@ export class ChunkBuilder {
   constructor(limits: BuilderLimits, header: readonly string[] | null) {
     this.#limits = limits
     this.#fromText = header !== null
-    for (const id of header ?? []) this.#column(id)
+    for (const id of header ?? []) this.#scanned.push(this.#column(id))
   }
 
   get rowCount(): number {
@@ -140,6 +146,37 @@ export class ChunkBuilder {
     }
     this.#chars += chars
     this.#work += chars + CELL_WORK * row.cellCount
+    this.#rows++
+    this.#rowCount++
+    return true
+  }
+
+  /**
+   * Adds the row of CSV or TSV that a byte scanner stands at; its cells stay with the scanner.
+   * @returns false: it may be too large, which the exact path tells.
+   */
+  addScannedText(row: CsvByteScanner, judge: FieldJudge): boolean {
+    let chars = -row.quoteCount
+    for (let cell = row.firstCell; cell < row.cellCount; cell++) {
+      const column = this.#scanned[row.columnOf[cell] ?? 0]
+      invariant(column !== undefined, 'a scanned column is one of the header')
+      const from = row.from[cell] ?? 0
+      const to = row.to[cell] ?? 0
+      const mark = row.mark[cell] ?? 0
+      const judged = judge.judge(column.summary, from, to, mark)
+      if (judged === JUDGED.unsure) noteText(column, row.textOf(cell))
+      else if (judged === JUDGED.text) column.exact = false
+      chars += column.key.length + TEXT_CELL_CHARS
+      chars += mark & MARK.wide ? utf16Length(row.bytes, from, to) : to - from
+    }
+    if (UTF8_BYTES_MAX * chars > this.#limits.rowBytesMax) return false
+    this.#noteLine(row.line)
+    const { rowId } = row
+    const id = rowId === undefined ? null : parseRowId(rowId)
+    if (id !== null) addClaim(this.#claims, this.#rows, id)
+    if (this.#rowCount === 0) for (const column of this.#scanned) column.firstRow = 0
+    this.#chars += chars
+    this.#work += row.rowBytes + CELL_WORK * (row.cellCount - row.firstCell)
     this.#rows++
     this.#rowCount++
     return true
@@ -227,9 +264,8 @@ export class ChunkBuilder {
     let chars = 0
     columns.forEach((column, i) => {
       const text = tokens[i] ?? ''
-      judgeText(column.summary, text)
-      column.exact &&= isExactToken(text)
-      chars += column.key.length + text.length + 4
+      noteText(column, text)
+      chars += column.key.length + text.length + TEXT_CELL_CHARS
     })
     if (this.#rowCount === 0) for (const column of this.#columns.values()) column.firstRow = 0
     this.#cells.push({ columns, texts: tokens })
@@ -272,6 +308,11 @@ export class ChunkBuilder {
     if (this.#rowCount === 0) this.#line = { first: line, regular: true }
     else if (line !== this.#line.first + this.#rowCount) this.#line.regular = false
   }
+}
+
+function noteText(column: Column, text: string): void {
+  judgeText(column.summary, text)
+  column.exact &&= isExactToken(text)
 }
 
 /** Whether CSV text may be stored as a token: what is refused here would not read back as it was sent. */

@@ -11,14 +11,17 @@ import type { FileIds } from '../format/file-references.js'
 import { SegmentBuilder } from '../format/segment-writer.js'
 import type { ObjectId } from '../objects/objects.js'
 import { openCsv } from '../schema/scan-csv.js'
+import { type CsvByteScanner, openCsvBytes } from '../schema/scan-csv-bytes.js'
 import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../schema/scanned-row.js'
 import { isWellFormed } from '../schema/text-rules.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
 import { newMarkedFiles } from './file-markers.js'
+import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
 import { type RowSink, readJsonBytes } from './read-json-bytes.js'
 import { scanRowObject } from './row-object.js'
 import type { StoreContext } from './store-context.js'
+import type { ResolvedOptions } from './store-options.js'
 import type { RowsInput, TextRows } from './store-types.js'
 
 /** Rows that were read. Their objects are pending until the operation settles them. */
@@ -55,14 +58,10 @@ export async function prepareRows(
   })
   const builder = new ChunkBuilder(options, header)
   const sink = new SegmentSink(context)
-  const isFew = (): boolean => {
-    const { rows: count, chars } = builder.pending
-    const fits = count <= options.inlineRowsMax && chars <= options.inlineBytesMax
-    return mayInline && sink.segments.length === 0 && fits
-  }
+  const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
-    await readAll(rows, builder, sink, isFew)
-    const inline = isFew()
+    await readAll(rows, builder, sink, isInline)
+    const inline = isInline()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
     return preparedOf(builder, sink, inline ? batch : null)
@@ -72,26 +71,68 @@ export async function prepareRows(
   }
 }
 
+/** Whether the rows may become row records. */
+function isFew(
+  { inlineRowsMax, inlineBytesMax }: ResolvedOptions,
+  { pending: { rows, chars } }: ChunkBuilder,
+  { segments }: SegmentSink,
+): boolean {
+  return segments.length === 0 && rows <= inlineRowsMax && chars <= inlineBytesMax
+}
+
 /**
- * As `prepareRows`, for JSON bytes that need not be few. null: they must be read the exact way, which also
- * tells what is wrong with them.
+ * As `prepareRows`, for bytes; those of JSON must not be few. null: they must be read the exact way, which
+ * also tells what is wrong with them.
  */
 async function prepareQuickly(
   context: StoreContext,
   input: RowsInput,
   mayInline: boolean,
 ): Promise<PreparedRows | null> {
-  const { options } = context
-  if (!isTextRows(input) || !('json' in input) || !(input.json instanceof Uint8Array)) return null
-  if (mayInline && input.json.length <= options.inlineBytesMax) return null
-  const builder = new ChunkBuilder(options, null)
+  if (!isTextRows(input)) return null
+  if ('json' in input) {
+    const { json } = input
+    if (!(json instanceof Uint8Array)) return null
+    if (mayInline && json.length <= context.options.inlineBytesMax) return null
+    return prepareJson(context, json)
+  }
+  const { bytes, delimiter } = checkCsv(input)
+  const scanner = openCsvBytes(bytes, delimiter, context.options)
+  return scanner && prepareCsv(context, scanner, mayInline)
+}
+
+async function prepareJson(context: StoreContext, json: Bytes): Promise<PreparedRows | null> {
+  const builder = new ChunkBuilder(context.options, null)
   const sink = new SegmentSink(context)
   try {
-    if (!(await readJsonBytes(input.json, options, builder, sink))) {
+    if (!(await readJsonBytes(json, context.options, builder, sink))) {
       sink.abandon()
       return null
     }
     await sink.end(builder.take())
+    return preparedOf(builder, sink, null)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+}
+
+async function prepareCsv(
+  context: StoreContext,
+  scanner: CsvByteScanner,
+  mayInline: boolean,
+): Promise<PreparedRows | null> {
+  const builder = new ChunkBuilder(context.options, scanner.header)
+  const sink = new SegmentSink(context)
+  try {
+    if (!(await readCsvBytes(scanner, builder, sink))) {
+      sink.abandon()
+      return null
+    }
+    const inline = mayInline && isFew(context.options, builder, sink)
+    const batch = builder.take()
+    if (inline) return preparedOf(builder, sink, { ...batch, texts: textsOfRows(scanner, batch) })
+    await endSegment(scanner, batch, sink)
     return preparedOf(builder, sink, null)
   } catch (failure) {
     sink.abandon()
@@ -229,10 +270,17 @@ function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {
     const decoded = typeof text === 'string' ? text : decodeJsonText(text)
     return { header: null, rows: scanJsonRows(decoded, limits) }
   }
+  const { bytes, delimiter } = checkCsv(input)
+  return openCsv(bytes, { delimiter }, limits)
+}
+
+type CsvBody = Readonly<{ bytes: Bytes; delimiter: ',' | '\t' }>
+
+function checkCsv(input: Exclude<TextRows, { json: unknown }>): CsvBody {
   const [source, delimiter] =
     'csv' in input ? ([input.csv, ','] as const) : ([input.tsv, '\t'] as const)
   const text = checkText(source)
-  return openCsv(typeof text === 'string' ? utf8(text) : text, { delimiter }, limits)
+  return { bytes: typeof text === 'string' ? utf8(text) : text, delimiter }
 }
 
 /** A string with a lone surrogate could not be stored as it is. */
@@ -257,12 +305,12 @@ async function* scanAsync(rows: AsyncIterable<unknown>): AsyncGenerator<ScannedR
   for await (const row of rows) yield scanRowObject(row, index++)
 }
 
-/** @param isFew - While true the rows stay with the builder. */
+/** @param isInline - While true the rows stay with the builder. */
 async function readAll(
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>,
   builder: ChunkBuilder,
   sink: SegmentSink,
-  isFew: () => boolean,
+  isInline: () => boolean,
 ): Promise<void> {
   let yieldAt = SLICE_CHARS
   const afterRow = async (): Promise<void> => {
@@ -271,7 +319,7 @@ async function readAll(
     yieldAt = builder.work + SLICE_CHARS
   }
   const isDue = (): boolean => {
-    if (builder.pending.rows % DRAIN_ROWS === 0 && !isFew()) sink.add(builder.drain())
+    if (builder.pending.rows % DRAIN_ROWS === 0 && !isInline()) sink.add(builder.drain())
     return builder.isFull || builder.work >= yieldAt
   }
   if (Symbol.iterator in rows) {

@@ -114,7 +114,7 @@ export class Sweeper {
       await sweepDeadStashes(partition)
       await sweepRepeats(this.#context, partition)
     }
-    const objects = await this.#sweepObjects(partitions)
+    const objects = await this.#sweepObjects()
     await this.#context.kv.reclaim?.()
     return { folds, stashes, generations, objects }
   }
@@ -133,7 +133,7 @@ export class Sweeper {
     })
   }
 
-  async #sweepObjects(partitions: readonly KvPartition[]): Promise<number> {
+  async #sweepObjects(): Promise<number> {
     const { objects, ids, options, kv } = this.#context
     const { incarnation } = ids
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
@@ -142,6 +142,8 @@ export class Sweeper {
     // store other incarnations have pending objects that only they know: those are theirs to sweep.
     const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
+    // A team is entered before an object of it stops to be pending, so none that counts is of a team left out.
+    const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const named = await markAll(partitions)
     const now = options.clock.now()
     const unnamed = listed.filter((id) => !named.has(id) && !pending.has(id))

@@ -79,6 +79,23 @@ export class ByteWriter {
     return this
   }
 
+  /**
+   * Makes room for `count` bytes from `length` on: until the next call they may be written straight into the
+   * view that this gives. `extend` then says how many there are.
+   */
+  room(count: number): DataView {
+    const length = this.#grow(count)
+    this.#length = length
+    return this.#view
+  }
+
+  /** Counts in bytes that were written into the `room`. */
+  extend(count: number): this {
+    invariant(this.#length + count <= this.#bytes.length, 'there was room for what was written')
+    this.#length += count
+    return this
+  }
+
   /** Takes back what was written from `length` on. */
   truncate(length: number): this {
     invariant(length <= this.#length, 'only what was written is taken back')

@@ -1,5 +1,5 @@
 // Quick answers to "does this text fit the kind", on the bytes of an ASCII text, for columns of which only
-// one kind of text is left.
+// one or two kinds of text are left.
 //
 // Invariant: true means that the rule in text-rules or time-rules says true. False says nothing: the text
 // then goes to that rule.
@@ -9,6 +9,7 @@ import { KIND_BIT } from './column-kind.js'
 const URI_KINDS = KIND_BIT.uri | KIND_BIT.imageURI | KIND_BIT.audioURI
 const DAY_KINDS = KIND_BIT.date | KIND_BIT.dateTime
 
+const SPACE = 0x20
 const DASH = 0x2d
 const DOT = 0x2e
 const SLASH = 0x2f
@@ -27,15 +28,19 @@ const LOWER = 4
 const PATH = 8
 /** In the local part of an e-mail address, besides letters and digits; dots apart. */
 const LOCAL = 16
+/** Between the digits of a phone number. */
+const SEPARATOR = 32
 
 const CLASS = Uint8Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte)
+  if (byte === SPACE) return SEPARATOR
   if (byte > 0x7e || byte <= 0x20) return 0
   let bits = '<>"\\^`{|}'.includes(char) ? 0 : PATH
   if (/[a-zA-Z]/.test(char)) bits |= LETTER
   if (/[a-z]/.test(char)) bits |= LOWER
   if (/[0-9]/.test(char)) bits |= DIGIT
   if ("!#$%&'*+/=?^_`{|}~-".includes(char)) bits |= LOCAL
+  if ('+-.()/'.includes(char)) bits |= SEPARATOR
   return bits
 })
 
@@ -46,6 +51,10 @@ const HOST_CHARS_MAX = 253
 
 /** Whether the text from `from` to `to` fits all of the ruled kinds given; false: not sure. */
 export function surelyFits(bytes: Bytes, from: number, to: number, ruled: number): boolean {
+  if (ruled & KIND_BIT.phoneNumber) {
+    const others = ruled & ~KIND_BIT.phoneNumber // A day fits as a phone number, too.
+    return isSurelyPhone(bytes, from, to) && (others === 0 || surelyFits(bytes, from, to, others))
+  }
   if (ruled === KIND_BIT.emailAddress) return isSurelyEmail(bytes, from, to)
   if ((ruled & ~URI_KINDS) === 0) return isSurelyUri(bytes, from, to)
   if (ruled === KIND_BIT.dateTime) return isSurelyDateTime(bytes, from, to)
@@ -92,8 +101,7 @@ function endOfHost(bytes: Bytes, from: number, to: number, allowed: number): num
 /** `http://` or `https://`, a host in small letters that no rule of `URL` changes, and a path. */
 function isSurelyUri(bytes: Bytes, from: number, to: number): boolean {
   let at = from
-  if (!startsWith(bytes, at, HTTP)) return false
-  at += HTTP.length
+  for (let i = 0; i < HTTP.length; i++) if (bytes[at++] !== HTTP[i]) return false
   if (bytes[at] === LETTER_S) at++
   if (bytes[at] !== COLON || bytes[at + 1] !== SLASH || bytes[at + 2] !== SLASH) return false
   const host = at + 3
@@ -108,10 +116,6 @@ function isSurelyUri(bytes: Bytes, from: number, to: number): boolean {
 
 const HTTP = Uint8Array.of(0x68, 0x74, 0x74, LETTER_P)
 
-function startsWith(bytes: Bytes, at: number, start: Bytes): boolean {
-  return start.every((byte, i) => bytes[at + i] === byte)
-}
-
 /** A host that is no IPv4 address and has no label in Punycode: two dashes are left to the exact rule. */
 function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
   let label = from
@@ -122,20 +126,37 @@ function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
   return (classOf(bytes, label) & LOWER) !== 0
 }
 
-/** Days that every month has. */
-const DAYS_MIN = 28
+const PHONE_DIGITS_MIN = 3
+const PHONE_DIGITS_MAX = 20
+
+/** Digits and separators, without the mark of an extension. */
+function isSurelyPhone(bytes: Bytes, from: number, to: number): boolean {
+  let digits = 0
+  for (let at = from; at < to; at++) {
+    const bits = classOf(bytes, at)
+    if (bits & DIGIT) digits++
+    else if ((bits & SEPARATOR) === 0) return false
+  }
+  return digits >= PHONE_DIGITS_MIN && digits <= PHONE_DIGITS_MAX
+}
+
+/** Days that every month but February has. */
+const DAYS_MIN = 30
+const FEBRUARY_DAYS_MIN = 28
 
 function isSurelyDay(bytes: Bytes, from: number): boolean {
   if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH) return false
   const year = twoDigits(bytes, from) >= 0 && twoDigits(bytes, from + 2) >= 0
   const month = twoDigits(bytes, from + 5)
   const day = twoDigits(bytes, from + 8)
-  return year && month >= 1 && month <= 12 && day >= 1 && day <= DAYS_MIN
+  const isMonth = month >= 1 && month <= 12
+  return year && isMonth && day >= 1 && day <= (month === 2 ? FEBRUARY_DAYS_MIN : DAYS_MIN)
 }
 
-/** `YYYY-MM-DDTHH:mm:ss`, with a fraction and a `Z` or without. */
+/** `YYYY-MM-DDTHH:mm:ss`, or with a space for the `T`, with a fraction and a `Z` or without. */
 function isSurelyDateTime(bytes: Bytes, from: number, to: number): boolean {
-  if (to - from < 19 || !isSurelyDay(bytes, from) || bytes[from + 10] !== LETTER_T) return false
+  if (to - from < 19 || !isSurelyDay(bytes, from)) return false
+  if (bytes[from + 10] !== LETTER_T && bytes[from + 10] !== SPACE) return false
   if (bytes[from + 13] !== COLON || bytes[from + 16] !== COLON) return false
   const hour = twoDigits(bytes, from + 11)
   const minute = twoDigits(bytes, from + 14)

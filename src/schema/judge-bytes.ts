@@ -62,22 +62,25 @@ export function judgeBytes(
 
 /** Judges an array by what kinds of elements it has. @returns false: their content matters. */
 function judgeArray(summary: ColumnSummary, elements: number): boolean {
-  let mask = summary.elementMask
+  const mask = elementMaskOf(summary.elementMask, elements)
+  if (mask === undefined) return false
   let seen: number = SEEN.array
-  if (elements & ELEMENT.text) {
-    if (mask & RULED_TEXT_KINDS) return false
-    seen |= SEEN.elementText
-    mask &= PLAIN_TEXT_KINDS
-  }
-  if (elements & ELEMENT.number) {
-    seen |= SEEN.elementNumber
-    mask &= NUMBER_KINDS
-  }
-  if (elements & ELEMENT.boolean) {
-    seen |= SEEN.elementBoolean
-    mask &= KIND_BIT.boolean
-  }
+  if (elements & ELEMENT.text) seen |= SEEN.elementText
+  if (elements & ELEMENT.number) seen |= SEEN.elementNumber
+  if (elements & ELEMENT.boolean) seen |= SEEN.elementBoolean
   summary.seen |= seen
   summary.elementMask = mask
   return true
+}
+
+/** The kinds out of `candidates` that elements of such kinds fit; undefined: their content matters. */
+export function elementMaskOf(candidates: number, elements: number): number | undefined {
+  let mask = candidates
+  if (elements & ELEMENT.text) {
+    if (mask & RULED_TEXT_KINDS) return undefined
+    mask &= PLAIN_TEXT_KINDS
+  }
+  if (elements & ELEMENT.number) mask &= NUMBER_KINDS
+  if (elements & ELEMENT.boolean) mask &= KIND_BIT.boolean
+  return mask
 }

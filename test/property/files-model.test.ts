@@ -5,7 +5,7 @@
 // clock that jumps. Sweeps and operations are held or crash at any of their steps.
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { runOptions } from '../support/fast-check-options.js'
+import { replayOptions, runOptions } from '../support/fast-check-options.js'
 import { anyCommands } from '../support/files-model/commands.js'
 import { Oracle } from '../support/files-model/oracle.js'
 import { checkEnd } from '../support/files-model/reconcile.js'
@@ -37,7 +37,8 @@ const RUNS = 2_000
 const COMMANDS_MAX = 40
 
 test('files live as long as the oracle says', { timeout: 600_000 }, async () => {
-  const commands = fc.commands(anyCommands(), { maxCommands: COMMANDS_MAX, size: 'max' })
+  const sizes = { maxCommands: COMMANDS_MAX, size: 'max' } as const
+  const commands = fc.commands(anyCommands(), { ...sizes, ...replayOptions() })
   const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile, seed, run) => {
     const world = await World.open(profile, seed)
     const oracle = new Oracle(profile.options)

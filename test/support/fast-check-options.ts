@@ -14,3 +14,9 @@ export function runOptions(count: number): Parameters<unknown> {
     ...(path !== undefined && { path, endOnFailure: true }),
   }
 }
+
+/** Which commands of a run run again: a failure prints their `replayPath`, given as ROWSTASH_REPLAY. */
+export function replayOptions(): { replayPath?: string } {
+  const replayPath = process.env['ROWSTASH_REPLAY']
+  return replayPath === undefined ? {} : { replayPath }
+}

@@ -1,0 +1,199 @@
+// Judges cells of CSV and TSV that the byte scanner found into a column summary.
+//
+// Invariant: the summary is the one that `judgeText` makes of the same text. What needs a closer look is left
+// alone, for the caller to take there.
+import type { Bytes } from '../base/bytes.js'
+import { surelyFits } from './byte-rules.js'
+import { KIND_BIT } from './column-kind.js'
+import { type ColumnSummary, SEEN } from './column-summary.js'
+import { FORM, JsonByteValues } from './json-byte-values.js'
+import { elementMaskOf } from './judge-bytes.js'
+import { MARK } from './scan-csv-bytes.js'
+import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
+
+/** What came of a cell. */
+export const JUDGED = Object.freeze({
+  /** Nothing was noted: `judgeText` must see its text. */
+  unsure: 0,
+  /** Its column holds text. */
+  text: 1,
+  /** It may be stored as the token that it is. */
+  token: 2,
+})
+
+/** All that a number token may fit, which is known without a look at other rules. */
+const NUMBER_FIELD_KINDS =
+  PLAIN_TEXT_KINDS | KIND_BIT.number | KIND_BIT.duration | KIND_BIT.phoneNumber
+
+const BOOLEAN_FIELD_KINDS = PLAIN_TEXT_KINDS | KIND_BIT.boolean
+
+/** Longer numbers may be beyond a double. */
+const NUMBER_BYTES_MAX = 300
+
+/** Longer arrays are left to the exact path. */
+const ARRAY_BYTES_MAX = 4096
+
+const LONGEST_EXACT_DIGITS = 15
+const PHONE_DIGITS_MIN = 3
+const PHONE_DIGITS_MAX = 20
+
+const SPACE = 0x20
+const QUOTE = 0x22
+const MINUS = 0x2d
+const DOT = 0x2e
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const OPEN_BRACKET = 0x5b
+const LETTER_E = 0x65
+const LETTER_F = 0x66
+const LETTER_T = 0x74
+
+/** Judges the cells of one body. */
+export class FieldJudge {
+  readonly #bytes: Bytes
+  /** A cell that spells an array, unquoted. */
+  readonly #array = new Uint8Array(ARRAY_BYTES_MAX + 1)
+  readonly #arrayValues = new JsonByteValues(this.#array)
+
+  constructor(bytes: Bytes) {
+    this.#bytes = bytes
+  }
+
+  /** Adds a cell, which is not empty, to a summary. @returns one of JUDGED */
+  judge(summary: ColumnSummary, from: number, to: number, mark: number): number {
+    if ((mark & MARK.text) === 0) {
+      if (mark & MARK.exponent) return JUDGED.unsure
+      const judged = this.#judgeNumber(summary, from, to)
+      if (judged !== NOT_A_NUMBER) return judged
+    } else if (to - from === 4 || to - from === 5) {
+      const spelled = booleanAt(this.#bytes, from, to)
+      if (spelled !== NOT_A_BOOLEAN) return judgeBoolean(summary, spelled)
+    }
+    return this.#judgeText(summary, from, to, mark)
+  }
+
+  #judgeNumber(summary: ColumnSummary, from: number, to: number): number {
+    const bytes = this.#bytes
+    const isNegative = bytes[from] === MINUS
+    const whole = isNegative ? from + 1 : from
+    let at = endOfDigits(bytes, whole)
+    if (at === whole || (bytes[whole] === DIGIT_0 && at > whole + 1)) return NOT_A_NUMBER
+    let digits = at - whole
+    if (at < to && bytes[at] === DOT) {
+      const fraction = at + 1
+      at = endOfDigits(bytes, fraction)
+      if (at === fraction) return NOT_A_NUMBER
+      digits += at - fraction
+    }
+    if (at !== to) return NOT_A_NUMBER
+    const mask = summary.scalarMask
+    if (to - from > NUMBER_BYTES_MAX || mask & ~NUMBER_FIELD_KINDS) return JUDGED.unsure
+    if (digits < PHONE_DIGITS_MIN || digits > PHONE_DIGITS_MAX) {
+      summary.scalarMask = mask & ~KIND_BIT.phoneNumber
+    }
+    summary.seen |= SEEN.fromText | SEEN.number
+    summary.elementMask = 0
+    if (digits > LONGEST_EXACT_DIGITS && significantDigits(bytes, from, to) > LONGEST_EXACT_DIGITS)
+      summary.seen |= SEEN.longNumber
+    // A minus zero would lose its sign.
+    if (isNegative && bytes[whole] === DIGIT_0 && significantDigits(bytes, from, to) === 0) {
+      return JUDGED.text
+    }
+    return JUDGED.token
+  }
+
+  /** Judges what is no number token and no boolean. */
+  #judgeText(summary: ColumnSummary, from: number, to: number, mark: number): number {
+    const bytes = this.#bytes
+    const kinds = summary.scalarMask
+    const first = bytes[from] ?? 0
+    if (kinds & KIND_BIT.number && (first === SPACE || bytes[to - 1] === SPACE)) {
+      return JUDGED.unsure // Spaces may surround a number.
+    }
+    let elementMask = 0
+    if (summary.elementMask !== 0) {
+      if (first <= SPACE) return JUDGED.unsure // White space may stand before an array.
+      if (first === OPEN_BRACKET) {
+        const mask = this.#elementMaskOf(summary.elementMask, from, to)
+        if (mask === undefined) return JUDGED.unsure
+        elementMask = mask
+      }
+    }
+    const ruled = kinds & RULED_TEXT_KINDS
+    if (ruled !== 0) {
+      if (mark & (MARK.wide | MARK.escape | MARK.quote)) return JUDGED.unsure
+      if (!surelyFits(bytes, from, to, ruled)) return JUDGED.unsure
+    }
+    summary.scalarMask = kinds & (PLAIN_TEXT_KINDS | ruled)
+    summary.elementMask = elementMask
+    summary.seen |= SEEN.fromText | SEEN.text
+    return JUDGED.text
+  }
+
+  /** The kinds out of `candidates` of which a cell spells an array; undefined: unsure. */
+  #elementMaskOf(candidates: number, from: number, to: number): number | undefined {
+    if (to - from > ARRAY_BYTES_MAX) return undefined
+    const bytes = this.#bytes
+    let length = 0
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at] ?? 0
+      this.#array[length++] = byte
+      if (byte === QUOTE) at++ // It stands twice.
+    }
+    this.#array[length] = 0 // No value goes on beyond it.
+    if (this.#arrayValues.read(0) !== length) return undefined
+    if (this.#arrayValues.form !== FORM.array) return undefined
+    return elementMaskOf(candidates, this.#arrayValues.elements)
+  }
+}
+
+const NOT_A_NUMBER = -1
+
+function endOfDigits(bytes: Bytes, start: number): number {
+  let at = start
+  for (;;) {
+    const byte = bytes[at] ?? 0
+    if (byte < DIGIT_0 || byte > DIGIT_9) return at
+    at++
+  }
+}
+
+/** Digits of a number token from its first one that is not zero. */
+function significantDigits(bytes: Bytes, from: number, to: number): number {
+  let digits = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte >= DIGIT_0 && (digits > 0 || byte !== DIGIT_0)) digits++
+  }
+  return digits
+}
+
+const NOT_A_BOOLEAN = 0
+const ANY_CASE = 1
+const LOWER_CASE = 2
+
+/** Whether a text of 4 or 5 bytes is true or false, and how it is spelled. */
+function booleanAt(bytes: Bytes, from: number, to: number): number {
+  const first = (bytes[from] ?? 0) | SPACE
+  if (first !== LETTER_T && first !== LETTER_F) return NOT_A_BOOLEAN
+  const word = first === LETTER_T ? TRUE : FALSE
+  if (to - from !== word.length) return NOT_A_BOOLEAN
+  let isLower = true
+  for (let i = 0; i < word.length; i++) {
+    const byte = bytes[from + i] ?? 0
+    if (byte === word[i]) continue
+    if ((byte | SPACE) !== word[i]) return NOT_A_BOOLEAN
+    isLower = false
+  }
+  return isLower ? LOWER_CASE : ANY_CASE
+}
+
+const TRUE = Uint8Array.of(LETTER_T, 0x72, 0x75, LETTER_E)
+const FALSE = Uint8Array.of(LETTER_F, 0x61, 0x6c, 0x73, LETTER_E)
+
+function judgeBoolean(summary: ColumnSummary, spelled: number): number {
+  if (summary.scalarMask & ~BOOLEAN_FIELD_KINDS) return JUDGED.unsure
+  summary.seen |= SEEN.fromText | SEEN.boolean
+  summary.elementMask = 0
+  return spelled === LOWER_CASE ? JUDGED.token : JUDGED.text
+}

@@ -1,0 +1,362 @@
+// Reads rows straight from the bytes of a CSV or TSV body, in one pass and without making objects or
+// strings: it finds the bounds of each cell that is not empty. The cells of all rows since `clear` are kept,
+// as only the last one of a segment decides in which form a column is stored.
+//
+// Invariants:
+// - It takes a body only if `scan-csv` takes it, with the same header, rows and cells. Of whatever it is not
+//   sure of (an odd quote, a record that is too long or has too many fields, a header that is refused, bytes
+//   that are not UTF-8) it says so, and the whole body goes to `scan-csv`, which decides and names the fault.
+// - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
+import type { Bytes } from '../base/bytes.js'
+import { isUtf8, sliceReader } from '../base/platform.js'
+import { COLUMN_ID_CHARS_MAX } from './table-schema.js'
+
+export type CsvStep = 'row' | 'end' | 'unsure'
+
+export type CsvByteLimits = Readonly<{ columnsMax: number; rowBytesMax: number }>
+
+/** Bits of `mark`: what bytes a cell has. */
+export const MARK = Object.freeze({
+  /** One that is in no number. */
+  text: 1,
+  /** One of `e`, `E` and `+`, which are in numbers that the exact path reads. */
+  exponent: 2,
+  /** One that is not ASCII. */
+  wide: 4,
+  /** One that stands in a JSON string as an escape. */
+  escape: 8,
+  /** A quote, which stands there twice. */
+  quote: 16,
+})
+
+/** The byte ends an unquoted field, or is one to look at in a quoted field. */
+const LOOK = 32
+
+const TAB = 0x09
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
+
+type Delimiter = ',' | '\t'
+
+const IN_QUOTES = markTable([LINE_FEED, CARRIAGE_RETURN])
+const IN_CSV = markTable([LINE_FEED, CARRIAGE_RETURN, ','.charCodeAt(0)])
+const IN_TSV = markTable([LINE_FEED, CARRIAGE_RETURN, TAB])
+
+function markTable(looks: readonly number[]): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => {
+    if (byte === QUOTE) return LOOK // It may be the closing one, which is no part of the field.
+    const look = looks.includes(byte) ? LOOK : 0
+    if (byte >= 0x80) return look | MARK.text | MARK.wide
+    if (byte < 0x20 || byte === BACKSLASH) return look | MARK.text | MARK.escape
+    const char = String.fromCharCode(byte)
+    if ('eE+'.includes(char)) return look | MARK.exponent
+    return '0123456789.-'.includes(char) ? look : look | MARK.text
+  })
+}
+
+/** A byte four times, to look at four bytes at once. */
+const ONES = 0x01010101
+const SPACES = 0x20 * ONES
+const QUOTES = QUOTE * ONES
+const BACKSLASHES = BACKSLASH * ONES
+const HIGH_BITS = (0x80 * ONES) | 0
+
+/** Offsets in a body are kept as 32-bit integers. */
+const BODY_BYTES_MAX = 2 ** 31 - 1
+
+const NOT_A_COLUMN = -1
+
+/** Room for cells and rows to begin with; for a larger body, less. */
+const CELLS_FIRST = 16 * 1024
+const BYTES_PER_CELL = 8
+const ROWS_FIRST = 1024
+
+/**
+ * Reads the header of a body.
+ * @returns null: the body is one for the exact path.
+ */
+export function openCsvBytes(
+  bytes: Bytes,
+  delimiter: Delimiter,
+  limits: CsvByteLimits,
+): CsvByteScanner | null {
+  if (bytes.length > BODY_BYTES_MAX || !isUtf8(bytes)) return null
+  const scanner = new CsvByteScanner(bytes, delimiter, limits)
+  return scanner.readHeader() ? scanner : null
+}
+
+/** One row after the other. */
+export class CsvByteScanner {
+  readonly bytes: Bytes
+  /** The column IDs of the header, in order, without `$rowID`. */
+  header: readonly string[] = []
+
+  /** Of the row that `next` moved to: its first cell, its line (1-based), and its bytes. */
+  firstCell = 0
+  line = 0
+  rowBytes = 0
+  /** Quotes in its cells that stand there twice. */
+  quoteCount = 0
+
+  /** Rows and cells since `clear`. */
+  rowCount = 0
+  cellCount = 0
+  /** By cell: its column, the bounds of its content, and what bytes that has. */
+  columnOf: Uint16Array<ArrayBuffer>
+  from: Int32Array<ArrayBuffer>
+  to: Int32Array<ArrayBuffer>
+  mark: Uint8Array<ArrayBuffer>
+  /** By row: the cell after its last. */
+  rowEnds = new Int32Array(ROWS_FIRST)
+
+  readonly #view: DataView
+  readonly #delimiter: number
+  readonly #delimiters: number
+  readonly #marks: Uint8Array
+  readonly #limits: CsvByteLimits
+  readonly #textOf: (from: number, to: number) => string
+  /** By place in a record. */
+  #columnOfPlace = new Int32Array(0)
+  #at: number
+  #lineBreaks = 0
+  #rowIdFrom = 0
+  #rowIdTo = 0
+  #rowIdMark = 0
+
+  /** Of the field that was read last. */
+  #fieldFrom = 0
+  #fieldTo = 0
+  #fieldMark = 0
+  #fieldQuotes = 0
+
+  /** @param bytes - A whole body, valid UTF-8. */
+  constructor(bytes: Bytes, delimiter: Delimiter, limits: CsvByteLimits) {
+    this.bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#delimiter = delimiter.charCodeAt(0)
+    this.#delimiters = this.#delimiter * ONES
+    this.#marks = delimiter === ',' ? IN_CSV : IN_TSV
+    this.#limits = limits
+    this.#textOf = sliceReader(bytes)
+    this.#at = BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte) ? BYTE_ORDER_MARK.length : 0
+    const cells = Math.min(CELLS_FIRST, Math.ceil(bytes.length / BYTES_PER_CELL))
+    this.columnOf = new Uint16Array(cells)
+    this.from = new Int32Array(cells)
+    this.to = new Int32Array(cells)
+    this.mark = new Uint8Array(cells)
+  }
+
+  /** To be called once, before `next`. @returns false: unsure. */
+  readHeader(): boolean {
+    const { bytes } = this
+    const { columnsMax, rowBytesMax } = this.#limits
+    const start = this.#at
+    const ids: string[] = []
+    for (let at = start; ; at++) {
+      at = this.#readField(at, Math.min(bytes.length, start + rowBytesMax))
+      if (at < 0 || ids.length > columnsMax) return false // One place more, as $rowID is no column.
+      ids.push(this.#unquoted(this.#fieldFrom, this.#fieldTo, this.#fieldMark))
+      if (bytes[at] === this.#delimiter) continue
+      this.#passLineBreak(at)
+      break
+    }
+    this.header = ids.filter((id) => id !== '$rowID')
+    if (this.header.length > columnsMax || new Set(ids).size < ids.length) return false
+    const isOdd = (id: string): boolean =>
+      id === '' || id === '$stashID' || id.length > COLUMN_ID_CHARS_MAX
+    if (ids.some(isOdd)) return false
+    let column = 0
+    this.#columnOfPlace = Int32Array.from(ids, (id) => (id === '$rowID' ? NOT_A_COLUMN : column++))
+    return true
+  }
+
+  /**
+   * Moves to the next row and keeps its cells. 'end': all rows were read. 'unsure': the whole body is one
+   * for the exact path.
+   */
+  next(): CsvStep {
+    const { bytes } = this
+    const start = this.#at
+    if (start === bytes.length) return 'end'
+    this.firstCell = this.cellCount
+    this.quoteCount = 0
+    this.line = this.#lineBreaks + 1
+    this.#rowIdTo = 0
+    if (bytes[start] === LINE_FEED || bytes[start] === CARRIAGE_RETURN) {
+      this.#passLineBreak(start)
+      if (this.#at === bytes.length) return 'end' // An empty last line is no row.
+    } else if (!this.#readRow(start)) return 'unsure'
+    this.rowBytes = this.#at - start
+    if (this.rowCount === this.rowEnds.length) this.rowEnds = largerCopy(this.rowEnds)
+    this.rowEnds[this.rowCount++] = this.cellCount
+    return 'row'
+  }
+
+  /** The `$rowID` of the row, if it has one. */
+  get rowId(): string | undefined {
+    if (this.#rowIdTo === 0) return undefined
+    return this.#unquoted(this.#rowIdFrom, this.#rowIdTo, this.#rowIdMark)
+  }
+
+  /** The text of a cell after unquoting. */
+  textOf(cell: number): string {
+    return this.#unquoted(this.from[cell] ?? 0, this.to[cell] ?? 0, this.mark[cell] ?? 0)
+  }
+
+  /** Forgets the rows so far. */
+  clear(): void {
+    this.rowCount = 0
+    this.cellCount = 0
+  }
+
+  #unquoted(from: number, to: number, mark: number): string {
+    const text = this.#textOf(from, to)
+    return mark & MARK.quote ? text.replaceAll('""', '"') : text
+  }
+
+  #readRow(start: number): boolean {
+    const { bytes } = this
+    const delimiter = this.#delimiter
+    const places = this.#columnOfPlace
+    const limit = Math.min(bytes.length, start + this.#limits.rowBytesMax)
+    if (this.cellCount + places.length > this.columnOf.length) this.#growCells()
+    let at = start
+    for (let place = 0; ; place++) {
+      if (place === places.length) return false // More fields than the header has.
+      at = this.#readField(at, limit)
+      if (at < 0) return false
+      if (this.#fieldTo > this.#fieldFrom) this.#noteCell(places[place] ?? NOT_A_COLUMN)
+      if (bytes[at] !== delimiter) break
+      at++
+    }
+    this.#passLineBreak(at)
+    return true
+  }
+
+  #noteCell(column: number): void {
+    if (column === NOT_A_COLUMN) {
+      this.#rowIdFrom = this.#fieldFrom
+      this.#rowIdTo = this.#fieldTo
+      this.#rowIdMark = this.#fieldMark
+      return
+    }
+    const cell = this.cellCount++
+    this.columnOf[cell] = column
+    this.from[cell] = this.#fieldFrom
+    this.to[cell] = this.#fieldTo
+    this.mark[cell] = this.#fieldMark
+    if (this.#fieldMark & MARK.quote) this.quoteCount += this.#fieldQuotes
+  }
+
+  #growCells(): void {
+    const cells = 2 * this.columnOf.length + this.#columnOfPlace.length
+    this.columnOf = copyInto(new Uint16Array(cells), this.columnOf)
+    this.from = copyInto(new Int32Array(cells), this.from)
+    this.to = copyInto(new Int32Array(cells), this.to)
+    this.mark = copyInto(new Uint8Array(cells), this.mark)
+  }
+
+  /**
+   * Reads a field that ends at `limit` at the latest.
+   * @returns where its delimiter, its line break or the end of the body is; -1: unsure.
+   */
+  #readField(start: number, limit: number): number {
+    const { bytes } = this
+    if (start > limit) return -1 // An empty field too many.
+    if (bytes[start] === QUOTE) return this.#readQuoted(start + 1, limit)
+    const marks = this.#marks
+    let mark = 0
+    let at = start
+    for (; at < limit; at++) {
+      const what = marks[bytes[at] ?? 0] ?? LOOK
+      if (what & LOOK) break
+      mark |= what
+      if (what === MARK.text) at = this.#passPlainWords(at, limit)
+    }
+    this.#fieldFrom = start
+    this.#fieldTo = at
+    this.#fieldMark = mark
+    return this.#isFieldEnd(at) ? at : -1
+  }
+
+  /** Goes on from a byte of text as long as there are four bytes of text in a row. @returns the last one */
+  #passPlainWords(start: number, limit: number): number {
+    const view = this.#view
+    const delimiters = this.#delimiters
+    let at = start + 1
+    for (const last = limit - 4; at <= last; at += 4) {
+      const word = view.getInt32(at, true)
+      const isBelowSpace = word - SPACES
+      const isQuote = (word ^ QUOTES) - ONES
+      const isBackslash = (word ^ BACKSLASHES) - ONES
+      const isDelimiter = (word ^ delimiters) - ONES
+      if ((word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS) break
+    }
+    return at - 1
+  }
+
+  /** As `#readField`, from after the opening quote. */
+  #readQuoted(start: number, limit: number): number {
+    const { bytes } = this
+    let mark = 0
+    let quotes = 0
+    let at = start
+    for (; at < limit; at++) {
+      const byte = bytes[at] ?? 0
+      const what = IN_QUOTES[byte] ?? LOOK
+      mark |= what
+      if ((what & LOOK) === 0) continue
+      if (byte === QUOTE) {
+        if (bytes[at + 1] !== QUOTE) break
+        mark |= MARK.quote | MARK.text
+        quotes++
+        at++
+      } else if (byte === CARRIAGE_RETURN || bytes[at - 1] !== CARRIAGE_RETURN) {
+        this.#lineBreaks++
+      }
+    }
+    if (at >= limit) return -1
+    this.#fieldFrom = start
+    this.#fieldTo = at
+    this.#fieldMark = mark & ~LOOK
+    this.#fieldQuotes = quotes
+    return this.#isFieldEnd(at + 1) ? at + 1 : -1
+  }
+
+  #isFieldEnd(at: number): boolean {
+    const byte = this.bytes[at]
+    if (byte === this.#delimiter || byte === LINE_FEED || byte === CARRIAGE_RETURN) return true
+    return at === this.bytes.length
+  }
+
+  /** Goes to the next record; `at` is where this one ends. */
+  #passLineBreak(at: number): void {
+    const { bytes } = this
+    this.#at = at
+    if (at === bytes.length) return
+    this.#at += bytes[at] === CARRIAGE_RETURN && bytes[at + 1] === LINE_FEED ? 2 : 1
+    this.#lineBreaks++
+  }
+}
+
+function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  return copyInto(new Int32Array(2 * old.length), old)
+}
+
+function copyInto<T extends { set(from: T): void }>(larger: T, old: T): T {
+  larger.set(old)
+  return larger
+}
+
+/** UTF-16 units of valid UTF-8. */
+export function utf16Length(bytes: Bytes, from: number, to: number): number {
+  let units = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    if ((byte & 0xc0) !== 0x80) units += byte >= 0xf0 ? 2 : 1
+  }
+  return units
+}

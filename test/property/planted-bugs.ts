@@ -169,7 +169,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'src/engine/sweep.ts',
     find: `const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
-    // A team is entered before it has objects, so no object of the list is of a team that this leaves out.
+    // A team is entered before an object of it stops to be pending, so none that counts is of a team left out.
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const named = await markAll(partitions)`,
     replace: `const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)

@@ -11,8 +11,9 @@ const PUTS_AT_ONCE = 8
 /** Chunks that are really different; the stash repeats them. */
 const DISTINCT_CHUNKS = 16
 
-export async function measureFinalize(directory, { seed, rowBytes }) {
-  const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows: ROWS_PER_CHUNK, rowBytes })
+/** @param settings.chunkRows fewer rows a chunk, where it is chunks that matter */
+export async function measureFinalize(directory, { seed, rowBytes, chunkRows = ROWS_PER_CHUNK }) {
+  const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows: chunkRows, rowBytes })
   const store = await openDirectory(directory)
   try {
     const team = store.team('bench')
@@ -23,12 +24,14 @@ export async function measureFinalize(directory, { seed, rowBytes }) {
       const startMs = performance.now()
       await putChunks(stash, chunks, stored, chunkCount)
       const putMs = performance.now() - startMs
-      const putRows = (chunkCount - stored) * ROWS_PER_CHUNK
+      const putRows = (chunkCount - stored) * chunkRows
       stored = chunkCount
       const times = []
-      for (let run = 0; run < TRIES; run++) times.push(await timeCreate(team, stash, chunkCount))
+      for (let run = 0; run < TRIES; run++)
+        times.push(await timeCreate(team, stash, chunkCount, chunkRows))
       results.push({
         chunkCount,
+        chunkRows,
         medianMs: median(times),
         times,
         putRowsPerSecond: (putRows * 1000) / putMs,
@@ -51,11 +54,11 @@ async function putChunks(stash, chunks, start, limit) {
   await Promise.all(Array.from({ length: PUTS_AT_ONCE }, putInTurn))
 }
 
-async function timeCreate(team, stash, chunkCount) {
+async function timeCreate(team, stash, chunkCount, chunkRows) {
   const startMs = performance.now()
   const { rowIds } = await team.createTable({ name: `finalize ${chunkCount}`, rows: stash })
   const ms = performance.now() - startMs
-  if (rowIds.length !== chunkCount * ROWS_PER_CHUNK)
+  if (rowIds.length !== chunkCount * chunkRows)
     throw new Error(`${rowIds.length} rows were created`)
   return ms
 }
@@ -70,9 +73,9 @@ export function printFinalize(results) {
       'slowest',
       'put before, rows/s',
     ],
-    results.map(({ chunkCount, medianMs, times, putRowsPerSecond }) => [
+    results.map(({ chunkCount, chunkRows, medianMs, times, putRowsPerSecond }) => [
       chunkCount,
-      chunkCount * ROWS_PER_CHUNK,
+      chunkCount * chunkRows,
       `${medianMs.toFixed(1)} ms`,
       `${Math.min(...times).toFixed(1)} ms`,
       `${Math.max(...times).toFixed(1)} ms`,

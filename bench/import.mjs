@@ -56,7 +56,8 @@ function memoryOf({ idleBytes, putSamples, createSamples }) {
   }
 }
 
-async function startClients({ url, key, rows, seed, rowBytes }) {
+/** @param options.chunkFolder where the chunks are read from, if they are not to be made from the seed */
+export async function startClients({ url, key, rows, seed, rowBytes, chunkFolder }) {
   const limit = Math.ceil(rows / ROWS_PER_CHUNK)
   const lastRows = rows - (limit - 1) * ROWS_PER_CHUNK
   const clients = Array.from({ length: CLIENTS }, (_, start) => {
@@ -70,6 +71,7 @@ async function startClients({ url, key, rows, seed, rowBytes }) {
       lastRows,
       seed,
       rowBytes,
+      chunkFolder,
     }
     const argument = { ...settings, rows: ROWS_PER_CHUNK, parallel: PUTS_AT_ONCE / CLIENTS }
     return fork(CLIENT, [JSON.stringify(argument)])
@@ -78,14 +80,14 @@ async function startClients({ url, key, rows, seed, rowBytes }) {
   return clients
 }
 
-async function runClient(client) {
+export async function runClient(client) {
   client.send('begin')
   const [code] = await once(client, 'exit')
   if (code !== 0) throw new Error('A client failed')
 }
 
 /** Creates the table, and counts the row IDs of the answer as they arrive: 25 bytes each. */
-function createTable(url, key) {
+export function createTable(url, key) {
   const startMs = performance.now()
   const body = JSON.stringify({ name: 'bench', rows: { $stashID: 'bench' } })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }

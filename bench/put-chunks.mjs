@@ -1,16 +1,26 @@
 // A client process: puts its share of the chunks of a stash, several at a time.
 // Its settings come as one JSON argument; it ends with code 0 when every chunk was acknowledged.
+import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
+import { join } from 'node:path'
 import { makeChunks } from './workloads.mjs'
 
-const { url, key, stash, start, step, limit, rows, lastRows, parallel, seed, rowBytes } =
-  JSON.parse(process.argv[2])
+const settings = JSON.parse(process.argv[2])
+const { url, key, stash, start, step, limit, rows, lastRows, parallel, seed, rowBytes } = settings
 
 /** Chunks that are really different; the import repeats them, so that making them is not measured. */
 const DISTINCT_CHUNKS = 32
 
-const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows, rowBytes })
-const lastChunk = makeChunks({ seed, count: 1, rows: lastRows, rowBytes })[0]
+const chunks =
+  settings.chunkFolder === undefined
+    ? makeChunks({ seed, count: DISTINCT_CHUNKS, rows, rowBytes })
+    : Array.from({ length: DISTINCT_CHUNKS }, (_, index) =>
+        readFileSync(join(settings.chunkFolder, `${index}.json`)),
+      )
+const lastChunk =
+  lastRows === rows
+    ? chunks[(limit - 1) % chunks.length]
+    : makeChunks({ seed, count: 1, rows: lastRows, rowBytes })[0]
 const agent = new Agent({ keepAlive: true, maxSockets: parallel })
 
 function put(serial) {

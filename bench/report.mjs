@@ -52,4 +52,5 @@ export function writeResults(name, results) {
   }
   writeFileSync(path, `${JSON.stringify({ machine, ...results }, null, 2)}\n`)
   console.log(`\nresults in ${path}`)
+  return { path, machine }
 }

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|write|rewrite|busy|files [options]. See README.md.
+// npm run bench -- import|read|write|rewrite|busy|files|peers|guard|scale [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,14 +7,24 @@ import { finalizeRule, measureFinalize, printFinalize } from './finalize.mjs'
 import { importRules, measureImport, printImport } from './import.mjs'
 import { printRules, writeResults } from './report.mjs'
 
-const USAGE = `Usage: npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
+const USAGE = `Usage: npm run bench                       all of them but guard, one after the other
+       npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- write [--operations N] [--seed N] [--directory DIR]
        npm run bench -- files [--bytes N] [--directory DIR]
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
+       npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
+                        [--store-options JSON] [--seed N] [--directory DIR]
+       npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
 
   --part PART      only one of the two parts
-  --rows N         rows of the import over HTTP (default: 8000000), or of the stash (default: 1000000)
+  --rows N         rows of the import over HTTP (default: 8000000), of the short run of guard (default:
+                   100000), or of the stash or the largest table (default: 1000000)
+  --rounds N       runs of every engine (default: 5; guard: 3)
+  --engines A,B    only these of peers/engines.mjs; targets that need others are not measured
+  --data NAME      the rows of README.md (default), or a public data set of 200,000 short rows, repeated
+  --store-options  options of rowstash, as JSON
+  --full           a table of 8,000,000 rows too
   --operations N   single adds, and as many updates (default: 100000)
   --bytes N        of the file (default: 2000000000)
   --row-bytes N    about how long a row is (default: the workload of README.md, 417)
@@ -30,20 +40,37 @@ const { values, positionals } = parseArgs({
     bytes: { type: 'string', default: '2000000000' },
     'row-bytes': { type: 'string' },
     seed: { type: 'string', default: '1' },
+    rounds: { type: 'string' },
+    engines: { type: 'string' },
+    data: { type: 'string', default: 'standard' },
+    'store-options': { type: 'string', default: '{}' },
+    full: { type: 'boolean', default: false },
     directory: { type: 'string', default: tmpdir() },
     help: { type: 'boolean' },
   },
 })
-const settings = {
-  rows: Number(values.rows ?? (positionals[0] === 'import' ? 8_000_000 : 1_000_000)),
+const ROWS = { import: 8_000_000, guard: 100_000 }
+
+const settingsOf = (name) => ({
+  rows: Number(values.rows ?? ROWS[name] ?? 1_000_000),
   operations: Number(values.operations),
   bytes: Number(values.bytes),
   seed: Number(values.seed),
   rowBytes: values['row-bytes'] === undefined ? undefined : Number(values['row-bytes']),
-}
+})
+
+const peersSettings = (name) => ({
+  rows: settingsOf(name).rows,
+  rounds: Number(values.rounds ?? (name === 'guard' ? 3 : 5)),
+  seed: Number(values.seed),
+  data: values.data,
+  engines: values.engines?.split(','),
+  storeOptions: JSON.parse(values['store-options']),
+  full: values.full,
+})
 
 /** Runs a measurement on a directory of its own, which is removed however it ends. */
-async function inTemporary(measure) {
+async function inTemporary(measure, settings) {
   const parent = await mkdtemp(join(values.directory, 'rowstash-bench-'))
   try {
     return await measure(join(parent, 'store'), settings)
@@ -52,15 +79,15 @@ async function inTemporary(measure) {
   }
 }
 
-async function runImport() {
+async function runImport(settings) {
   const results = { settings, rules: [] }
   if (values.part !== 'http') {
-    results.finalize = await inTemporary(measureFinalize)
+    results.finalize = await inTemporary(measureFinalize, settings)
     printFinalize(results.finalize)
     results.rules.push(finalizeRule(results.finalize))
   }
   if (values.part !== 'finalize') {
-    results.http = await inTemporary(measureImport)
+    results.http = await inTemporary(measureImport, settings)
     printImport(results.http)
     results.rules.push(...importRules(results.http))
   }
@@ -68,47 +95,85 @@ async function runImport() {
   writeResults('import', results)
 }
 
-async function runRead() {
+async function runRead(settings) {
   const { measureRead, printRead } = await import('./read.mjs')
-  const read = await inTemporary(measureRead)
+  const read = await inTemporary(measureRead, settings)
   printRead(read)
   writeResults('read', { settings, read })
 }
 
-async function runWrite() {
+async function runWrite(settings) {
   const { measureSmallWrites, printSmallWrites, smallWritesRules } = await import(
     './small-writes.mjs'
   )
-  const write = await inTemporary(measureSmallWrites)
+  const write = await inTemporary(measureSmallWrites, settings)
   printSmallWrites(write)
   const rules = smallWritesRules(write)
   printRules(rules)
   writeResults('write', { settings, write, rules })
 }
 
-async function runRewrite() {
+async function runRewrite(settings) {
   const { measureRewrite, printRewrite } = await import('./rewrite.mjs')
-  const rewrite = await inTemporary(measureRewrite)
+  const rewrite = await inTemporary(measureRewrite, settings)
   printRewrite(rewrite)
   writeResults('rewrite', { settings, rewrite })
 }
 
-async function runBusy() {
+async function runBusy(settings) {
   const { busyRules, measureBusy, printBusy } = await import('./busy.mjs')
-  const busy = await inTemporary(measureBusy)
+  const busy = await inTemporary(measureBusy, settings)
   printBusy(busy)
   const rules = busyRules(busy)
   printRules(rules)
   writeResults('busy', { settings, busy, rules })
 }
 
-async function runFiles() {
+async function runFiles(settings) {
   const { filesRules, measureFiles, printFiles } = await import('./files.mjs')
-  const files = await inTemporary(measureFiles)
+  const files = await inTemporary(measureFiles, settings)
   printFiles(files)
   const rules = filesRules(files)
   printRules(rules)
   writeResults('files', { settings, files, rules })
+}
+
+async function runPeers() {
+  const settings = peersSettings('peers')
+  const { measurePeers } = await import('./peers.mjs')
+  const { printPeers } = await import('./peers-report.mjs')
+  const peers = await inTemporary(measurePeers, settings)
+  printPeers(peers)
+  const { targets, ...measured } = peers
+  const { machine } = writeResults('peers', { settings, targets, peers: measured })
+  const { drawPeers } = await import('./peers-charts.mjs')
+  await drawPeers({ ...peers, machine })
+}
+
+async function runGuard() {
+  const settings = peersSettings('guard')
+  const { compareTargets, newestPeers, printGuard } = await import('./guard.mjs')
+  const stored = newestPeers(settings.data)
+  if (stored === undefined) {
+    console.log('there is nothing to compare with: run `npm run bench -- peers` first')
+    return
+  }
+  const { measurePeers } = await import('./peers.mjs')
+  const peers = await inTemporary(measurePeers, settings)
+  const compared = compareTargets(stored, peers)
+  printGuard(stored, peers, compared)
+  writeResults('guard', { settings, storedIn: stored.name, compared, peers })
+}
+
+async function runScale(settings) {
+  const { drawScale, measureScale, printScale, scaleRules } = await import('./scale.mjs')
+  const all = { ...settings, full: values.full }
+  const scale = await inTemporary(measureScale, all)
+  printScale(scale)
+  const rules = scaleRules(scale)
+  printRules(rules)
+  writeResults('scale', { settings: all, scale, rules })
+  await drawScale(scale)
 }
 
 const RUNS = {
@@ -118,14 +183,22 @@ const RUNS = {
   rewrite: runRewrite,
   busy: runBusy,
   files: runFiles,
+  peers: runPeers,
+  scale: runScale,
+  guard: runGuard,
 }
+const names =
+  positionals.length > 0 ? positionals : Object.keys(RUNS).filter((name) => name !== 'guard')
 const isPart = values.part === undefined || ['finalize', 'http'].includes(values.part)
-const isWell = isPart && !Object.values(settings).some(Number.isNaN)
-const run = Object.hasOwn(RUNS, positionals[0] ?? '') ? RUNS[positionals[0]] : undefined
+const isWell =
+  isPart &&
+  ['standard', 'flights'].includes(values.data) &&
+  !Object.values({ ...settingsOf(names[0]), ...peersSettings(names[0]) }).some(Number.isNaN) &&
+  names.every((name) => Object.hasOwn(RUNS, name))
 
-if (values.help || run === undefined || !isWell) {
+if (values.help || !isWell) {
   console.log(USAGE)
   process.exitCode = values.help ? 0 : 2
 } else {
-  await run()
+  for (const name of names) await RUNS[name](settingsOf(name))
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
 export function startServerProcess(directory, key) {
-  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', '--key', key])
+  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', `--key=${key}`])
 }
 
 /** Starts a script that says `listening on URL` when it is ready. */
@@ -32,8 +32,21 @@ export async function startWatched(args) {
 
 /** Resident memory of a process in bytes; undefined where there is no /proc. */
 export function residentBytes(pid) {
+  return statusBytes(pid, 'VmRSS')
+}
+
+/**
+ * The most of it that there was since the process began. `maxRSS` of Node would be that of its parent
+ * if that is more: a process takes it over.
+ */
+export function peakBytes(pid) {
+  return statusBytes(pid, 'VmHWM')
+}
+
+function statusBytes(pid, field) {
   try {
-    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]
     return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
   } catch (failure) {
     if (failure.code === 'ENOENT') return undefined

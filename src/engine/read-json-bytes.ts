@@ -40,13 +40,27 @@ export async function readJsonBytes(
     const step = scanner.next()
     if (step === 'end') return true
     if (step === 'stop') return false
-    if (step === 'row' && builder.addScanned(scanner, textOf)) sink.addRow(write)
+    if (step === 'row' && addAsScanned(scanner, textOf, builder)) sink.addRow(write)
     else if (addExactly(scanner, limits, builder)) sink.add(builder.drain())
     else return false
     if (builder.isFull) await sink.end(builder.take())
     if (builder.work < yieldAt) continue
     await yieldToEventLoop() // Not for every row: an await costs more than a row.
     yieldAt = builder.work + SLICE_CHARS
+  }
+}
+
+/** Adds the scanner's row as it stands. @returns false: it is refused, for a column too many perhaps. */
+function addAsScanned(
+  scanner: JsonByteScanner,
+  textOf: (from: number, to: number) => string,
+  builder: ChunkBuilder,
+): boolean {
+  try {
+    return builder.addScanned(scanner, textOf)
+  } catch (failure) {
+    if (isStoreError(failure)) return false
+    throw failure
   }
 }
 

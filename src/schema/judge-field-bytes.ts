@@ -52,7 +52,7 @@ const LETTER_T = 0x74
 export class FieldJudge {
   readonly #bytes: Bytes
   /** A cell that spells an array, unquoted. */
-  readonly #array = new Uint8Array(ARRAY_BYTES_MAX + 1)
+  readonly #array = new Uint8Array(ARRAY_BYTES_MAX)
   readonly #arrayValues = new JsonByteValues(this.#array)
 
   constructor(bytes: Bytes) {
@@ -140,7 +140,7 @@ export class FieldJudge {
       this.#array[length++] = byte
       if (byte === QUOTE) at++ // It stands twice.
     }
-    this.#array[length] = 0 // No value goes on beyond it.
+    // What stands behind it is of other cells: a value that goes on there is no array of this one.
     if (this.#arrayValues.read(0) !== length) return undefined
     if (this.#arrayValues.form !== FORM.array) return undefined
     return elementMaskOf(candidates, this.#arrayValues.elements)

@@ -36,7 +36,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc
 const RUNS = 2_000
 const COMMANDS_MAX = 40
 
-test('files live as long as the oracle says', { timeout: 600_000 }, async () => {
+test('files live as long as the oracle says', { timeout: 1_200_000 }, async () => {
   const sizes = { maxCommands: COMMANDS_MAX, size: 'max' } as const
   const commands = fc.commands(anyCommands(), { ...sizes, ...replayOptions() })
   const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile, seed, run) => {

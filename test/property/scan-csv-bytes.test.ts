@@ -82,7 +82,7 @@ function limitsOf(seed: number): BuilderLimits {
   const random = seeded(seed)
   return {
     columnsMax: random.once(10) ? 3 : 30,
-    rowBytesMax: random.once(10) ? random.pick([10, 30, 100, 300]) : ROW_BYTES_MAX,
+    rowBytesMax: random.once(10) ? random.pick([10, 22, 30, 100, 300]) : ROW_BYTES_MAX,
     segmentRowsMax: random.pick([1, 2, 3, 65_536]),
     segmentBytesMax: random.pick([10, 40, 100, 1e9, 1e9]),
   }
@@ -125,6 +125,18 @@ describe('the byte scanner agrees with the exact path', () => {
     expect(seen.accepted / seen.bodies).toBeGreaterThan(0.3)
     expect(seen.handedOver / seen.accepted).toBeLessThan(0.01)
   }, 300_000)
+
+  test('on records of every length near the limit, also when all but the row ID is empty', async () => {
+    const id = 'A'.repeat(22)
+    const records = ['1,2', '"",""', '1', `,,${id}`, `"","","${id}"`, `,,${id},`, 'é,é', '🚀,"\n"']
+    const bodies = records.map((record) => `a,b,$rowID,c\n${record}\n${record}`)
+    for (const text of [...bodies, 'a,b', 'a,"b"\n', 'a,b\r\n\r\n']) {
+      const body = { bytes: new TextEncoder().encode(text), delimiter: ',' } as const
+      for (let rowBytesMax = 1; rowBytesMax < 60; rowBytesMax++) {
+        await checkBody(body, { ...limitsOf(1), rowBytesMax }, `limit ${rowBytesMax}`)
+      }
+    }
+  })
 
   test.each(realFiles().map((file) => [file.name, file] as const))(
     'and takes all of %s',

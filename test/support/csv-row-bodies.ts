@@ -21,8 +21,9 @@ const IDS = [
   'a"b',
   'a,b',
   '🚀',
+  'cr\r\nlf',
 ]
-const ODD_IDS = ['', '$stashID', 'a', 'x'.repeat(101), 'line\nbreak', 'cr\r', '\u0000', '\\']
+const ODD_IDS = ['', '$stashID', 'a', 'x'.repeat(257), 'line\nbreak', 'cr\r', '\u0000', '\\']
 
 /** Fields that mostly stand in one column, so that columns of numbers, days and so on come up. */
 const FIELDS: readonly (readonly string[])[] = [
@@ -63,6 +64,7 @@ const FIELDS: readonly (readonly string[])[] = [
     '["\\ud800"]',
     '[[1]]',
     '["x"] ',
+    '\n["a"]',
     '["a",1]',
     '[',
   ],

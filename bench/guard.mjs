@@ -1,0 +1,50 @@
+// Has anything become slower? Compares the ratios of a short run with those of the newest stored one.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { printTable } from './report.mjs'
+
+const RESULTS = join(import.meta.dirname, 'results')
+
+/** Ratios of one run hold to about this much; what differs less tells nothing. */
+const SHARE_MAX = 0.2
+
+/** @returns the newest stored comparison with the peers on this data set, or undefined */
+export function newestPeers(data) {
+  const names = readdirSync(RESULTS).filter((name) => /^peers-\d.*\.json$/.test(name))
+  for (const name of names.sort().reverse()) {
+    const stored = JSON.parse(readFileSync(join(RESULTS, name), 'utf8'))
+    if (stored.settings.data === data) return { name, ...stored }
+  }
+  return undefined
+}
+
+/** Only ratios are compared: milliseconds and megabytes are the machine's as well. */
+export function compareTargets(stored, fresh) {
+  return fresh.targets
+    .filter(({ unit, value }) => unit === 'x' && value !== undefined)
+    .flatMap(({ what, min, value }) => {
+      const before = stored.targets.find((target) => target.what === what)?.value
+      if (before === undefined) return []
+      const change = min === undefined ? before / value : value / before
+      return [{ what, before, value, change, worse: change < 1 - SHARE_MAX }]
+    })
+}
+
+export function printGuard(stored, fresh, compared) {
+  console.log(
+    `\ncompared with ${stored.name}: ${stored.peers.rows} rows there, ${fresh.rows} here` +
+      (stored.machine.node === process.version ? '' : `; Node ${stored.machine.node} there`),
+  )
+  printTable(
+    ['ratio', 'stored', 'now', 'now over stored', ''],
+    compared.map(({ what, before, value, change, worse }) => [
+      what,
+      before.toFixed(2),
+      value.toFixed(2),
+      `${(change * 100).toFixed(0)} %`,
+      worse ? 'WORSE' : '',
+    ]),
+  )
+  const worse = compared.filter((line) => line.worse).length
+  console.log(`\n${worse} of ${compared.length} ratios got worse by more than ${SHARE_MAX * 100} %`)
+}

@@ -1,0 +1,70 @@
+// A server process for imports over HTTP: rowstash, or one that parses the bodies and does nothing else.
+// It says where it listens as a message, and answers `begin` and `end` with what the import did to it.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { peakBytes } from './server-process.mjs'
+
+const [, , kind, directory] = process.argv
+
+/** The delay is counted from one timer to the next: this much of it is no delay. */
+const RESOLUTION_MS = 1
+
+const NANOSECONDS_PER_MS = 1e6
+
+async function startRowstash() {
+  const { serveStore } = await import('./served-store.mjs')
+  return serveStore(directory)
+}
+
+/** As fast as Node parses what is put: every body becomes objects, which are dropped. */
+async function startParser() {
+  const server = createServer((request, response) => {
+    const pieces = []
+    request.on('data', (piece) => pieces.push(piece))
+    request.on('end', () => {
+      const rows = JSON.parse(Buffer.concat(pieces).toString())
+      response.writeHead(Array.isArray(rows) ? 200 : 400, { 'content-type': 'application/json' })
+      response.end('{}')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    key: 'none',
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+const delayMs = (nanoseconds) => Math.max(0, nanoseconds / NANOSECONDS_PER_MS - RESOLUTION_MS)
+
+const served = await (kind === 'rowstash' ? startRowstash() : startParser())
+
+const ANSWERS = {
+  begin() {
+    histogram.reset()
+    histogram.enable()
+    return {}
+  },
+  end() {
+    histogram.disable()
+    const [p50, p99] = [50, 99].map((share) => delayMs(histogram.percentile(share)))
+    return { loopMs: { p50, p99, max: delayMs(histogram.max) }, peakBytes: peakBytes(process.pid) }
+  },
+  async stop() {
+    await served.close()
+    process.disconnect()
+    return undefined
+  },
+}
+
+process.on('message', async (name) => {
+  const answer = await ANSWERS[name]()
+  if (answer !== undefined) process.send(answer)
+})
+process.send({ url: served.url, key: served.key })

@@ -1,0 +1,86 @@
+// rowstash beside what else would be picked: every engine in turn, round after round, each run in a
+// process of its own.
+import { fork } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { loadavg } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { measureFinalize } from './finalize.mjs'
+import { measureHttp } from './http-import.mjs'
+import { buildSqlite, installPeers } from './install-peers.mjs'
+import { ROWS_PER_CHUNK, writeChunkFiles } from './peers/data-sets.mjs'
+import { ENGINES } from './peers/engines.mjs'
+import { judgeTargets } from './targets.mjs'
+
+const ENGINE_PROCESS = fileURLToPath(new URL('peers/engine-process.mjs', import.meta.url))
+
+/** Rows of the second look at memory, and of the chunks that are finalized then. */
+const FULL_ROWS = 8_000_000
+
+/** What finalizing costs depends on chunks; where their rows are not wanted, these are few. */
+const SMALL_CHUNK_ROWS = 25
+
+export async function measurePeers(directory, settings) {
+  installPeers()
+  buildSqlite()
+  const { data, seed, rounds, full } = settings
+  const rows = Math.ceil(settings.rows / ROWS_PER_CHUNK) * ROWS_PER_CHUNK
+  const chunkFolder = join(directory, 'chunks')
+  const workload = writeChunkFiles(chunkFolder, { data, seed })
+  const argument = {
+    data,
+    chunkFolder,
+    chunkFiles: workload.files,
+    storeOptions: settings.storeOptions,
+  }
+  const loadBefore = loadavg()
+  const engines = await runEngines(directory, { ...argument, rows }, settings)
+  const http = await measureHttp(directory, { rows, rounds, chunkFolder })
+  const finalizing = { seed, chunkRows: full ? ROWS_PER_CHUNK : SMALL_CHUNK_ROWS }
+  const finalize = await measureFinalize(join(directory, 'finalize'), finalizing)
+  await rm(join(directory, 'finalize'), { recursive: true })
+  const eight = full
+    ? await runEngine(directory, 'rowstash', { ...argument, rows: FULL_ROWS, importOnly: true })
+    : undefined
+  const load = { before: loadBefore, after: loadavg() }
+  const results = { rows, workload, load, engines, http, finalize, full: eight?.measured }
+  return { ...results, targets: judgeTargets(results) }
+}
+
+async function runEngines(directory, argument, { rounds, engines: wanted }) {
+  const results = {}
+  for (const [name, { label, note, leftOut }] of Object.entries(ENGINES)) {
+    if (wanted !== undefined && !wanted.includes(name)) continue
+    results[name] = { label, note, leftOut: leftOut?.(), runs: [] }
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, result] of Object.entries(results)) {
+      if (result.leftOut !== undefined) continue
+      console.log(`round ${round + 1} of ${rounds}: ${result.label}`)
+      const { measured, leftOut, failed } = await runEngine(directory, name, argument)
+      if (measured === undefined) result.leftOut = leftOut ?? `it failed: ${failed}`
+      else result.runs.push(measured)
+    }
+  }
+  return results
+}
+
+/** A message of the process says what came of the run: what it measured, or why there is nothing. */
+async function runEngine(directory, name, argument) {
+  const place = join(directory, name)
+  const child = fork(ENGINE_PROCESS, [
+    JSON.stringify({ ...argument, engine: name, directory: place }),
+  ])
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('message', resolve)
+      child.once('error', reject)
+      child.once('exit', (code, signal) => resolve({ failed: `it ended with ${signal ?? code}` }))
+    })
+  } finally {
+    if (child.exitCode === null && child.signalCode === null) {
+      await new Promise((resolve) => child.once('exit', resolve))
+    }
+    await rm(place, { recursive: true, force: true })
+  }
+}

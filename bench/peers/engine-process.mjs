@@ -1,0 +1,203 @@
+// One run of one engine, in a process of its own: its memory is nobody else's.
+// Its settings come as one JSON argument; what it measured goes to its parent as a message.
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { peakBytes, residentBytes } from '../server-process.mjs'
+import { DATA_SETS, openChunks, ROWS_PER_CHUNK } from './data-sets.mjs'
+import { ENGINES } from './engines.mjs'
+
+const PAGES_MAX = 200
+const COLD_READS = 1_000
+const WARM_ROWS = 50
+const WARM_READS = 5_000
+const READ_SECONDS_MAX = 2
+const UPDATE_SECONDS = 1.5
+const UPDATES_MAX = 20_000
+const UPDATES_AT_ONCE = 32
+
+const MEGABYTE = 1e6
+
+const settings = JSON.parse(process.argv[2])
+const engine = ENGINES[settings.engine]
+const { columns, updated } = DATA_SETS[settings.data]
+
+async function run() {
+  const open = await loadEngine()
+  if (open === undefined) return undefined
+  const { directory, rows, storeOptions } = settings
+  mkdirSync(directory, { recursive: true })
+  const options = { columns, updated, rows, storeOptions, ...engine.options }
+  const openAgain = () => open(directory, options)
+
+  const { keys, ...imported } = await runImport(await openAgain())
+  if (engine.importOnly || settings.importOnly) return imported
+  const reader = await openAgain()
+  const read = { ...(await timePages(reader)), ...(await timeReadAll(reader, rows)) }
+  await reader.close()
+  const db = await openAgain()
+  const points = await timePoints(db, keys)
+  const updates = await timeUpdates(db, keys)
+  const copySeconds = engine.copiesTable ? timeCopy(db) : undefined
+  await db.remove?.()
+  await db.close()
+  return { ...imported, ...read, ...points, ...updates, copySeconds }
+}
+
+/** undefined, and the parent is told why, if the engine cannot be loaded. */
+async function loadEngine() {
+  try {
+    return await engine.open()
+  } catch (failure) {
+    process.send({ leftOut: `it cannot be loaded: ${failure.message.split('\n')[0]}` })
+    return undefined
+  }
+}
+
+async function runImport(db) {
+  const { chunkFolder, chunkFiles: files, rows } = settings
+  const extension = engine.options?.format ?? 'json'
+  const chunks = openChunks(chunkFolder, { count: rows / ROWS_PER_CHUNK, files, extension })
+  const idleMegabytes = megabytes(residentBytes(process.pid))
+  const startMs = performance.now()
+  const done = await db.ingest(chunks)
+  const importSeconds = (performance.now() - startMs) / 1000
+  const peakMegabytes = megabytes(peakBytes(process.pid))
+  if (done.rows !== rows) throw new Error(`${done.rows} rows were imported, not ${rows}`)
+  if (extension === 'json') await checkFirstRow(db, done.keyOf(0), chunks.text(0))
+  const about = await db.settings()
+  const keys = indicesToRead(rows).map(done.keyOf)
+  const known = await db.diskBytes?.()
+  await db.close()
+  const diskRowBytes = (known ?? folderBytes(settings.directory)) / rows
+  const measured = { importSeconds, idleMegabytes, peakMegabytes, diskRowBytes }
+  return { ...measured, keys, settings: about }
+}
+
+/** Every engine must give back the row it got; how it writes a date is its own. */
+async function checkFirstRow(db, key, chunk) {
+  const [source] = JSON.parse(chunk.toString())
+  const row = JSON.parse(await db.point(key))
+  for (const { id, kind } of columns) {
+    if (kind === 'time') continue
+    const [expected, found] = [source[id], row[id]].map((value) => JSON.stringify(value))
+    if (expected !== found) throw new Error(`Column ${id} is ${found}, not ${expected}`)
+  }
+}
+
+function timeCopy(db) {
+  const startMs = performance.now()
+  db.copyTable()
+  return (performance.now() - startMs) / 1000
+}
+
+/** Rows at random over the whole table: the same ones for every engine. */
+function indicesToRead(rows) {
+  const count = Math.min(rows, COLD_READS)
+  const stride = 7_919 // Prime, so that no row comes twice.
+  const step = Math.floor(rows / count)
+  return Array.from({ length: count }, (_, index) => ((index * stride) % count) * step)
+}
+
+async function timePages(db) {
+  const times = []
+  const builtInTimes = []
+  let next
+  do {
+    const after = next
+    const startMs = performance.now()
+    const page = await db.page(after)
+    times.push(performance.now() - startMs)
+    next = page.next
+    if (db.builtInPage === undefined) continue
+    const builtInStartMs = performance.now()
+    db.builtInPage(after)
+    builtInTimes.push(performance.now() - builtInStartMs)
+  } while (next !== undefined && times.length < PAGES_MAX)
+  const builtInPageMs = builtInTimes.length > 0 ? middle(builtInTimes) : undefined
+  return { pageMs: middle(times), builtInPageMs }
+}
+
+/** Every row as JSON bytes, page by page if the engine has no way of its own. */
+async function timeReadAll(db, expected) {
+  const startMs = performance.now()
+  const rows = db.readAll === undefined ? await walk(db) : await db.readAll()
+  const readSeconds = (performance.now() - startMs) / 1000
+  if (rows !== expected) throw new Error(`${rows} rows were read, not ${expected}`)
+  return { readSeconds }
+}
+
+async function walk(db) {
+  let rows = 0
+  let next
+  do {
+    const page = await db.page(next)
+    rows += page.rows
+    next = page.next
+  } while (next !== undefined)
+  return rows
+}
+
+/** Cold: each row for the first time since the engine was opened. Warm: a few rows again and again. */
+async function timePoints(db, keys) {
+  const coldMicros = await timeReads(db, keys, keys.length)
+  const again = keys.slice(0, WARM_ROWS)
+  await timeReads(db, again, again.length)
+  return { coldMicros, warmMicros: await timeReads(db, again, WARM_READS) }
+}
+
+async function timeReads(db, keys, count) {
+  const startMs = performance.now()
+  const endMs = startMs + READ_SECONDS_MAX * 1000
+  let reads = 0
+  while (reads < count && performance.now() < endMs) {
+    const found = db.point(keys[reads++ % keys.length])
+    if (typeof found !== 'string') await found
+  }
+  return ((performance.now() - startMs) * 1000) / reads
+}
+
+async function timeUpdates(db, keys) {
+  const updatesOne = await updatePace(db, keys, 1)
+  const updatesMany = await updatePace(db, keys, UPDATES_AT_ONCE)
+  const row = JSON.parse(await db.point(keys[0]))
+  if (!Number.isInteger(row[updated]) || row[updated] < 0) throw new Error('An update is missing')
+  return { updatesOne, updatesMany }
+}
+
+async function updatePace(db, keys, atOnce) {
+  const startMs = performance.now()
+  const endMs = startMs + UPDATE_SECONDS * 1000
+  let count = 0
+  const inTurn = async () => {
+    while (count < UPDATES_MAX && performance.now() < endMs) {
+      const value = count++
+      await db.update(keys[value % keys.length], updated, value)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, inTurn))
+  return (count * 1000) / (performance.now() - startMs)
+}
+
+function middle(values) {
+  return values.sort((left, right) => left - right)[Math.floor(values.length / 2)]
+}
+
+const megabytes = (bytes) => (bytes === undefined ? undefined : bytes / MEGABYTE)
+
+function folderBytes(folder) {
+  const entries = readdirSync(folder, { withFileTypes: true, recursive: true })
+  const files = entries.filter((entry) => entry.isFile())
+  return files.reduce((bytes, { parentPath, name }) => {
+    // A file with holes takes less than its length; one that is short takes whole blocks.
+    const { size, blocks } = statSync(join(parentPath, name))
+    return bytes + Math.min(size, blocks * 512)
+  }, 0)
+}
+
+try {
+  const measured = await run()
+  if (measured !== undefined) process.send({ measured })
+} catch (failure) {
+  process.send({ failed: failure.stack })
+}
+process.disconnect()

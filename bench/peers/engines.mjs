@@ -1,0 +1,66 @@
+// The engines that are measured, in the order of the runs of a round.
+
+const DURABLE = { synchronous: 'FULL' }
+
+/** Each is loaded in a process of its own, so that one which cannot be loaded leaves the others be. */
+export const ENGINES = {
+  rowstash: {
+    label: 'rowstash',
+    open: async () => (await import('./rowstash.mjs')).openRowstash,
+  },
+  rowstashCsv: {
+    label: 'rowstash, CSV',
+    open: async () => (await import('./rowstash.mjs')).openRowstash,
+    options: { format: 'csv' },
+    importOnly: true,
+  },
+  sqliteTyped: {
+    label: 'better-sqlite3, typed columns',
+    open: async () => (await import('./sqlite.mjs')).openTyped,
+    options: DURABLE,
+    copiesTable: true,
+  },
+  sqliteJson: {
+    label: 'better-sqlite3, JSON column',
+    open: async () => (await import('./sqlite.mjs')).openJson,
+    options: DURABLE,
+  },
+  sqliteNormal: {
+    label: 'better-sqlite3, typed, synchronous=NORMAL',
+    open: async () => (await import('./sqlite.mjs')).openTyped,
+    options: { synchronous: 'NORMAL' },
+    note: 'an update may be lost when the power fails',
+  },
+  sqliteOff: {
+    label: 'better-sqlite3, typed, synchronous=OFF',
+    open: async () => (await import('./sqlite.mjs')).openTyped,
+    options: { synchronous: 'OFF' },
+    note: 'the file may be damaged when the power fails',
+  },
+  lmdb: {
+    label: 'lmdb, row per key',
+    open: async () => (await import('./row-per-key.mjs')).openLmdb,
+  },
+  postgres: {
+    label: 'PostgreSQL, COPY',
+    open: async () => (await import('./postgres.mjs')).openPostgres,
+    note: 'the memory shown is that of the client alone',
+    leftOut: () =>
+      process.env.PGHOST === undefined && process.env.DATABASE_URL === undefined
+        ? 'neither PGHOST nor DATABASE_URL names a server'
+        : undefined,
+  },
+  pglite: {
+    label: 'PGlite, COPY',
+    open: async () => (await import('./postgres.mjs')).openPGlite,
+    note: 'runs with fsync off',
+  },
+  duckdb: {
+    label: 'DuckDB, read_json',
+    open: async () => (await import('./duckdb.mjs')).openDuckDb,
+  },
+  classicLevel: {
+    label: 'classic-level, row per key',
+    open: async () => (await import('./row-per-key.mjs')).openClassicLevel,
+  },
+}

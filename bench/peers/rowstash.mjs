@@ -1,0 +1,70 @@
+// rowstash itself, through its library: chunks put into a stash eight at once, then one create.
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDirectory } from '../../dist/node.js'
+
+const PUTS_AT_ONCE = 8
+
+/** FORMAT.md, section 6: the codec byte of the first frame of a segment. */
+const FIRST_CODEC = 8
+const CODECS = ['none', 'deflate', 'zstd']
+
+export async function openRowstash(directory, { columns, storeOptions, format = 'json' }) {
+  const store = await openDirectory(directory, storeOptions)
+  const team = store.team('bench')
+  let [table] = (await team.tables()).map(({ id }) => team.table(id))
+  const [firstColumn] = columns
+
+  async function ingest({ count, text }) {
+    const stash = team.stash('bench')
+    let next = 0
+    const putInTurn = async () => {
+      while (next < count) {
+        const serial = next++
+        await stash.put(String(serial), { [format]: text(serial) })
+      }
+    }
+    await Promise.all(Array.from({ length: PUTS_AT_ONCE }, putInTurn))
+    const { tableId, rowIds } = await team.createTable({ name: 'bench', rows: stash })
+    table = team.table(tableId)
+    return { rows: rowIds.length, keyOf: (index) => rowIds.at(index) }
+  }
+
+  async function page(continuation) {
+    const {
+      json,
+      rowCount,
+      continuation: next,
+    } = await table.pageText({
+      limit: 1_000,
+      continuation,
+    })
+    return { bytes: Buffer.from(`[${json}]`), rows: rowCount, next }
+  }
+
+  return {
+    ingest,
+    page,
+    point: async (key) => (await table.rowText(key)).json,
+    update: (key, id, value) => table.updateRow(key, { [id]: value }),
+    /** One row more, by an add of its own. */
+    add: async (value) => {
+      await table.addRows([{ [firstColumn.id]: value }], { onSchemaError: 'updateSchema' })
+    },
+    settings: () => ({ codec: codecOf(directory) }),
+    close: () => store.close(),
+  }
+}
+
+/** How the frames of a store are stored, by the first segment that is found. */
+function codecOf(directory) {
+  const entries = readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true })
+  for (const entry of entries.filter((found) => found.isFile())) {
+    const file = openSync(join(entry.parentPath, entry.name))
+    const start = Buffer.alloc(FIRST_CODEC + 1)
+    readSync(file, start)
+    closeSync(file)
+    if (start.toString('latin1', 0, 4) === 'RSSG') return CODECS[start[FIRST_CODEC]] ?? 'unknown'
+  }
+  return 'unknown'
+}

@@ -1,0 +1,37 @@
+// What the engines that speak SQL share.
+
+/** A column's name as SQL writes it; names of the data sets need no escaping. */
+const quoted = (id) => `"${id}"`
+
+/** The definition of the table, given what each kind of column is called. */
+export function columnList(columns, types) {
+  return columns.map(({ id, kind }) => `${quoted(id)} ${types[kind]}`).join(', ')
+}
+
+export function nameList(columns) {
+  return columns.map(({ id }) => quoted(id)).join(', ')
+}
+
+/** Rows as PostgreSQL's COPY takes them in its text format. */
+export function renderCopy(columns, rows, firstId) {
+  const cell = (value) => {
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    return /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, escapeCopy) : text
+  }
+  let id = firstId
+  return rows
+    .map((row) => `${id++}\t${columns.map((column) => cell(row[column.id])).join('\t')}\n`)
+    .join('')
+}
+
+const COPY_ESCAPES = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+const escapeCopy = (character) => COPY_ESCAPES[character]
+
+export const POSTGRES_TYPES = {
+  text: 'text',
+  integer: 'integer',
+  real: 'double precision',
+  boolean: 'boolean',
+  time: 'timestamptz',
+  texts: 'jsonb',
+}

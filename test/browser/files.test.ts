@@ -8,7 +8,7 @@ import { findChromium } from './chromium.js'
 import { DOCUMENT_WAYS, HOSTILE_FILES, type HostileFile, WAYS, type Way } from './hostile-files.js'
 import type { UploadOutcome } from './shop-page.js'
 import { type Mount, openSites, type SiteName, type Sites } from './sites.js'
-import { type Meeting, type Visit, visit } from './visit.js'
+import { BrowserStuck, type Meeting, type Visit, visit, within } from './visit.js'
 
 const found = findChromium()
 if (found.path === undefined) console.warn(`No browser, so no test in one: ${found.reason}`)
@@ -18,11 +18,13 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
   let sites: Sites
   let browser: Browser
 
+  // Playwright starts it without its sandbox of processes, which it could not have as root.
+  const launch = () => chromium.launch({ executablePath: found.path ?? '', timeout: 30_000 })
+
   beforeAll(async () => {
     store = await openMemory()
     sites = await openSites(store)
-    // Playwright starts it without its sandbox of processes, which it could not have as root.
-    browser = await chromium.launch({ executablePath: found.path ?? '' })
+    browser = await launch()
   })
 
   afterAll(async () => {
@@ -31,8 +33,17 @@ describe.skipIf(found.path === undefined)('files in Chromium', () => {
     await store?.close()
   })
 
-  function meet(site: SiteName, mount: Mount, meetings: readonly Meeting[]): Promise<Visit> {
-    return visit(browser, sites, { site, mount }, meetings)
+  /** Visits again with a new browser if one gets stuck. What a file did in the first visit counts too. */
+  async function meet(site: SiteName, mount: Mount, met: readonly Meeting[]): Promise<Visit> {
+    try {
+      return await visit(browser, sites, { site, mount }, met)
+    } catch (failure) {
+      if (!(failure instanceof BrowserStuck)) throw failure
+      console.warn(`The browser is stuck: ${failure.message}`)
+      await within('Closing the browser', browser.close())
+      browser = await launch()
+      return visit(browser, sites, { site, mount }, met)
+    }
   }
 
   test('a page of another origin sends an image in three steps and shows it', async () => {

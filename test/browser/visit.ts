@@ -17,6 +17,24 @@ export type Visit = Readonly<{
   pictures: readonly string[]
 }>
 
+/** The browser did not do within its time what it always does. It says nothing about the files. */
+export class BrowserStuck extends Error {}
+
+const STEP_MS_MAX = 25_000
+
+/** Playwright bounds some of its steps only. */
+export async function within<T>(step: string, doing: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new BrowserStuck(`${step} took too long`)), STEP_MS_MAX)
+  })
+  try {
+    return await Promise.race([doing, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 const WAIT_MS = 20_000
 const POLL = { timeout: WAIT_MS, interval: 25 }
 
@@ -31,33 +49,31 @@ export async function visit(
     return { way, fileName: file.fileName, url: sites.urlOf(site, mount, file, way) }
   })
   const urlsBy = (wanted: Way) => met.filter(({ way }) => way === wanted).map(({ url }) => url)
-  const context = await browser.newContext()
-  try {
-    const page = await context.newPage()
-    await page.goto(`${sites.urls.shop}/plain`)
-    await page.evaluate(listen)
-    await page.evaluate(embed, met)
-    const downloads = await navigate(context, urlsBy('navigate'))
-    await passTime(page, sites, site)
-    await openWindows(page, urlsBy('open'))
-    // A worker of another origin is refused before anything is asked for.
-    const asking = met.filter(({ way }) => way !== 'worker' || site === 'shop')
-    await expect.poll(() => unasked(sites, site, asking), POLL).toEqual([])
-    await passTime(page, sites, site)
+  const context = await within('A new context', browser.newContext())
+  const page = await within('A page', pageOf(context, `${sites.urls.shop}/plain`))
+  await within('Embedding', page.evaluate(embed, met))
+  const downloads = await within('Navigating', navigate(context, urlsBy('navigate')))
+  await within('A first wait', passTime(page, sites, site))
+  await within('Opening windows', openWindows(page, urlsBy('open')))
+  // A worker of another origin is refused before anything is asked for.
+  const asking = met.filter(({ way }) => way !== 'worker' || site === 'shop')
+  await expect.poll(() => unasked(sites, site, asking), POLL).toEqual([])
+  await within('A last wait', passTime(page, sites, site))
 
-    const messages = await page.evaluate(() => window.canaries)
-    const framed = page.frames().map((frame) => frame.url())
-    const pictures = await page.evaluate(shownPictures)
-    return {
-      acts: [...new Set([...requestsOf(sites, site, mount), ...messages.map(actOfMessage)])]
-        .filter((act) => !act.includes(FENCE))
-        .sort(),
-      framed: namesOf(framed.filter((url) => url.startsWith(`${sites.urls[site]}/${mount}/`))),
-      downloads: downloads.sort(),
-      pictures: namesOf(pictures),
-    }
-  } finally {
-    await context.close()
+  const messages = await within(
+    'Reading messages',
+    page.evaluate(() => window.canaries),
+  )
+  const framed = page.frames().map((frame) => frame.url())
+  const pictures = await within('Looking at pictures', page.evaluate(shownPictures))
+  await within('Closing', context.close())
+  return {
+    acts: [...new Set([...requestsOf(sites, site, mount), ...messages.map(actOfMessage)])]
+      .filter((act) => !act.includes(FENCE))
+      .sort(),
+    framed: namesOf(framed.filter((url) => url.startsWith(`${sites.urls[site]}/${mount}/`))),
+    downloads: downloads.sort(),
+    pictures: namesOf(pictures),
   }
 }
 
@@ -67,6 +83,13 @@ declare global {
     canaries: string[]
     note: (event: MessageEvent) => void
   }
+}
+
+async function pageOf(context: BrowserContext, url: string): Promise<Page> {
+  const page = await context.newPage()
+  await page.goto(url)
+  await page.evaluate(listen)
+  return page
 }
 
 /** Runs in the page. */
@@ -134,7 +157,7 @@ async function navigate(context: BrowserContext, urls: readonly string[]): Promi
     page.on('download', (download) => downloads.push(download.suggestedFilename()))
     for (let url = waiting.shift(); url !== undefined; url = waiting.shift()) {
       try {
-        await page.goto(url, { waitUntil: 'load', timeout: WAIT_MS })
+        await page.goto(url, { waitUntil: 'load' })
       } catch (failure) {
         const { message } = failure as Error
         // A download, or a page that went elsewhere before it was there.

@@ -24,7 +24,7 @@ export type ScanStep = 'row' | 'unsure' | 'end' | 'stop'
 const ROW_ID_KEY = Uint8Array.of(0x22, 0x24, 0x72, 0x6f, 0x77, 0x49, 0x44, 0x22)
 const NOT_A_COLUMN = -1
 
-/** Rows of more bytes are left to the exact path, which knows their limit. */
+/** Cells of a row that there is room for to begin with. */
 const CELLS_FIRST = 64
 
 const QUOTE = 0x22

@@ -2,7 +2,7 @@
 // and changed at random.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Seeded, seeded } from './seeded.js'
+import { mutate, type Seeded, seeded } from './seeded.js'
 import { ROOT } from './source-files.js'
 
 export type Delimiter = ',' | '\t'
@@ -179,21 +179,9 @@ export function mutatedBody(seed: number, files: readonly RealLines[]): CsvBody 
   const first = 1 + random.below(lines.length - 1)
   const some = lines.slice(first, first + 1 + random.below(3))
   let bytes = new TextEncoder().encode(`${lines[0]}${some.join('')}`)
-  for (let changes = random.below(4); changes > 0; changes--) bytes = mutate(random, bytes)
+  for (let changes = random.below(4); changes > 0; changes--)
+    bytes = mutate(random, bytes, NEAR_BYTES)
   return { bytes, delimiter }
 }
 
 const NEAR_BYTES = [...'""\n\r,,\t \\-0159.eE+Ttf['].map((char) => char.charCodeAt(0))
-
-function mutate(random: Seeded, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const at = random.below(bytes.length + 1)
-  const byte = random.once(8) ? random.below(256) : random.pick(NEAR_BYTES)
-  const kept = random.below(3)
-  const put = kept === 0 ? [] : [byte]
-  const rest = bytes.subarray(kept === 1 ? at : at + 1)
-  const mutated = new Uint8Array(at + put.length + rest.length)
-  mutated.set(bytes.subarray(0, at))
-  mutated.set(put, at)
-  mutated.set(rest, at + put.length)
-  return mutated
-}

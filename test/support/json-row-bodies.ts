@@ -2,7 +2,7 @@
 // at random, and as the usual libraries write them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Seeded, seeded } from './seeded.js'
+import { mutate, type Seeded, seeded } from './seeded.js'
 import { ROOT } from './source-files.js'
 
 const KEYS = ['a', 'b', 'name', 'price', 'e-mail', 'größe', '東京', '', '$rowID', '0', '__proto__']
@@ -117,20 +117,12 @@ export function mutatedBody(seed: number, files: readonly object[][]): Uint8Arra
   const some = rows.slice(first, first + 1 + random.below(4))
   const text = random.once(2) ? JSON.stringify(some) : asPython(some)
   let bytes = new TextEncoder().encode(text)
-  for (let changes = random.below(4); changes > 0; changes--) bytes = mutate(random, bytes)
+  for (let changes = random.below(4); changes > 0; changes--)
+    bytes = mutate(random, bytes, NEAR_BYTES)
   return bytes
 }
 
 const NEAR_BYTES = [...'"\\{}[],: \n0159.eE+-tfnuax'].map((char) => char.charCodeAt(0))
-
-function mutate(random: Seeded, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const at = random.below(bytes.length + 1)
-  const byte = random.once(8) ? random.below(256) : random.pick(NEAR_BYTES)
-  const kept = random.below(3)
-  const put = kept === 0 ? [] : [byte]
-  const rest = bytes.subarray(kept === 1 ? at : at + 1)
-  return Uint8Array.from([...bytes.subarray(0, at), ...put, ...rest])
-}
 
 /** As Python's `json.dumps` writes: blanks, escapes for all that is not ASCII, floats with a point. */
 export function asPython(value: unknown): string {

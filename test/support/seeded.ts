@@ -27,3 +27,21 @@ export function seeded(seed: number): Seeded {
     once: (times) => below(times) === 0,
   }
 }
+
+/** Takes a byte out, changes one or puts one in: mostly one of `near`, which the format has a meaning for. */
+export function mutate(
+  random: Seeded,
+  bytes: Uint8Array<ArrayBuffer>,
+  near: readonly number[],
+): Uint8Array<ArrayBuffer> {
+  const at = random.below(bytes.length + 1)
+  const byte = random.once(8) ? random.below(256) : random.pick(near)
+  const kept = random.below(3)
+  const put = kept === 0 ? [] : [byte]
+  const rest = bytes.subarray(kept === 1 ? at : at + 1)
+  const mutated = new Uint8Array(at + put.length + rest.length)
+  mutated.set(bytes.subarray(0, at))
+  mutated.set(put, at)
+  mutated.set(rest, at + put.length)
+  return mutated
+}

@@ -18,10 +18,14 @@ import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js
 import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
+import { OpenFiles } from './open-files.js'
 
 const LIST_COUNT_MAX = 1_000
 const PIECE_BYTES_MAX = 65_536
 const DELETES_AT_ONCE = 16
+
+/** Files that stay open to be read again; a process has often no more than 1,024 descriptors. */
+const OPEN_FILES_MAX = 128
 
 /** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
 const CLEANED_FOLDERS_MAX = 10_000
@@ -68,6 +72,7 @@ type ObjectPlace = Readonly<{ outer: string; inner: string; path: string }>
 class FsObjects implements ObjectStore {
   readonly #directory: string
   readonly #folders = new Folders()
+  readonly #files = new OpenFiles(OPEN_FILES_MAX)
   readonly #finishing = new Set<Promise<void>>()
   /** Ids of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
@@ -95,14 +100,9 @@ class FsObjects implements ObjectStore {
   async get(id: ObjectId, range?: ByteRange): Promise<Bytes | null> {
     const { path } = this.#place(id)
     if (range !== undefined) assertRange(range)
+    const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
     try {
-      const handle = await openFile(path)
-      if (handle === null) return null
-      try {
-        return await readRange(handle, range)
-      } finally {
-        await handle.close()
-      }
+      return await this.#files.read(path, start, limit)
     } catch (failure) {
       throw fileError(failure, 'An object cannot be read')
     }
@@ -122,6 +122,7 @@ class FsObjects implements ObjectStore {
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
     const places = ids.map((id) => this.#place(id))
+    for (const { path } of places) this.#files.drop(path)
     try {
       for (let at = 0; at < places.length; at += DELETES_AT_ONCE) {
         const some = places.slice(at, at + DELETES_AT_ONCE)
@@ -165,6 +166,7 @@ class FsObjects implements ObjectStore {
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#finishing)
+    this.#files.close()
   }
 
   #place(id: ObjectId): ObjectPlace {
@@ -263,15 +265,6 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-async function openFile(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, 'r')
-  } catch (failure) {
-    if (systemCode(failure) === 'ENOENT') return null
-    throw failure
-  }
-}
-
 async function openNew(temporary: string): Promise<FileHandle> {
   try {
     return await open(temporary, 'wx')
@@ -279,13 +272,6 @@ async function openNew(temporary: string): Promise<FileHandle> {
     invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
     throw failure
   }
-}
-
-async function readRange(handle: FileHandle, range: ByteRange | undefined): Promise<Bytes> {
-  const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
-  if (limit - start <= PIECE_BYTES_MAX) return await readBytes(handle, start, limit - start)
-  const { size } = await handle.stat() // Only what is there is worth memory.
-  return await readBytes(handle, start, Math.max(0, Math.min(limit, size) - start))
 }
 
 /** Up to `length` bytes from `start`; fewer only at the end of the file. In memory of their own. */

@@ -124,7 +124,7 @@ function cutRows(
   frames.forEach((frame, i) => {
     const { firstRow = 0 } = places[i] ?? {}
     const last = Math.min(frame.rowCount, limit - firstRow)
-    for (let row = Math.max(0, start - firstRow); row < last; row++) texts.push(frame.rowText(row))
+    for (const text of frame.rowTexts(Math.max(0, start - firstRow), last)) texts.push(text)
   })
   return texts
 }

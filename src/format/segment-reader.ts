@@ -1,7 +1,7 @@
 // Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
-import { type Bytes, fromUtf8, NO_BYTES, sameBytes } from '../base/bytes.js'
-import { crc32 } from '../base/platform.js'
+import { type Bytes, NO_BYTES, sameBytes } from '../base/bytes.js'
+import { crc32, sliceReader } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
@@ -81,12 +81,51 @@ function deletedReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter
   return (row) => ((bytes[row >> 3] ?? 0) & (1 << (row & 7))) !== 0
 }
 
-/** The rows of a frame: texts that are cut out when asked for. */
-export interface Frame {
+/** The rows of a frame, which are cut out when they are asked for. */
+export class Frame {
   readonly rowCount: number
+  /** The texts of the rows, one after the other. */
+  readonly texts: Bytes
+  readonly #ends: DataView
+  #slice: ((from: number, to: number) => string) | undefined
+
+  constructor(rowCount: number, ends: DataView, texts: Bytes) {
+    this.rowCount = rowCount
+    this.#ends = ends
+    this.texts = texts
+  }
+
   /** What it costs to keep. */
-  readonly bytes: number
-  rowText(row: number): string
+  get bytes(): number {
+    return 4 * this.rowCount + this.texts.length
+  }
+
+  /** Where the text of a row ends in `texts`; it starts where the one before ends, the first at 0. */
+  endOf(row: number): number {
+    return row < 0 ? 0 : this.#ends.getUint32(4 * row)
+  }
+
+  rowText(row: number): string {
+    this.#slice ??= sliceReader(this.texts)
+    return this.#slice(this.endOf(row - 1), this.endOf(row))
+  }
+
+  /** Many at once, from `start` to `limit` (not included). */
+  rowTexts(start: number, limit: number): string[] {
+    const first = this.endOf(start - 1)
+    const last = this.endOf(limit - 1)
+    this.#slice ??= sliceReader(this.texts)
+    const whole = this.#slice(first, last)
+    const ascii = whole.length === last - first // Then byte offsets are string offsets.
+    const texts: string[] = []
+    for (let row = start; row < limit; row++) {
+      const text = ascii
+        ? whole.slice(this.endOf(row - 1) - first, this.endOf(row) - first)
+        : this.rowText(row)
+      texts.push(text)
+    }
+    return texts
+  }
 }
 
 /** @param bytes - The frame, header to crc. */
@@ -112,22 +151,13 @@ export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): F
 
 function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {
   const tableBytes = 4 * rowCount
-  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength)
-  const texts = raw.subarray(tableBytes)
-  const endOf = (row: number): number => (row < 0 ? 0 : view.getUint32(4 * row))
-  if (raw.length < tableBytes || endOf(rowCount - 1) !== texts.length) {
+  if (raw.length < tableBytes) throw reader.corrupt('its row table does not fit')
+  const ends = new DataView(raw.buffer, raw.byteOffset, tableBytes)
+  const frame = new Frame(rowCount, ends, raw.subarray(tableBytes))
+  if (frame.endOf(rowCount - 1) !== frame.texts.length) {
     throw reader.corrupt('its row table does not fit')
   }
-  const whole = fromUtf8(texts)
-  const ascii = whole.length === texts.length // Then byte offsets are string offsets.
-  return {
-    rowCount,
-    bytes: raw.length + whole.length,
-    rowText: (row) =>
-      ascii
-        ? whole.slice(endOf(row - 1), endOf(row))
-        : fromUtf8(texts.subarray(endOf(row - 1), endOf(row))),
-  }
+  return frame
 }
 
 function checkTrailer(ref: SegmentRef, id: Bytes, bytes: Bytes): void {

@@ -1,0 +1,120 @@
+// Files kept open for reading: opening one costs as much as reading a frame of it.
+//
+// Invariants:
+// - A descriptor is closed once, and never while a read of it is under way.
+// - At most `openMax` files stay open beyond those that are being read.
+import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+import { systemCode } from './fs-error.js'
+
+type OpenFile = { readonly descriptor: number; reads: number; dropped: boolean }
+
+/**
+ * Reads up to this long happen at once, on the calling thread: out of the system's cache they take 3 µs, on the thread
+ * pool 23. Longer ones let the thread do something else meanwhile.
+ */
+const AT_ONCE_BYTES_MAX = 65_536
+
+export class OpenFiles {
+  readonly #openMax: number
+  /** By path, in order of last use, oldest first. */
+  readonly #files = new Map<string, OpenFile>()
+
+  constructor(openMax: number) {
+    this.#openMax = openMax
+  }
+
+  /** Bytes from `start` to `limit`, fewer at the end of the file, in memory of their own; null: there is no such file. */
+  async read(path: string, start: number, limit: number): Promise<Uint8Array | null> {
+    const file = this.#open(path)
+    if (file === null) return null
+    file.reads++
+    try {
+      if (limit - start <= AT_ONCE_BYTES_MAX) return readAtOnce(file.descriptor, start, limit)
+      const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
+      return await readInPool(file.descriptor, start, Math.max(start, Math.min(limit, size)))
+    } finally {
+      file.reads--
+      if (file.dropped && file.reads === 0) closeSync(file.descriptor)
+    }
+  }
+
+  /** Lets go of a file that is, or was, deleted. */
+  drop(path: string): void {
+    const file = this.#files.get(path)
+    if (file === undefined) return
+    this.#files.delete(path)
+    file.dropped = true
+    if (file.reads === 0) closeSync(file.descriptor)
+  }
+
+  close(): void {
+    for (const path of [...this.#files.keys()]) this.drop(path)
+  }
+
+  #open(path: string): OpenFile | null {
+    const known = this.#files.get(path)
+    if (known !== undefined) {
+      this.#files.delete(path)
+      this.#files.set(path, known)
+      return known
+    }
+    const descriptor = openToRead(path)
+    if (descriptor === null) return null
+    const file = { descriptor, reads: 0, dropped: false }
+    this.#files.set(path, file)
+    const [oldest] = this.#files.keys()
+    if (this.#files.size > this.#openMax && oldest !== undefined) this.drop(oldest)
+    return file
+  }
+}
+
+function openToRead(path: string): number | null {
+  try {
+    return openSync(path, 'r')
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return null
+    throw failure
+  }
+}
+
+/** Memory that need not be cleared, as it is filled or cut off. Never of a pool: its owner may keep it. */
+function memoryFor(length: number): Uint8Array {
+  const { buffer } = Buffer.allocUnsafeSlow(length)
+  return new Uint8Array(buffer, 0, length)
+}
+
+function readAtOnce(descriptor: number, start: number, limit: number): Uint8Array {
+  const bytes = memoryFor(limit - start)
+  let at = 0
+  while (at < bytes.length) {
+    const count = readSync(descriptor, bytes, at, bytes.length - at, start + at)
+    if (count === 0) break
+    at += count
+  }
+  return at === bytes.length ? bytes : bytes.subarray(0, at)
+}
+
+async function readInPool(descriptor: number, start: number, limit: number): Promise<Uint8Array> {
+  const bytes = memoryFor(limit - start)
+  let at = 0
+  while (at < bytes.length) {
+    const count = await readSome(descriptor, bytes, at, start + at)
+    if (count === 0) break
+    at += count
+  }
+  return at === bytes.length ? bytes : bytes.subarray(0, at)
+}
+
+function readSome(
+  descriptor: number,
+  bytes: Uint8Array,
+  at: number,
+  position: number,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(descriptor, bytes, at, bytes.length - at, position, (failure, count) => {
+      if (failure === null) resolve(count)
+      else reject(failure)
+    })
+  })
+}

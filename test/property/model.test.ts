@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { runOptions } from '../support/fast-check-options.js'
+import { report, sizeOf, suiteSeed, tier } from '../support/ladder.js'
 import { anyCommands } from '../support/model/commands.js'
 import { checkAll, checkLeaks, checkRewrites, checkStashes } from '../support/model/final-check.js'
 import { Model } from '../support/model/model.js'
@@ -56,13 +57,14 @@ const anyProfile: fc.Arbitrary<Profile> = fc
     return { instances: instances as 1 | 2, options: { ...sizes, ...options } }
   })
 
-/** @param commandsMax - Commands of one run. */
+const COMMANDS_MAX = 40
+
 async function checkRuns(
+  suite: string,
   count: number,
-  commandsMax: number,
   newMedium: () => Promise<Medium>,
 ): Promise<void> {
-  const commands = fc.commands(anyCommands(), { maxCommands: commandsMax, size: 'max' })
+  const commands = fc.commands(anyCommands(), { maxCommands: COMMANDS_MAX, size: 'max' })
   const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile, seed, run) => {
     const world = await World.open(await newMedium(), profile, seed)
     const model = new Model()
@@ -78,13 +80,25 @@ async function checkRuns(
       await world.remove()
     }
   })
-  await fc.assert(property, runOptions(count))
+  const options = { seed: suiteSeed(), ...runOptions(count) }
+  const startedAt = performance.now()
+  let violations = 1
+  try {
+    await fc.assert(property, options)
+    violations = 0
+  } finally {
+    const seconds = (performance.now() - startedAt) / 1_000
+    report({ suite, seed: options.seed, runs: options.numRuns ?? count, seconds, violations })
+  }
 }
 
-test('a store in memory does what the oracle does', { timeout: 600_000 }, async () => {
-  await checkRuns(2_000, 40, async () => memoryMedium())
+const TIMEOUT_MS = { push: 600_000, deep: 3_600_000 }[tier]
+
+test('a store in memory does what the oracle does', { timeout: TIMEOUT_MS }, async () => {
+  const count = sizeOf({ push: 2_000, deep: 20_000 })
+  await checkRuns('T2 model, memory', count, async () => memoryMedium())
 })
 
-test('a store in a directory does what the oracle does', { timeout: 300_000 }, async () => {
-  await checkRuns(30, 40, directoryMedium)
+test('a store in a directory does what the oracle does', { timeout: TIMEOUT_MS }, async () => {
+  await checkRuns('T2 model, directory', sizeOf({ push: 30, deep: 1_000 }), directoryMedium)
 })

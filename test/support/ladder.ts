@@ -32,6 +32,16 @@ export function report(done: SuiteReport): void {
   const { suite, seed, runs, seconds, violations } = done
   const took = `${seconds.toFixed(1)} s`
   console.log(`${suite}: ${runs} runs, seed ${seed}, ${took}, ${violations} violations`)
+  append(done)
+}
+
+/** Says that a suite did not run, and why: what this machine lacks for it. */
+export function reportSkip(suite: string, reason: string): void {
+  console.log(`${suite}: skipped, ${reason}`)
+  append({ suite, skipped: reason })
+}
+
+function append(line: unknown): void {
   const file = process.env['ROWSTASH_REPORT']
-  if (file !== undefined) appendFileSync(file, `${JSON.stringify(done)}\n`)
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(line)}\n`)
 }

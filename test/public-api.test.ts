@@ -128,6 +128,9 @@ test('the entry points export exactly these names', () => {
         "type SourceOptions",
       ],
       "rowstash/testing": [
+        "FaultDisk",
+        "FaultLevel",
+        "FaultObjects",
         "ODD_COLUMN_IDS",
         "anyColumnType",
         "anyRowOf",
@@ -136,10 +139,18 @@ test('the entry points export exactly these names', () => {
         "contractSources",
         "contractSuite",
         "kvSuite",
+        "nthStep",
         "objectsSuite",
         "storeSuite",
         "type ConformanceCase",
         "type ContractServer",
+        "type Damage",
+        "type Fault",
+        "type FaultDiskOptions",
+        "type FaultPlan",
+        "type LossModel",
+        "type NthStepOptions",
+        "type PortStep",
       ],
     }
   `)

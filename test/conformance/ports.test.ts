@@ -9,6 +9,7 @@ import { openLevelKv } from '../../src/kv/level-kv.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
 import { openSigningObjects } from '../support/signing-objects.js'
 import type { ConformanceCase } from './case.js'
+import { FaultDisk } from './faults/fault-disk.js'
 import { kvSuite } from './kv-suite.js'
 import { objectsSuite } from './objects-suite.js'
 
@@ -45,6 +46,16 @@ runCases(
 runCases(
   'a KvStore on a sublevel',
   kvSuite(() => openLevelKv(new MemoryLevel().sublevel('sub'))),
+)
+for (const model of ['prefix', 'leveldb'] as const) {
+  runCases(
+    `a KvStore on a disk that could fail, in the model ${model}`,
+    kvSuite(() => openLevelKv(new FaultDisk({ model, logBytesMax: 200 }).level())),
+  )
+}
+runCases(
+  'an ObjectStore on a disk that could fail',
+  objectsSuite(async () => new FaultDisk().objects()),
 )
 runCases(
   'an ObjectStore in memory',

@@ -1,0 +1,216 @@
+// A disk in memory that fails as a test tells it to: one database and the objects beside it.
+//
+//     const disk = new FaultDisk({ seed: 1 })
+//     disk.faults = nthStep(7, { kind: 'crash', side: 'before', of: 'machine' })
+//     const kv = await openLevelKv(disk.level())
+//     const store = await openStore({ kv, objects: disk.objects() })
+//
+// After a crash, `level()` and `objects()` of the same disk are those of the next process.
+import { type DiskAccess, FaultLevel, flipBit, type Life } from './fault-level.js'
+import { FaultLog, type LossModel } from './fault-log.js'
+import { FaultObjects, ObjectFiles } from './fault-objects.js'
+import { DiskGone, type Fault, type FaultPlan, NO_FAULTS, type PortStep } from './fault-plan.js'
+import type { SortedRecords } from './sorted-records.js'
+
+export type FaultDiskOptions = Readonly<{
+  /** Decides what a crash leaves, and which bit a fault hits. Default: 0. */
+  seed?: number
+  /**
+   * What a sync covers. `leveldb`: the log written to, so that a synced batch may survive an earlier one that
+   * was not. `prefix`: everything before it. Default: `leveldb`.
+   */
+  model?: LossModel
+  /** Bytes of a log after which the next one begins. Default: 4 MiB, as in LevelDB. */
+  logBytesMax?: number
+  /** Whether a second opening is refused while there is one. Default: true. */
+  locks?: boolean
+}>
+
+/** Damage at rest: of a record, of the log (a batch of it, or its end), or of an object. */
+export type Damage =
+  | 'flipRecord'
+  | 'swapRecords'
+  | 'dropRecord'
+  | 'dropBatch'
+  | 'cutLog'
+  | 'flipObject'
+  | 'cutObject'
+  | 'loseObject'
+  | 'swapObjects'
+
+const LOG_BYTES_MAX = 4 * 1024 * 1024
+
+export class FaultDisk {
+  /** Which faults are met from here on. */
+  faults: FaultPlan = NO_FAULTS
+  /** Called when the process ends. */
+  onCrash: () => void = () => {}
+  readonly #files = new ObjectFiles()
+  readonly #log: FaultLog
+  readonly #locks: boolean
+  #state: number
+  #life: Life = { isOver: false }
+  #steps = 0
+  #user: object | null = null
+
+  constructor(options: FaultDiskOptions = {}) {
+    const { seed = 0, model = 'leveldb', logBytesMax = LOG_BYTES_MAX, locks = true } = options
+    this.#state = (Math.imul(seed, 0x9e3779b1) ^ 0x6a09e667) | 1
+    this.#locks = locks
+    this.#log = new FaultLog({ model, logBytesMax, below: (limit) => this.#below(limit) })
+  }
+
+  /** Steps of its ports so far. */
+  get steps(): number {
+    return this.#steps
+  }
+
+  /** Whether the process that uses it has ended. */
+  get isDown(): boolean {
+    return this.#life.isOver
+  }
+
+  /** The database: not open yet. */
+  level(): FaultLevel {
+    this.#begin()
+    return new FaultLevel(this.#access, this.#life)
+  }
+
+  objects(): FaultObjects {
+    this.#begin()
+    return new FaultObjects(this.#access, this.#files, this.#life)
+  }
+
+  /**
+   * Ends the process: nothing that it still does has an effect. What the process wrote stays, unless the
+   * machine goes down with it: then what was not synced is lost, or kept, or kept in part.
+   */
+  crash(of: 'process' | 'machine'): void {
+    if (!this.#life.isOver) {
+      this.#life.isOver = true
+      this.#user = null
+      this.onCrash()
+    }
+    if (of === 'machine') {
+      this.#log.losePower()
+      this.#files.losePower((limit) => this.#below(limit))
+    }
+  }
+
+  /** Damages what is on the disk while nobody uses it. @returns whether there was something to damage. */
+  damage(kind: Damage): boolean {
+    const below = (limit: number): number => this.#below(limit)
+    switch (kind) {
+      case 'dropBatch':
+        return this.#log.dropBatch()
+      case 'cutLog':
+        return this.#log.cutTail()
+      case 'flipObject':
+        return this.#files.damage('flip', below) !== null
+      case 'cutObject':
+        return this.#files.damage('cut', below) !== null
+      case 'loseObject':
+        return this.#files.damage('lose', below) !== null
+      case 'swapObjects':
+        return this.#files.damage('swap', below) !== null
+      default:
+        return this.#damageRecord(kind)
+    }
+  }
+
+  #damageRecord(kind: 'flipRecord' | 'swapRecords' | 'dropRecord'): boolean {
+    let isDone = false
+    this.#log.rewrite((records) => {
+      const at = this.#below(Math.max(1, records.length))
+      const other = this.#below(Math.max(1, records.length))
+      const changed = changeRecord(records, kind, { at, other }, (bits) => this.#below(bits))
+      isDone = changed !== records
+      return changed
+    })
+    return isDone
+  }
+
+  /** A new process begins with the first port that it opens. */
+  #begin(): void {
+    if (this.#life.isOver) this.#life = { isOver: false }
+  }
+
+  readonly #access: DiskAccess = (() => {
+    const disk = this
+    return {
+      get log() {
+        return disk.#log
+      },
+      step: (port, operation, life) => disk.#step(port, operation, life),
+      stepNow: (port, operation, life) => disk.#stepNow(port, operation, life),
+      after: (fault, life) => disk.#after(fault, life),
+      lock: (user) => disk.#lock(user),
+      unlock: (user) => disk.#unlock(user),
+      below: (limit) => disk.#below(limit),
+    }
+  })()
+
+  async #step(
+    port: PortStep['port'],
+    operation: PortStep['operation'],
+    life: Life,
+  ): Promise<Fault | null> {
+    const fault = this.#stepNow(port, operation, life)
+    await undefined // What a disk does is never done in the turn of the call.
+    if (fault?.kind === 'delay') for (let turn = 0; turn < fault.turns; turn++) await undefined
+    if (life.isOver) throw new DiskGone('The process has ended')
+    return fault?.kind === 'delay' ? null : fault
+  }
+
+  #stepNow(port: PortStep['port'], operation: PortStep['operation'], life: Life): Fault | null {
+    if (life.isOver) throw new DiskGone('The process has ended')
+    const fault = this.faults({ port, operation, index: this.#steps++ })
+    if (fault?.kind !== 'crash' || fault.side === 'after') return fault
+    this.crash(fault.of)
+    throw new DiskGone('The process has ended')
+  }
+
+  #after(fault: Fault | null, life: Life): void {
+    if (fault?.kind === 'crash') this.crash(fault.of)
+    if (life.isOver) throw new DiskGone('The process has ended')
+  }
+
+  #lock(user: object): boolean {
+    if (this.#locks && this.#user !== null) return false
+    this.#user = user
+    return true
+  }
+
+  #unlock(user: object): void {
+    if (this.#user === user) this.#user = null
+  }
+
+  /** Pseudo-random (xorshift): the same for the same seed and the same calls. */
+  #below(limit: number): number {
+    this.#state ^= this.#state << 13
+    this.#state ^= this.#state >>> 17
+    this.#state ^= this.#state << 5
+    return (this.#state >>> 0) % Math.max(1, limit)
+  }
+}
+
+function changeRecord(
+  records: SortedRecords,
+  kind: 'flipRecord' | 'swapRecords' | 'dropRecord',
+  { at, other }: Readonly<{ at: number; other: number }>,
+  below: (limit: number) => number,
+): SortedRecords {
+  const record = records[at]
+  const second = records[other]
+  if (record === undefined || second === undefined) return records
+  if (kind === 'dropRecord') return records.filter((one) => one !== record)
+  if (kind === 'flipRecord') {
+    const value = flipBit(record.value, below(record.value.length * 8))
+    return records.map((one) => (one === record ? { ...record, value } : one))
+  }
+  if (record === second) return records
+  return records.map((one) => {
+    if (one === record) return { ...record, value: second.value }
+    return one === second ? { ...second, value: record.value } : one
+  })
+}

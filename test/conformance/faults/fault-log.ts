@@ -1,0 +1,143 @@
+// What of a LevelDB database is on the disk: tables, which are durable, and logs, which are so as far as
+// they were synced. The behaviour is the measured one of LevelDB 1.20 (src/ARCHITECTURE.md, F3 to F8).
+//
+// - A batch is in one log, and whole or not there. A log that is full is followed by the next one, and
+//   becomes a table some writes later; from then on it is durable.
+// - In the model `leveldb` a sync covers the log that is written to, not the one before. In the model
+//   `prefix` it covers all, so that a crash only ever loses the latest batches.
+// - After a full disk, what is written to the same log is lost when the log is read again.
+import type { RecordChange, SortedRecords } from './sorted-records.js'
+import { applyBatch, NO_RECORDS } from './sorted-records.js'
+
+export type LossModel = 'prefix' | 'leveldb'
+
+type LoggedBatch = { readonly changes: readonly RecordChange[]; isSynced: boolean }
+
+type Log = {
+  readonly batches: LoggedBatch[]
+  bytes: number
+  /** A torn record in it hides what follows. */
+  isTorn: boolean
+  /** So many more writes, and it is a table. */
+  writesToTable: number
+}
+
+export type FaultLogOptions = Readonly<{
+  model: LossModel
+  logBytesMax: number
+  /** A number from 0 to `limit` - 1. */
+  below: (limit: number) => number
+}>
+
+const WRITES_TO_TABLE_MAX = 6
+
+export class FaultLog {
+  readonly #options: FaultLogOptions
+  #tables: SortedRecords = NO_RECORDS
+  #logs: Log[] = []
+
+  constructor(options: FaultLogOptions) {
+    this.#options = options
+  }
+
+  /** Reads the logs again, as an open does, which makes a table of what they hold. */
+  recover(): SortedRecords {
+    for (const { batches } of this.#logs) {
+      for (const { changes } of batches) this.#tables = applyBatch(this.#tables, changes)
+    }
+    this.#logs = []
+    return this.#tables
+  }
+
+  append(changes: readonly RecordChange[], isSynced: boolean): void {
+    this.#ageOldLogs()
+    const log = this.#current()
+    log.bytes += changes.reduce((sum, change) => sum + sizeOf(change), 0)
+    if (!log.isTorn) log.batches.push({ changes, isSynced })
+    if (isSynced) this.#sync(log)
+    if (log.bytes >= this.#options.logBytesMax) this.#logs.push(this.#newLog())
+  }
+
+  /** The disk is full: what comes into this log from here on is lost. */
+  tear(): void {
+    this.#current().isTorn = true
+  }
+
+  /** Makes tables of all logs. */
+  flush(): void {
+    this.#logs = this.#logs.filter((log) => !this.#makeTable(log))
+  }
+
+  /** The machine goes down: of what was not synced, each log keeps some of its first batches. */
+  losePower(): void {
+    let isCut = false
+    for (const log of this.#logs) {
+      const synced = log.batches.findLastIndex((batch) => batch.isSynced) + 1
+      const kept = isCut ? synced : synced + this.#options.below(log.batches.length - synced + 1)
+      if (kept < log.batches.length && this.#options.model === 'prefix') isCut = true
+      log.batches.length = kept
+      for (const batch of log.batches) batch.isSynced = true
+    }
+  }
+
+  /** Drops one batch from the middle of a log, as LevelDB does when its checksum fails. */
+  dropBatch(): boolean {
+    const logs = this.#logs.filter(({ batches }) => batches.length > 0)
+    const log = logs[this.#options.below(Math.max(1, logs.length))]
+    if (log === undefined) return false
+    log.batches.splice(this.#options.below(log.batches.length), 1)
+    return true
+  }
+
+  /** Cuts the last batches off, as when the end of a log is lost. */
+  cutTail(): boolean {
+    const log = this.#logs.findLast(({ batches }) => batches.length > 0)
+    if (log === undefined) return false
+    log.batches.length = this.#options.below(log.batches.length)
+    return true
+  }
+
+  /** Replaces what the tables hold: damage at rest. */
+  rewrite(change: (records: SortedRecords) => SortedRecords): void {
+    this.#tables = change(this.recover())
+  }
+
+  #current(): Log {
+    const last = this.#logs[this.#logs.length - 1]
+    if (last !== undefined) return last
+    const log = this.#newLog()
+    this.#logs.push(log)
+    return log
+  }
+
+  #newLog(): Log {
+    const writesToTable = 1 + this.#options.below(WRITES_TO_TABLE_MAX)
+    return { batches: [], bytes: 0, isTorn: false, writesToTable }
+  }
+
+  #sync(log: Log): void {
+    const covered = this.#options.model === 'prefix' ? this.#logs : [log]
+    for (const { batches } of covered) for (const batch of batches) batch.isSynced = true
+  }
+
+  #ageOldLogs(): void {
+    for (const old of this.#logs.slice(0, -1)) old.writesToTable--
+    // In order: a later log never becomes a table before an earlier one.
+    while (this.#logs.length > 1) {
+      const [oldest] = this.#logs
+      if (oldest === undefined || oldest.writesToTable > 0 || !this.#makeTable(oldest)) return
+      this.#logs.shift()
+    }
+  }
+
+  /** @returns false for a log of a full disk, which has no room for a table. */
+  #makeTable(log: Log): boolean {
+    if (log.isTorn) return false
+    for (const { changes } of log.batches) this.#tables = applyBatch(this.#tables, changes)
+    return true
+  }
+}
+
+function sizeOf(change: RecordChange): number {
+  return change.key.length + (change.type === 'put' ? change.value.length : 0)
+}

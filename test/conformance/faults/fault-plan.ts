@@ -1,0 +1,91 @@
+// What can go wrong on a port, and the plan that says where it does.
+//
+// Every step of a port asks the plan first. A plan sees steps in the order in which they happen, so with the
+// same calls and the same seed the same step meets the same fault.
+
+/** What a port is about to do. A `put` of an object has four steps: put, sync, rename, syncFolder. */
+export type PortStep = Readonly<{
+  port: 'level' | 'objects'
+  operation:
+    | 'open'
+    | 'close'
+    | 'read'
+    | 'iterate'
+    | 'write'
+    | 'compact'
+    | 'put'
+    | 'sync'
+    | 'rename'
+    | 'syncFolder'
+    | 'get'
+    | 'stream'
+    | 'delete'
+    | 'list'
+  /** 0-based number of this step among all of the disk. */
+  index: number
+}>
+
+export type Fault = Readonly<
+  /** The step fails and has no effect; the next one works. */
+  | { kind: 'fail' }
+  /** No space is left: the step fails. Later writes of the database are acknowledged, and lost at its next open. */
+  | { kind: 'full' }
+  /** A write fails, is not to be seen, and is there after the next open. Until then all writes fail. */
+  | { kind: 'zombie' }
+  /** The process ends here, or the machine does: see `FaultDisk.crash`. */
+  | { kind: 'crash'; side: 'before' | 'after'; of: 'process' | 'machine' }
+  /** One bit of what a read, a scan or a get gives is another one. */
+  | { kind: 'flip' }
+  /** A read, a scan or a get gives what stands at another key. */
+  | { kind: 'misdirect' }
+  /** The step takes so many turns of the promise queue longer. */
+  | { kind: 'delay'; turns: number }
+>
+
+/** Decides what a step meets; null: nothing. */
+export type FaultPlan = (step: PortStep) => Fault | null
+
+export const NO_FAULTS: FaultPlan = () => null
+
+/** The n-th step (0-based) of those that fit meets the fault: only that one, or with `lasting` each from it on. */
+export function nthStep(
+  n: number,
+  fault: Fault,
+  { lasting = false, fits = () => true }: NthStepOptions = {},
+): FaultPlan & Readonly<{ met: () => number }> {
+  let seen = 0
+  let met = 0
+  const plan = (step: PortStep): Fault | null => {
+    if (!fits(step)) return null
+    const isIt = lasting ? seen >= n : seen === n
+    seen++
+    if (!isIt) return null
+    met++
+    return fault
+  }
+  return Object.assign(plan, { met: () => met })
+}
+
+export type NthStepOptions = Readonly<{
+  /** Default: false. */
+  lasting?: boolean
+  /** Which steps count. Default: all. */
+  fits?: (step: PortStep) => boolean
+}>
+
+/** What everything on a disk meets once its process, or its machine, is no more. */
+export class DiskGone extends Error {
+  override readonly name = 'DiskGone'
+  readonly code = 'EIO'
+}
+
+/** A fault that the system reports, as Node and LevelDB do. */
+export class DiskFault extends Error {
+  override readonly name = 'DiskFault'
+  readonly code: 'EIO' | 'ENOSPC'
+
+  constructor(code: 'EIO' | 'ENOSPC') {
+    super(code === 'EIO' ? 'Input/output error' : 'No space left on device')
+    this.code = code
+  }
+}

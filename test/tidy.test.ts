@@ -102,6 +102,7 @@ describe('the core runs anywhere', () => {
     expect([...packageImports(core)].sort()).toEqual([
       'csv-parse/sync',
       'emoji-regex',
+      'fflate/browser',
       'memory-level',
     ])
   })

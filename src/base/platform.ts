@@ -14,7 +14,8 @@ export const yieldToEventLoop: () => Promise<void> =
     ? () => new Promise((resolve) => setImmediate(resolve))
     : () => new Promise((resolve) => setTimeout(resolve, 0))
 
-function builtIn(id: string): unknown {
+/** A built-in module of the runtime, if it has that one. */
+export function builtIn(id: string): unknown {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
   return process?.getBuiltinModule?.(id)
 }

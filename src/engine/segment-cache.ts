@@ -2,6 +2,7 @@
 //
 // Single rows keep their frame in the cache; runs of rows (pages, scans, rewrites) use what is there
 // and leave nothing behind, so that a walk does not push out the frames that point reads use.
+import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import {
@@ -55,7 +56,7 @@ export class SegmentCache {
     let frame = this.#pieces.get(key)?.frame
     if (frame === undefined) {
       const range = { start: place.offset, limit: place.offset + place.bytes }
-      frame = decodeFrame(ref, place, await this.#read(ref, range))
+      frame = await decodeFrame(ref, place, await this.#read(ref, range))
       this.#pieces.set(key, { bytes: frame.bytes, frame })
     }
     return frame.rowText(row - place.firstRow)
@@ -77,9 +78,9 @@ export class SegmentCache {
     const last = run[run.length - 1]
     if (first === undefined || last === undefined) return []
     const bytes = await this.#read(ref, { start: first.offset, limit: last.offset + last.bytes })
-    return run.map((place) => {
+    return decodeAll(ref, run, (place) => {
       const start = place.offset - first.offset
-      return decodeFrame(ref, place, bytes.subarray(start, start + place.bytes))
+      return bytes.subarray(start, start + place.bytes)
     })
   }
 
@@ -88,6 +89,26 @@ export class SegmentCache {
     if (bytes !== null) return bytes
     throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
   }
+}
+
+/** Those that are not compressed are there at once: a promise for each would cost more than reading it. */
+async function decodeAll(
+  ref: SegmentRef,
+  run: readonly FramePlace[],
+  bytesOf: (place: FramePlace) => Bytes,
+): Promise<Frame[]> {
+  const frames = run.map((place) => {
+    try {
+      return decodeFrame(ref, place, bytesOf(place))
+    } catch (failure) {
+      return Promise.reject(failure) // Those on the way are waited for as well.
+    }
+  })
+  return frames.every(isHere) ? frames : Promise.all(frames)
+}
+
+function isHere(frame: Frame | Promise<Frame>): frame is Frame {
+  return !(frame instanceof Promise)
 }
 
 /** Index of the frame that holds a row: the last that does not begin after it. */

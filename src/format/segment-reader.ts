@@ -8,8 +8,8 @@ import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
 import { objectBytes, type SegmentRef } from './extent-page.js'
 import { isFileList } from './file-references.js'
+import { openStored } from './frame-codec.js'
 import {
-  CODEC,
   DIRECTORY_ENTRY_BYTES,
   DIRECTORY_PLACE,
   FRAME_HEADER_BYTES,
@@ -128,8 +128,16 @@ export class Frame {
   }
 }
 
-/** @param bytes - The frame, header to crc. */
-export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Frame {
+/**
+ * A promise only if the frame is compressed.
+ * @param bytes - The frame, header to crc.
+ * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
+ */
+export function decodeFrame(
+  ref: SegmentRef,
+  place: FramePlace,
+  bytes: Bytes,
+): Frame | Promise<Frame> {
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
   const header = bytes.subarray(0, FRAME_HEADER_BYTES)
   const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
@@ -142,11 +150,14 @@ export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): F
   if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {
     throw reader.corrupt('its checksum is wrong')
   }
-  if (codec !== CODEC.none) throw reader.corrupt(`its codec ${codec} is unknown`)
-  if (rowCount !== place.rowCount || storedBytes !== stored.length || rawBytes !== storedBytes) {
+  if (rowCount !== place.rowCount || storedBytes !== stored.length) {
     throw reader.corrupt('its sizes do not agree')
   }
-  return openFrame(reader, rowCount, stored)
+  const problem = (what: string, cause?: unknown): StoreError => reader.corrupt(what, cause)
+  const raw = openStored({ codec, stored }, rawBytes, problem)
+  return raw instanceof Uint8Array
+    ? openFrame(reader, rowCount, raw)
+    : raw.then((bytes) => openFrame(reader, rowCount, bytes))
 }
 
 function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {

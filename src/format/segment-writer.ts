@@ -8,6 +8,7 @@ import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
 import { objectBytes } from './extent-page.js'
 import { FileIds } from './file-references.js'
+import { CODEC } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
 
 export const SEGMENT_MAGIC: Bytes = utf8('RSSG')
@@ -17,9 +18,6 @@ export const FRAME_HEADER_BYTES = 11
 export const DIRECTORY_ENTRY_BYTES = 9
 export const FRAME_ROWS_MAX = 64
 export const FRAME_TEXT_BYTES_MAX = 256 * 1024
-
-/** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
-export const CODEC = Object.freeze({ none: 0 }) // 1 and 2 are kept free for deflate and zstd.
 
 /** Sections of the footer. Written to disk: never change or reuse a number. */
 export const SECTION = Object.freeze({

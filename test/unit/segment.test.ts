@@ -18,19 +18,24 @@ function build(texts: readonly string[], object = OBJECT): Built {
   return { bytes, ref: { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes } }
 }
 
-function readAll({ ref, bytes }: Built): string[] {
+async function readAll({ ref, bytes }: Built): Promise<string[]> {
   const { start, limit } = footerRange(ref)
   const { frames } = decodeFooter(ref, bytes.subarray(Math.max(0, start), limit))
-  return frames.flatMap((place) => {
-    const frame = decodeFrame(ref, place, bytes.subarray(place.offset, place.offset + place.bytes))
-    return Array.from({ length: frame.rowCount }, (_, row) => frame.rowText(row))
-  })
+  const texts: string[] = []
+  for (const place of frames) {
+    const stored = bytes.subarray(place.offset, place.offset + place.bytes)
+    const frame = await decodeFrame(ref, place, stored)
+    texts.push(...Array.from({ length: frame.rowCount }, (_, row) => frame.rowText(row)))
+  }
+  return texts
 }
 
 /** The code of the failure, or `unharmed` when the rows are still the right ones. */
-function outcome(built: Built, texts: readonly string[]): string {
+async function outcome(built: Built, texts: readonly string[]): Promise<string> {
   try {
-    return JSON.stringify(readAll(built)) === JSON.stringify(texts) ? 'unharmed' : 'wrong rows'
+    return JSON.stringify(await readAll(built)) === JSON.stringify(texts)
+      ? 'unharmed'
+      : 'wrong rows'
   } catch (failure) {
     return failure instanceof StoreError ? failure.code : `untyped: ${String(failure)}`
   }
@@ -42,10 +47,10 @@ const anyTexts = fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), {
 })
 
 describe('a segment', () => {
-  test('gives back the rows that were put in', () => {
-    fc.assert(
-      fc.property(anyTexts, (texts) => {
-        expect(readAll(build(texts))).toEqual(texts)
+  test('gives back the rows that were put in', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTexts, async (texts) => {
+        expect(await readAll(build(texts))).toEqual(texts)
       }),
       { numRuns: runs(300) },
     )
@@ -63,7 +68,7 @@ describe('a segment', () => {
     expect(rowsOf(large)).toEqual([1, 1, 1])
   })
 
-  test('with any bit flipped never gives wrong rows, and says DATA_CORRUPT', () => {
+  test('with any bit flipped never gives wrong rows, and says DATA_CORRUPT', async () => {
     const texts = ['"a":1,"é":"ü"', '', '"a":2']
     const { ref, bytes } = build(texts)
     const unread = new Set([0, 1, 2, 3, 4, 5, 6, 7]) // The header is for people and for verify.
@@ -72,27 +77,27 @@ describe('a segment', () => {
       damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7))
       const expected = unread.has(bit >> 3) ? 'unharmed' : 'DATA_CORRUPT'
 
-      expect([bit, outcome({ ref, bytes: damaged }, texts)]).toEqual([bit, expected])
+      expect([bit, await outcome({ ref, bytes: damaged }, texts)]).toEqual([bit, expected])
     }
   })
 
-  test('cut off anywhere says DATA_CORRUPT', () => {
+  test('cut off anywhere says DATA_CORRUPT', async () => {
     const texts = ['"a":1', '"a":2']
     const { ref, bytes } = build(texts)
     for (let length = 0; length < bytes.length; length++) {
-      expect(outcome({ ref, bytes: bytes.slice(0, length) }, texts)).toBe('DATA_CORRUPT')
+      expect(await outcome({ ref, bytes: bytes.slice(0, length) }, texts)).toBe('DATA_CORRUPT')
     }
   })
 
-  test('in the place of another object says DATA_CORRUPT', () => {
+  test('in the place of another object says DATA_CORRUPT', async () => {
     const texts = ['"a":1']
     const { ref } = build(texts)
     const { bytes } = build(texts, OTHER)
 
-    expect(outcome({ ref, bytes }, texts)).toBe('DATA_CORRUPT')
+    expect(await outcome({ ref, bytes }, texts)).toBe('DATA_CORRUPT')
   })
 
-  test('with two frames swapped says DATA_CORRUPT', () => {
+  test('with two frames swapped says DATA_CORRUPT', async () => {
     const texts = Array.from({ length: 128 }, (_, row) => `"n":${100 + row}`)
     const { ref, bytes } = build(texts)
     const { start, limit } = footerRange(ref)
@@ -102,6 +107,6 @@ describe('a segment', () => {
     swapped.set(bytes.subarray(second.offset, second.offset + second.bytes), first.offset)
     swapped.set(bytes.subarray(first.offset, first.offset + first.bytes), second.offset)
 
-    expect(outcome({ ref, bytes: swapped }, texts)).toBe('DATA_CORRUPT')
+    expect(await outcome({ ref, bytes: swapped }, texts)).toBe('DATA_CORRUPT')
   })
 })

@@ -1,0 +1,59 @@
+// What stands between a frame's rows and its stored bytes. FORMAT.md section 6.
+import type { Bytes } from '../base/bytes.js'
+import { type CodecName, type Codecs, codecs, codecToRead } from '../base/codecs.js'
+
+/** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
+export const CODEC = Object.freeze({ none: 0, deflate: 1, zstd: 2 })
+
+/** Most bytes of a compressed frame's rows: twice the largest row. What would be larger is stored as it is. */
+export const PACKED_RAW_BYTES_MAX = 128 * 1024 * 1024
+
+/** A frame is compressed only if it gets smaller than this share of itself: else reading it would cost more for nothing. */
+const PACKED_SHARE_MAX = 0.95
+
+export type StoredFrame = Readonly<{ codec: number; stored: Bytes }>
+
+/** How the frames of new segments are stored. */
+export type Compression = 'none' | CodecName
+
+/** The stored form of a frame's raw bytes, which nobody may change meanwhile. */
+export async function packFrame(compression: CodecName, raw: Bytes): Promise<StoredFrame> {
+  const { [compression]: codec } = codecs
+  if (codec !== null && raw.length <= PACKED_RAW_BYTES_MAX) {
+    const stored = await codec.compress(raw, Math.floor(PACKED_SHARE_MAX * raw.length))
+    if (stored !== null) return { codec: CODEC[compression], stored }
+  }
+  return { codec: CODEC.none, stored: raw }
+}
+
+/**
+ * The raw bytes of a frame whose checksum was right; a promise only if there is something to decompress.
+ * @param problem - Makes the error for what is wrong with the frame.
+ * @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks the codec; else what `problem` makes.
+ */
+export function openStored(
+  { codec, stored }: StoredFrame,
+  rawBytes: number,
+  problem: (what: string, cause?: unknown) => Error,
+  available: Codecs = codecs,
+): Bytes | Promise<Bytes> {
+  if (codec === CODEC.none) {
+    if (rawBytes !== stored.length) throw problem('its sizes do not agree')
+    return stored
+  }
+  const name = PACKED_NAMES[codec]
+  if (name === undefined) throw problem(`its codec ${codec} is unknown`)
+  if (rawBytes === 0 || rawBytes > PACKED_RAW_BYTES_MAX) {
+    throw problem(`no compressed frame has ${rawBytes} bytes of rows`)
+  }
+  return codecToRead(name, available)
+    .decompress(stored, rawBytes)
+    .catch((cause: unknown) => {
+      throw problem('it does not decompress to what its header says', cause)
+    })
+}
+
+const PACKED_NAMES: Readonly<Record<number, CodecName>> = {
+  [CODEC.deflate]: 'deflate',
+  [CODEC.zstd]: 'zstd',
+}

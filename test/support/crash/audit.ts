@@ -1,0 +1,187 @@
+// Opens a store whose writer died, and holds it against the ledger of what the writer said.
+
+import { openDirectory } from '../../../adapters/open-directory.js'
+import type { Team } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
+import { TEAM } from './lane.js'
+import { type Ledger, type TableState, versionsOf } from './ledger.js'
+import { SHARED_TABLE } from './log-lines.js'
+import { type ExpectedRow, expectedRows, fillerBytes, fillerText } from './rows.js'
+import { SMALL_SIZES } from './writer-job.js'
+
+/** Stashes that are used, to see what is in them; the others are deleted. */
+const STASHES_USED = 2
+
+/**
+ * Opens, checks, sweeps and closes. Afterwards the ledger knows which of several states it was.
+ * @returns what is wrong, in words; nothing when all is well.
+ */
+export async function audit(directory: string, ledger: Ledger): Promise<string[]> {
+  const wrong: string[] = [...ledger.violations.splice(0)]
+  try {
+    const store = await openDirectory(directory, SMALL_SIZES)
+    try {
+      await auditTables(store.team(TEAM), ledger, wrong)
+      await auditFiles(store.team(TEAM), ledger, wrong)
+      await auditStashes(store.team(TEAM), ledger, wrong)
+      await store.sweep()
+    } finally {
+      await store.close()
+    }
+  } catch (failure) {
+    wrong.push(describe(failure))
+  }
+  return wrong
+}
+
+export function describe(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure)
+  const code = isStoreError(failure) ? `${failure.code} ` : ''
+  const cause = failure.cause === undefined ? '' : ` because ${describe(failure.cause)}`
+  return `${code}${failure.stack ?? failure.message}${cause}`
+}
+
+async function auditTables(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {
+  const entries = await team.tables()
+  const idOf = new Map(entries.map(({ id, name }) => [name, id]))
+  if (idOf.size < entries.length) wrong.push('two tables have one name')
+  for (const name of idOf.keys()) {
+    if (!ledger.tables.has(name)) wrong.push(`there is a table ${name} that nobody made`)
+  }
+  for (const [name, states] of ledger.tables) {
+    if (name === SHARED_TABLE) continue
+    const found = await readTable(team, idOf.get(name), `table ${name}`, wrong)
+    const state = states.find(({ version }) => version === found.version)
+    if (state === undefined) {
+      wrong.push(`table ${name} is at version ${found.version}, not ${versionsOf(states)}`)
+      continue
+    }
+    const difference = differenceOf(found.rows, state.rows)
+    if (difference !== null) wrong.push(`table ${name}, version ${state.version}: ${difference}`)
+    ledger.tables.set(name, [state])
+  }
+  await auditShared(team, idOf.get(SHARED_TABLE), ledger, wrong)
+}
+
+async function readTable(
+  team: Team,
+  id: string | undefined,
+  what: string,
+  wrong: string[],
+): Promise<TableState> {
+  if (id === undefined) return { version: 0, rows: [] }
+  const table = team.table(id)
+  const rows: ExpectedRow[] = []
+  const rowIds = new Set<string>()
+  for await (const { $rowID, k, n, f, t } of table.scan()) {
+    rowIds.add($rowID)
+    const text = typeof t === 'string' ? t : ''
+    if (text !== fillerText(String(k), text.length))
+      wrong.push(`${what}: the text of ${k} is wrong`)
+    rows.push({
+      k: String(k),
+      n: Number(n),
+      f: f === undefined ? null : String(f),
+      bytes: text.length,
+    })
+  }
+  if (rowIds.size < rows.length) wrong.push(`${what}: row IDs are not unique`)
+  return { version: await table.version(), rows }
+}
+
+function differenceOf(
+  found: readonly ExpectedRow[],
+  expected: readonly ExpectedRow[],
+): string | null {
+  if (found.length !== expected.length) return `${found.length} rows, not ${expected.length}`
+  for (const [index, row] of expected.entries()) {
+    const text = JSON.stringify(found[index])
+    if (text !== JSON.stringify(row)) return `row ${index} is ${text}, not ${JSON.stringify(row)}`
+  }
+  return null
+}
+
+/** The adds to the shared table: each whole, the acknowledged ones in the order of their versions. */
+async function auditShared(
+  team: Team,
+  id: string | undefined,
+  ledger: Ledger,
+  wrong: string[],
+): Promise<void> {
+  const [{ version: least } = { version: 0 }] = ledger.tables.get(SHARED_TABLE) ?? []
+  const found = await readTable(team, id, 'the shared table', wrong)
+  if (least > 0 && found.version === 0) wrong.push('the shared table is not there')
+  const tags: string[] = []
+  for (let at = 0; at < found.rows.length; ) {
+    const tag = found.rows[at]?.k.split('.')[0] ?? ''
+    const spec = ledger.begunShares.get(tag)
+    const expected = spec === undefined ? [] : expectedRows(spec)
+    const difference = differenceOf(found.rows.slice(at, at + expected.length), expected)
+    if (expected.length === 0 || difference !== null) {
+      wrong.push(`the shared table holds no whole add ${tag}: ${difference}`)
+      return
+    }
+    tags.push(tag)
+    at += expected.length
+  }
+  const expectedVersion = tags.length + 1
+  if (found.version > 0 && found.version !== expectedVersion) {
+    wrong.push(`the shared table is at version ${found.version}, not ${expectedVersion}`)
+  }
+  const isSettled = ledger.settledShares.every((tag, index) => tags[index] === tag)
+  if (!isSettled) wrong.push('the shared table lost an add that was there before')
+  for (const [tag, version] of ledger.doneShares) {
+    if (tags[version - 2] !== tag) wrong.push(`the shared table lacks ${tag} of version ${version}`)
+  }
+  ledger.settledShares = tags
+}
+
+async function auditFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {
+  for (const [id, { tag, bytes }] of ledger.files) {
+    const file = await team.files.get(id)
+    if (file === null) {
+      wrong.push(`file ${tag} is gone`)
+      continue
+    }
+    const pieces: Uint8Array[] = []
+    for await (const piece of file.stream()) pieces.push(piece)
+    const isSame = Buffer.concat(pieces).equals(fillerBytes(tag, bytes))
+    if (!isSame) wrong.push(`file ${tag} has other bytes`)
+  }
+}
+
+/** Uses some of the stashes that are left, which shows what is in them, and deletes all. */
+async function auditStashes(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {
+  const names = [...ledger.stashes.keys()]
+  const [target] = [...ledger.tables].filter(([, [state]]) => (state?.version ?? 0) > 0)
+  for (const name of names.slice(-STASHES_USED)) {
+    if (target !== undefined) await useStash(team, name, { ledger, target: target[0] }, wrong)
+  }
+  for (const name of names) {
+    await team.stash(name).delete()
+    ledger.stashes.delete(name)
+  }
+}
+
+async function useStash(
+  team: Team,
+  name: string,
+  { ledger, target }: Readonly<{ ledger: Ledger; target: string }>,
+  wrong: string[],
+): Promise<void> {
+  const entry = (await team.tables()).find((table) => table.name === target)
+  if (entry === undefined) return
+  const contents = ledger.stashContents(name)
+  const stash = team.stash(name)
+  try {
+    const { version } = await team.table(entry.id).overwrite({ rows: stash })
+    const found = await readTable(team, entry.id, `stash ${name}`, wrong)
+    const differences = contents.map((rows) => differenceOf(found.rows, rows))
+    if (!differences.includes(null)) wrong.push(`stash ${name}: ${differences.join(' or ')}`)
+    ledger.tables.set(target, [{ version, rows: found.rows }])
+  } catch (failure) {
+    const mayBeEmpty = contents.some((rows) => rows.length === 0)
+    const isEmpty = isStoreError(failure) && failure.code === 'STASH_NOT_FOUND'
+    if (!isEmpty || !mayBeEmpty) throw failure
+  }
+}

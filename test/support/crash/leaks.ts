@@ -1,0 +1,101 @@
+// The end of a directory's life: when nothing is wanted any more, nothing may be left.
+import { openDirectoryPorts } from '../../../adapters/directory.js'
+import { openDirectory } from '../../../adapters/open-directory.js'
+import { KEY_SPACE } from '../../../src/format/keys.js'
+import type { Store, Team } from '../../../src/index.js'
+import { describe } from './audit.js'
+import { TEAM } from './lane.js'
+import type { Ledger } from './ledger.js'
+import { SMALL_SIZES } from './writer-job.js'
+
+const DAY_MS = 86_400_000
+const SWEEPS_MAX = 10
+const RECORDS_MAX = 100_000
+
+/** Records that stay as long as there is a table, or has been a file. */
+const LASTING_SPACES: ReadonlySet<number> = new Set([
+  KEY_SPACE.teamHead,
+  KEY_SPACE.catalog,
+  KEY_SPACE.tableHead,
+  KEY_SPACE.schema,
+  KEY_SPACE.row,
+  KEY_SPACE.extentPage,
+  KEY_SPACE.filesHead,
+])
+
+/**
+ * Lets every lifetime pass, then empties the tables. Files that rows name must stay until then; after it
+ * no object, and no record of a stash, a file or an old generation, may be there. The audit came before.
+ */
+export async function findLeaks(directory: string, ledger: Ledger): Promise<string[]> {
+  const wrong: string[] = []
+  try {
+    let now = Date.now() + 60 * DAY_MS
+    const store = await openDirectory(directory, { ...SMALL_SIZES, clock: { now: () => now } })
+    try {
+      await sweepAll(store)
+      await checkFiles(store.team(TEAM), ledger, wrong)
+      for (const { id } of await store.team(TEAM).tables()) {
+        await store
+          .team(TEAM)
+          .table(id)
+          .overwrite({ rows: [{ k: 'last' }] })
+      }
+      now += 60 * DAY_MS
+      await sweepAll(store)
+    } finally {
+      await store.close()
+    }
+    await checkRemains(directory, wrong)
+  } catch (failure) {
+    wrong.push(describe(failure))
+  }
+  return wrong
+}
+
+async function sweepAll(store: Store): Promise<void> {
+  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
+    const swept = Object.values(await store.sweep()).reduce((sum, count) => sum + count)
+    if (sweeps > 1 && swept === 0) return
+  }
+  throw new Error(`There is still something to do after ${SWEEPS_MAX} sweeps`)
+}
+
+/** A file that rows name is there, and one that none names is not. */
+async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {
+  const named = new Set<string>()
+  for (const [state] of ledger.tables.values()) {
+    for (const { f } of state?.rows ?? []) if (f !== null) named.add(f)
+  }
+  for (const [id, { tag }] of ledger.files) {
+    const isNamed = [...named].some((path) => path.includes(id))
+    const isThere = (await team.files.stat(id)) !== null
+    if (isNamed && !isThere) wrong.push(`file ${tag} is gone, and a row names it`)
+    if (!isNamed && isThere) wrong.push(`file ${tag} is there, and no row has named it for 60 days`)
+  }
+}
+
+async function checkRemains(directory: string, wrong: string[]): Promise<void> {
+  const ports = await openDirectoryPorts(directory)
+  try {
+    const objects = await ports.objects.list('')
+    if (objects.length > 0) wrong.push(`${objects.length} objects are left`)
+    const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: RECORDS_MAX }
+    const records = await ports.kv.partition(TEAM).read((view) => view.scan(all))
+    const lasting = records.filter(([key]) => LASTING_SPACES.has(key[0] ?? 0))
+    const other = records.filter(([key]) => !LASTING_SPACES.has(key[0] ?? 0))
+    const names = Object.entries(KEY_SPACE)
+    for (const [key] of other) {
+      const space = names.find(([, number]) => number === key[0])?.[0]
+      wrong.push(`a record of the space ${space ?? key[0]} is left`)
+    }
+    const ofTables = records.filter(([key]) => key[0] === KEY_SPACE.tableHead).length
+    const perTable = lasting.length / Math.max(1, ofTables)
+    if (perTable > RECORDS_OF_TABLE_MAX) wrong.push(`${perTable} records for each table are left`)
+  } finally {
+    await ports.close()
+  }
+}
+
+/** Catalog entry, head, schema, row, extent page, and the share of two heads. */
+const RECORDS_OF_TABLE_MAX = 6

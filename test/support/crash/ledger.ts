@@ -1,0 +1,166 @@
+// What must be in a store after its writer died, by what the writer said.
+//
+// Of each table the ledger holds every state that it may be in: one, as long as all operations were
+// acknowledged; one more for each operation whose outcome nobody knows. Whoever looks says which it is.
+import type { Change, LogLine, RowsFrom, TableChange } from './log-lines.js'
+import { type ExpectedRow, expectedRows, type RowsSpec } from './rows.js'
+
+/** Version 0: there is no such table. */
+export type TableState = Readonly<{ version: number; rows: readonly ExpectedRow[] }>
+
+/** Of one serial: what it may hold; null for nothing. */
+export type ChunkStates = readonly (RowsSpec | null)[]
+
+const NO_TABLE: TableState = { version: 0, rows: [] }
+
+/** What a full disk or a broken one may answer; any other failure is a fault of the store. */
+const STORAGE_CODES: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'INSUFFICIENT_STORAGE'])
+
+const CONTENTS_MAX = 64
+
+export class Ledger {
+  readonly tables = new Map<string, readonly TableState[]>()
+  readonly stashes = new Map<string, Map<string, ChunkStates>>()
+  readonly files = new Map<string, Readonly<{ tag: string; bytes: number }>>()
+  /** Adds to the shared table: those that an earlier look found, in their order; all that began. */
+  settledShares: string[] = []
+  readonly begunShares = new Map<string, RowsSpec>()
+  readonly doneShares = new Map<string, number>()
+  /** What the writer itself did wrong. */
+  readonly violations: string[] = []
+  acknowledged = 0
+  failures = 0
+  readonly #begun = new Map<number, Change>()
+
+  read(lines: readonly LogLine[]): void {
+    for (const line of lines) {
+      if (line.say === 'begin') this.#begin(line.op, line.change)
+      else if (line.say === 'done') this.#done(line)
+      else if (line.say === 'failed') this.#failed(line)
+      else if (line.say === 'seen') this.#seen(line.table, line.version)
+    }
+  }
+
+  /** The writer is gone: what it had begun may have happened, or not. */
+  end(): void {
+    for (const op of [...this.#begun.keys()]) this.#unknown(op)
+  }
+
+  tableStates(table: string): readonly TableState[] {
+    return this.tables.get(table) ?? [NO_TABLE]
+  }
+
+  #begin(op: number, change: Change): void {
+    this.#begun.set(op, change)
+    if (change.do === 'share') this.begunShares.set(change.rows.tag, change.rows)
+  }
+
+  #done({ op, version, file }: Extract<LogLine, { say: 'done' }>): void {
+    const change = this.#take(op)
+    this.acknowledged++
+    if (change.do === 'share') this.doneShares.set(change.rows.tag, version ?? 0)
+    else if (change.do === 'putChunk') this.#setChunk(change, [change.rows])
+    else if (change.do === 'deleteStash') this.stashes.delete(change.stash)
+    else if (change.do === 'putFile') this.files.set(file ?? '', change)
+    else if (change.do !== 'sweep') {
+      const after = this.#after(op, change).filter((state) => state.version === version)
+      if (after.length === 0) {
+        this.violations.push(`${change.do} of ${change.table} answered with version ${version}`)
+      }
+      this.tables.set(change.table, after)
+    }
+  }
+
+  #failed({ op, code, outcome, message }: Extract<LogLine, { say: 'failed' }>): void {
+    this.failures++
+    if (!STORAGE_CODES.has(code)) {
+      const { do: what } = this.#begun.get(op) ?? { do: 'an operation' }
+      this.violations.push(`${what} failed with ${code}: ${message}`)
+    }
+    if (outcome === 'unchanged') this.#take(op)
+    else this.#unknown(op)
+  }
+
+  #seen(table: string, version: number): void {
+    const states = this.tableStates(table)
+    const left = states.filter((state) => state.version === version)
+    if (left.length > 0) this.tables.set(table, left)
+    else this.violations.push(`${table} is at version ${version}, not ${versionsOf(states)}`)
+  }
+
+  #unknown(op: number): void {
+    const change = this.#take(op)
+    if (change.do === 'putChunk') {
+      this.#setChunk(change, [...this.#chunk(change.stash, change.serial), change.rows])
+    } else if (change.do === 'deleteStash') {
+      const chunks = this.stashes.get(change.stash) ?? new Map<string, ChunkStates>()
+      // All its chunks or none: which, is the same for all, but a look that takes each by itself is no stricter.
+      for (const [serial, states] of chunks) chunks.set(serial, [...states, null])
+    } else if (change.do !== 'share' && change.do !== 'putFile' && change.do !== 'sweep') {
+      const before = this.tableStates(change.table)
+      this.tables.set(change.table, [...before, ...this.#after(op, change)])
+    }
+  }
+
+  #take(op: number): Change {
+    const change = this.#begun.get(op)
+    if (change === undefined) throw new Error(`Operation ${op} was never begun`)
+    this.#begun.delete(op)
+    return change
+  }
+
+  /** The states that a change leads to from those that the table may be in. */
+  #after(op: number, change: TableChange): TableState[] {
+    return this.tableStates(change.table).flatMap(({ version, rows }) =>
+      this.#rowsAfter(rows, op, change).map((after) => ({ version: version + 1, rows: after })),
+    )
+  }
+
+  /** None if the change cannot be made on these rows: they are not those that the writer saw. */
+  #rowsAfter(
+    rows: readonly ExpectedRow[],
+    op: number,
+    change: TableChange,
+  ): (readonly ExpectedRow[])[] {
+    if (change.do === 'create' || change.do === 'overwrite') return this.#contents(change.rows)
+    if (change.do === 'add') return this.#contents(change.rows).map((more) => [...rows, ...more])
+    const row = rows[change.index]
+    if (row === undefined) return []
+    if (change.do === 'delete') return [rows.filter((_, index) => index !== change.index)]
+    return [rows.with(change.index, { ...row, n: op, f: change.file ?? row.f })]
+  }
+
+  #contents(given: RowsFrom): ExpectedRow[][] {
+    return 'stash' in given ? this.stashContents(given.stash) : [expectedRows(given)]
+  }
+
+  /** What the rows of a stash may be. */
+  stashContents(stash: string): ExpectedRow[][] {
+    let contents: ExpectedRow[][] = [[]]
+    const chunks = [...(this.stashes.get(stash) ?? [])]
+    for (const [, states] of chunks.sort(([left], [right]) => Number(left) - Number(right))) {
+      contents = contents.flatMap((before) =>
+        states.map((chunk) => (chunk === null ? before : [...before, ...expectedRows(chunk)])),
+      )
+      if (contents.length > CONTENTS_MAX) throw new Error(`Stash ${stash} is too unsure`)
+    }
+    return contents
+  }
+
+  #chunk(stash: string, serial: string): ChunkStates {
+    return this.stashes.get(stash)?.get(serial) ?? [null]
+  }
+
+  #setChunk(
+    { stash, serial }: Readonly<{ stash: string; serial: string }>,
+    states: ChunkStates,
+  ): void {
+    const chunks = this.stashes.get(stash) ?? new Map<string, ChunkStates>()
+    chunks.set(serial, states)
+    this.stashes.set(stash, chunks)
+  }
+}
+
+export function versionsOf(states: readonly TableState[]): string {
+  return states.map(({ version }) => version).join(' or ')
+}

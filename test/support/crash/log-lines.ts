@@ -1,0 +1,44 @@
+// What a writer says before and after each of its operations, one JSON text a line. Nothing is flushed
+// for it: who reads the other end of the pipe has every line that was written before the writer died.
+import type { WriteOutcome } from '../../../src/index.js'
+import type { RowsSpec } from './rows.js'
+
+/** Rows given right away, or those of a stash. */
+export type RowsFrom = RowsSpec | Readonly<{ stash: string }>
+
+export type TableChange =
+  | Readonly<{ do: 'create'; table: string; rows: RowsFrom }>
+  | Readonly<{ do: 'add'; table: string; rows: RowsFrom }>
+  | Readonly<{ do: 'overwrite'; table: string; rows: RowsFrom }>
+  /** Of the row at an index, to the number of the operation; with `file` it names that file too. */
+  | Readonly<{ do: 'patch'; table: string; index: number; file?: string }>
+  | Readonly<{ do: 'delete'; table: string; index: number }>
+
+export type Change =
+  | TableChange
+  /** Many writers add to the shared table at the same time. */
+  | Readonly<{ do: 'share'; rows: RowsSpec }>
+  | Readonly<{ do: 'putChunk'; stash: string; serial: string; rows: RowsSpec }>
+  | Readonly<{ do: 'deleteStash'; stash: string }>
+  | Readonly<{ do: 'putFile'; tag: string; bytes: number }>
+  | Readonly<{ do: 'sweep' }>
+
+export type LogLine =
+  | Readonly<{ say: 'open' }>
+  | Readonly<{ say: 'begin'; op: number; change: Change }>
+  | Readonly<{ say: 'done'; op: number; version?: number; file?: string }>
+  | Readonly<{ say: 'failed'; op: number; code: string; outcome?: WriteOutcome; message: string }>
+  /** The version of a table that was read again after a failure; 0 when there is none. */
+  | Readonly<{ say: 'seen'; table: string; version: number }>
+  | Readonly<{ say: 'note'; text: string }>
+  | Readonly<{ say: 'end' }>
+
+export const SHARED_TABLE = 'shared'
+
+/** A line that the writer had no time to end is none. */
+export function parseLog(text: string): LogLine[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as LogLine)
+}

@@ -1,0 +1,52 @@
+// Rows and files whose content follows from a short name, so that a log can say in a few bytes what
+// was written, and whoever reads it later can tell a torn row or a mixed table from a whole one.
+
+/** `count` rows named `${tag}.0`, `${tag}.1`, … with so many bytes of text each. */
+export type RowsSpec = Readonly<{ tag: string; count: number; bytes: number }>
+
+/** A row as it must be: its name, the operation that last changed it, the file it names. */
+export type ExpectedRow = Readonly<{ k: string; n: number; f: string | null; bytes: number }>
+
+export const SCHEMA = {
+  columns: [
+    { id: 'k', type: { kind: 'string' } },
+    { id: 'n', type: { kind: 'number' } },
+    { id: 'f', type: { kind: 'string' } },
+    { id: 't', type: { kind: 'string' } },
+  ],
+}
+
+export function expectedRows({ tag, count, bytes }: RowsSpec): ExpectedRow[] {
+  return Array.from({ length: count }, (_, index) => ({
+    k: `${tag}.${index}`,
+    n: 0,
+    f: null,
+    bytes,
+  }))
+}
+
+export function rowObjects(spec: RowsSpec): Record<string, unknown>[] {
+  return expectedRows(spec).map(({ k, n, bytes }) => ({ k, n, t: fillerText(k, bytes) }))
+}
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/** Text that does not compress, the same for the same name. */
+export function fillerText(name: string, bytes: number): string {
+  let state = 0x811c9dc5
+  for (let at = 0; at < name.length; at++) {
+    state = Math.imul(state ^ name.charCodeAt(at), 0x01000193)
+  }
+  let text = ''
+  while (text.length < bytes) {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    for (let shift = 0; shift < 30; shift += 6) text += DIGITS[(state >>> shift) & 63]
+  }
+  return text.slice(0, bytes)
+}
+
+export function fillerBytes(name: string, bytes: number): Uint8Array {
+  return new TextEncoder().encode(fillerText(name, bytes))
+}

@@ -1,0 +1,45 @@
+import type { DirectoryOptions } from '../../../adapters/open-directory.js'
+
+/** What a writer is told to do. */
+export type WriterJob = Readonly<{
+  directory: string
+  seed: number
+  /** Numbers of operations go on over the writers of one directory. */
+  firstOperation: number
+  lanes: number
+  operationsOfLane: number
+  /** Rows of one add or chunk, and bytes of text of a row, at most. */
+  rowsMax: number
+  rowBytesMax: number
+  fileBytesMax: number
+}>
+
+const DEFAULTS: WriterJob = {
+  directory: '',
+  seed: 1,
+  firstOperation: 1,
+  lanes: 3,
+  operationsOfLane: 1_000_000,
+  rowsMax: 60,
+  rowBytesMax: 120,
+  fileBytesMax: 100_000,
+}
+
+export function resolveJob(given: Partial<WriterJob>): WriterJob {
+  return { ...DEFAULTS, ...given }
+}
+
+const DAY_MS = 86_400_000
+
+/** Small sizes, so that little data meets every path; nothing happens in the background by itself. */
+export const SMALL_SIZES: DirectoryOptions = {
+  inlineRowsMax: 20,
+  segmentRowsMax: 64,
+  foldRecordsMin: 4,
+  retentionMs: 0,
+  graceMs: 0,
+  stashTtlMs: 2 * DAY_MS,
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+}

@@ -1,0 +1,91 @@
+// The writer as a process of its own, built from the sources.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from 'tsup'
+import { ROOT } from '../source-files.js'
+import { type LogLine, parseLog } from './log-lines.js'
+import type { WriterJob } from './writer-job.js'
+
+/** Below node_modules, so that the packages are found, and nothing else looks there. */
+const CACHE = join(ROOT, 'node_modules', '.cache')
+
+export type BuiltPrograms = Readonly<{
+  /** The path of a program. */
+  path(name: string): string
+  remove(): Promise<void>
+}>
+
+/**
+ * Builds programs of this folder.
+ * @param alias - Modules that take the place of packages.
+ */
+export async function buildPrograms(
+  names: readonly string[],
+  alias: Readonly<Record<string, string>> = {},
+): Promise<BuiltPrograms> {
+  await mkdir(CACHE, { recursive: true })
+  const folder = await mkdtemp(join(CACHE, 'rowstash-crash-'))
+  await build({
+    config: false,
+    entry: Object.fromEntries(names.map((name) => [name, `test/support/crash/${name}.ts`])),
+    outDir: folder,
+    format: 'esm',
+    target: 'node20',
+    silent: true,
+    splitting: false,
+    esbuildOptions(options) {
+      options.absWorkingDir = ROOT
+      options.alias = { ...alias }
+    },
+  })
+  return {
+    path: (name) => join(folder, `${name}.js`),
+    remove: () => rm(folder, { recursive: true }),
+  }
+}
+
+export type Ended = Readonly<{
+  lines: readonly LogLine[]
+  code: number | null
+  signal: NodeJS.Signals | null
+  stderr: string
+}>
+
+/** A writer that runs, and what it has said when it is gone. */
+export type RunningWriter = Readonly<{
+  child: ChildProcess
+  /** Resolves when it says its first line, or ends. */
+  opened: Promise<void>
+  ended: Promise<Ended>
+}>
+
+/** @param before - A program that runs the writer, with its arguments, such as strace. */
+export function startWriter(
+  program: string,
+  job: Partial<WriterJob>,
+  { before = [], env = {} }: Readonly<{ before?: readonly string[]; env?: NodeJS.ProcessEnv }> = {},
+): RunningWriter {
+  const [command = process.execPath, ...args] = [...before, process.execPath, program]
+  const child = spawn(command, [...args, JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], ...env },
+  })
+  let stdout = ''
+  let stderr = ''
+  const opened = new Promise<void>((resolve) => {
+    child.stdout.once('data', () => resolve())
+    child.once('close', () => resolve())
+  })
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    stdout += piece
+  })
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    stderr += piece
+  })
+  const ended = once(child, 'close').then(([code, signal]) => {
+    return { lines: parseLog(stdout), code, signal, stderr } as Ended
+  })
+  return { child, opened, ended }
+}

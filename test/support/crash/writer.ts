@@ -1,0 +1,46 @@
+// A process that writes to a store until it is killed, and says on its standard output what it begins and
+// what was acknowledged:
+//
+//     node writer.js '{"directory": …}'
+//
+// Several lanes work at the same time, each on its own table, stashes and files, so that of each table
+// one change at most is under way; and all of them add to one shared table.
+import { writeSync } from 'node:fs'
+import process from 'node:process'
+import { openDirectory } from '../../../adapters/open-directory.js'
+import type { Store } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
+import { Lane } from './lane.js'
+import type { LogLine } from './log-lines.js'
+import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
+
+const STDOUT = 1
+
+function say(line: LogLine): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let at = 0; at < bytes.length; ) at += writeSync(STDOUT, bytes, at)
+}
+
+/** Finds, or makes, what the lanes work on; then lets them work. */
+async function work(store: Store, job: WriterJob): Promise<void> {
+  let operations = job.firstOperation
+  const nextOperation = (): number => operations++
+  const lanes = Array.from({ length: job.lanes }, (_, index) => {
+    return new Lane(store, { ...job, seed: job.seed * 31 + index, index, nextOperation, say })
+  })
+  await Promise.all(lanes.map((lane) => lane.run()))
+}
+
+const job = resolveJob(JSON.parse(process.argv[2] ?? '{}'))
+try {
+  const store = await openDirectory(job.directory, SMALL_SIZES)
+  say({ say: 'open' })
+  await work(store, job)
+  await store.close()
+  say({ say: 'end' })
+} catch (failure) {
+  const code = isStoreError(failure) ? failure.code : 'none'
+  const text = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)
+  say({ say: 'note', text: `${code} ${text}` })
+  process.exitCode = 1
+}

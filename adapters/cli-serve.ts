@@ -26,6 +26,8 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --allow-private-sources
                     also fetch files from URLs of private addresses and other ports: for tests
                     and for networks that trust their users
+  --accept-loss     start although commits are missing that the store had acknowledged, with what
+                    is left; without it, such a store is refused and says what is missing
   --help            show this text
 
 Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM).
@@ -40,12 +42,12 @@ const TEAM_DEFAULT = 'default'
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
-  const { directory, allowPrivateSources, ...settings } = command
+  const { directory, allowPrivateSources, acceptLoss, ...settings } = command
   const sources = nodeSources({ allowPrivate: allowPrivateSources })
   const store =
     directory === undefined
       ? await openMemory({ sources })
-      : await openDirectory(directory, { sources })
+      : await openDirectory(directory, { sources, acceptLoss })
   const keys = await keysOf(command, store, io)
   const server = await startServer(store, {
     ...settings,
@@ -67,6 +69,7 @@ type ServeCommand = Readonly<{
   keys: readonly ContractKey[]
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
+  acceptLoss: boolean
 }>
 
 export function parseServeArgs(
@@ -85,6 +88,7 @@ export function parseServeArgs(
       key: { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
+      'accept-loss': { type: 'boolean', default: false },
       help: { type: 'boolean' },
     },
   })
@@ -103,6 +107,7 @@ export function parseServeArgs(
     keys: keyTexts.map(parseKey),
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
+    acceptLoss: values['accept-loss'],
   }
 }
 

@@ -10,10 +10,12 @@ import { ClassicLevel } from 'classic-level'
 import { NO_BYTES, toHex } from '../src/base/bytes.js'
 import { systemRandom } from '../src/base/random.js'
 import { StoreError } from '../src/base/store-error.js'
+import { STORE_BYTES } from '../src/kv/high-water.js'
 import { openLevelKv } from '../src/kv/level-kv.js'
 import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
 import { systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
+import { highWaterOf } from './high-water-file.js'
 
 const LEFTOVER_AGE_MS = 3_600_000
 const LEFTOVERS_REMOVED_MAX = 100
@@ -57,10 +59,10 @@ async function writeStore(directory: string): Promise<void> {
   await mkdir(directory)
   await mkdir(join(directory, 'objects'))
 
-  const database = new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), {
-    errorIfExists: true,
-  })
-  const kv = await openLevelKv(database)
+  const store = toHex(systemRandom.bytes(STORE_BYTES))
+  const openDatabase = () =>
+    new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), { errorIfExists: true })
+  const kv = await openLevelKv(openDatabase, { highWater: highWaterOf(directory, store) })
   try {
     // The first commit leaves no record but its number: from here on an empty database is a damaged one.
     await kv.partition('').commit({ deletes: [NO_BYTES] })
@@ -70,7 +72,7 @@ async function writeStore(directory: string): Promise<void> {
 
   const format = await open(join(directory, FORMAT_FILE), 'wx')
   try {
-    await format.writeFile(renderFormatFile(toHex(systemRandom.bytes(16))))
+    await format.writeFile(renderFormatFile(store))
     await format.sync()
   } finally {
     await format.close()

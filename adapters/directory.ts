@@ -2,6 +2,7 @@
 // file per object.
 //
 //     <directory>/FORMAT     what this directory is; written once
+//     <directory>/HIGHWATER  how far the store has got
 //     <directory>/kv         the LevelDB database
 //     <directory>/objects    the objects
 //
@@ -22,6 +23,7 @@ import { createDirectory } from './directory-creation.js'
 import { FORMAT_FILE, readFormatFile } from './directory-format.js'
 import { fileError, systemCode } from './fs-error.js'
 import { openFsObjects } from './fs-objects.js'
+import { highWaterOf } from './high-water-file.js'
 
 export type DirectoryPorts = Readonly<{
   kv: KvStore
@@ -32,13 +34,24 @@ export type DirectoryPorts = Readonly<{
   close(): Promise<void>
 }>
 
+export interface DirectoryPortOptions {
+  /**
+   * Opens a store although commits that it had acknowledged are missing, or cannot be told to be there: it goes
+   * on with what is left. Default: false, which refuses it with DATA_LOSS or DATA_CORRUPT and says what is missing.
+   */
+  readonly acceptLoss?: boolean
+}
+
 /**
  * Opens the store in a directory, or makes one in a directory that is missing or empty.
  * @throws {StoreError} FORMAT_UNKNOWN: the path is something else, and was not touched; STORE_LOCKED: this
  *   or another process has it open; DATA_LOSS, DATA_CORRUPT: the store is damaged; STORAGE_UNAVAILABLE,
  *   INSUFFICIENT_STORAGE
  */
-export async function openDirectoryPorts(path: string): Promise<DirectoryPorts> {
+export async function openDirectoryPorts(
+  path: string,
+  options: DirectoryPortOptions = {},
+): Promise<DirectoryPorts> {
   const absolute = resolve(path)
   try {
     if ((await findDirectory(absolute)) !== 'store') {
@@ -47,7 +60,7 @@ export async function openDirectoryPorts(path: string): Promise<DirectoryPorts> 
     }
     const real = await realpath(absolute)
     const { dev, ino } = await stat(real, { bigint: true })
-    return await openRegistered(real, `${dev}:${ino}`)
+    return await openRegistered(real, `${dev}:${ino}`, options)
   } catch (failure) {
     throw fileError(failure, `The directory ${absolute} cannot be opened`)
   }
@@ -82,15 +95,19 @@ function openDirectories(): Map<string, string> {
 const REGISTRY = Symbol.for('rowstash.openDirectories')
 
 /** From the first call of classic-level on, nobody else in this process may open the directory. */
-async function openRegistered(path: string, identity: string): Promise<DirectoryPorts> {
+async function openRegistered(
+  path: string,
+  identity: string,
+  options: DirectoryPortOptions,
+): Promise<DirectoryPorts> {
   const registry = openDirectories()
   if (registry.has(identity)) {
     throw new StoreError('STORE_LOCKED', `This process has the directory ${path} open already`)
   }
   registry.set(identity, path)
   try {
-    await checkParts(path)
-    const kv = await openKv(path)
+    const store = await checkParts(path)
+    const kv = await openKv(path, store, options)
     const objects = await openObjects(path, kv)
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
@@ -113,9 +130,12 @@ async function openRegistered(path: string, identity: string): Promise<Directory
   }
 }
 
-/** Looks, without touching anything, whether all is there that a whole store has. */
-async function checkParts(path: string): Promise<void> {
-  await readFormatFile(path)
+/**
+ * Looks, without touching anything, whether all is there that a whole store has.
+ * @returns the name of the store.
+ */
+async function checkParts(path: string): Promise<string> {
+  const store = await readFormatFile(path)
   // LevelDB itself would begin with changing files before it refuses.
   for (const part of ['kv/CURRENT', 'objects']) {
     try {
@@ -126,18 +146,27 @@ async function checkParts(path: string): Promise<void> {
       throw new StoreError('DATA_LOSS', message, { cause: failure })
     }
   }
+  return store
 }
 
-async function openKv(path: string): Promise<KvStore> {
-  const database = new ClassicLevel<Uint8Array, Uint8Array>(join(path, 'kv'), {
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-    createIfMissing: false,
-  })
+async function openKv(
+  path: string,
+  store: string,
+  { acceptLoss = false }: DirectoryPortOptions,
+): Promise<KvStore> {
+  const openDatabase = () =>
+    new ClassicLevel<Uint8Array, Uint8Array>(join(path, 'kv'), {
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+      createIfMissing: false,
+    })
   try {
-    return await openLevelKv(database, { written: true })
+    return await openLevelKv(openDatabase, {
+      written: true,
+      acceptLoss,
+      highWater: highWaterOf(path, store),
+    })
   } catch (failure) {
-    await database.close()
     if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
     const message = `Another process has the directory ${path} open`
     throw new StoreError('STORE_LOCKED', message, { cause: failure })

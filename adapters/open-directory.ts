@@ -1,10 +1,10 @@
 import type { Sources, Store, StoreOptions } from '../src/index.js'
 import { openStore } from '../src/index.js'
-import { openDirectoryPorts } from './directory.js'
+import { type DirectoryPortOptions, openDirectoryPorts } from './directory.js'
 import { nodeSources } from './source-fetch.js'
 import type { SourceOptions } from './source-options.js'
 
-export interface DirectoryOptions extends Omit<StoreOptions, 'sources'> {
+export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, DirectoryPortOptions {
   /**
    * How files are fetched from URLs: options for the fetcher that is built in, or another fetcher.
    * Default: the one built in, which keeps to public addresses.
@@ -19,9 +19,9 @@ export interface DirectoryOptions extends Omit<StoreOptions, 'sources'> {
  *   else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
 export async function openDirectory(path: string, options: DirectoryOptions = {}): Promise<Store> {
-  const { sources: given = {}, ...others } = options
+  const { sources: given = {}, acceptLoss = false, ...others } = options
   const sources = isSources(given) ? given : nodeSources(given)
-  const { kv, objects, close } = await openDirectoryPorts(path)
+  const { kv, objects, close } = await openDirectoryPorts(path, { acceptLoss })
   try {
     return await openStore({ ...others, sources, kv, objects, afterClose: close })
   } catch (failure) {

@@ -64,7 +64,13 @@ describe('rowstash serve', () => {
     expect(first.lines).toHaveLength(2)
     expect(await readFile(join(directory, 'key'), 'utf8')).toBe(`${key}\n`)
     expect((await stat(join(directory, 'key'))).mode & 0o777).toBe(0o600)
-    expect((await readdir(directory)).sort()).toEqual(['FORMAT', 'key', 'kv', 'objects'])
+    expect((await readdir(directory)).sort()).toEqual([
+      'FORMAT',
+      'HIGHWATER',
+      'key',
+      'kv',
+      'objects',
+    ])
     expect(second.lines.join()).not.toContain(key)
     expect(await fetchJson(`${second.url}/tables`, key ?? '')).toEqual({ data: [] })
   })

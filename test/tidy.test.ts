@@ -34,6 +34,7 @@ const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
   'adapters/directory-format.ts',
   'adapters/fs-error.ts',
   'adapters/fs-objects.ts',
+  'adapters/high-water-file.ts',
 ])
 
 function layerOf(path: string): string | undefined {

@@ -3,19 +3,20 @@
 // LevelDB drops a damaged part of its log without an error and keeps what follows (40 of 40 flipped
 // bits, ARCHITECTURE.md, F3). So each written batch also puts commit record number n, one more than the
 // batch before, and a missing number tells that acknowledged commits are gone. Records cut off at the
-// end leave no gap: no record inside the database can show those.
+// end leave no gap: no record inside the database can show those, but the high-water mark beside it can.
 //
 // Invariants:
-// - The records of `lowest` to `last` are all there, and none else; `lowest` is in the checkpoint
-//   record, or 1 when there is none.
+// - The records of `lowest` to `last` are all there, and none above; `lowest` is in the checkpoint
+//   record, or 1 when there is none. Records below it, which an interrupted restart leaves, mean nothing.
 // - A batch changes them by itself: its record, and when records are pruned the deletes and the
 //   checkpoint, are part of it.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
+import { LOSS_REMEDY } from './high-water.js'
 import { keyAfter } from './key-range.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
-import { readRecords, scanKeys, scanRecords } from './level-database.js'
+import { readRecords, scanKeys, scanRecords, writeBatch } from './level-database.js'
 import {
   CHECKPOINT_KEY,
   decodeCommitKey,
@@ -41,18 +42,39 @@ const PARTITION_RANGE = {
   limit: Uint8Array.of(LevelSpace.Partition + 1),
 }
 
+/** Commit numbers from the first to the last, both included. */
+export type CommitRange = Readonly<{ first: number; last: number }>
+
+/** What a database that was written to must hold at least. */
+export type ExpectedCommits = Readonly<{
+  /** It holds some commit. */
+  written: boolean
+  /** It holds this commit, and all before it; 0: that is not known of any. */
+  atLeast: number
+}>
+
+/** Ranges that are told apart; the rest is only counted. */
+const RANGES_MAX = 8
+
 /**
- * Reads the sequence and makes sure that none is missing.
- * @param isWritten - The database is known to hold commits.
+ * Reads the sequence.
+ * @returns the log, which ends at the highest number found.
  * @throws {StoreError} DATA_LOSS, saying which numbers are missing; DATA_CORRUPT
  */
 export async function readCommitLog(
   database: LevelDatabase,
-  isWritten: boolean,
+  expected: ExpectedCommits,
 ): Promise<CommitLog> {
   const [checkpoint = null] = await readRecords(database, [CHECKPOINT_KEY])
   const lowest = checkpoint === null ? FRESH_LOG.lowest : decodeUint64(checkpoint, CHECKPOINT_KEY)
 
+  const missing: CommitRange[] = []
+  let count = 0
+  const miss = (first: number, last: number): void => {
+    if (first > last) return
+    count += last - first + 1
+    if (missing.length < RANGES_MAX) missing.push({ first, last })
+  }
   let last = lowest - 1
   let start = encodeCommitKey(lowest)
   for (;;) {
@@ -60,7 +82,7 @@ export async function readCommitLog(
     const records = await scanRecords(database, scan)
     for (const [key] of records) {
       const sequence = decodeCommitKey(key)
-      if (sequence !== last + 1) throw missingCommits(last + 1, sequence - 1)
+      miss(last + 1, sequence - 1)
       last = sequence
       start = keyAfter(key)
     }
@@ -68,10 +90,13 @@ export async function readCommitLog(
   }
 
   // Only a database that was never written to has no record at all.
-  if (last < lowest) {
-    const written = isWritten || checkpoint !== null || (await holdsPartitionRecord(database))
-    if (written) throw missingCommits(lowest, lowest)
-  }
+  const isWritten =
+    last >= lowest ||
+    expected.written ||
+    checkpoint !== null ||
+    (await holdsPartitionRecord(database))
+  miss(last + 1, Math.max(expected.atLeast, isWritten ? lowest : 0))
+  if (missing.length > 0) throw lostCommits(missing, count)
   return { lowest, last }
 }
 
@@ -80,9 +105,54 @@ async function holdsPartitionRecord(database: LevelDatabase): Promise<boolean> {
   return keys.length > 0
 }
 
-function missingCommits(first: number, last: number): StoreError {
-  const which = first === last ? `Commit ${first} is` : `Commits ${first} to ${last} are`
-  return new StoreError('DATA_LOSS', `${which} missing from the database`)
+function lostCommits(missing: readonly CommitRange[], count: number): StoreError {
+  const ranges = missing.map(({ first, last }) =>
+    first === last ? `${first}` : `${first} to ${last}`,
+  )
+  const named = ranges.join(', ')
+  const which = count === 1 ? `Commit ${named} is` : `Commits ${named} are`
+  const all = missing.length < RANGES_MAX ? `${count} in all` : `${count} in all, these among them`
+  return new StoreError(
+    'DATA_LOSS',
+    `${which} missing from the database (${all}) although they were acknowledged; ${LOSS_REMEDY}`,
+  )
+}
+
+/** Numbers left out after a loss: those of lost commits, known or not, never come again. */
+const RESTART_STEP = 2 ** 20
+
+const STALE_DELETED_AT_ONCE = 8_192
+
+/**
+ * Begins the sequence anew above `after` and every number that the database has, in one synced batch: what
+ * is missing before it is missing for good.
+ */
+export async function restartCommitLog(database: LevelDatabase, after: number): Promise<CommitLog> {
+  const highest = await highestCommit(database)
+  const lowest = Math.max(after, highest) + RESTART_STEP
+  const key = encodeCommitKey(lowest)
+  await writeBatch(database, [
+    putOperation(key, encodeUint32(0)),
+    putOperation(CHECKPOINT_KEY, encodeUint64(lowest)),
+  ])
+  let log: CommitLog = { lowest, last: lowest }
+  for (;;) {
+    const range = { start: Uint8Array.of(LevelSpace.Commit), limit: key }
+    const stale = await scanKeys(database, { ...range, count: STALE_DELETED_AT_ONCE })
+    if (stale.length === 0) return log
+    const last = log.last + 1
+    const deletes = stale.map((gone): LevelOperation => ({ type: 'del', key: gone }))
+    const record = putOperation(encodeCommitKey(last), encodeUint32(stale.length))
+    await writeBatch(database, [...deletes, record])
+    log = { lowest, last }
+  }
+}
+
+/** By its key alone, as its value may be damaged; 0: there is none. */
+async function highestCommit(database: LevelDatabase): Promise<number> {
+  const range = { start: Uint8Array.of(LevelSpace.Commit), limit: AFTER_COMMITS }
+  const [key] = await scanKeys(database, { ...range, count: 1, reverse: true })
+  return key === undefined ? 0 : decodeCommitKey(key)
 }
 
 /** Decides what a batch of `operationCount` puts and deletes writes besides them. */

@@ -46,9 +46,15 @@ type GroupState = Readonly<{
   changes: Map<string, Readonly<{ key: Bytes; payload: Bytes | null }>>
 }>
 
+export type CommitQueueOptions = CommitLogOptions &
+  Readonly<{
+    /** Told, before anybody is answered, that all commits up to this one are on the disk. */
+    onDurable: (commit: number) => void
+  }>
+
 export class CommitQueue {
   readonly #database: LevelDatabase
-  readonly #options: CommitLogOptions
+  readonly #options: CommitQueueOptions
   #log: CommitLog
   #waiting: QueuedCommit[] = []
   #running: Promise<void> | undefined
@@ -56,7 +62,7 @@ export class CommitQueue {
   #poison: StoreError | undefined
   #operations = 0
 
-  constructor(database: LevelDatabase, log: CommitLog, options: CommitLogOptions) {
+  constructor(database: LevelDatabase, log: CommitLog, options: CommitQueueOptions) {
     this.#database = database
     this.#log = log
     this.#options = options
@@ -65,6 +71,11 @@ export class CommitQueue {
   /** Records written or deleted so far. */
   get operations(): number {
     return this.#operations
+  }
+
+  /** Whether a write failed, after which nothing is written any more. */
+  get isPoisoned(): boolean {
+    return this.#poison !== undefined
   }
 
   /** The caller leaves the commit's arrays as they are until this settles: they are read later. */
@@ -128,6 +139,7 @@ export class CommitQueue {
     for (const operation of record.operations) operations.push(operation)
     await writeBatch(this.#database, operations) // The commit point of the whole group.
     this.#log = record.log
+    this.#options.onDurable(record.log.last)
     this.#operations += operations.length
   }
 }

@@ -114,11 +114,11 @@ export async function scanRecords(
 /** LevelDB keys of a range, without looking at their values. */
 export async function scanKeys(
   database: LevelDatabase,
-  { start, limit, count }: KvScan,
+  { start, limit, count, reverse = false }: KvScan,
 ): Promise<Bytes[]> {
   if (compareBytes(start, limit) >= 0) return []
   try {
-    const range = { gte: start, lt: limit, limit: count }
+    const range = { gte: start, lt: limit, limit: count, reverse }
     return await database.keys<Bytes>({ keyEncoding: 'view', ...range }).all()
   } catch (failure) {
     throw storageError(failure, 'The database cannot be read')

@@ -5,39 +5,14 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
-import type { CommitLogOptions } from './commit-log.js'
-import { readCommitLog } from './commit-log.js'
 import { CommitQueue } from './commit-queue.js'
+import { type HighWaterKeeper, startHighWater } from './high-water.js'
 import type { KvPartition, KvStore, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
 import { compactAll, readRecords, scanKeys, scanRecords, storageError } from './level-database.js'
+import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
+import { type LevelKvOptions, resolveLevelOptions } from './level-options.js'
 import { encodePartitionPrefix } from './record-envelope.js'
-
-export interface LevelKvOptions {
-  /**
-   * How many of the latest commit records are kept at least. Lost commits are noticed among those.
-   * Default: 65,536. Range: 1 to 1,000,000.
-   */
-  readonly commitRecordsMin?: number
-  /**
-   * After how many batches older commit records are deleted.
-   * Default: 1,024. Range: 1 to 65,536.
-   */
-  readonly checkpointBatches?: number
-  /**
-   * Whether the database was written to before, so that one without any commit record is a damaged one.
-   * Default: false, which takes such a database for a new one.
-   */
-  readonly written?: boolean
-}
-
-const RANGES = {
-  commitRecordsMin: { default: 65_536, min: 1, max: 1_000_000 },
-  checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
-} as const satisfies Record<
-  Exclude<keyof LevelKvOptions, 'written'>,
-  { default: number; min: number; max: number }
->
 
 const SCAN_COUNT_MAX = 100_000
 
@@ -45,52 +20,36 @@ const SCAN_COUNT_MAX = 100_000
 const SWEEP_COMMIT_COUNT = 500
 
 /**
- * Opens a store on a database, which is open or opening. The store owns it from here on: nobody else
- * writes to it, and closing the store closes it. When this fails, the database is the caller's again.
+ * Opens a store on a database. The store owns it from here on: nobody else writes to it, and closing the
+ * store closes it. When this fails, a database that is open or opening is the caller's again; one that was
+ * made by a function is closed.
  *
  * The arrays of a commit are read after `commit` returned: leave them unchanged until it settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED: it has no explicit snapshots; DATA_LOSS: acknowledged
  *   commits are missing; DATA_CORRUPT; STORE_LOCKED; STORAGE_UNAVAILABLE
  */
 export async function openLevelKv(
-  database: LevelDatabase,
+  source: LevelSource,
   options: LevelKvOptions = {},
 ): Promise<KvStore> {
-  const resolved = resolveOptions(options)
-  if (!database.supports.explicitSnapshots) {
-    throw new StoreError('OPTION_NOT_ALLOWED', 'The database has no explicit snapshots')
-  }
+  const resolved = resolveLevelOptions(options)
+  const { highWater: place, written, acceptLoss } = resolved
+  // Before LevelDB is called, which begins with changing files.
+  const mark = place === undefined ? null : await findHighWater(place, resolved)
+  const expected = { written, acceptLoss, atLeast: mark?.commit ?? 0 }
+  const { database, log } = await openDatabase(source, expected)
   try {
-    // In the turn of its construction this opens it, and so learns why it cannot be opened.
-    if (database.status === 'opening') await database.open()
+    const state = { commit: log.last, closed: false, relaxed: false, versionBase: 0 }
+    const keeper = place && (await startHighWater(place, state))
+    const queue = new CommitQueue(database, log, {
+      ...resolved,
+      onDurable: (commit) => keeper?.note(commit),
+    })
+    return new LevelKv(database, queue, keeper)
   } catch (failure) {
-    throw storageError(failure, 'The database cannot be opened')
+    if (typeof source === 'function') await database.close()
+    throw failure
   }
-  if (database.status !== 'open') throw closedError()
-  const log = await readCommitLog(database, options.written ?? false)
-  return new LevelKv(database, new CommitQueue(database, log, resolved))
-}
-
-function resolveOptions(given: LevelKvOptions): CommitLogOptions {
-  for (const name of Object.keys(given)) {
-    if (name === 'written') continue
-    if (!Object.hasOwn(RANGES, name)) throw optionError(name, 'is not an option')
-  }
-  return Object.freeze({
-    commitRecordsMin: inRange('commitRecordsMin', given.commitRecordsMin),
-    checkpointBatches: inRange('checkpointBatches', given.checkpointBatches),
-  })
-}
-
-function inRange(name: keyof typeof RANGES, value: number | undefined): number {
-  const { default: fallback, min, max } = RANGES[name]
-  if (value === undefined) return fallback
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw optionError(name, `must be an integer from ${min} to ${max}, not ${value}`)
-}
-
-function optionError(name: string, problem: string): StoreError {
-  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }
 
 /**
@@ -104,11 +63,13 @@ class LevelKv implements KvStore {
   #operationsAtReclaim = 0
   readonly #database: LevelDatabase
   readonly #queue: CommitQueue
+  readonly #highWater: HighWaterKeeper | undefined
   #closing: Promise<void> | undefined
 
-  constructor(database: LevelDatabase, queue: CommitQueue) {
+  constructor(database: LevelDatabase, queue: CommitQueue, highWater: HighWaterKeeper | undefined) {
     this.#database = database
     this.#queue = queue
+    this.#highWater = highWater
   }
 
   partition(name: string): KvPartition {
@@ -151,10 +112,14 @@ class LevelKv implements KvStore {
 
   async #close(): Promise<void> {
     await this.#queue.close()
+    let closed = false
     try {
       await this.#database.close()
+      closed = !this.#queue.isPoisoned
     } catch (failure) {
       throw storageError(failure, 'The database cannot be closed')
+    } finally {
+      await this.#highWater?.close(closed)
     }
   }
 

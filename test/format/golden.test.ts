@@ -29,6 +29,7 @@ import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment-reader.js'
+import { decodeHighWater, encodeHighWater } from '../../src/kv/high-water.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { buildSegment } from '../support/build-segment.js'
 
@@ -154,7 +155,11 @@ const NAMING_ROWS = [
   `"n":3,"images":["${renderFileId({ alias: NONCE, key: utf8('another file-key') })}"]`,
 ]
 
+const STORE = utf8('name-of-16-bytes')
+const MARK = { commit: 2 ** 40 + 9, closed: true, relaxed: true, versionBase: 2 ** 32 + 2 ** 20 }
+
 const GOLDEN: Record<string, () => Bytes> = {
+  'high-water': () => encodeHighWater(STORE, MARK),
   'team-head': () => records.encodeTeamHead(258),
   'catalog-entry': () => records.encodeCatalogEntry({ table: TABLE, name: 'Orders ✓' }),
   'table-head': () => records.encodeTableHead(HEAD),
@@ -270,6 +275,10 @@ describe('golden bytes', () => {
     expect(records.decodeRepeatRecord(goldenBytes('repeat'))).toEqual(REPEAT)
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
+  })
+
+  test('a high-water mark is read back', () => {
+    expect(decodeHighWater(STORE, goldenBytes('high-water'))).toEqual(MARK)
   })
 
   test('a chunk reference is read back with the columns of its list', () => {

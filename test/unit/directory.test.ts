@@ -90,7 +90,7 @@ describe('making a store', () => {
 
     await makeStore(path)
 
-    expect((await readdir(path)).sort()).toEqual(['FORMAT', 'kv', 'objects'])
+    expect((await readdir(path)).sort()).toEqual(['FORMAT', 'HIGHWATER', 'kv', 'objects'])
     expect(await readdir(dirname(path))).toEqual(['store'])
     await expectStored(path)
   })

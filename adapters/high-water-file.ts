@@ -1,0 +1,84 @@
+// The file HIGHWATER of a directory; its bytes are those of src/kv/high-water.
+//
+// Invariant: under its name there is always a whole file, which was on the disk before it got the name.
+import { writeSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { open, rename, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Bytes, fromHex } from '../src/base/bytes.js'
+import { invariant } from '../src/base/invariant.js'
+import type { HighWaterFile, HighWaterPlace } from '../src/kv/high-water.js'
+import { fileError, systemCode } from './fs-error.js'
+import { syncDirectory } from './fs-folders.js'
+
+const HIGH_WATER_FILE = 'HIGHWATER'
+
+/** Enough to see that a file is too long. */
+const BYTES_MAX = 1_024
+
+/** Where the store of a directory keeps its mark. `store` has 32 lower-case hex digits. */
+export function highWaterOf(directory: string, store: string): HighWaterPlace {
+  const name = fromHex(store)
+  invariant(name !== null, 'the name of a store is hex')
+  return { file: new FsHighWater(directory), store: name }
+}
+
+class FsHighWater implements HighWaterFile {
+  readonly #directory: string
+  readonly #path: string
+  /** Of the file that was put there last. */
+  #handle: FileHandle | undefined
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#path = join(directory, HIGH_WATER_FILE)
+  }
+
+  async read(): Promise<Bytes | null> {
+    try {
+      const handle = await open(this.#path, 'r')
+      try {
+        const { bytesRead, buffer } = await handle.read(new Uint8Array(BYTES_MAX))
+        return buffer.subarray(0, bytesRead)
+      } finally {
+        await handle.close()
+      }
+    } catch (failure) {
+      if (systemCode(failure) === 'ENOENT') return null
+      throw fileError(failure, 'The high-water mark cannot be read')
+    }
+  }
+
+  async replace(bytes: Bytes): Promise<void> {
+    const temporary = `${this.#path}.tmp`
+    try {
+      const handle = await open(temporary, 'w')
+      try {
+        await handle.writeFile(bytes)
+        await handle.sync()
+        await rename(temporary, this.#path)
+      } catch (failure) {
+        await handle.close()
+        await unlink(temporary).catch((other: unknown) => systemCode(other)) // The next one writes over it.
+        throw failure
+      }
+      const before = this.#handle
+      this.#handle = handle
+      await before?.close()
+      await syncDirectory(this.#directory)
+    } catch (failure) {
+      throw fileError(failure, 'The high-water mark cannot be written', 'unchanged')
+    }
+  }
+
+  overwrite(at: number, bytes: Bytes): void {
+    // A few microseconds: nothing is flushed, and the file does not grow.
+    if (this.#handle !== undefined) writeSync(this.#handle.fd, bytes, 0, bytes.length, at)
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close()
+  }
+}

@@ -1,0 +1,201 @@
+// How far a store has got, kept beside its database. LevelDB opens without a word when its log was cut
+// or deleted (ARCHITECTURE.md, F4), and no record inside it can tell that later ones are gone.
+//
+//     high_water := mark running
+//     mark       := "RSHW" version:u8 (1) flags:u8 store:16 commit:u64 versionBase:u64 crc:u32
+//     running    := commit:u64 crc:u32             // crc32 of the store, then of the commit
+//
+// Invariants:
+// - Both parts name only commits that are on the disk.
+// - The mark is replaced as a whole, and is on the disk when that resolves. The running number is written
+//   over in place after every batch, unflushed: it outlives the process, and most power cuts that come half
+//   a minute later. One that does not pass its checksum says nothing.
+import type { Bytes } from '../base/bytes.js'
+import { concatBytes, sameBytes, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { crc32, every } from '../base/platform.js'
+import { StoreError } from '../base/store-error.js'
+import { decodeUint64, encodeUint32, encodeUint64 } from './record-envelope.js'
+
+/** A place of some bytes outside the database, on the same disk. */
+export interface HighWaterFile {
+  /** All of its bytes; null: there is no such file. */
+  read(): Promise<Bytes | null>
+  /** Puts these bytes in the place of what is there, or leaves that; durable when it resolves. */
+  replace(bytes: Bytes): Promise<void>
+  /** Writes some bytes over what the last `replace` put, without waiting for the disk. */
+  overwrite(at: number, bytes: Bytes): void
+  close(): Promise<void>
+}
+
+export type HighWaterPlace = Readonly<{
+  file: HighWaterFile
+  /** 16 bytes that name the store, so that the file of another one is no proof. */
+  store: Bytes
+}>
+
+export type HighWater = Readonly<{
+  /** All commits up to this one are on the disk. */
+  commit: number
+  /** The store was closed after that commit. */
+  closed: boolean
+  /** Commits after it may have been acknowledged before they were on the disk. */
+  relaxed: boolean
+  /** What is added to the versions that leave the store. */
+  versionBase: number
+}>
+
+const MAGIC = utf8('RSHW')
+const VERSION = 1
+const FLAG = { closed: 0x01, relaxed: 0x02 } as const
+const FLAGS_MASK = 0x03
+export const STORE_BYTES = 16
+const HEAD_BYTES = MAGIC.length + 2 + STORE_BYTES
+const MARK_BYTES = HEAD_BYTES + 8 + 8 + 4
+const RUNNING_BYTES = 8 + 4
+
+export function encodeHighWater(store: Bytes, state: HighWater): Bytes {
+  invariant(store.length === STORE_BYTES, 'the name of a store has 16 bytes')
+  const flags = (state.closed ? FLAG.closed : 0) | (state.relaxed ? FLAG.relaxed : 0)
+  const content = concatBytes([
+    MAGIC,
+    Uint8Array.of(VERSION, flags),
+    store,
+    encodeUint64(state.commit),
+    encodeUint64(state.versionBase),
+  ])
+  return concatBytes([content, encodeUint32(crc32(content)), encodeRunning(store, state.commit)])
+}
+
+function encodeRunning(store: Bytes, commit: number): Bytes {
+  const content = encodeUint64(commit)
+  return concatBytes([content, encodeUint32(crc32(content, crc32(store)))])
+}
+
+/**
+ * What the file says; its commit is the greater of the two.
+ * @throws {StoreError} DATA_CORRUPT: it is damaged, or the file of another store.
+ */
+export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
+  const content = bytes.subarray(0, MARK_BYTES - 4)
+  const crc = bytes.subarray(MARK_BYTES - 4, MARK_BYTES)
+  const whole = bytes.length === MARK_BYTES + RUNNING_BYTES
+  if (!whole || !sameBytes(crc, encodeUint32(crc32(content)))) throw damaged('is damaged')
+  const [version, flags = 0] = content.subarray(MAGIC.length)
+  const known = version === VERSION && (flags & ~FLAGS_MASK) === 0
+  if (!known || !sameBytes(content.subarray(0, MAGIC.length), MAGIC)) {
+    throw damaged('is of an unknown form')
+  }
+  if (!sameBytes(content.subarray(MAGIC.length + 2, HEAD_BYTES), store)) {
+    throw damaged('is that of another store')
+  }
+  const marked = decodeUint64(content.subarray(HEAD_BYTES, HEAD_BYTES + 8), content)
+  const running = decodeRunning(store, bytes.subarray(MARK_BYTES))
+  return {
+    commit: Math.max(marked, running ?? 0),
+    closed: (flags & FLAG.closed) !== 0,
+    relaxed: (flags & FLAG.relaxed) !== 0,
+    versionBase: decodeUint64(content.subarray(HEAD_BYTES + 8), content),
+  }
+}
+
+/** null: it is torn. */
+function decodeRunning(store: Bytes, bytes: Bytes): number | null {
+  const content = bytes.subarray(0, 8)
+  const crc = encodeUint32(crc32(content, crc32(store)))
+  return sameBytes(bytes.subarray(8), crc) ? decodeUint64(content, bytes) : null
+}
+
+function damaged(problem: string): StoreError {
+  return new StoreError('DATA_CORRUPT', `The high-water mark ${problem}; ${LOSS_REMEDY}`)
+}
+
+/** What can be done about a loss; said wherever one is reported. */
+export const LOSS_REMEDY =
+  'restore the store from a backup, or open it with the option acceptLoss, which goes on with what is there'
+
+/**
+ * Reads the mark. null: the store is new, and may have none.
+ * @throws {StoreError} DATA_LOSS: a store that was written to has none; DATA_CORRUPT
+ */
+export async function readHighWater(
+  { file, store }: HighWaterPlace,
+  written: boolean,
+): Promise<HighWater | null> {
+  const bytes = await file.read()
+  if (bytes !== null) return decodeHighWater(store, bytes)
+  if (!written) return null
+  throw new StoreError('DATA_LOSS', `The store has lost its high-water mark; ${LOSS_REMEDY}`)
+}
+
+/** Writes the mark of a store that was opened, before its first commit, and keeps it from then on. */
+export async function startHighWater(
+  place: HighWaterPlace,
+  state: HighWater,
+): Promise<HighWaterKeeper> {
+  await place.file.replace(encodeHighWater(place.store, state))
+  return new HighWaterKeeper(place, state)
+}
+
+/** How far the mark may be behind the last commit while a store is open. */
+const LAG_MS_MAX = 10_000
+
+/** Keeps the mark of an open store. */
+export class HighWaterKeeper {
+  readonly #place: HighWaterPlace
+  readonly #stop: () => void
+  #state: HighWater
+  /** The commit that the mark on the disk names. */
+  #marked: number
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(place: HighWaterPlace, state: HighWater) {
+    this.#place = place
+    this.#state = state
+    this.#marked = state.commit
+    this.#stop = every(LAG_MS_MAX, () => {
+      // One that fails is tried again: until then the mark says less, and nothing wrong.
+      if (this.#marked < this.#state.commit) this.#save().catch(() => undefined)
+    })
+  }
+
+  /** Notes that all commits up to this one are on the disk. */
+  note(commit: number): void {
+    this.#state = { ...this.#state, commit }
+    const { file, store } = this.#place
+    try {
+      file.overwrite(MARK_BYTES, encodeRunning(store, commit))
+    } catch {
+      // The number on the disk stays lower, as when its page was not written back yet.
+    }
+  }
+
+  /**
+   * Writes the mark for the last time.
+   * @param closed - Nothing that was acknowledged is missing on the disk.
+   */
+  async close(closed: boolean): Promise<void> {
+    this.#stop()
+    this.#state = { ...this.#state, closed }
+    try {
+      if (closed) await this.#save()
+      else await this.#saving.catch(() => undefined) // What is known stays as it is.
+    } finally {
+      await this.#place.file.close()
+    }
+  }
+
+  /** One after the other, each with what is known when it begins. */
+  #save(): Promise<void> {
+    const { file, store } = this.#place
+    const save = async (): Promise<void> => {
+      const state = this.#state
+      await file.replace(encodeHighWater(store, state))
+      this.#marked = state.commit
+      // What came meanwhile was written over the file that is gone now.
+      if (this.#state.commit > state.commit) this.note(this.#state.commit)
+    }
+    this.#saving = this.#saving.then(save, save)
+    return this.#saving
+  }
+}

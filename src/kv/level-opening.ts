@@ -1,0 +1,65 @@
+// Opens a database and makes sure that it holds every commit that was ever acknowledged.
+import { isStoreError, StoreError } from '../base/store-error.js'
+import type { CommitLog } from './commit-log.js'
+import { readCommitLog, restartCommitLog } from './commit-log.js'
+import { type HighWater, type HighWaterPlace, readHighWater } from './high-water.js'
+import type { LevelDatabase } from './level-database.js'
+import { storageError } from './level-database.js'
+import type { ResolvedLevelOptions } from './level-options.js'
+
+/** A database, or what makes one anew each time: then it can be opened again after a failure. */
+export type LevelSource = LevelDatabase | (() => LevelDatabase)
+
+export type OpenedDatabase = Readonly<{ database: LevelDatabase; log: CommitLog }>
+
+type Expected = Readonly<{ written: boolean; atLeast: number; acceptLoss: boolean }>
+
+/**
+ * Opens the database of a source. One that the source made is closed again when this fails.
+ * @throws {StoreError} OPTION_NOT_ALLOWED, DATA_LOSS, DATA_CORRUPT, STORE_LOCKED, STORE_CLOSED,
+ *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ */
+export async function openDatabase(
+  source: LevelSource,
+  expected: Expected,
+): Promise<OpenedDatabase> {
+  const database = typeof source === 'function' ? source() : source
+  try {
+    if (!database.supports.explicitSnapshots) {
+      throw new StoreError('OPTION_NOT_ALLOWED', 'The database has no explicit snapshots')
+    }
+    // In the turn of its construction this opens it, and so learns why it cannot be opened.
+    if (database.status === 'opening') await database.open()
+    if (database.status !== 'open') throw new StoreError('STORE_CLOSED', 'The store was closed')
+    return { database, log: await findLog(database, expected) }
+  } catch (failure) {
+    if (typeof source === 'function') await database.close()
+    throw storageError(failure, 'The database cannot be opened')
+  }
+}
+
+async function findLog(database: LevelDatabase, expected: Expected): Promise<CommitLog> {
+  try {
+    return await readCommitLog(database, expected)
+  } catch (failure) {
+    if (!expected.acceptLoss || !isDamage(failure)) throw failure
+    return await restartCommitLog(database, expected.atLeast)
+  }
+}
+
+/** What the mark says; null: there is none, or one that does not count any more. */
+export async function findHighWater(
+  place: HighWaterPlace,
+  { written, acceptLoss }: ResolvedLevelOptions,
+): Promise<HighWater | null> {
+  try {
+    return await readHighWater(place, written)
+  } catch (failure) {
+    if (!acceptLoss || !isDamage(failure)) throw failure
+    return null
+  }
+}
+
+function isDamage(failure: unknown): boolean {
+  return isStoreError(failure) && (failure.code === 'DATA_LOSS' || failure.code === 'DATA_CORRUPT')
+}

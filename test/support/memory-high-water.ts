@@ -1,0 +1,32 @@
+import { type Bytes, utf8 } from '../../src/base/bytes.js'
+import type { HighWaterFile, HighWaterPlace } from '../../src/kv/high-water.js'
+
+export const STORE = utf8('name-of-16-bytes')
+
+/** A high-water file in memory, whose writes can be counted and made to fail. */
+export class MemoryHighWater implements HighWaterFile {
+  bytes: Bytes | null = null
+  replacements = 0
+  failure: unknown
+
+  readonly place: HighWaterPlace = { file: this, store: STORE }
+
+  async read(): Promise<Bytes | null> {
+    return this.bytes
+  }
+
+  async replace(bytes: Bytes): Promise<void> {
+    if (this.failure !== undefined) throw this.failure
+    this.replacements++
+    this.bytes = bytes.slice()
+  }
+
+  overwrite(at: number, bytes: Bytes): void {
+    if (this.failure !== undefined) throw this.failure
+    this.bytes?.set(bytes, at)
+  }
+
+  async close(): Promise<void> {
+    // It holds nothing open.
+  }
+}

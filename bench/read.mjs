@@ -30,7 +30,7 @@ async function runCases(table, rowIds) {
   const anyRow = () => rowIds.at((turn++ * 7_919) % rowIds.length)
   const summary = await benny.suite(
     'read',
-    benny.add(`page of ${PAGE_ROWS} rows, as text`, () => table.pageText({ limit: PAGE_ROWS })),
+    benny.add(`page of ${PAGE_ROWS} rows, as bytes`, () => table.pageBytes({ limit: PAGE_ROWS })),
     benny.add(`page of ${PAGE_ROWS} rows, as objects`, () => table.page({ limit: PAGE_ROWS })),
     benny.add('one row, any, as text', () => table.rowText(anyRow())),
     benny.add('one row, the same one, as text', () => table.rowText(rowIds.at(0))),

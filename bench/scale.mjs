@@ -86,7 +86,7 @@ async function toMiddle(table, size) {
   let continuation
   for (let rows = 0; rows < size / 2; ) {
     const limit = Math.min(WALK_ROWS, size / 2 - rows)
-    const page = await table.pageText({ limit, continuation })
+    const page = await table.pageBytes({ limit, continuation })
     rows += page.rowCount
     continuation = page.continuation
   }
@@ -103,7 +103,7 @@ async function measureRound({ size, team, stash, table, rowIds, row, middle, tim
   await timed('finalize', () => team.createTable({ name: `finalize ${round}`, rows: stash }))
   let continuation = middle
   for (let page = 0; page < Math.min(PAGES, size / 2 / ROWS_PER_CHUNK); page++) {
-    const read = await timed('page', () => table.pageText({ limit: ROWS_PER_CHUNK, continuation }))
+    const read = await timed('page', () => table.pageBytes({ limit: ROWS_PER_CHUNK, continuation }))
     continuation = read.continuation ?? middle
   }
   // Rows of the whole table, other ones each round.

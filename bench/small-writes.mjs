@@ -147,7 +147,7 @@ async function timeReads(table, ids) {
   let continuation
   do {
     const startMs = performance.now()
-    const page = await table.pageText({ limit: PAGE_ROWS, continuation })
+    const page = await table.pageBytes({ limit: PAGE_ROWS, continuation })
     pages.push(performance.now() - startMs)
     continuation = page.continuation
   } while (continuation !== undefined)

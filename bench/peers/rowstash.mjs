@@ -35,11 +35,11 @@ export async function openRowstash(directory, { columns, storeOptions, format = 
       json,
       rowCount,
       continuation: next,
-    } = await table.pageText({
+    } = await table.pageBytes({
       limit: 1_000,
       continuation,
     })
-    return { bytes: Buffer.from(`[${json}]`), rows: rowCount, next }
+    return { bytes: json, rows: rowCount, next }
   }
 
   return {

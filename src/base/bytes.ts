@@ -61,6 +61,10 @@ export function fromHex(text: string): Bytes | null {
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+/** The character of each digit of base64url, as its code. */
+export const BASE64URL_CODES: Bytes = Uint8Array.from(ALPHABET, (character) =>
+  character.charCodeAt(0),
+)
 const DIGIT_OF_CODE = new Int8Array(128).fill(-1)
 for (let digit = 0; digit < 64; digit++) DIGIT_OF_CODE[ALPHABET.charCodeAt(digit)] = digit
 

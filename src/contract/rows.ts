@@ -1,4 +1,5 @@
 // Section 6.
+import { concatBytes, utf8 } from '../base/bytes.js'
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
@@ -19,13 +20,14 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
   const limit = parseLimit(call.query, call.pageRowsMax)
   const continuation = queryValue(call.query, 'continuation')
 
-  const page = await call.team.table(tableId).pageText({
+  const page = await call.team.table(tableId).pageBytes({
     ...(limit !== undefined && { limit }),
     ...(continuation !== undefined && { continuation }),
   })
 
   const next = page.continuation && `,"continuation":${JSON.stringify(page.continuation)}`
-  return jsonResponse(200, `{"data":[${page.json}]${next ?? ''}}`, page.version)
+  const body = concatBytes([utf8('{"data":'), page.json, utf8(`${next ?? ''}}`)])
+  return jsonResponse(200, body, page.version)
 }
 
 /** POST /tables/{tableID}/rows */

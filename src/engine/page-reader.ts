@@ -7,14 +7,15 @@ import type { Bytes } from '../base/bytes.js'
 import type { ForwardMap } from '../format/forward.js'
 import { decodeRowKey, type Position, rowsRange, type TableKey } from '../format/keys.js'
 import { decodeRowRecord, type Generation, type RowRecord } from '../format/records.js'
-import { renderRowId } from '../format/row-id.js'
-import { convertRowText, renderRowObject } from '../format/row-text.js'
+import { convertRowText } from '../format/row-text.js'
 import type { SegmentFooter } from '../format/segment-reader.js'
 import type { KvView } from '../kv/kv.js'
 import { type Extent, ExtentWalk } from './extents.js'
 import type { GenerationInUse } from './generations.js'
+import { PageWriter } from './page-writer.js'
 import { missingRecord } from './row-lookup.js'
 import type { IndexedSchema } from './schema-cache.js'
+import type { FrameRows } from './segment-cache.js'
 import type { StoreContext } from './store-context.js'
 import type { ReadRecord } from './table-writer.js'
 
@@ -40,8 +41,9 @@ export type PagePlan = Readonly<{
 }>
 
 export type PageRows = Readonly<{
-  /** Row objects as JSON texts. */
-  rows: readonly string[]
+  /** A JSON array of row objects. */
+  json: Bytes
+  rowCount: number
   /** The first live row after the page; null when the walk is done. */
   next: Position | null
 }>
@@ -198,66 +200,91 @@ export async function readPageRows(
   plan: PagePlan,
   limits: Readonly<{ rows: number; bytes: number }>,
 ): Promise<PageRows> {
-  const rows: string[] = []
-  let bytes = 0
+  const { forward, generation } = plan
+  const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
+  const writer = new PageWriter(limits, kept)
+  const finish = (next: Position | null): PageRows => {
+    return { json: writer.finish(), rowCount: writer.rowCount, next }
+  }
   for (const run of plan.runs) {
-    const { extent, nonce } = run.extent
-    for await (const { firstSlot, texts } of liveTexts(context, run, plan)) {
-      for (let i = 0; i < texts.length; i++) {
-        const text = texts[i]
-        if (text === null || text === undefined) continue
-        const slot = firstSlot + i
-        const isFull = rows.length > 0 && bytes + text.length > limits.bytes
-        if (rows.length >= limits.rows || isFull) return { rows, next: { extent, slot } }
-        bytes += text.length
-        rows.push(renderRowObject(rowIdAt(plan, nonce, { extent, slot }), text))
+    const { extent, entry } = run.extent
+    const texts = textsOf(run, plan)
+    const segment = entry?.segment ?? null
+    if (segment === null) {
+      const slot = takeRecords(writer, run, texts)
+      if (slot < run.limit) return finish({ extent, slot })
+      continue
+    }
+    for await (const piece of context.segments.frames(segment, run.first, run.limit)) {
+      for (const rows of piece) {
+        const slot = takeFrame(writer, run, texts, rows)
+        if (slot < rows.slot + rows.limit - rows.first) return finish({ extent, slot })
       }
     }
   }
-  return { rows, next: null }
+  return finish(null)
 }
 
-/** The ID of a row: the one it kept, or that of its position. */
-function rowIdAt(
-  { forward, generation }: PagePlan,
-  nonce: Bytes,
-  { extent, slot }: Position,
-): string {
-  const kept = forward?.idAt({ extent: extent - generation.firstExtent, slot }) ?? null
-  if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)
-  return renderRowId(nonce, extent, slot)
-}
+/** How the texts of a run read now: as they are stored, or converted to what their columns became. */
+type Texts = Readonly<{
+  /** null: the row is deleted. */
+  ofRecord(record: RowRecord): string | null
+  /** null: rows of the segment read as they are stored. */
+  ofStored: ((text: string) => string) | null
+}>
 
-/** Texts of neighbouring slots; null where the row is deleted. */
-type SlotTexts = Readonly<{ firstSlot: number; texts: readonly (string | null)[] }>
-
-async function* liveTexts(
-  context: StoreContext,
-  { extent, first, limit, records, converts }: Run,
-  { generation, schema }: PagePlan,
-): AsyncGenerator<SlotTexts> {
+function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
   const convert = (text: string): string => {
     return schema === null ? text : convertRowText(text, schema.columns)
   }
-  const laid = (record: RowRecord | undefined): string | null => {
-    if (record === undefined || record.text === null) return null
-    return record.schemaNumber === generation.schemaNumber ? record.text : convert(record.text)
+  return {
+    ofRecord: ({ text, schemaNumber }) =>
+      text === null || schemaNumber === generation.schemaNumber ? text : convert(text),
+    ofStored: converts && schema !== null ? convert : null,
   }
-  const segment = extent.entry?.segment ?? null
-  if (segment === null) {
-    const texts = Array.from({ length: limit - first }, (_, i) => laid(records.get(first + i)))
-    yield { firstSlot: first, texts }
-    return
+}
+
+/** Appends a run of row records. @returns the first slot that is not on the page any more. */
+function takeRecords(
+  writer: PageWriter,
+  { extent, first, limit, records }: Run,
+  texts: Texts,
+): number {
+  for (let slot = first; slot < limit; slot++) {
+    const record = records.get(slot)
+    const text = record === undefined ? null : texts.ofRecord(record)
+    if (text !== null && !writer.takeText(extent, slot, text)) return slot
   }
-  let firstSlot = first
-  for await (const stored of context.segments.rowTexts(segment, first, limit)) {
-    const texts = stored.map((text, i) => {
-      const record = records.get(firstSlot + i)
-      if (record !== undefined) return laid(record)
-      if (extent.isDeleted?.(firstSlot + i)) return null
-      return converts ? convert(text) : text
-    })
-    yield { firstSlot, texts }
-    firstSlot += stored.length
+  return limit
+}
+
+/** Appends rows of a frame, under what is laid over them. @returns as `takeRecords`. */
+function takeFrame(
+  writer: PageWriter,
+  { extent, records }: Run,
+  texts: Texts,
+  { frame, first, limit, slot: firstSlot }: FrameRows,
+): number {
+  const limitSlot = firstSlot + limit - first
+  const isPlain = (slot: number): boolean => !records.has(slot) && !extent.isDeleted?.(slot)
+  const isAllPlain = records.size === 0 && extent.isDeleted === null
+  for (let slot = firstSlot; slot < limitSlot; ) {
+    const row = first + slot - firstSlot
+    const record = records.get(slot)
+    if (record !== undefined || extent.isDeleted?.(slot)) {
+      const text = record === undefined ? null : texts.ofRecord(record)
+      if (text !== null && !writer.takeText(extent, slot, text)) return slot
+      slot++
+    } else if (texts.ofStored !== null) {
+      if (!writer.takeText(extent, slot, texts.ofStored(frame.rowText(row)))) return slot
+      slot++
+    } else {
+      let plainLimit = isAllPlain ? limitSlot : slot + 1
+      while (plainLimit < limitSlot && isPlain(plainLimit)) plainLimit++
+      const rows = { frame, first: row, limit: row + plainLimit - slot, slot }
+      slot += writer.takeStored(extent, rows)
+      if (slot < plainLimit) return slot
+    }
   }
+  return limitSlot
 }

@@ -18,6 +18,9 @@ import { ByteCache } from './byte-cache.js'
 
 type Piece = { readonly bytes: number; readonly footer?: SegmentFooter; readonly frame?: Frame }
 
+/** Rows from `first` to `limit` (not included) of a frame; row `first` is in slot `slot`. */
+export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; slot: number }>
+
 /** One read of neighbouring frames takes at most so many bytes. */
 const READ_BYTES_MAX = 1024 * 1024
 
@@ -62,14 +65,22 @@ export class SegmentCache {
     return frame.rowText(row - place.firstRow)
   }
 
-  /** The texts of rows `start` (included) to `limit` (not included), in pieces of about a megabyte. */
-  async *rowTexts(ref: SegmentRef, start: number, limit: number): AsyncGenerator<string[]> {
+  /** Rows `start` (included) to `limit` (not included) in their frames, about a megabyte of them at a time. */
+  async *frames(ref: SegmentRef, start: number, limit: number): AsyncGenerator<FrameRows[]> {
     const { frames } = await this.footer(ref)
     let index = frameOf(frames, start)
     while (index < frames.length && (frames[index]?.firstRow ?? limit) < limit) {
       const run = frameRun(frames, index, limit)
-      yield cutRows(await this.#readFrames(ref, run), run, start, limit)
+      const read = await this.#readFrames(ref, run)
+      yield read.map((frame, i) => frameRows(frame, run[i]?.firstRow ?? 0, start, limit))
       index += run.length
+    }
+  }
+
+  /** The texts of rows `start` (included) to `limit` (not included), in pieces of about a megabyte. */
+  async *rowTexts(ref: SegmentRef, start: number, limit: number): AsyncGenerator<string[]> {
+    for await (const piece of this.frames(ref, start, limit)) {
+      yield piece.flatMap((rows) => rows.frame.rowTexts(rows.first, rows.limit))
     }
   }
 
@@ -135,19 +146,9 @@ function frameRun(frames: readonly FramePlace[], index: number, limit: number): 
   return run
 }
 
-function cutRows(
-  frames: readonly Frame[],
-  places: readonly FramePlace[],
-  start: number,
-  limit: number,
-): string[] {
-  const texts: string[] = []
-  frames.forEach((frame, i) => {
-    const { firstRow = 0 } = places[i] ?? {}
-    const last = Math.min(frame.rowCount, limit - firstRow)
-    for (const text of frame.rowTexts(Math.max(0, start - firstRow), last)) texts.push(text)
-  })
-  return texts
+function frameRows(frame: Frame, firstRow: number, start: number, limit: number): FrameRows {
+  const first = Math.max(0, start - firstRow)
+  return { frame, first, limit: Math.min(frame.rowCount, limit - firstRow), slot: firstRow + first }
 }
 
 function missingRow(ref: SegmentRef, row: number): StoreError {

@@ -91,9 +91,9 @@ export type Page = Readonly<{
   version: number
 }>
 
-/** A page as JSON text: the row objects joined by commas, without the brackets. */
-export type PageText = Readonly<{
-  json: string
+/** A page as JSON in UTF-8: an array of row objects. */
+export type PageBytes = Readonly<{
+  json: Bytes
   rowCount: number
   continuation?: string
   version: number
@@ -161,7 +161,7 @@ export interface Table {
   overwrite(request: Overwrite): Promise<Changed>
   page(request?: PageRequest): Promise<Page>
   /** As `page`, without parsing the rows: what the HTTP contract sends. */
-  pageText(request?: PageRequest): Promise<PageText>
+  pageBytes(request?: PageRequest): Promise<PageBytes>
   /** Every row of one generation, in order, in bounded memory. */
   scan(): AsyncIterableIterator<RowWithId>
   /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */

@@ -1,4 +1,4 @@
-import { fromHex, sameBytes } from '../base/bytes.js'
+import { fromHex, fromUtf8, sameBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
@@ -29,8 +29,8 @@ import type {
   Changed,
   Overwrite,
   Page,
+  PageBytes,
   PageRequest,
-  PageText,
   RowObject,
   RowsInput,
   RowWithId,
@@ -80,11 +80,11 @@ export class TeamTable implements Table {
   }
 
   async page(request: PageRequest = {}): Promise<Page> {
-    const { json, rowCount: _, ...rest } = await this.pageText(request)
-    return { rows: JSON.parse(`[${json}]`), ...rest }
+    const { json, rowCount: _, ...rest } = await this.pageBytes(request)
+    return { rows: JSON.parse(fromUtf8(json)), ...rest }
   }
 
-  pageText(request: PageRequest = {}): Promise<PageText> {
+  pageBytes(request: PageRequest = {}): Promise<PageBytes> {
     return this.#run(async (place) => {
       checkArguments('page', request, ['limit', 'continuation'])
       return readPage(place, request)
@@ -190,7 +190,7 @@ function tableKeyOf(tableId: string): TableKey {
 async function readPage(
   { team, table, tableId }: TablePlace,
   { limit, continuation }: PageRequest,
-): Promise<PageText> {
+): Promise<PageBytes> {
   const { pageRowsMax, pageBytesMax } = team.options
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
   const token = continuation === undefined ? null : parseContinuation(continuation)
@@ -208,11 +208,11 @@ async function readPage(
     }
     return planPage(team, view, table, used, { from, limit: rows })
   })
-  const read = await readPageRows(team, plan, { rows, bytes: pageBytesMax })
-  const json = read.rows.join(',')
-  const page = { json, rowCount: read.rows.length, version: plan.version }
-  if (read.next === null) return page
-  const next = { table, generation: plan.generation.nonce, position: read.next }
+  const limits = { rows, bytes: pageBytesMax }
+  const { json, rowCount, next: position } = await readPageRows(team, plan, limits)
+  const page = { json, rowCount, version: plan.version }
+  if (position === null) return page
+  const next = { table, generation: plan.generation.nonce, position }
   return { ...page, continuation: renderContinuation(next) }
 }
 

@@ -1,16 +1,28 @@
 // A row ID is 16 bytes in 22 characters of base64url: the extent's nonce, the extent, the slot.
 // Nobody can make one up without the nonce, and reading by ID needs no index.
-import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
+import { BASE64URL_CODES, type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 
 export type RowId = Readonly<{ nonce: Bytes; extent: number; slot: number }>
 
 const ROW_ID_BYTES = 16
-const ROW_ID_CHARS = 22
+export const ROW_ID_CHARS = 22
 
 export function renderRowId(nonce: Bytes, extent: number, slot: number): string {
   const bytes = new Uint8Array(ROW_ID_BYTES)
   writeRowId(bytes, nonce, extent, slot)
   return toBase64Url(bytes)
+}
+
+/**
+ * Writes the last four characters of the ID of another slot over those of an ID of the same extent, which
+ * stands in `text` from `at` on: 4 bits of the extent, the 16 of the slot, and 4 that are zero.
+ */
+export function renderRowIdTail(text: Bytes, at: number, extent: number, slot: number): void {
+  const bits = ((extent & 0x0f) << 20) | (slot << 4)
+  text[at + 18] = BASE64URL_CODES[bits >>> 18] ?? 0
+  text[at + 19] = BASE64URL_CODES[(bits >>> 12) & 63] ?? 0
+  text[at + 20] = BASE64URL_CODES[(bits >>> 6) & 63] ?? 0
+  text[at + 21] = BASE64URL_CODES[bits & 63] ?? 0
 }
 
 /** The position and nonce of a row ID; null for a text that is none, or is not spelled canonically. */

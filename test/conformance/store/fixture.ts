@@ -136,9 +136,9 @@ export async function failsWithoutEffect(
   code: StoreErrorCode,
   place: Place = {},
 ): Promise<void> {
-  const before = [await table.version(), await table.schema(), await table.pageText()]
+  const before = [await table.version(), await table.schema(), await table.pageBytes()]
   await fails(action(), code, place)
-  assert.deepEqual([await table.version(), await table.schema(), await table.pageText()], before)
+  assert.deepEqual([await table.version(), await table.schema(), await table.pageBytes()], before)
 }
 
 export function numbered(count: number): { n: number }[] {

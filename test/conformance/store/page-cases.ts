@@ -1,5 +1,6 @@
 // Pages and scans: limits, continuations, overwritten rows and their retention.
 import assert from 'node:assert/strict'
+import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
 import type { Page, Table } from '../../../src/index.js'
 import { columnOf, fails, numbered, type StoreCase, schemaOf } from './fixture.js'
 
@@ -94,18 +95,22 @@ export const pageCases: readonly StoreCase[] = [
       const table = await fixture.createTable([])
 
       assert.deepEqual(await table.page(), { rows: [], version: 1 })
-      assert.deepEqual(await table.pageText(), { json: '', rowCount: 0, version: 1 })
+      assert.deepEqual(await table.pageBytes(), { json: utf8('[]'), rowCount: 0, version: 1 })
     },
   },
   {
-    name: 'a page as text has the same rows, as the tokens that were sent',
+    name: 'a page as bytes has the same rows, as the tokens that were sent',
     async run(fixture) {
       const table = await fixture.createTable({ json: '[{"n":1.50},{"n":2}]' })
-      const { json, rowCount, version } = await table.pageText()
+      const { json: bytes, rowCount, version } = await table.pageBytes()
+      const json = fromUtf8(bytes)
 
-      assert.match(json, /^\{"\$rowID":"[\w-]{22}","n":1\.50\},\{"\$rowID":"[\w-]{22}","n":2\}$/)
+      assert.match(
+        json,
+        /^\[\{"\$rowID":"[\w-]{22}","n":1\.50\},\{"\$rowID":"[\w-]{22}","n":2\}\]$/,
+      )
       assert.deepEqual([rowCount, version], [2, 1])
-      assert.deepEqual((await table.page()).rows, JSON.parse(`[${json}]`))
+      assert.deepEqual((await table.page()).rows, JSON.parse(json))
     },
   },
   {

@@ -146,7 +146,7 @@ export const tableCases: readonly StoreCase[] = [
           table.version(),
           table.schema(),
           table.page(),
-          table.pageText(),
+          table.pageBytes(),
           table.scan().next(),
           table.get('x'),
           table.rowText('x'),

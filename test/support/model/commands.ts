@@ -192,7 +192,7 @@ const nextOfScan: Operation = {
         state.scans = []
         return expectFailure(outcome, { code: 'CONTINUATION_INVALID' })
       }
-      const max = { rows: limits.pageRowsMax, chars: limits.pageBytesMax }
+      const max = { rows: limits.pageRowsMax, bytes: limits.pageBytesMax }
       const page = pageOf(generation, at, max)
       at = page.next
       ahead = page.rows.map((row) => rowJsonOf(row, generation))

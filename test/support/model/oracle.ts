@@ -281,15 +281,15 @@ export function rowJsonOf(row: ModelRow, { schema }: ModelGeneration): string {
 export function pageOf(
   { rows, schema }: ModelGeneration,
   from: number,
-  limits: Readonly<{ rows: number; chars: number }>,
+  limits: Readonly<{ rows: number; bytes: number }>,
 ): { rows: ModelRow[]; next: number | null } {
   const page: ModelRow[] = []
-  let chars = 0
+  let bytes = 0
   for (let at = from; at < rows.length; at++) {
     const row = rows[at]
     if (row === undefined || row.gone) continue
-    chars += rowTextOf(row, schema).length
-    if (page.length === limits.rows || (page.length > 0 && chars > limits.chars)) {
+    bytes += Buffer.byteLength(rowTextOf(row, schema))
+    if (page.length === limits.rows || (page.length > 0 && bytes > limits.bytes)) {
       return { rows: page, next: at }
     }
     page.push(row)

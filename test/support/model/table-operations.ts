@@ -1,5 +1,6 @@
 // Operations on the rows that are there: reading, walking, changing, deleting, and the sweep.
-import type { Page, PageText, RowObject, SweepReport } from '../../../src/index.js'
+import { fromUtf8 } from '../../../src/base/bytes.js'
+import type { Page, PageBytes, RowObject, SweepReport } from '../../../src/index.js'
 import { isEmpty, type ModelSchema, storedToken } from './cell-rules.js'
 import {
   type InputRow,
@@ -195,7 +196,7 @@ export function readPage(
     text: `read a page ${walk === null ? '' : `on from row ${walk.at} of generation ${walk.generation} `}limit ${limit}`,
     run(world) {
       const table = tableOf(world, target)
-      return parsed ? table.page(request) : table.pageText(request)
+      return parsed ? table.page(request) : table.pageBytes(request)
     },
     check(state, outcome, { now, limits }) {
       onTable(state, target, outcome, (table) => {
@@ -207,14 +208,14 @@ export function readPage(
           return expectFailure(outcome, { code: 'CONTINUATION_INVALID' })
         }
         const rowsMax = Math.min(limit ?? limits.pageRowsMax, limits.pageRowsMax)
-        const max = { rows: rowsMax, chars: limits.pageBytesMax }
+        const max = { rows: rowsMax, bytes: limits.pageBytesMax }
         const { rows, next } = pageOf(read, walk?.at ?? 0, max)
-        const page = expectValue(outcome) as Page | PageText
-        const json = rows.map((row) => rowJsonOf(row, read)).join(',')
+        const page = expectValue(outcome) as Page | PageBytes
+        const json = `[${rows.map((row) => rowJsonOf(row, read)).join(',')}]`
         if ('json' in page) {
-          expectEqual('the page', page.json, json)
+          expectEqual('the page', fromUtf8(page.json), json)
           expectEqual('rowCount', page.rowCount, rows.length)
-        } else expectEqual('the page', page.rows, JSON.parse(`[${json}]`))
+        } else expectEqual('the page', page.rows, JSON.parse(json))
         expectEqual('the version', page.version, read.retired?.lastVersion ?? table.version)
         const { continuation } = page
         if ((continuation !== undefined) !== (next !== null)) {

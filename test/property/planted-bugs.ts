@@ -25,8 +25,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a page ignores the tombstone over a row of a segment',
     file: 'src/engine/page-reader.ts',
-    find: 'if (record !== undefined) return laid(record)',
-    replace: 'if (record !== undefined && record.text !== null) return laid(record)',
+    find: 'const text = record === undefined ? null : texts.ofRecord(record)\n      if',
+    replace:
+      'const text = record === undefined ? null : (texts.ofRecord(record) ?? frame.rowText(row))\n      if',
   },
   {
     name: 'the reference of a replaced chunk comes back',
@@ -153,9 +154,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a page shows a second ID for a kept row',
-    file: 'src/engine/page-reader.ts',
-    find: 'if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)',
-    replace: '',
+    file: 'src/engine/page-writer.ts',
+    find: 'if (kept !== null) {',
+    replace: 'if (kept === undefined) {',
   },
   {
     name: 'a kept row also answers to its positional ID',
@@ -189,8 +190,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a widened number is read back unquoted in a page',
     file: 'src/engine/page-reader.ts',
-    find: 'return record.schemaNumber === generation.schemaNumber ? record.text : convert(record.text)',
-    replace: 'return record.text',
+    find: 'text === null || schemaNumber === generation.schemaNumber ? text : convert(text),',
+    replace: "schemaNumber < 0 ? convert(text ?? '') : text,",
   },
   {
     name: 'an Idempotency-Key gives the result of another table',

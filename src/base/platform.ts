@@ -102,6 +102,7 @@ function plain(bytes: Bytes): Bytes {
 type NodeBuffer = Readonly<{
   isUtf8?: (bytes: Bytes) => boolean
   Buffer?: {
+    prototype: { latin1Slice?(this: Bytes, from: number, to: number): string }
     from(memory: ArrayBufferLike, offset: number, length: number): NodeSlices
   }
 }>
@@ -114,6 +115,8 @@ function nodeBuffer(): NodeBuffer | undefined {
   return builtIn('node:buffer') as NodeBuffer | undefined
 }
 
+const latin1Slice = nodeBuffer()?.Buffer?.prototype.latin1Slice
+
 /** Whether the bytes are valid UTF-8. */
 export const isUtf8: (bytes: Bytes) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
 
@@ -124,6 +127,14 @@ function decodesAsUtf8(bytes: Bytes): boolean {
   } catch {
     return false // It says only what the bytes are.
   }
+}
+
+/** The bytes as a text with one UTF-16 unit a byte, so that they can be the key of a Map. */
+export function byteText(bytes: Bytes): string {
+  if (latin1Slice !== undefined) return latin1Slice.call(bytes, 0, bytes.length)
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return text
 }
 
 /** Decodes parts of valid UTF-8 that begin and end between characters; many short ones are quick. */

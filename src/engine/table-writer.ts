@@ -9,7 +9,7 @@
 // - A plan that changes nothing, or throws, has no commit that could be refused: it is decided on a view
 //   of durable records alone, after the commits that were in flight.
 import type { Bytes } from '../base/bytes.js'
-import { toHex } from '../base/bytes.js'
+import { byteText } from '../base/platform.js'
 import type { Random } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../format/keys.js'
@@ -132,7 +132,7 @@ export class TableWriter {
   }
 
   async #readRecord(view: KvView, key: Bytes): Promise<Bytes | null> {
-    const planned = this.#overlay.get(toHex(key))
+    const planned = this.#overlay.get(byteText(key))
     return planned === undefined ? view.get(key) : planned
   }
 
@@ -146,8 +146,8 @@ export class TableWriter {
     }
     const bytes = encodeTableHead(head)
     const written = new Map<string, Bytes | null>()
-    for (const [put, value] of change.puts) written.set(toHex(put), value)
-    for (const gone of change.deletes ?? []) written.set(toHex(gone), null)
+    for (const [put, value] of change.puts) written.set(byteText(put), value)
+    for (const gone of change.deletes ?? []) written.set(byteText(gone), null)
     for (const [record, value] of written) this.#overlay.set(record, value)
     this.#head = { bytes, head }
     const commit = this.#partition.commit({

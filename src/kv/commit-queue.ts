@@ -12,13 +12,15 @@
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { byteText } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
 import { planCommitRecord } from './commit-log.js'
 import type { KvCommit, KvCommitResult } from './kv.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 import { readRecords, storageError, writeBatch } from './level-database.js'
-import { sealValue } from './record-envelope.js'
+import type { LevelViews } from './level-views.js'
+import { payloadOf, sealValue } from './record-envelope.js'
 
 /** A group ends before the commit with which it would exceed one of these. Checks count as well. */
 const GROUP_OPERATIONS_MAX = 1_000
@@ -48,6 +50,7 @@ type GroupState = Readonly<{
 
 export type CommitQueueOptions = CommitLogOptions &
   Readonly<{
+    views: LevelViews
     /** Told, before anybody is answered, that all commits up to this one are on the disk. */
     onDurable: (commit: number) => void
   }>
@@ -111,7 +114,7 @@ export class CommitQueue {
     const judged: JudgedCommit[] = []
     for (const queued of group) {
       try {
-        judged.push(await judge(this.#database, queued, state))
+        judged.push(await this.#judge(queued, state))
       } catch (failure) {
         queued.reject(unchanged(failure)) // Its checks cannot be read; the others are not concerned.
       }
@@ -128,18 +131,60 @@ export class CommitQueue {
     for (const { queued, result } of judged) queued.resolve(result)
   }
 
+  /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
+  async #judge(queued: QueuedCommit, { known, changes }: GroupState): Promise<JudgedCommit> {
+    const { checks = [], puts = [], deletes = [] } = queued.commit
+    const planned = planChanges(queued.prefix, { puts, deletes })
+    const keys = checks.map(({ key }) => concatBytes([queued.prefix, key]))
+    await this.#readInto(known, keys)
+
+    const failed: FailedCheck[] = []
+    for (const [index, { key, equals }] of checks.entries()) {
+      const value = known.get(byteText(keys[index] ?? key)) ?? null
+      if (!sameValue(value, equals)) failed.push({ key, value })
+    }
+    if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
+
+    for (const [text, change] of planned) {
+      changes.set(text, change)
+      known.set(text, change.payload)
+    }
+    return { queued, result: { ok: true }, writes: planned.size > 0 }
+  }
+
+  /** Between two batches, what is in memory is what the database holds. */
+  async #readInto(known: GroupState['known'], keys: readonly Bytes[]): Promise<void> {
+    const unread: Bytes[] = []
+    for (const key of keys) {
+      const text = byteText(key)
+      if (known.has(text)) continue
+      const recalled = this.#options.views.recall(text)
+      if (recalled === undefined) unread.push(key)
+      else known.set(text, recalled)
+    }
+    if (unread.length === 0) return
+    const values = await readRecords(this.#database, unread)
+    for (const [index, key] of unread.entries()) known.set(byteText(key), values[index] ?? null)
+  }
+
   async #write({ changes }: GroupState): Promise<void> {
     if (changes.size === 0) return
     const operations: LevelOperation[] = []
-    for (const { key, payload } of changes.values()) {
-      if (payload === null) operations.push({ type: 'del', key })
-      else operations.push({ type: 'put', key, value: sealValue(key, payload) })
+    const writes = new Map<string, Bytes | null>()
+    for (const [text, { key, payload }] of changes) {
+      const value = payload === null ? null : sealValue(key, payload)
+      if (value === null) operations.push({ type: 'del', key })
+      else operations.push({ type: 'put', key, value })
+      writes.set(text, value && payloadOf(value))
     }
     const record = planCommitRecord(this.#log, changes.size, this.#options)
     for (const operation of record.operations) operations.push(operation)
+    const { views, onDurable } = this.#options
+    views.beforeBatch(writes)
     await writeBatch(this.#database, operations) // The commit point of the whole group.
+    views.afterBatch()
     this.#log = record.log
-    this.#options.onDurable(record.log.last)
+    onDurable(record.log.last)
     this.#operations += operations.length
   }
 }
@@ -165,35 +210,6 @@ function groupLength(waiting: readonly QueuedCommit[]): number {
   return length
 }
 
-/** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
-async function judge(
-  database: LevelDatabase,
-  queued: QueuedCommit,
-  { known, changes }: GroupState,
-): Promise<JudgedCommit> {
-  const { checks = [], puts = [], deletes = [] } = queued.commit
-  const planned = planChanges(queued.prefix, { puts, deletes })
-  const keys = checks.map(({ key }) => concatBytes([queued.prefix, key]))
-  const unread = keys.filter((key) => !known.has(keyText(key)))
-  if (unread.length > 0) {
-    const values = await readRecords(database, unread)
-    for (const [index, key] of unread.entries()) known.set(keyText(key), values[index] ?? null)
-  }
-
-  const failed: FailedCheck[] = []
-  for (const [index, { key, equals }] of checks.entries()) {
-    const value = known.get(keyText(keys[index] ?? key)) ?? null
-    if (!sameValue(value, equals)) failed.push({ key, value })
-  }
-  if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
-
-  for (const [text, change] of planned) {
-    changes.set(text, change)
-    known.set(text, change.payload)
-  }
-  return { queued, result: { ok: true }, writes: planned.size > 0 }
-}
-
 function planChanges(
   prefix: Bytes,
   { puts, deletes }: Required<Pick<KvCommit, 'puts' | 'deletes'>>,
@@ -201,7 +217,7 @@ function planChanges(
   const planned: GroupState['changes'] = new Map()
   const plan = (key: Bytes, payload: Bytes | null): void => {
     const levelKey = concatBytes([prefix, key])
-    planned.set(keyText(levelKey), { key: levelKey, payload })
+    planned.set(byteText(levelKey), { key: levelKey, payload })
   }
   for (const [key, value] of puts) plan(key, value)
   for (const key of deletes) plan(key, null)
@@ -212,17 +228,6 @@ function planChanges(
 
 function sameValue(left: Bytes | null, right: Bytes | null): boolean {
   return left === null || right === null ? left === right : sameBytes(left, right)
-}
-
-const TEXT_CHUNK_BYTES = 4_096
-
-/** The key as a text with one UTF-16 unit a byte, so that it can be the key of a Map. */
-function keyText(key: Bytes): string {
-  let text = ''
-  for (let at = 0; at < key.length; at += TEXT_CHUNK_BYTES) {
-    text += String.fromCharCode(...key.subarray(at, at + TEXT_CHUNK_BYTES))
-  }
-  return text
 }
 
 /** Why nothing is written any more; of a commit that was not part of the failed batch. */

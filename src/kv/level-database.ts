@@ -61,6 +61,23 @@ export async function writeBatch(
   await database.batch<Bytes, Bytes>(operations, options)
 }
 
+/** The payload of a record by its LevelDB key, as of the snapshot. */
+export async function readRecord(
+  database: LevelDatabase,
+  key: Bytes,
+  snapshot: AbstractSnapshot,
+): Promise<Bytes | null> {
+  if (!database.supports.getSync) {
+    const [payload = null] = await readRecords(database, [key], snapshot)
+    return payload
+  }
+  try {
+    return openFound(key, database.getSync<Bytes, Bytes>(key, { ...ENCODINGS, snapshot }))
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+}
+
 /** Payloads of records by their LevelDB keys, as of the snapshot, or else as of now. */
 export async function readRecords(
   database: LevelDatabase,

@@ -1,6 +1,5 @@
 // A KvStore inside any abstract-level database that has explicit snapshots. Its bytes are described in
 // record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
-import type { AbstractSnapshot } from 'abstract-level'
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -9,12 +8,11 @@ import { CommitQueue } from './commit-queue.js'
 import { type HighWaterKeeper, startHighWater } from './high-water.js'
 import type { KvPartition, KvStore, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
-import { compactAll, readRecords, scanKeys, scanRecords, storageError } from './level-database.js'
+import { compactAll, scanKeys, storageError } from './level-database.js'
 import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
 import { type LevelKvOptions, resolveLevelOptions } from './level-options.js'
+import { LevelViews, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
-
-const SCAN_COUNT_MAX = 100_000
 
 /** Deletes of one commit of a sweep, so that it never holds up the queue for long. */
 const SWEEP_COMMIT_COUNT = 500
@@ -41,11 +39,13 @@ export async function openLevelKv(
   try {
     const state = { commit: log.last, closed: false, relaxed: false, versionBase: 0 }
     const keeper = place && (await startHighWater(place, state))
+    const views = new LevelViews(database, resolved.recordCacheBytes)
     const queue = new CommitQueue(database, log, {
       ...resolved,
+      views,
       onDurable: (commit) => keeper?.note(commit),
     })
-    return new LevelKv(database, queue, keeper)
+    return new LevelKv(database, queue, views, keeper)
   } catch (failure) {
     if (typeof source === 'function') await database.close()
     throw failure
@@ -63,12 +63,19 @@ class LevelKv implements KvStore {
   #operationsAtReclaim = 0
   readonly #database: LevelDatabase
   readonly #queue: CommitQueue
+  readonly #views: LevelViews
   readonly #highWater: HighWaterKeeper | undefined
   #closing: Promise<void> | undefined
 
-  constructor(database: LevelDatabase, queue: CommitQueue, highWater: HighWaterKeeper | undefined) {
+  constructor(
+    database: LevelDatabase,
+    queue: CommitQueue,
+    views: LevelViews,
+    highWater: HighWaterKeeper | undefined,
+  ) {
     this.#database = database
     this.#queue = queue
+    this.#views = views
     this.#highWater = highWater
   }
 
@@ -125,81 +132,7 @@ class LevelKv implements KvStore {
 
   async #read<T>(prefix: Bytes, use: (view: KvView) => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw closedError()
-    const snapshot = openSnapshot(this.#database)
-    const view = new LevelView(this.#database, snapshot, prefix)
-    try {
-      return await use(view)
-    } finally {
-      view.end()
-      await closeSnapshot(snapshot)
-    }
-  }
-}
-
-class LevelView implements KvView {
-  readonly #database: LevelDatabase
-  readonly #snapshot: AbstractSnapshot
-  readonly #prefix: Bytes
-  #ended = false
-
-  constructor(database: LevelDatabase, snapshot: AbstractSnapshot, prefix: Bytes) {
-    this.#database = database
-    this.#snapshot = snapshot
-    this.#prefix = prefix
-  }
-
-  async get(key: Bytes): Promise<Bytes | null> {
-    const [value = null] = await this.getMany([key])
-    return value
-  }
-
-  async getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]> {
-    this.#assertValid()
-    const levelKeys = keys.map((key) => concatBytes([this.#prefix, key]))
-    return await readRecords(this.#database, levelKeys, this.#snapshot)
-  }
-
-  async scan({ start, limit, count, reverse = false }: Parameters<KvView['scan']>[0]) {
-    this.#assertValid()
-    const countable = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
-    invariant(countable, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
-    const levelScan = {
-      start: concatBytes([this.#prefix, start]),
-      limit: concatBytes([this.#prefix, limit]),
-      count,
-      reverse,
-    }
-    const records = await scanRecords(this.#database, levelScan, this.#snapshot)
-    return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, this.#prefix), value])
-  }
-
-  end(): void {
-    this.#ended = true
-  }
-
-  #assertValid(): void {
-    invariant(!this.#ended, 'a view is used only inside the read that made it')
-  }
-}
-
-/** The key as its partition knows it: a plain Uint8Array, whatever the database gave. */
-function withoutPrefix(key: Bytes, prefix: Bytes): Bytes {
-  return new Uint8Array(key.buffer, key.byteOffset + prefix.length, key.length - prefix.length)
-}
-
-function openSnapshot(database: LevelDatabase): AbstractSnapshot {
-  try {
-    return database.snapshot()
-  } catch (failure) {
-    throw storageError(failure, 'The database cannot be read')
-  }
-}
-
-async function closeSnapshot(snapshot: AbstractSnapshot): Promise<void> {
-  try {
-    await snapshot.close()
-  } catch (failure) {
-    throw storageError(failure, 'A view cannot be closed')
+    return await this.#views.read(prefix, use)
   }
 }
 

@@ -13,6 +13,8 @@ export interface LevelKvOptions {
    * Default: 1,024. Range: 1 to 65,536.
    */
   readonly checkpointBatches?: number
+  /** Records that stay in memory to be read again, in bytes. Default: 4 MiB. Range: 0 to 1 GiB. */
+  readonly recordCacheBytes?: number
   /**
    * Whether the database was written to before, so that one without any commit record is a damaged one.
    * Default: false, which takes such a database for a new one.
@@ -30,6 +32,7 @@ export interface LevelKvOptions {
 const RANGES = {
   commitRecordsMin: { default: 65_536, min: 1, max: 1_000_000 },
   checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
+  recordCacheBytes: { default: 4 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
 } as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
 
 type OtherOption = 'written' | 'highWater' | 'acceptLoss'
@@ -42,7 +45,12 @@ const OTHER_OPTIONS: readonly string[] = [
 ] satisfies OtherOption[]
 
 export type ResolvedLevelOptions = CommitLogOptions &
-  Readonly<{ written: boolean; highWater: HighWaterPlace | undefined; acceptLoss: boolean }>
+  Readonly<{
+    recordCacheBytes: number
+    written: boolean
+    highWater: HighWaterPlace | undefined
+    acceptLoss: boolean
+  }>
 
 export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions {
   for (const name of Object.keys(given)) {
@@ -57,6 +65,7 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
   return Object.freeze({
     commitRecordsMin: inRange('commitRecordsMin', given.commitRecordsMin),
     checkpointBatches: inRange('checkpointBatches', given.checkpointBatches),
+    recordCacheBytes: inRange('recordCacheBytes', given.recordCacheBytes),
     written,
     highWater,
     acceptLoss,

@@ -95,6 +95,11 @@ export function sealValue(key: Bytes, payload: Bytes): Bytes {
   return value
 }
 
+/** The payload in what `sealValue` has just made, on the same memory. */
+export function payloadOf(value: Bytes): Bytes {
+  return value.subarray(ENVELOPE_BYTES)
+}
+
 /**
  * Unwraps what `sealValue` made. The payload is a plain Uint8Array on the memory of `value`.
  * @throws {StoreError} DATA_CORRUPT, naming the key

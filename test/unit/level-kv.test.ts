@@ -10,7 +10,7 @@ import { fromUtf8, toHex, utf8 } from '../../src/base/bytes.js'
 import { crc32, tableCrc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import { prefixRange } from '../../src/kv/key-range.js'
-import type { KvPartition } from '../../src/kv/kv.js'
+import type { KvPartition, KvView } from '../../src/kv/kv.js'
 import type { LevelDatabase } from '../../src/kv/level-database.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 
@@ -143,7 +143,7 @@ describe('the bytes of the database', () => {
 describe('damaged records', () => {
   async function openDamaged(damage: (database: Memory) => Promise<void>) {
     const database = memory()
-    const kv = await openLevelKv(database)
+    const kv = await openLevelKv(database, { recordCacheBytes: 0 })
     onTestFinished(() => kv.close())
     const partition = kv.partition('p')
     for (const key of ['a', 'b', 'c']) await put(partition, key, `value of ${key}`)
@@ -612,9 +612,16 @@ describe('opening', () => {
   test('a view is closed when its use settles, however it settles', async () => {
     const { control, partition } = await openFaulty()
 
-    await partition.read(async () => expect(control.openSnapshots).toBe(1))
+    await partition.read(async (view) => {
+      await view.get(utf8('a'))
+      expect(control.openSnapshots).toBe(1)
+    })
     expect(control.openSnapshots).toBe(0)
-    await expect(partition.read(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const fails = async (view: KvView) => {
+      await view.get(utf8('b'))
+      throw new Error('no')
+    }
+    await expect(partition.read(fails)).rejects.toThrow('no')
     expect(control.openSnapshots).toBe(0)
     const throws = () => {
       throw new Error('at once')

@@ -1,0 +1,188 @@
+// Views of a database that nobody else writes: records that were read lately come from memory.
+//
+// Invariants:
+// - All that a view returns is of one commit. What is in memory is what the database holds; before a batch
+//   begins, every view under way takes a snapshot, and the batch's records leave the memory.
+// - A record comes into memory only from a snapshot after which no batch began or ended, and never while a
+//   batch that writes it is under way: it is not known from which moment on the database shows that.
+// - After a batch that failed, its records stay out of memory for good.
+import type { AbstractSnapshot } from 'abstract-level'
+import type { Bytes } from '../base/bytes.js'
+import { concatBytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { byteText } from '../base/platform.js'
+import type { KvView } from './kv.js'
+import type { LevelDatabase } from './level-database.js'
+import { readRecord, readRecords, scanRecords, storageError } from './level-database.js'
+import { RecordCache } from './record-cache.js'
+
+const SCAN_COUNT_MAX = 100_000
+
+/** Records larger than this are read each time: a few of them would push out all others. */
+const CACHED_BYTES_MAX = 64 * 1024
+
+/** What a batch writes, by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
+export type BatchWrites = ReadonlyMap<string, Bytes | null>
+
+export class LevelViews {
+  readonly #database: LevelDatabase
+  readonly #records: RecordCache
+  /** Views under way that have no snapshot yet. */
+  readonly #floating = new Set<LevelView>()
+  /** Begins and ends of batches so far. */
+  #moment = 0
+  /** The batch under way, or one that failed. */
+  #writing: BatchWrites | undefined
+
+  constructor(database: LevelDatabase, cacheBytes: number) {
+    this.#database = database
+    this.#records = new RecordCache(cacheBytes)
+  }
+
+  /** Runs `use` on a view of the latest commit of a partition. */
+  async read<T>(prefix: Bytes, use: (view: KvView) => Promise<T>): Promise<T> {
+    const view = new LevelView(this, this.#database, prefix)
+    this.#floating.add(view)
+    try {
+      return await use(view)
+    } finally {
+      this.#floating.delete(view)
+      await view.end()
+    }
+  }
+
+  /** Must be called before a batch begins, with what it writes by the texts of the keys. One at a time. */
+  beforeBatch(writes: BatchWrites): void {
+    for (const view of this.#floating) view.settle()
+    this.#moment++
+    this.#writing = writes
+    for (const key of writes.keys()) this.#records.delete(key)
+  }
+
+  /** Must be called when a batch has become durable; never after one that failed. */
+  afterBatch(): void {
+    this.#moment++
+    const writes = this.#writing
+    this.#writing = undefined
+    if (writes !== undefined) {
+      for (const [key, payload] of writes) this.remember(key, payload, this.#moment)
+    }
+  }
+
+  /** Whether no batch has begun or ended since a moment. */
+  isStill(moment: number): boolean {
+    return moment === this.#moment
+  }
+
+  /** A record as it is for a view under way, if it is in memory; undefined: it is not. */
+  recall(key: string): Bytes | null | undefined {
+    return this.#records.get(key)
+  }
+
+  /** The view has a snapshot from now on. @returns what `remember` must be told. */
+  settled(view: LevelView): number {
+    this.#floating.delete(view)
+    return this.#moment
+  }
+
+  /** Notes what a view has read from the snapshot that it took at this moment. */
+  remember(key: string, value: Bytes | null, moment: number): void {
+    if (moment !== this.#moment || this.#writing?.has(key)) return
+    if ((value?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.set(key, value)
+  }
+}
+
+class LevelView implements KvView {
+  readonly #views: LevelViews
+  readonly #database: LevelDatabase
+  readonly #prefix: Bytes
+  #snapshot: AbstractSnapshot | undefined
+  #moment = 0
+  #ended = false
+
+  constructor(views: LevelViews, database: LevelDatabase, prefix: Bytes) {
+    this.#views = views
+    this.#database = database
+    this.#prefix = prefix
+  }
+
+  async get(key: Bytes): Promise<Bytes | null> {
+    const levelKey = this.#levelKey(key)
+    const text = byteText(levelKey)
+    const known = this.#recall(text)
+    if (known !== undefined) return known
+    const value = await readRecord(this.#database, levelKey, this.settle())
+    this.#views.remember(text, value, this.#moment)
+    return value
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]> {
+    const levelKeys = keys.map((key) => this.#levelKey(key))
+    const texts = levelKeys.map(byteText)
+    const known = texts.map((text) => this.#recall(text))
+    const missing = levelKeys.filter((_, i) => known[i] === undefined)
+    if (missing.length === 0) return known.map((value) => value ?? null)
+    const read = await readRecords(this.#database, missing, this.settle())
+    let next = 0
+    return known.map((value, i) => {
+      if (value !== undefined) return value
+      const found = read[next++] ?? null
+      this.#views.remember(texts[i] ?? '', found, this.#moment)
+      return found
+    })
+  }
+
+  async scan({ start, limit, count, reverse = false }: Parameters<KvView['scan']>[0]) {
+    const countable = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
+    invariant(countable, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
+    const levelScan = { start: this.#levelKey(start), limit: this.#levelKey(limit), count, reverse }
+    const records = await scanRecords(this.#database, levelScan, this.settle())
+    return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, this.#prefix), value])
+  }
+
+  /** Takes the snapshot, if the view has none yet. */
+  settle(): AbstractSnapshot {
+    if (this.#snapshot === undefined) {
+      this.#moment = this.#views.settled(this)
+      this.#snapshot = openSnapshot(this.#database)
+    }
+    return this.#snapshot
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true
+    if (this.#snapshot !== undefined) await closeSnapshot(this.#snapshot)
+  }
+
+  /** Once there is a snapshot, memory may be ahead of it: only what no batch has touched since counts. */
+  #recall(key: string): Bytes | null | undefined {
+    if (this.#snapshot !== undefined && !this.#views.isStill(this.#moment)) return undefined
+    return this.#views.recall(key)
+  }
+
+  #levelKey(key: Bytes): Bytes {
+    invariant(!this.#ended, 'a view is used only inside the read that made it')
+    return concatBytes([this.#prefix, key])
+  }
+}
+
+/** The key as its partition knows it: a plain Uint8Array, whatever the database gave. */
+export function withoutPrefix(key: Bytes, prefix: Bytes): Bytes {
+  return new Uint8Array(key.buffer, key.byteOffset + prefix.length, key.length - prefix.length)
+}
+
+function openSnapshot(database: LevelDatabase): AbstractSnapshot {
+  try {
+    return database.snapshot()
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+}
+
+async function closeSnapshot(snapshot: AbstractSnapshot): Promise<void> {
+  try {
+    await snapshot.close()
+  } catch (failure) {
+    throw storageError(failure, 'A view cannot be closed')
+  }
+}

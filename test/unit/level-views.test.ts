@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, test } from 'vitest'
+import { fromUtf8, utf8 } from '../../src/base/bytes.js'
+import type { KvPartition, KvView } from '../../src/kv/kv.js'
+import type { LevelDatabase } from '../../src/kv/level-database.js'
+import { openLevelKv } from '../../src/kv/level-kv.js'
+import { runOptions } from '../support/fast-check-options.js'
+import { type Seeded, seeded } from '../support/seeded.js'
+
+const KEYS = ['a', 'b', 'c', 'd', 'e']
+const RUNS = 300
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A database whose batches show at any moment between their begin and their end. */
+function slowDatabase(random: Seeded): LevelDatabase {
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
+  const batch = database.batch.bind(database) as (...given: unknown[]) => Promise<void>
+  const slow = async (...given: unknown[]): Promise<void> => {
+    await turns(random.below(3))
+    await batch(...given)
+    await turns(random.below(3))
+  }
+  return Object.assign(database, { batch: slow }) as unknown as LevelDatabase
+}
+
+/** All records have the same number, unless two commits are mixed up. */
+async function writeAll(partition: KvPartition, number: number): Promise<void> {
+  await partition.commit({ puts: KEYS.map((key) => [utf8(key), utf8(String(number))]) })
+}
+
+async function readNumber(view: KvView, key: string): Promise<number> {
+  const value = await view.get(utf8(key))
+  return value === null ? 0 : Number(fromUtf8(value))
+}
+
+async function readSome(view: KvView, random: Seeded): Promise<number[]> {
+  const found: number[] = []
+  for (let reads = 1 + random.below(6); reads > 0; reads--) {
+    if (random.once(4)) await turns(random.below(3))
+    if (random.once(6)) {
+      const range = { start: utf8('a'), limit: utf8('z'), count: KEYS.length }
+      found.push(...(await view.scan(range)).map(([, value]) => Number(fromUtf8(value))))
+    } else if (random.once(4)) {
+      const keys = [random.pick(KEYS), random.pick(KEYS)]
+      const values = await view.getMany(keys.map(utf8))
+      found.push(...values.map((value) => (value === null ? 0 : Number(fromUtf8(value)))))
+    } else found.push(await readNumber(view, random.pick(KEYS)))
+  }
+  return found
+}
+
+describe('views that read from memory', () => {
+  test('each sees one commit, and none older than the last that was acknowledged before', async () => {
+    const history = fc.record({ seed: fc.integer(), cacheBytes: fc.constantFrom(0, 700, 100_000) })
+    const property = fc.asyncProperty(history, async ({ seed, cacheBytes }) => {
+      const random = seeded(seed)
+      const kv = await openLevelKv(slowDatabase(random), { recordCacheBytes: cacheBytes })
+      const partition = kv.partition('p')
+      await writeAll(partition, 0)
+      let acknowledged = 0
+      const write = async (): Promise<void> => {
+        for (let number = 1; number <= 12; number++) {
+          await writeAll(partition, number)
+          acknowledged = number
+          await turns(random.below(2))
+        }
+      }
+      const read = async (): Promise<void> => {
+        while (acknowledged < 12) {
+          await turns(random.below(3))
+          const least = acknowledged
+          const found = await partition.read((view) => readSome(view, random))
+          expect(new Set(found).size, `one commit, not ${found}`).toBe(1)
+          expect(found[0]).toBeGreaterThanOrEqual(least)
+        }
+      }
+      await Promise.all([write(), read(), read(), read()])
+      await kv.close()
+    })
+    await fc.assert(property, runOptions(RUNS))
+  })
+
+  test('a commit on records of which some are in memory is refused for what they hold now', async () => {
+    const kv = await openLevelKv(new MemoryLevel() as unknown as LevelDatabase)
+    const partition = kv.partition('p')
+    const [key, old, young] = [utf8('k'), utf8('old'), utf8('young')]
+    await partition.commit({ puts: [[key, old]] })
+    expect(await partition.read((view) => view.get(key))).toEqual(old)
+    await partition.commit({ checks: [{ key, equals: old }], puts: [[key, young]] })
+
+    const late = await partition.commit({ checks: [{ key, equals: old }], deletes: [key] })
+
+    expect(late).toEqual({ ok: false, failed: [{ key, value: young }] })
+    expect(await partition.commit({ checks: [{ key, equals: young }], deletes: [key] })).toEqual({
+      ok: true,
+    })
+    expect(await partition.read((view) => view.get(key))).toBe(null)
+    await kv.close()
+  })
+
+  test('a record that was read lately needs the database no more, one that was changed does', async () => {
+    const database = new MemoryLevel<Uint8Array, Uint8Array>()
+    let snapshots = 0
+    const snapshot = database.snapshot.bind(database)
+    Object.assign(database, { snapshot: () => [snapshot(), snapshots++][0] })
+    const kv = await openLevelKv(database as unknown as LevelDatabase)
+    const partition = kv.partition('p')
+    const get = (key: string) => partition.read((view) => view.get(utf8(key)))
+    await partition.commit({ puts: [[utf8('a'), utf8('1')]] })
+    await Promise.all([get('a'), get('b')])
+    const before = snapshots
+
+    expect([await get('a'), await get('b')]).toEqual([utf8('1'), null])
+
+    expect(snapshots).toBe(before)
+    await kv.close()
+  })
+})

@@ -6,6 +6,11 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const NO_BYTES: Bytes = new Uint8Array(0)
 
+/** The same memory without what a runtime's own class of bytes adds: parts of it are made quicker. */
+export function plainView({ buffer, byteOffset, length }: Bytes): Bytes {
+  return new Uint8Array(buffer, byteOffset, length)
+}
+
 export function utf8(text: string): Bytes {
   return encoder.encode(text)
 }

@@ -18,7 +18,7 @@ import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
 import { judgeBytes } from '../schema/judge-bytes.js'
 import { type FieldJudge, JUDGED } from '../schema/judge-field-bytes.js'
 import { type CsvByteScanner, MARK, utf16Length } from '../schema/scan-csv-bytes.js'
-import type { JsonByteScanner } from '../schema/scan-json-bytes.js'
+import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 import { COLUMN_ID_CHARS_MAX } from '../schema/table-schema.js'
 import { isNumberToken } from '../schema/value-rules.js'
@@ -47,6 +47,8 @@ type Column = {
   readonly merged: ColumnSummary
   /** Of the segment that is being built. */
   summary: ColumnSummary
+  /** Forms of which more values would tell the summary nothing new, a bit each. */
+  settled: number
   /** From text: every cell so far is a number or boolean token that reads back as it is. */
   exact: boolean
 }
@@ -134,15 +136,19 @@ export class ChunkBuilder {
       const id = parseRowId(textOf(row.rowIdFrom, row.rowIdTo))
       if (id !== null) addClaim(this.#claims, this.#rows, id)
     }
-    for (let cell = 0; cell < row.cellCount; cell++) {
-      const number = row.columnOf[cell] ?? 0
+    const { cells } = row
+    const end = CELL.size * row.cellCount
+    for (let place = 0; place < end; place += CELL.size) {
+      const what = cells[place + CELL.what] ?? 0
+      const number = what >> 16
       const column = this.#scanned[number] ?? this.#addScannedColumn(number, row)
-      if (column.firstRow === NO_ROW) column.firstRow = this.#rowCount
-      const form = row.form[cell] ?? FORM.null
-      if (form === FORM.null) continue
-      const from = row.from[cell] ?? 0
-      const to = row.to[cell] ?? 0
-      judgeBytes(column.summary, row.bytes, from, to, form, row.elements[cell] ?? 0, textOf)
+      const form = what & 0xff
+      if (form === FORM.null || (column.settled >> form) & 1) continue
+      const from = cells[place + CELL.from] ?? 0
+      const to = cells[place + CELL.to] ?? 0
+      const elements = (what >> 8) & 0xff
+      if (judgeBytes(column.summary, row.bytes, from, to, form, elements, textOf))
+        column.settled |= 1 << form
     }
     this.#chars += chars
     this.#work += chars + CELL_WORK * row.cellCount
@@ -184,6 +190,7 @@ export class ChunkBuilder {
 
   #addScannedColumn(number: number, row: JsonByteScanner): Column {
     const column = this.#column(row.columnId(number))
+    if (column.firstRow === NO_ROW) column.firstRow = this.#rowCount
     this.#scanned[number] = column
     return column
   }
@@ -207,6 +214,7 @@ export class ChunkBuilder {
     for (const column of all) {
       mergeSummary(column.merged, column.summary)
       column.summary = newSummary(column.id)
+      column.settled = 0
       column.exact = true
     }
     this.#texts = []
@@ -297,6 +305,7 @@ export class ChunkBuilder {
       firstRow: NO_ROW,
       merged: newSummary(id),
       summary: newSummary(id),
+      settled: 0,
       exact: true,
     }
     this.#columns.set(id, column)

@@ -1,5 +1,5 @@
 // Reads a JSON body row by row: by the byte scanner, and by the exact path wherever that is not sure.
-import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { type Bytes, fromUtf8, plainView } from '../base/bytes.js'
 import { isUtf8, sliceReader, yieldToEventLoop } from '../base/platform.js'
 import { isStoreError } from '../base/store-error.js'
 import type { ByteWriter } from '../format/byte-writer.js'
@@ -26,12 +26,13 @@ const SLICE_CHARS = 256 * 1024
  *   counts, and the exact path must read all of it to say what is wrong.
  */
 export async function readJsonBytes(
-  bytes: Bytes,
+  body: Bytes,
   limits: BuilderLimits,
   builder: ChunkBuilder,
   sink: RowSink,
 ): Promise<boolean> {
-  if (!isUtf8(bytes)) return false
+  if (!isUtf8(body)) return false
+  const bytes = plainView(body)
   const textOf = sliceReader(bytes)
   const scanner = new JsonByteScanner(bytes, limits, textOf)
   const write = (texts: ByteWriter): void => writeRowText(texts, scanner)

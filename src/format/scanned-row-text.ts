@@ -1,6 +1,6 @@
 // Writes the text of a row that the byte scanner found: FORMAT.md section 5.
 import { ELEMENT, FORM } from '../schema/json-byte-values.js'
-import type { JsonByteScanner } from '../schema/scan-json-bytes.js'
+import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ByteWriter } from './byte-writer.js'
 
 const QUOTE = 0x22
@@ -17,15 +17,18 @@ export function writeRowText(writer: ByteWriter, row: JsonByteScanner): void {
     return
   }
   let isFirst = true
-  for (let cell = 0; cell < row.cellCount; cell++) {
-    if (row.form[cell] === FORM.null) continue
-    const column = row.columnOf[cell] ?? 0
+  const { cells } = row
+  const end = CELL.size * row.cellCount
+  for (let place = 0; place < end; place += CELL.size) {
+    const what = cells[place + CELL.what] ?? 0
+    if ((what & 0xff) === FORM.null) continue
+    const column = what >> 16
     if (!isFirst) writer.u8(COMMA)
     isFirst = false
     writer.part(bytes, row.keyFrom[column] ?? 0, row.keyTo[column] ?? 0).u8(COLON)
-    const from = row.from[cell] ?? 0
-    const to = row.to[cell] ?? 0
-    if ((row.elements[cell] ?? 0) & ELEMENT.space) writeCompact(writer, bytes, from, to)
+    const from = cells[place + CELL.from] ?? 0
+    const to = cells[place + CELL.to] ?? 0
+    if ((what >> 8) & ELEMENT.space) writeCompact(writer, bytes, from, to)
     else writer.part(bytes, from, to)
   }
 }

@@ -8,10 +8,9 @@ import type { Bytes } from '../base/bytes.js'
 export const FORM = Object.freeze({
   null: 0,
   emptyText: 1,
-  /** ASCII without escapes. */
+  /** Without escapes. */
   text: 2,
-  /** Some of it is not ASCII, or stands as an escape that is not `\u`. */
-  wideText: 3,
+  /** With escapes, none of which is a `\u`. */
   escapedText: 4,
   /** With `\u` escapes, so perhaps with a lone surrogate. */
   unicodeText: 5,
@@ -48,14 +47,24 @@ const LETTER_N = 0x6e
 const LETTER_T = 0x74
 const LETTER_U = 0x75
 
-/** Of a byte inside a string: nothing to do, not ASCII, or something to look at. */
-const PLAIN = 0
-const WIDE = 1
-export const SPECIAL = 2
-export const STRING_BYTE = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) return SPECIAL
-  return byte < 0x80 ? PLAIN : WIDE
-})
+/** Whether a byte inside a string is a part of its text as it is: no quote, no escape, no control character. */
+export function isPlain(byte: number): boolean {
+  return byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH
+}
+
+/** A byte four times, to look at four bytes at once. */
+const ONES = 0x01010101
+const WORD_BYTES = 4
+const SPACES = 0x20 * ONES
+const QUOTES = QUOTE * ONES
+const BACKSLASHES = BACKSLASH * ONES
+const HIGH_BITS = (0x80 * ONES) | 0
+
+/** The high bit of each byte that is not plain; of those after the first one it may be set too. */
+function specialBytes(word: number): number {
+  const below = (word - SPACES) | ((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)
+  return below & ~word & HIGH_BITS
+}
 
 /** What may follow a backslash, other than `u`. */
 const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
@@ -75,18 +84,24 @@ export class JsonByteValues {
   /** Of an array: bits of ELEMENT. */
   elements = 0
 
+  readonly #view: DataView
+
   constructor(bytes: Bytes) {
     this.bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   /** Reads a value and notes its form. @returns where it ends, or -1: unsure. */
   read(at: number): number {
     this.elements = 0
+    const first = this.bytes[at]
+    if (first === QUOTE) return this.#readText(at)
+    if (first === OPEN_BRACKET) return this.#readArray(at)
+    return this.#readOther(at)
+  }
+
+  #readOther(at: number): number {
     switch (this.bytes[at]) {
-      case QUOTE:
-        return this.#readText(at)
-      case OPEN_BRACKET:
-        return this.#readArray(at)
       case LETTER_T:
         this.form = FORM.boolean
         return this.#readWord(at, 0x72, 0x75, 0x65, 0)
@@ -110,32 +125,43 @@ export class JsonByteValues {
   }
 
   #readText(start: number): number {
+    const at = this.#endOfPlain(start + 1)
+    if (this.bytes[at] !== QUOTE) return this.#readEscaped(at)
+    this.form = at === start + 1 ? FORM.emptyText : FORM.text
+    return at + 1
+  }
+
+  /** Goes on with a text at its first escape. */
+  #readEscaped(start: number): number {
     const { bytes } = this
-    let form: number = FORM.text
-    let at = start + 1
-    for (;;) {
-      const byte = bytes[at] ?? 0
-      const what = STRING_BYTE[byte] ?? SPECIAL
-      if (what === SPECIAL) {
-        if (byte === QUOTE) break
-        if (byte !== BACKSLASH) return -1
-        const escaped = bytes[at + 1] ?? 0
-        if (escaped === LETTER_U) {
-          if (!this.#isHex4(at + 2)) return -1
-          form = FORM.unicodeText
-          at += 6
-        } else {
-          if (!ESCAPED.has(escaped)) return -1
-          if (form < FORM.escapedText) form = FORM.escapedText
-          at += 2
-        }
+    let at = start
+    this.form = FORM.escapedText
+    while (bytes[at] === BACKSLASH) {
+      const escaped = bytes[at + 1] ?? 0
+      if (escaped === LETTER_U) {
+        if (!this.#isHex4(at + 2)) return -1
+        this.form = FORM.unicodeText
+        at = this.#endOfPlain(at + 6)
       } else {
-        if (what === WIDE && form === FORM.text) form = FORM.wideText
-        at++
+        if (!ESCAPED.has(escaped)) return -1
+        at = this.#endOfPlain(at + 2)
       }
     }
-    this.form = at === start + 1 ? FORM.emptyText : form
-    return at + 1
+    return bytes[at] === QUOTE ? at + 1 : -1 // A control character, or the end of the body.
+  }
+
+  /** Where the first special byte stands from `start` on, if not the end of the body. */
+  #endOfPlain(start: number): number {
+    const { bytes } = this
+    const view = this.#view
+    const last = bytes.length - WORD_BYTES
+    let at = start
+    for (; at <= last; at += WORD_BYTES) {
+      const special = specialBytes(view.getInt32(at, true))
+      if (special !== 0) return at + ((31 - Math.clz32(special & -special)) >> 3)
+    }
+    while (isPlain(bytes[at] ?? 0)) at++
+    return at
   }
 
   #isHex4(start: number): boolean {
@@ -149,25 +175,23 @@ export class JsonByteValues {
 
   #readNumber(start: number): number {
     const { bytes } = this
-    let at = start
-    if (bytes[at] === MINUS) at++
-    const whole = at
-    while (isDigit(bytes[at])) at++
+    const whole = bytes[start] === MINUS ? start + 1 : start
+    let at = endOfDigits(bytes, whole)
     if (at === whole) return -1
-    const isZero = bytes[whole] === DIGIT_0
-    if (isZero && at > whole + 1) return -1
-    if (isZero && whole > start) return -1 // Perhaps a minus zero, which loses its sign.
-    this.form = FORM.number
+    if (bytes[whole] === DIGIT_0) {
+      if (at > whole + 1) return -1
+      if (whole > start) return -1 // Perhaps a minus zero, which loses its sign.
+    }
     if (bytes[at] === DOT) {
-      const fraction = ++at
-      while (isDigit(bytes[at])) at++
+      const fraction = at + 1
+      at = endOfDigits(bytes, fraction)
       if (at === fraction) return -1
     }
+    this.form = FORM.number
     if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) {
-      at++
-      if (bytes[at] === PLUS || bytes[at] === MINUS) at++
-      const exponent = at
-      while (isDigit(bytes[at])) at++
+      const sign = bytes[at + 1]
+      const exponent = sign === PLUS || sign === MINUS ? at + 2 : at + 1
+      at = endOfDigits(bytes, exponent)
       if (at === exponent) return -1
       this.form = FORM.exactNumber
     }
@@ -181,32 +205,43 @@ export class JsonByteValues {
     let elements = 0
     let isExact = false
     let at = start + 1
-    const passSpace = (): void => {
-      if (!isSpace(bytes[at])) return
+    if (isSpace(bytes[at])) {
       elements |= ELEMENT.space
       at = skipSpace(bytes, at)
     }
-    passSpace()
-    if (bytes[at] !== CLOSE_BRACKET) {
-      for (;;) {
-        const byte = bytes[at]
-        if (byte === OPEN_BRACKET || byte === LETTER_N) return -1 // A misfit, or deeper.
-        const end = this.read(at)
-        if (end < 0) return -1
-        if (byte === QUOTE) elements |= ELEMENT.text
-        else elements |= this.form === FORM.boolean ? ELEMENT.boolean : ELEMENT.number
-        if (this.form === FORM.unicodeText || this.form === FORM.exactNumber) isExact = true
-        at = end
-        passSpace()
-        if (bytes[at] === CLOSE_BRACKET) break
-        if (bytes[at] !== COMMA) return -1
-        at++
-        passSpace()
+    while (bytes[at] !== CLOSE_BRACKET) {
+      const byte = bytes[at]
+      if (byte === OPEN_BRACKET || byte === LETTER_N) return -1 // A misfit, or deeper.
+      at = byte === QUOTE ? this.#readText(at) : this.#readOther(at)
+      if (at < 0) return -1
+      if (byte === QUOTE) elements |= ELEMENT.text
+      else elements |= this.form === FORM.boolean ? ELEMENT.boolean : ELEMENT.number
+      if (this.form === FORM.unicodeText || this.form === FORM.exactNumber) isExact = true
+      if (isSpace(bytes[at])) {
+        elements |= ELEMENT.space
+        at = skipSpace(bytes, at)
       }
+      if (bytes[at] === CLOSE_BRACKET) break
+      if (bytes[at] !== COMMA) return -1
+      at++
+      if (isSpace(bytes[at])) {
+        elements |= ELEMENT.space
+        at = skipSpace(bytes, at)
+      }
+      if (bytes[at] === CLOSE_BRACKET) return -1
     }
     this.elements = elements
     this.form = isExact ? FORM.exactArray : FORM.array
     return at + 1
+  }
+}
+
+function endOfDigits(bytes: Bytes, start: number): number {
+  let at = start
+  for (;;) {
+    const byte = bytes[at] ?? 0
+    if (byte < DIGIT_0 || byte > DIGIT_9) return at
+    at++
   }
 }
 

@@ -13,7 +13,10 @@ import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS, textKindMask } from './value-rules.
 
 const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
 
-/** Adds a value, which is not null, to a summary. */
+/**
+ * Adds a value, which is not null, to a summary.
+ * @returns true: more values of the same form in the same column would tell nothing new.
+ */
 export function judgeBytes(
   summary: ColumnSummary,
   bytes: Bytes,
@@ -22,42 +25,42 @@ export function judgeBytes(
   form: number,
   elements: number,
   textOf: (from: number, to: number) => string,
-): void {
+): boolean {
   switch (form) {
     case FORM.number:
       summary.seen |= SEEN.number | SEEN.scalarToken
       summary.scalarMask &= NUMBER_KINDS
-      return
+      return true
     case FORM.boolean:
       summary.seen |= SEEN.boolean | SEEN.scalarToken
       summary.scalarMask &= KIND_BIT.boolean
-      return
+      return true
     case FORM.emptyText:
       summary.seen |= SEEN.emptyText
-      return
+      return true
     case FORM.text:
-    case FORM.wideText:
     case FORM.escapedText: {
       const ruled = summary.scalarMask & RULED_TEXT_KINDS
       if (ruled === 0) {
         summary.scalarMask &= PLAIN_TEXT_KINDS
       } else if (form === FORM.escapedText) {
         judgeToken(summary, textOf(from, to))
-        return
-      } else if (form === FORM.text && surelyFits(bytes, from + 1, to - 1, ruled)) {
+        return false
+      } else if (surelyFits(bytes, from + 1, to - 1, ruled)) {
         summary.scalarMask &= PLAIN_TEXT_KINDS | ruled
       } else {
         summary.scalarMask &= textKindMask(textOf(from + 1, to - 1), summary.scalarMask)
       }
       summary.seen |= SEEN.text | SEEN.scalarToken
-      return
+      return ruled === 0
     }
     case FORM.array:
-      if (judgeArray(summary, elements)) return
+      if (judgeArray(summary, elements)) return false
       break
     default:
   }
   judgeToken(summary, compactToken(textOf(from, to)))
+  return false
 }
 
 /** Judges an array by what kinds of elements it has. @returns false: their content matters. */

@@ -8,15 +8,10 @@
 // - The bytes are valid UTF-8: who opens a scanner has checked that.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import {
-  ELEMENT,
-  FORM,
-  isSpace,
-  JsonByteValues,
-  SPECIAL,
-  STRING_BYTE,
-  skipSpace,
-} from './json-byte-values.js'
+import { ELEMENT, FORM, isPlain, JsonByteValues, skipSpace } from './json-byte-values.js'
+
+/** What is kept of a cell: the bounds of its value, and `column << 16 | elements << 8 | form`. */
+export const CELL = Object.freeze({ from: 0, to: 1, what: 2, size: 3 })
 
 export type ScanStep = 'row' | 'unsure' | 'end' | 'stop'
 
@@ -24,9 +19,17 @@ export type ScanStep = 'row' | 'unsure' | 'end' | 'stop'
 const ROW_ID_KEY = Uint8Array.of(0x22, 0x24, 0x72, 0x6f, 0x77, 0x49, 0x44, 0x22)
 const NOT_A_COLUMN = -1
 
+/** Whether the byte may be white space: seldom in bodies that programs make. */
+function isBlank(byte: number | undefined): boolean {
+  return byte !== undefined && byte <= SPACE
+}
+
 /** Cells of a row that there is room for to begin with. */
 const CELLS_FIRST = 64
 
+const WORD_BYTES = 4
+
+const SPACE = 0x20
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
@@ -46,12 +49,8 @@ export class JsonByteScanner {
   rowStart = 0
   rowEnd = 0
   cellCount = 0
-  /** By cell: its column, the bounds of its value, what it is, and of an array what is in it. */
-  columnOf = new Int32Array(CELLS_FIRST)
-  from = new Int32Array(CELLS_FIRST)
-  to = new Int32Array(CELLS_FIRST)
-  form = new Uint8Array(CELLS_FIRST)
-  elements = new Uint8Array(CELLS_FIRST)
+  /** CELL.size numbers for each cell, see CELL. */
+  cells = new Int32Array(CELL.size * CELLS_FIRST)
   /** The row's text is what stands between its braces: no white space, no null, no row ID. */
   isCompact = true
   /** Bounds of the row's `$rowID` value, a text without escapes; both 0: it has none. */
@@ -59,17 +58,19 @@ export class JsonByteScanner {
   rowIdTo = 0
 
   /** Where each column's key first stood, with its quotes. */
-  readonly keyFrom: number[] = []
-  readonly keyTo: number[] = []
+  keyFrom = new Int32Array(CELLS_FIRST)
+  keyTo = new Int32Array(CELLS_FIRST)
+  columnCount = 0
 
   readonly #values: JsonByteValues
+  readonly #view: DataView
   #at = 0
   #rows = 0
   readonly #columnsMax: number
   readonly #rowBytesMax: number
   readonly #columnOfKey = new Map<string, number>()
   /** The row in which each column was seen last, so that a key twice in a row is noticed. */
-  readonly #lastRow: number[] = []
+  #lastRow = new Int32Array(CELLS_FIRST)
   /** The columns of the row before, by their place: rows mostly repeat them. */
   #expected = new Int32Array(CELLS_FIRST).fill(NOT_A_COLUMN)
   readonly #textOf: (from: number, to: number) => string
@@ -85,6 +86,7 @@ export class JsonByteScanner {
   ) {
     this.bytes = bytes
     this.#values = new JsonByteValues(bytes)
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#columnsMax = limits.columnsMax
     this.#rowBytesMax = limits.rowBytesMax
     this.#textOf = textOf
@@ -137,33 +139,50 @@ export class JsonByteScanner {
   /** Reads the row that begins at `start`. @returns where it ends, or -1: unsure. */
   #readRow(start: number): number {
     const { bytes } = this
-    this.cellCount = 0
+    const values = this.#values
+    let { cells } = this
+    let cell = 0
+    let isPlain = true
     this.isCompact = true
     this.rowIdFrom = 0
     this.rowIdTo = 0
+    this.cellCount = 0
     let at = start + 1
-    if (isSpace(bytes[at])) at = this.#passSpace(at)
+    if (isBlank(bytes[at])) at = this.#passSpace(at)
     if (bytes[at] === CLOSE_BRACE) return at + 1
     for (;;) {
-      const column = this.#readKey(at)
+      const column = this.#readKey(at, cell)
       if (column < NOT_A_COLUMN) return -1
       at = this.#keyEnd
-      if (isSpace(bytes[at])) at = this.#passSpace(at)
-      if (bytes[at] !== COLON) return -1
+      if (bytes[at] !== COLON) {
+        at = this.#passSpace(at)
+        if (bytes[at] !== COLON) return -1
+      }
       at++
-      if (isSpace(bytes[at])) at = this.#passSpace(at)
-      const end = this.#values.read(at)
+      if (isBlank(bytes[at])) at = this.#passSpace(at)
+      const end = values.read(at)
       if (end < 0) return -1
       if (column === NOT_A_COLUMN) {
         if (!this.#noteRowId(at, end)) return -1
-      } else this.#noteCell(column, at, end)
+      } else {
+        const { form, elements } = values
+        const place = CELL.size * cell++
+        if (place === cells.length) cells = this.#growCells()
+        cells[place + CELL.from] = at
+        cells[place + CELL.to] = end
+        cells[place + CELL.what] = (column << 16) | (elements << 8) | form
+        if (form === FORM.null || (elements & ELEMENT.space) !== 0) isPlain = false
+      }
       at = end
-      if (isSpace(bytes[at])) at = this.#passSpace(at)
-      if (bytes[at] === CLOSE_BRACE) return at + 1
+      if (isBlank(bytes[at])) at = this.#passSpace(at)
+      if (bytes[at] === CLOSE_BRACE) break
       if (bytes[at] !== COMMA) return -1
       at++
-      if (isSpace(bytes[at])) at = this.#passSpace(at)
+      if (isBlank(bytes[at])) at = this.#passSpace(at)
     }
+    if (!isPlain) this.isCompact = false
+    this.cellCount = cell
+    return at + 1
   }
 
   #passSpace(at: number): number {
@@ -171,37 +190,12 @@ export class JsonByteScanner {
     return skipSpace(this.bytes, at)
   }
 
-  #noteCell(column: number, from: number, to: number): void {
-    const cell = this.cellCount++
-    if (cell === this.columnOf.length) this.#growCells()
-    this.columnOf[cell] = column
-    this.from[cell] = from
-    this.to[cell] = to
-    this.form[cell] = this.#values.form
-    this.elements[cell] = this.#values.elements
-    if (this.#values.form === FORM.null || (this.#values.elements & ELEMENT.space) !== 0)
-      this.isCompact = false
-  }
-
-  #growCells(): void {
-    const grow = (old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> => {
-      const larger = new Int32Array(2 * old.length)
-      larger.set(old)
-      return larger
-    }
-    const growBytes = (old: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
-      const larger = new Uint8Array(2 * old.length)
-      larger.set(old)
-      return larger
-    }
-    this.columnOf = grow(this.columnOf)
-    this.from = grow(this.from)
-    this.to = grow(this.to)
-    this.form = growBytes(this.form)
-    this.elements = growBytes(this.elements)
-    const expected = new Int32Array(this.columnOf.length).fill(NOT_A_COLUMN)
+  #growCells(): Int32Array<ArrayBuffer> {
+    this.cells = largerCopy(this.cells)
+    const expected = new Int32Array(this.cells.length / CELL.size).fill(NOT_A_COLUMN)
     expected.set(this.#expected)
     this.#expected = expected
+    return this.cells
   }
 
   /** @returns false: not the plain text that a row ID is, or the second one of the row. */
@@ -216,16 +210,12 @@ export class JsonByteScanner {
   #keyEnd = 0
 
   /** Reads a key. @returns its column, NOT_A_COLUMN for `$rowID`, or less: unsure. */
-  #readKey(start: number): number {
-    const { bytes } = this
-    const cell = this.cellCount
+  #readKey(start: number, cell: number): number {
     const expected = this.#expected[cell] ?? NOT_A_COLUMN
     if (expected >= 0 && this.#lastRow[expected] !== this.#rows) {
       const from = this.keyFrom[expected] ?? 0
       const length = (this.keyTo[expected] ?? 0) - from
-      let i = 0
-      while (i < length && bytes[start + i] === bytes[from + i]) i++
-      if (i === length) {
+      if (this.#isSame(start, from, length)) {
         this.#keyEnd = start + length
         this.#lastRow[expected] = this.#rows
         return expected
@@ -234,17 +224,27 @@ export class JsonByteScanner {
     return this.#readOtherKey(start, cell)
   }
 
+  /** Whether as many bytes are the same at two places of the body. */
+  #isSame(start: number, from: number, length: number): boolean {
+    const view = this.#view
+    const last = length - WORD_BYTES
+    if (last < 0 || start + length > this.bytes.length) return false
+    for (let i = 0; i < last; i += WORD_BYTES)
+      if (view.getInt32(start + i) !== view.getInt32(from + i)) return false
+    return view.getInt32(start + last) === view.getInt32(from + last)
+  }
+
   #readOtherKey(start: number, cell: number): number {
     const { bytes } = this
     if (bytes[start] !== QUOTE) return -2
     let at = start + 1
-    while ((STRING_BYTE[bytes[at] ?? 0] ?? SPECIAL) !== SPECIAL) at++
+    while (isPlain(bytes[at] ?? 0)) at++
     if (bytes[at] !== QUOTE) return -2 // An escape, a control character, or the end of the body.
     this.#keyEnd = at + 1
     if (this.#isRowIdKey(start)) return NOT_A_COLUMN
     const id = this.#textOf(start + 1, at)
     const known = this.#columnOfKey.get(id)
-    if (known === undefined && (id === '$stashID' || this.keyFrom.length >= this.#columnsMax)) {
+    if (known === undefined && (id === '$stashID' || this.columnCount >= this.#columnsMax)) {
       return -2
     }
     const column = known ?? this.#addColumn(id, start)
@@ -260,10 +260,14 @@ export class JsonByteScanner {
   }
 
   #addColumn(id: string, start: number): number {
-    const column = this.keyFrom.length
-    this.keyFrom.push(start)
-    this.keyTo.push(this.#keyEnd)
-    this.#lastRow.push(0)
+    const column = this.columnCount++
+    if (column === this.keyFrom.length) {
+      this.keyFrom = largerCopy(this.keyFrom)
+      this.keyTo = largerCopy(this.keyTo)
+      this.#lastRow = largerCopy(this.#lastRow)
+    }
+    this.keyFrom[column] = start
+    this.keyTo[column] = this.#keyEnd
     this.#columnOfKey.set(id, column)
     return column
   }
@@ -283,4 +287,10 @@ export class JsonByteScanner {
     }
     return -1
   }
+}
+
+function largerCopy(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * old.length)
+  larger.set(old)
+  return larger
 }

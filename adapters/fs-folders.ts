@@ -5,18 +5,19 @@
 //   it changed, which began after it. One fsync serves all who asked before it began.
 // - A folder in use is not removed, and nobody begins to use one that is being removed. All of it
 //   happens in this process, which is the only one on the directory.
-import { mkdir, open, readdir, rmdir } from 'node:fs/promises'
+import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { closeFile, openFile, syncAll } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
 
 /** Flushes the entries of a directory (names, not contents) to the disk. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return // Windows opens no directory, and logs renames by itself.
-  const handle = await open(path, 'r')
+  const descriptor = await openFile(path, 'r')
   try {
-    await handle.sync()
+    await syncAll(descriptor)
   } finally {
-    await handle.close()
+    await closeFile(descriptor)
   }
 }
 
@@ -65,6 +66,8 @@ export class Folders {
   readonly #syncs = new Map<string, SharedSync>()
   readonly #users = new Map<string, number>()
   readonly #removals = new Map<string, Promise<void>>()
+  /** Descriptors of folders in use that were flushed: puts at the same time open theirs once. */
+  readonly #opened = new Map<string, Promise<number>>()
   /** Folders whose names are known to be on the disk. */
   readonly #durable = new Set<string>()
 
@@ -80,8 +83,11 @@ export class Folders {
       return await action()
     } finally {
       const left = (this.#users.get(path) ?? 1) - 1
-      if (left === 0) this.#users.delete(path)
-      else this.#users.set(path, left)
+      if (left > 0) this.#users.set(path, left)
+      else {
+        this.#users.delete(path)
+        await this.#letGo(path)
+      }
     }
   }
 
@@ -99,13 +105,34 @@ export class Folders {
 
   /** Resolves when an fsync that began after this call has ended. */
   async sync(path: string): Promise<void> {
-    const shared = this.#syncs.get(path) ?? new SharedSync(() => syncDirectory(path))
+    const shared = this.#syncs.get(path) ?? new SharedSync(() => this.#syncOnce(path))
     this.#syncs.set(path, shared)
     try {
       await shared.sync()
     } finally {
       if (shared.idle) this.#syncs.delete(path)
     }
+  }
+
+  async #syncOnce(path: string): Promise<void> {
+    if (!this.#users.has(path) || process.platform === 'win32') return await syncDirectory(path)
+    const opened = this.#opened.get(path) ?? openFile(path, 'r')
+    this.#opened.set(path, opened)
+    try {
+      await syncAll(await opened)
+    } catch (failure) {
+      await this.#letGo(path) // The next one begins anew.
+      throw failure
+    }
+  }
+
+  /** Closes a folder whose fsync is not running: nobody uses it any more, or it failed. */
+  async #letGo(path: string): Promise<void> {
+    const opened = this.#opened.get(path)
+    if (opened === undefined) return
+    this.#opened.delete(path)
+    const descriptor = await opened.catch(() => undefined) // Who asked for the fsync was told.
+    if (descriptor !== undefined) await closeFile(descriptor)
   }
 
   /** Removes a folder unless it is in use or not empty. */

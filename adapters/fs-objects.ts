@@ -9,13 +9,14 @@
 //   renamed. The put resolves after the folder's entry is on the disk too.
 // - What a crash leaves of a put is a `.tmp` file, which the next open removes.
 import type { FileHandle } from 'node:fs/promises'
-import { open, rename, stat, unlink } from 'node:fs/promises'
+import { open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bytes } from '../src/base/bytes.js'
 import { invariant } from '../src/base/invariant.js'
 import { StoreError } from '../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
+import { closeFile, exists, openFile, renameFile, syncData, writeAll } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
 import { OpenFiles } from './open-files.js'
@@ -184,7 +185,7 @@ class FsObjects implements ObjectStore {
   async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
     const { outer, inner, path } = place
     const temporary = `${path}.tmp`
-    const handle = await writing(async () => {
+    const descriptor = await writing(async () => {
       await this.#folders.make(outer)
       await this.#folders.make(inner)
       invariant(!(await exists(path)), 'an object id is put once')
@@ -193,11 +194,11 @@ class FsObjects implements ObjectStore {
     try {
       let bytes = 0
       try {
-        if (content instanceof Uint8Array) bytes = await this.#append(handle, content)
-        else for await (const piece of content) bytes += await this.#append(handle, piece)
-        await writing(() => handle.datasync())
+        if (content instanceof Uint8Array) bytes = await this.#append(descriptor, content)
+        else for await (const piece of content) bytes += await this.#append(descriptor, piece)
+        await writing(() => syncData(descriptor))
       } finally {
-        await writing(() => handle.close())
+        await writing(() => closeFile(descriptor))
       }
       this.#assertOpen()
       const finished = this.#finish(temporary, place).finally(() =>
@@ -212,18 +213,15 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  async #append(handle: FileHandle, piece: Bytes): Promise<number> {
+  async #append(descriptor: number, piece: Bytes): Promise<number> {
     this.#assertOpen()
-    for (let at = 0; at < piece.length; ) {
-      const { bytesWritten } = await writing(() => handle.write(piece, at))
-      at += bytesWritten
-    }
+    await writing(() => writeAll(descriptor, piece))
     return piece.length
   }
 
   async #finish(temporary: string, { inner, path }: ObjectPlace): Promise<void> {
     try {
-      await writing(() => rename(temporary, path))
+      await writing(() => renameFile(temporary, path))
       await writing(() => this.#folders.sync(inner)) // From here on the object survives a power cut.
     } catch (failure) {
       await removeRemains(path)
@@ -255,19 +253,9 @@ async function removeFile(path: string): Promise<void> {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+async function openNew(temporary: string): Promise<number> {
   try {
-    await stat(path)
-    return true
-  } catch (failure) {
-    if (systemCode(failure) === 'ENOENT') return false
-    throw failure
-  }
-}
-
-async function openNew(temporary: string): Promise<FileHandle> {
-  try {
-    return await open(temporary, 'wx')
+    return await openFile(temporary, 'wx')
   } catch (failure) {
     invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
     throw failure

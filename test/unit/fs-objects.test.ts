@@ -275,3 +275,16 @@ test('a folder that is being removed is used only afterwards, and one in use is 
 
   expect(await readdir(path)).toEqual([])
 })
+
+testOnLinux('a folder is let go when its last put ends, also a failed one', async () => {
+  const { directory, objects } = await openObjects()
+  const before = await openFileCount()
+
+  const puts = Array.from({ length: 8 }, (_, number) => objects.put(idOf(number), utf8('content')))
+  const again = objects.put(idOf(0), utf8('second'))
+  await expect(again).rejects.toThrow('an object id is put once')
+  await Promise.all(puts)
+
+  expect(await openFileCount()).toBe(before)
+  expect((await readdir(join(directory, INCARNATION, '0000000000000'))).length).toBe(8)
+})

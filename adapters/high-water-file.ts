@@ -3,7 +3,7 @@
 // Invariant: under its name there is always a whole file, which was on the disk before it got the name.
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { open, rename, unlink } from 'node:fs/promises'
+import { open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Bytes, fromHex } from '../src/base/bytes.js'
 import { invariant } from '../src/base/invariant.js'
@@ -12,6 +12,10 @@ import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
+
+/** What a database that is opened writes beside the records of its logs. */
+const PROBE_BYTES_MIN = 262_144
+const PROBE_PIECE_BYTES = 65_536
 
 /** Enough to see that a file is too long. */
 const BYTES_MAX = 1_024
@@ -36,6 +40,7 @@ class FsHighWater implements HighWaterFile {
 
   async read(): Promise<Bytes | null> {
     try {
+      await removeFile(`${this.#path}.probe`) // Of a process that ended on a full disk.
       const handle = await open(this.#path, 'r')
       try {
         const { bytesRead, buffer } = await handle.read(new Uint8Array(BYTES_MAX))
@@ -76,9 +81,40 @@ class FsHighWater implements HighWaterFile {
     if (this.#handle !== undefined) writeSync(this.#handle.fd, bytes, 0, bytes.length, at)
   }
 
+  /** LevelDB writes what its logs hold into tables, then a manifest. */
+  async probe(): Promise<void> {
+    const path = `${this.#path}.probe`
+    try {
+      let room = PROBE_BYTES_MIN
+      const folder = join(this.#directory, 'kv')
+      for (const name of await readdir(folder)) {
+        if (name.endsWith('.log')) room += (await stat(join(folder, name))).size
+      }
+      const handle = await open(path, 'w')
+      try {
+        const piece = new Uint8Array(PROBE_PIECE_BYTES)
+        for (let at = 0; at < room; at += piece.length) await handle.write(piece)
+        await handle.datasync()
+      } finally {
+        await handle.close()
+        await removeFile(path)
+      }
+    } catch (failure) {
+      throw fileError(failure, 'The disk takes no writes', 'unchanged')
+    }
+  }
+
   async close(): Promise<void> {
     const handle = this.#handle
     this.#handle = undefined
     await handle?.close()
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (failure) {
+    if (systemCode(failure) !== 'ENOENT') throw failure
   }
 }

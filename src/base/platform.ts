@@ -48,10 +48,34 @@ export function tableCrc32(bytes: Bytes, seed = 0): number {
 /** Calls a function every so many milliseconds, without keeping the process alive for it. */
 export function every(intervalMs: number, call: () => void): () => void {
   const timer: unknown = setInterval(call, intervalMs)
+  letGo(timer)
+  return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
+}
+
+/**
+ * Resolves when the promise has settled, however it has, or after so many milliseconds.
+ * @param timer - `unref`: it does not keep the process alive.
+ */
+export function waitAtMost(
+  settled: Promise<unknown>,
+  ms: number,
+  timer: 'ref' | 'unref' = 'ref',
+): Promise<void> {
+  return new Promise((resolve) => {
+    const waiting: unknown = setTimeout(resolve, ms)
+    if (timer === 'unref') letGo(waiting)
+    const done = (): void => {
+      clearTimeout(waiting as Parameters<typeof clearTimeout>[0])
+      resolve()
+    }
+    settled.then(done, done)
+  })
+}
+
+function letGo(timer: unknown): void {
   if (typeof timer === 'object' && timer !== null && 'unref' in timer) {
     ;(timer as { unref(): void }).unref()
   }
-  return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
 }
 
 export type HashAlgorithm = 'md5' | 'sha256'

@@ -8,7 +8,8 @@
 //   refused one, whose refusal may rest on a neighbour that could still fail.
 // - One batch is written at a time, each with its commit record, so commit numbers are dense.
 // - The first failed batch poisons the queue: LevelDB goes on to acknowledge writes after an error and
-//   loses them (13 of 14 configurations, ARCHITECTURE.md, F7). Nothing is written any more until a reopen.
+//   loses them (13 of 14 configurations, ARCHITECTURE.md, F7). Nothing is written any more: a queue serves
+//   one opening of the database.
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -53,6 +54,10 @@ export type CommitQueueOptions = CommitLogOptions &
     views: LevelViews
     /** Told, before anybody is answered, that all commits up to this one are on the disk. */
     onDurable: (commit: number) => void
+    /** Told, before anybody is refused for it, that a write failed and nothing more is written. */
+    onPoison: () => void
+    /** Whether the database will be opened again by itself. */
+    reopens: boolean
   }>
 
 export class CommitQueue {
@@ -76,6 +81,11 @@ export class CommitQueue {
     return this.#operations
   }
 
+  /** Number of the last commit that is on the disk. */
+  get last(): number {
+    return this.#log.last
+  }
+
   /** Whether a write failed, after which nothing is written any more. */
   get isPoisoned(): boolean {
     return this.#poison !== undefined
@@ -87,7 +97,7 @@ export class CommitQueue {
       if (this.#closed) {
         throw new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
       }
-      if (this.#poison !== undefined) throw refusal(this.#poison)
+      if (this.#poison !== undefined) throw this.#refusal(this.#poison)
       this.#waiting.push({ prefix, commit, size: measure(commit), resolve, reject })
       this.#running ??= this.#run()
     })
@@ -99,12 +109,17 @@ export class CommitQueue {
     await this.#running
   }
 
+  /** Resolves when all commits are settled that were made until now. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
   async #run(): Promise<void> {
     await Promise.resolve() // Commits of the same turn join the first group.
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, groupLength(this.#waiting))
       if (this.#poison === undefined) await this.#settle(group)
-      else for (const { reject } of group) reject(refusal(this.#poison))
+      else for (const { reject } of group) reject(this.#refusal(this.#poison))
     }
     this.#running = undefined
   }
@@ -123,8 +138,9 @@ export class CommitQueue {
       await this.#write(state)
     } catch (failure) {
       this.#poison = storageError(failure, 'A write failed', 'unknown')
+      this.#options.onPoison()
       for (const { queued, writes } of judged) {
-        queued.reject(writes ? this.#poison : refusal(this.#poison))
+        queued.reject(writes ? this.#poison : this.#refusal(this.#poison))
       }
       return
     }
@@ -187,6 +203,14 @@ export class CommitQueue {
     onDurable(record.log.last)
     this.#operations += operations.length
   }
+
+  /** Why nothing is written any more; of a commit that was not part of the failed batch. */
+  #refusal(poison: StoreError): StoreError {
+    const message = this.#options.reopens
+      ? 'A write failed; nothing is written until the database was opened again by itself'
+      : 'Nothing is written after a failed write: the store must be closed and opened again'
+    return new StoreError(poison.code, message, { cause: poison, outcome: 'unchanged' })
+  }
 }
 
 function measure({ checks = [], puts = [], deletes = [] }: KvCommit): CommitSize {
@@ -228,13 +252,6 @@ function planChanges(
 
 function sameValue(left: Bytes | null, right: Bytes | null): boolean {
   return left === null || right === null ? left === right : sameBytes(left, right)
-}
-
-/** Why nothing is written any more; of a commit that was not part of the failed batch. */
-function refusal(poison: StoreError): StoreError {
-  const message =
-    'Nothing is written after a failed write: the store must be closed and opened again'
-  return new StoreError('STORAGE_UNAVAILABLE', message, { cause: poison, outcome: 'unchanged' })
 }
 
 /** A programming mistake carries no code, and stays as it is. */

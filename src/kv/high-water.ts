@@ -25,6 +25,8 @@ export interface HighWaterFile {
   replace(bytes: Bytes): Promise<void>
   /** Writes some bytes over what the last `replace` put, without waiting for the disk. */
   overwrite(at: number, bytes: Bytes): void
+  /** Fails while the disk has no room for what the database writes when it is opened. */
+  probe(): Promise<void>
   close(): Promise<void>
 }
 
@@ -168,6 +170,12 @@ export class HighWaterKeeper {
     } catch {
       // The number on the disk stays lower, as when its page was not written back yet.
     }
+  }
+
+  /** Writes the mark of a database that was opened again. */
+  restart(commit: number): Promise<void> {
+    this.#state = { ...this.#state, commit }
+    return this.#save()
   }
 
   /**

@@ -65,6 +65,12 @@ export interface KvPartition {
 export interface KvStore {
   /** Whether another process may write too. If not, what was read stays true until this one commits. */
   readonly shared: boolean
+  /**
+   * How often the store opened its database again after a failed write; undefined: it never does. Nothing is
+   * read while this grows. What was read before may not be true any more although nobody committed: a commit
+   * whose outcome was `unknown` may be there now.
+   */
+  readonly reopenings?: number
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**

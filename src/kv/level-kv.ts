@@ -1,17 +1,14 @@
 // A KvStore inside any abstract-level database that has explicit snapshots. Its bytes are described in
 // record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
-import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { StoreError } from '../base/store-error.js'
-import { CommitQueue } from './commit-queue.js'
 import { type HighWaterKeeper, startHighWater } from './high-water.js'
-import type { KvPartition, KvStore, KvView } from './kv.js'
-import type { LevelDatabase } from './level-database.js'
-import { compactAll, scanKeys, storageError } from './level-database.js'
+import type { KvPartition, KvStore } from './kv.js'
+import { compactAll, scanKeys } from './level-database.js'
 import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
 import { type LevelKvOptions, resolveLevelOptions } from './level-options.js'
-import { LevelViews, withoutPrefix } from './level-views.js'
+import { LevelSessions } from './level-sessions.js'
+import { withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
 /** Deletes of one commit of a sweep, so that it never holds up the queue for long. */
@@ -21,6 +18,9 @@ const SWEEP_COMMIT_COUNT = 500
  * Opens a store on a database. The store owns it from here on: nobody else writes to it, and closing the
  * store closes it. When this fails, a database that is open or opening is the caller's again; one that was
  * made by a function is closed.
+ *
+ * After a failed write a store on a function opens its database again by itself and goes on; one on a
+ * database refuses all further writes.
  *
  * The arrays of a commit are read after `commit` returned: leave them unchanged until it settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED: it has no explicit snapshots; DATA_LOSS: acknowledged
@@ -35,19 +35,13 @@ export async function openLevelKv(
   // Before LevelDB is called, which begins with changing files.
   const mark = place === undefined ? null : await findHighWater(place, resolved)
   const expected = { written, acceptLoss, atLeast: mark?.commit ?? 0 }
-  const { database, log } = await openDatabase(source, expected)
+  const opened = await openDatabase(source, expected)
   try {
-    const state = { commit: log.last, closed: false, relaxed: false, versionBase: 0 }
+    const state = { commit: opened.log.last, closed: false, relaxed: false, versionBase: 0 }
     const keeper = place && (await startHighWater(place, state))
-    const views = new LevelViews(database, resolved.recordCacheBytes)
-    const queue = new CommitQueue(database, log, {
-      ...resolved,
-      views,
-      onDurable: (commit) => keeper?.note(commit),
-    })
-    return new LevelKv(database, queue, views, keeper)
+    return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened), keeper)
   } catch (failure) {
-    if (typeof source === 'function') await database.close()
+    if (typeof source === 'function') await opened.database.close()
     throw failure
   }
 }
@@ -60,41 +54,38 @@ const RECLAIM_OPERATIONS_MIN = 20_000
 
 class LevelKv implements KvStore {
   readonly shared = false
-  #operationsAtReclaim = 0
-  readonly #database: LevelDatabase
-  readonly #queue: CommitQueue
-  readonly #views: LevelViews
+  readonly #sessions: LevelSessions
   readonly #highWater: HighWaterKeeper | undefined
+  #operationsAtReclaim = 0
   #closing: Promise<void> | undefined
 
-  constructor(
-    database: LevelDatabase,
-    queue: CommitQueue,
-    views: LevelViews,
-    highWater: HighWaterKeeper | undefined,
-  ) {
-    this.#database = database
-    this.#queue = queue
-    this.#views = views
+  constructor(sessions: LevelSessions, highWater: HighWaterKeeper | undefined) {
+    this.#sessions = sessions
     this.#highWater = highWater
+  }
+
+  get reopenings(): number {
+    return this.#sessions.reopenings
   }
 
   partition(name: string): KvPartition {
     const prefix = encodePartitionPrefix(name)
-    const database = this.#database
-    const queue = this.#queue
+    const sessions = this.#sessions
     return {
-      read: (use) => this.#read(prefix, use),
-      commit: (commit) => queue.commit(prefix, commit),
+      read: (use) => sessions.use(({ views }) => views.read(prefix, use)),
+      commit: async (commit) => sessions.queue.commit(prefix, commit),
       async sweep({ start, limit }, count) {
         invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
         const range = { start: concatBytes([prefix, start]), limit: concatBytes([prefix, limit]) }
         let swept = 0
         while (swept < count) {
           const wanted = Math.min(count - swept, SWEEP_COMMIT_COUNT)
-          const keys = await scanKeys(database, { ...range, count: wanted })
+          const keys = await sessions.use(({ database }) => {
+            return scanKeys(database, { ...range, count: wanted })
+          })
           if (keys.length > 0) {
-            await queue.commit(prefix, { deletes: keys.map((key) => withoutPrefix(key, prefix)) })
+            const deletes = keys.map((key) => withoutPrefix(key, prefix))
+            await sessions.queue.commit(prefix, { deletes })
           }
           swept += keys.length
           if (keys.length < wanted) break
@@ -105,11 +96,12 @@ class LevelKv implements KvStore {
   }
 
   async reclaim(): Promise<void> {
-    if (this.#closing !== undefined) throw closedError()
-    const { operations } = this.#queue
+    const { operations } = this.#sessions.queue
+    // A database that was opened again counts from 0.
+    if (operations < this.#operationsAtReclaim) this.#operationsAtReclaim = 0
     if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
     this.#operationsAtReclaim = operations
-    await compactAll(this.#database)
+    await this.#sessions.use(({ database }) => compactAll(database))
   }
 
   close(): Promise<void> {
@@ -118,24 +110,11 @@ class LevelKv implements KvStore {
   }
 
   async #close(): Promise<void> {
-    await this.#queue.close()
     let closed = false
     try {
-      await this.#database.close()
-      closed = !this.#queue.isPoisoned
-    } catch (failure) {
-      throw storageError(failure, 'The database cannot be closed')
+      closed = await this.#sessions.close()
     } finally {
       await this.#highWater?.close(closed)
     }
   }
-
-  async #read<T>(prefix: Bytes, use: (view: KvView) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw closedError()
-    return await this.#views.read(prefix, use)
-  }
-}
-
-function closedError(): StoreError {
-  return new StoreError('STORE_CLOSED', 'The store was closed')
 }

@@ -110,4 +110,10 @@ const storeCases: KvRules = {
   'shared is told as a boolean': async (_partition, store) => {
     assert.equal(typeof store.shared, 'boolean')
   },
+
+  'reopenings are counted, or not told': async (partition, store) => {
+    await put(partition, 'key', 'value')
+
+    assert.ok([undefined, 0].includes(store.reopenings))
+  },
 }

@@ -7,6 +7,7 @@ export const STORE = utf8('name-of-16-bytes')
 export class MemoryHighWater implements HighWaterFile {
   bytes: Bytes | null = null
   replacements = 0
+  probes = 0
   failure: unknown
 
   readonly place: HighWaterPlace = { file: this, store: STORE }
@@ -24,6 +25,11 @@ export class MemoryHighWater implements HighWaterFile {
   overwrite(at: number, bytes: Bytes): void {
     if (this.failure !== undefined) throw this.failure
     this.bytes?.set(bytes, at)
+  }
+
+  async probe(): Promise<void> {
+    this.probes++
+    if (this.failure !== undefined) throw this.failure
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,224 @@
+// The database of a store, which is closed and opened anew after a failed write.
+//
+// LevelDB goes on to acknowledge writes after an error and loses them (ARCHITECTURE.md, F7), and a write
+// that failed may be there after all once it is opened again (F8). So:
+//
+// Invariants:
+// - After the first failed write nothing is written until the database was opened again and holds every
+//   commit that was acknowledged. If it does not, the store stays refused, with DATA_LOSS.
+// - The old database is closed before the new one is opened, and nothing reads from both.
+// - Reads go on in the old one until there is room on the disk to open it again: on a full disk it could
+//   be closed, but not opened.
+import { waitAtMost } from '../base/platform.js'
+import { isStoreError, StoreError } from '../base/store-error.js'
+import type { CommitLog } from './commit-log.js'
+import { CommitQueue } from './commit-queue.js'
+import type { HighWaterKeeper } from './high-water.js'
+import type { LevelDatabase } from './level-database.js'
+import { storageError } from './level-database.js'
+import type { LevelSource, OpenedDatabase } from './level-opening.js'
+import { openDatabase } from './level-opening.js'
+import type { ResolvedLevelOptions } from './level-options.js'
+import { LevelViews } from './level-views.js'
+
+/** Pauses between two attempts to open a database again: each twice the one before. */
+const PAUSE_MS_MIN = 50
+const PAUSE_MS_MAX = 1_000
+
+/** How long a read waits for the database to be open again. */
+const READ_WAIT_MS_MAX = 2_000
+
+/** How long reads under way may take before the database is closed under them. */
+const DRAIN_MS_MAX = 500
+
+type Session = {
+  readonly database: LevelDatabase
+  readonly queue: CommitQueue
+  /** What it keeps in memory goes with the session. */
+  readonly views: LevelViews
+  /** Reads under way. */
+  users: number
+  /** Told when there are none any more. */
+  onIdle: () => void
+}
+
+/** What reads are served from. */
+export type ReadSession = Readonly<Pick<Session, 'database' | 'views'>>
+
+export type SessionsOptions = ResolvedLevelOptions &
+  Readonly<{ source: LevelSource; keeper: HighWaterKeeper | undefined }>
+
+export class LevelSessions {
+  readonly #options: SessionsOptions
+  #session: Session
+  /** Whether reads may use the session; else it is being opened again. */
+  #isReadable = true
+  #reopenings = 0
+  #recovery: Promise<void> | undefined
+  /** Resolves when it may be worth to look again: the session is readable, lost, or at its end. */
+  #news: Promise<void> = Promise.resolve()
+  #tellNews: () => void = () => undefined
+  /** Why the last attempt failed. */
+  #trouble: unknown
+  #loss: StoreError | undefined
+  #isClosing = false
+
+  constructor(options: SessionsOptions, opened: OpenedDatabase) {
+    this.#options = options
+    this.#session = this.#newSession(opened)
+  }
+
+  /** How often the database was opened again. */
+  get reopenings(): number {
+    return this.#reopenings
+  }
+
+  /**
+   * Where commits go.
+   * @throws {StoreError} STORE_CLOSED, DATA_LOSS
+   */
+  get queue(): CommitQueue {
+    this.#assertUsable()
+    return this.#session.queue
+  }
+
+  /**
+   * Reads from the database, in this turn if it is open.
+   * @throws {StoreError} STORE_CLOSED, DATA_LOSS, STORAGE_UNAVAILABLE: it was not open again in time.
+   */
+  async use<T>(read: (session: ReadSession) => Promise<T>): Promise<T> {
+    this.#assertUsable()
+    if (!this.#isReadable) await this.#waitUntilReadable()
+    const session = this.#session
+    session.users++
+    try {
+      return await read(session)
+    } catch (failure) {
+      throw this.#isClosing || session === this.#readable() ? failure : interrupted(failure)
+    } finally {
+      session.users--
+      if (session.users === 0) session.onIdle()
+    }
+  }
+
+  /** @returns whether everything acknowledged is in the database. */
+  async close(): Promise<boolean> {
+    this.#isClosing = true
+    this.#tellNews()
+    await this.#recovery
+    const { queue, database } = this.#session
+    await queue.close()
+    try {
+      await database.close()
+    } catch (failure) {
+      throw storageError(failure, 'The database cannot be closed')
+    }
+    return !queue.isPoisoned
+  }
+
+  #assertUsable(): void {
+    if (this.#isClosing) throw closedError()
+    if (this.#loss === undefined) return
+    const { code, message } = this.#loss
+    throw new StoreError(code, message, { cause: this.#loss, outcome: 'unchanged' })
+  }
+
+  #readable(): Session | undefined {
+    return this.#isReadable ? this.#session : undefined
+  }
+
+  async #waitUntilReadable(): Promise<void> {
+    await waitAtMost(this.#news, READ_WAIT_MS_MAX)
+    this.#assertUsable()
+    if (this.#isReadable) return
+    throw storageError(
+      this.#trouble,
+      'The database is not open again after a failed write',
+      'unchanged',
+    )
+  }
+
+  #newSession({ database, log }: { database: LevelDatabase; log: CommitLog }): Session {
+    const { source, keeper, commitRecordsMin, checkpointBatches } = this.#options
+    const reopens = typeof source === 'function'
+    const views = new LevelViews(database, this.#options.recordCacheBytes)
+    const queue = new CommitQueue(database, log, {
+      commitRecordsMin,
+      checkpointBatches,
+      views,
+      reopens,
+      onDurable: (commit) => keeper?.note(commit),
+      onPoison: () => {
+        if (reopens) this.#recovery = this.#recover()
+      },
+    })
+    return { database, queue, views, users: 0, onIdle: () => undefined }
+  }
+
+  /** Opens the database again, as often as it takes. */
+  async #recover(): Promise<void> {
+    this.#news = new Promise((resolve) => {
+      this.#tellNews = resolve
+    })
+    let pauseMs = PAUSE_MS_MIN
+    while (!this.#isClosing) {
+      try {
+        await this.#options.highWater?.file.probe()
+        await this.#endSession()
+        this.#session = this.#newSession(await this.#openAgain())
+        this.#reopenings++
+        this.#isReadable = true
+        break
+      } catch (failure) {
+        this.#trouble = failure
+        if (isStoreError(failure) && failure.code === 'DATA_LOSS') {
+          this.#loss = failure
+          break
+        }
+      }
+      await waitAtMost(this.#news, pauseMs, 'unref')
+      pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)
+    }
+    this.#tellNews()
+  }
+
+  /** Closes the broken database, when reads under way have ended or had their time. */
+  async #endSession(): Promise<void> {
+    const session = this.#session
+    await session.queue.settled()
+    this.#isReadable = false
+    if (session.users > 0) {
+      const idle = new Promise<void>((resolve) => {
+        session.onIdle = resolve
+      })
+      await waitAtMost(idle, DRAIN_MS_MAX)
+    }
+    await session.database.close()
+  }
+
+  async #openAgain(): Promise<OpenedDatabase> {
+    const { source, keeper, written } = this.#options
+    const atLeast = this.#session.queue.last
+    const expected = { written: written || atLeast > 0, atLeast, acceptLoss: false }
+    const opened = await openDatabase(source, expected)
+    try {
+      // Also proves that the disk takes writes, and puts our mark in the place of anybody else's.
+      await keeper?.restart(opened.log.last)
+      return opened
+    } catch (failure) {
+      await opened.database.close()
+      throw failure
+    }
+  }
+}
+
+/** A read whose database was closed under it may be repeated. */
+function interrupted(failure: unknown): unknown {
+  if (!isStoreError(failure) || failure.code !== 'STORE_CLOSED') return failure
+  const message = 'The database was closed during the read, as a write had failed'
+  return new StoreError('STORAGE_UNAVAILABLE', message, { cause: failure, outcome: 'unchanged' })
+}
+
+export function closedError(): StoreError {
+  return new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
+}

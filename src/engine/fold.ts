@@ -199,9 +199,9 @@ async function putFolded(
 ): Promise<Folded> {
   const object = context.ids.next()
   try {
-    const builder = new SegmentBuilder(object, 64 * 1024)
+    const builder = new SegmentBuilder(object, 64 * 1024, context.options.compression)
     for (const text of texts) builder.add(text)
-    const { bytes, footerBytes, files } = builder.finishFold(versions, deleted)
+    const { bytes, footerBytes, files } = await builder.finishFold(versions, deleted)
     await context.objects.put(object, bytes)
     const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
     return { segment, namesFiles: !files.isEmpty }

@@ -176,7 +176,7 @@ class SegmentSink implements RowSink {
     if (this.#builder === undefined) {
       this.#object = this.#context.ids.next()
       const buffer = this.#context.buffers.take(SEGMENT_BYTES_FIRST)
-      this.#builder = new SegmentBuilder(this.#object, buffer)
+      this.#builder = new SegmentBuilder(this.#object, buffer, this.#context.options.compression)
     }
     return this.#builder
   }
@@ -189,20 +189,20 @@ class SegmentSink implements RowSink {
     if (object === undefined || builder === undefined) return
     if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
     const { rowCount } = builder
-    const { bytes, footerBytes, files } = builder.finish(columns, claims)
+    const { bytes, footerBytes, files, used } = await builder.finish(columns, claims)
     await this.#context.objects.put(object, bytes)
     this.segments.push({ object, rowCount, objectBytes: bytes.length, footerBytes })
     this.files.addAll(files)
     this.#object = undefined
     this.#builder = undefined
-    this.#context.buffers.give(bytes) // The port has its copy.
+    for (const buffer of used) this.#context.buffers.give(buffer) // The port has its copy.
   }
 
   /** Gives up all that was stored, and what was on the way. */
   abandon(): void {
     const objects = this.segments.map(({ object }) => object)
     this.#context.ids.settle(this.#object === undefined ? objects : [...objects, this.#object])
-    if (this.#builder !== undefined) this.#context.buffers.give(this.#builder.abandon())
+    for (const buffer of this.#builder?.abandon() ?? []) this.#context.buffers.give(buffer)
   }
 }
 

@@ -165,10 +165,19 @@ function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {
   if (raw.length < tableBytes) throw reader.corrupt('its row table does not fit')
   const ends = new DataView(raw.buffer, raw.byteOffset, tableBytes)
   const frame = new Frame(rowCount, ends, raw.subarray(tableBytes))
-  if (frame.endOf(rowCount - 1) !== frame.texts.length) {
-    throw reader.corrupt('its row table does not fit')
-  }
+  if (!isAscending(frame)) throw reader.corrupt('its row table does not fit')
   return frame
+}
+
+/** Whether each row ends at or after the one before, and the last with the texts. */
+function isAscending(frame: Frame): boolean {
+  let before = 0
+  for (let row = 0; row < frame.rowCount; row++) {
+    const end = frame.endOf(row)
+    if (end < before) return false
+    before = end
+  }
+  return before === frame.texts.length
 }
 
 function checkTrailer(ref: SegmentRef, id: Bytes, bytes: Bytes): void {

@@ -8,7 +8,7 @@ import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
 import { objectBytes } from './extent-page.js'
 import { FileIds } from './file-references.js'
-import { CODEC } from './frame-codec.js'
+import { CODEC, type Compression, packFrame, type StoredFrame } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
 
 export const SEGMENT_MAGIC: Bytes = utf8('RSSG')
@@ -41,7 +41,15 @@ export type BuiltSegment = Readonly<{
   footerBytes: number
   /** The files that its rows name. */
   files: FileIds
+  /** Memory that nobody needs any more once the bytes are stored: theirs, and what they were made in. */
+  used: readonly Bytes[]
 }>
+
+/** A frame that is being compressed. */
+type PackingFrame = Readonly<{ rowCount: number; rawBytes: number; packed: Promise<StoredFrame> }>
+
+/** Room for compressed frames to begin with, as a share of what they are made of. */
+const PACKED_BYTES_FIRST = 0.5
 
 /** The crc32 of a piece of an object, bound to the object's id and to the piece's place in it. */
 export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
@@ -51,29 +59,39 @@ export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
 /** Room for the texts of a frame to begin with: 64 rows of some hundred bytes. */
 const FRAME_BYTES_FIRST = 64 * 1024
 
-/** Builds the bytes of a segment row by row. */
+/** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
 export class SegmentBuilder {
   readonly #id: Bytes
-  readonly #writer: ByteWriter
+  readonly #compression: Compression
+  /** The segment; only the raw bytes of its frames if they are being compressed. */
+  #writer: ByteWriter
+  readonly #packing: PackingFrame[] = []
   readonly #frameIndex = new ByteWriter(192)
   readonly #files = new FileIds(FILES_LISTED_MAX)
   /** The row texts of the frame that is being built, and where each ends. */
   readonly #texts = new ByteWriter(FRAME_BYTES_FIRST)
   #ends: number[] = []
+  /** Rows of frames that are full, and of those that are in the segment. */
+  #endedRows = 0
   #firstRow = 0
 
   /**
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
    * @param buffer - Where to build it; a larger one is made when it does not hold the segment.
    */
-  constructor(object: ObjectId, buffer: Uint8Array<ArrayBuffer> | number) {
+  constructor(
+    object: ObjectId,
+    buffer: Uint8Array<ArrayBuffer> | number,
+    compression: Compression,
+  ) {
     this.#id = objectBytes(object)
+    this.#compression = compression
     this.#writer = new ByteWriter(buffer)
-    this.#writer.bytes(SEGMENT_MAGIC).u8(1).bytes(new Uint8Array(3))
+    if (compression === 'none') writeHeader(this.#writer)
   }
 
   get rowCount(): number {
-    return this.#firstRow + this.#ends.length
+    return this.#endedRows + this.#ends.length
   }
 
   /** Adds the text of the next row. */
@@ -99,7 +117,7 @@ export class SegmentBuilder {
   }
 
   /** The whole segment, of 1 to 65,536 rows. The builder must not be used afterwards. */
-  finish(columns: readonly ColumnSummary[], claims: readonly ClaimRun[]): BuiltSegment {
+  finish(columns: readonly ColumnSummary[], claims: readonly ClaimRun[]): Promise<BuiltSegment> {
     return this.#finish([
       [SECTION.columns, encodeColumns(columns)],
       ...(claims.length === 0 ? [] : [[SECTION.claims, encodeClaims(claims)] as const]),
@@ -111,7 +129,7 @@ export class SegmentBuilder {
    * @param versions - One for each row.
    * @param deleted - A bit for each row; null: none is deleted.
    */
-  finishFold(versions: readonly number[], deleted: Bytes | null): BuiltSegment {
+  finishFold(versions: readonly number[], deleted: Bytes | null): Promise<BuiltSegment> {
     invariant(versions.length === this.rowCount, 'each row has a version')
     const encoded = new ByteWriter(8 * versions.length)
     for (const version of versions) encoded.u64(version)
@@ -122,10 +140,11 @@ export class SegmentBuilder {
     ])
   }
 
-  #finish(sections: readonly (readonly [number, Bytes])[]): BuiltSegment {
+  async #finish(sections: readonly (readonly [number, Bytes])[]): Promise<BuiltSegment> {
     const { rowCount } = this
     invariant(rowCount > 0 && rowCount <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
     this.#endFrame()
+    const raw = this.#compression === 'none' ? null : await this.#writePacked()
     const footerBytes = writeFooter(this.#writer, this.#id, [
       [SECTION.frameIndex, this.#frameIndex.finish()],
       ...sections,
@@ -136,34 +155,79 @@ export class SegmentBuilder {
       .bytes(trailer)
       .u32(pieceCrc(this.#id, TRAILER_PLACE, trailer))
       .bytes(TRAILER_MAGIC)
-    return { bytes: this.#writer.finish(), footerBytes, files: this.#files }
+    const bytes = this.#writer.finish()
+    return { bytes, footerBytes, files: this.#files, used: raw === null ? [bytes] : [bytes, raw] }
   }
 
-  /** The buffer, when the segment is not wanted any more. */
-  abandon(): Bytes {
-    return this.#writer.finish()
+  /** The buffers, when the segment is not wanted any more. */
+  abandon(): readonly Bytes[] {
+    return this.#packing.length > 0 ? [] : [this.#writer.finish()] // It may still be read by what compresses.
   }
 
   #endFrame(): void {
-    const offset = this.#writer.length
     const texts = this.#texts.written(0)
     this.#files.note(texts)
-    writeFrame(this.#writer, this.#id, this.#ends, texts)
-    const bytes = this.#writer.length - offset
-    this.#frameIndex.u32(offset).u32(bytes).u32(this.#firstRow)
-    this.#firstRow += this.#ends.length
+    const rowCount = this.#ends.length
+    this.#endedRows += rowCount
+    const rawBytes = 4 * rowCount + texts.length
+    if (this.#compression === 'none') {
+      const offset = this.#writer.length
+      writeFrameHeader(this.#writer, { codec: CODEC.none, rowCount, rawBytes }, rawBytes)
+      writeRaw(this.#writer, this.#ends, texts)
+      this.#sealFrame(offset, rowCount)
+    } else {
+      const at = this.#writer.length
+      writeRaw(this.#writer, this.#ends, texts)
+      // The writer may move on to a larger buffer; nothing changes these bytes in the old one.
+      const packed = packFrame(this.#compression, this.#writer.written(at))
+      this.#packing.push({ rowCount, rawBytes, packed })
+    }
     this.#ends = []
     this.#texts.truncate(0)
   }
+
+  /** Puts the compressed frames into a segment. @returns what they were made of. */
+  async #writePacked(): Promise<Bytes> {
+    const raw = this.#writer.finish()
+    const writer = new ByteWriter(Math.ceil(PACKED_BYTES_FIRST * raw.length))
+    writeHeader(writer)
+    this.#writer = writer
+    for (const { rowCount, rawBytes, packed } of this.#packing) {
+      const { codec, stored } = await packed
+      const offset = writer.length
+      writeFrameHeader(writer, { codec, rowCount, rawBytes }, stored.length)
+      writer.bytes(stored)
+      this.#sealFrame(offset, rowCount)
+    }
+    return raw
+  }
+
+  #sealFrame(offset: number, rowCount: number): void {
+    const writer = this.#writer
+    writer.u32(pieceCrc(this.#id, offset, writer.written(offset)))
+    this.#frameIndex
+      .u32(offset)
+      .u32(writer.length - offset)
+      .u32(this.#firstRow)
+    this.#firstRow += rowCount
+  }
 }
 
-function writeFrame(writer: ByteWriter, id: Bytes, ends: readonly number[], texts: Bytes): void {
-  const offset = writer.length
-  const rawBytes = 4 * ends.length + texts.length
-  writer.u8(CODEC.none).u16(ends.length).u32(rawBytes).u32(rawBytes)
+function writeHeader(writer: ByteWriter): void {
+  writer.bytes(SEGMENT_MAGIC).u8(1).bytes(new Uint8Array(3))
+}
+
+function writeFrameHeader(
+  writer: ByteWriter,
+  { codec, rowCount, rawBytes }: { codec: number; rowCount: number; rawBytes: number },
+  storedBytes: number,
+): void {
+  writer.u8(codec).u16(rowCount).u32(rawBytes).u32(storedBytes)
+}
+
+function writeRaw(writer: ByteWriter, ends: readonly number[], texts: Bytes): void {
   for (const end of ends) writer.u32(end)
   writer.bytes(texts)
-  writer.u32(pieceCrc(id, offset, writer.written(offset)))
 }
 
 /** The directory comes first, so that its length is known from its first byte. */

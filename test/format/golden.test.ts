@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { type Bytes, fromHex, toHex, utf8 } from '../../src/base/bytes.js'
+import { codecs } from '../../src/base/codecs.js'
 import { renderTarget } from '../../src/engine/upload-target.js'
 import {
   ChunkDecoder,
@@ -25,10 +26,12 @@ import {
 import * as files from '../../src/format/file-records.js'
 import { filesIn, listedFiles } from '../../src/format/file-references.js'
 import { encodeForward, ForwardMap } from '../../src/format/forward.js'
+import { CODEC } from '../../src/format/frame-codec.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment-reader.js'
+import type { BuiltSegment } from '../../src/format/segment-writer.js'
 import { decodeHighWater, encodeHighWater } from '../../src/kv/high-water.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { buildSegment } from '../support/build-segment.js'
@@ -158,7 +161,7 @@ const NAMING_ROWS = [
 const STORE = utf8('name-of-16-bytes')
 const MARK = { commit: 2 ** 40 + 9, closed: true, relaxed: true, versionBase: 2 ** 32 + 2 ** 20 }
 
-const GOLDEN: Record<string, () => Bytes> = {
+const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'high-water': () => encodeHighWater(STORE, MARK),
   'team-head': () => records.encodeTeamHead(258),
   'catalog-entry': () => records.encodeCatalogEntry({ table: TABLE, name: 'Orders ✓' }),
@@ -189,9 +192,9 @@ const GOLDEN: Record<string, () => Bytes> = {
   'chunk-reference': () => encodeChunkReference(REFERENCE),
   'chunk-reference-with-files': () => encodeChunkReference(NAMING_REFERENCE),
   'column-list': () => encodeColumnList(COLUMNS.map(({ summary }) => summary.id)),
-  segment: () => buildSegment(OBJECT, ROWS, [SUMMARY]).bytes,
-  'segment-with-claims': () => buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS).bytes,
-  'segment-with-files': () => buildSegment(OBJECT, NAMING_ROWS, [SUMMARY]).bytes,
+  segment: async () => (await buildSegment(OBJECT, ROWS, [SUMMARY])).bytes,
+  'segment-with-claims': async () => (await buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS)).bytes,
+  'segment-with-files': async () => (await buildSegment(OBJECT, NAMING_ROWS, [SUMMARY])).bytes,
   forward: () => encodeForward(OBJECT, FORWARD),
   'row-id': () => utf8(renderRowId(NONCE, 2 ** 40 + 1, 65_535)),
   continuation: () =>
@@ -227,13 +230,40 @@ function golden(name: string, written: Bytes): string {
   return readFileSync(path, 'utf8').trim()
 }
 
+/** A full frame of rows that are much alike, and one of a row that does not get smaller. */
+const PACKED_ROWS = [
+  ...Array.from({ length: 64 }, (_, row) => `"name":"Größe","n":${row}`),
+  '"x":7',
+]
+
+type Built = Pick<BuiltSegment, 'bytes' | 'footerBytes'>
+
+async function readSegment({ bytes, footerBytes }: Built, rowCount: number): Promise<string[]> {
+  const ref = { object: OBJECT, rowCount, objectBytes: bytes.length, footerBytes }
+  const { start, limit } = footerRange(ref)
+  const texts: string[] = []
+  for (const place of decodeFooter(ref, bytes.subarray(start, limit)).frames) {
+    const stored = bytes.subarray(place.offset, place.offset + place.bytes)
+    const frame = await decodeFrame(ref, place, stored)
+    texts.push(...frame.rowTexts(0, frame.rowCount))
+  }
+  return texts
+}
+
+/** The codec bytes of both frames of PACKED_ROWS, by the lengths that FORMAT.md gives. */
+function frameCodecs(bytes: Bytes): number[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  const second = 8 + 11 + view.getUint32(8 + 7) + 4
+  return [view.getUint8(8), view.getUint8(second)]
+}
+
 function goldenBytes(name: string): Bytes {
   return fromHex(golden(name, new Uint8Array())) ?? new Uint8Array()
 }
 
 describe('written bytes', () => {
-  test.each(Object.entries(GOLDEN))('%s is written as FORMAT.md says', (name, write) => {
-    const written = write()
+  test.each(Object.entries(GOLDEN))('%s is written as FORMAT.md says', async (name, write) => {
+    const written = await write()
 
     expect(toHex(written)).toBe(golden(name, written))
   })
@@ -291,7 +321,7 @@ describe('golden bytes', () => {
 
   test('a segment is read back', async () => {
     const bytes = goldenBytes('segment')
-    const { footerBytes } = buildSegment(OBJECT, ROWS, [SUMMARY])
+    const { footerBytes } = await buildSegment(OBJECT, ROWS, [SUMMARY])
     const ref = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
     const { start, limit } = footerRange(ref)
     const footer = decodeFooter(ref, bytes.subarray(start, limit))
@@ -304,9 +334,27 @@ describe('golden bytes', () => {
     }
   })
 
-  test('claims and kept row IDs are read back', () => {
+  test.each(['deflate', 'zstd'] as const)('a segment of %s is read back', async (compression) => {
+    const name = `segment-${compression}`
+    const canWrite = codecs[compression] !== null
+    const fresh = await buildSegment(OBJECT, PACKED_ROWS, [], [], canWrite ? compression : 'none')
+    const bytes = fromHex(golden(name, fresh.bytes)) ?? new Uint8Array()
+    const read = readSegment({ ...fresh, bytes }, PACKED_ROWS.length)
+
+    // Another version of the library may compress to other bytes: those are not compared.
+    expect(frameCodecs(bytes)).toEqual([CODEC[compression], CODEC.none])
+    if (canWrite) {
+      expect(await read).toEqual(PACKED_ROWS)
+      expect(frameCodecs(fresh.bytes)).toEqual([CODEC[compression], CODEC.none])
+      expect(await readSegment(fresh, PACKED_ROWS.length)).toEqual(PACKED_ROWS)
+    } else {
+      await expect(read).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+    }
+  })
+
+  test('claims and kept row IDs are read back', async () => {
     const bytes = goldenBytes('segment-with-claims')
-    const { footerBytes } = buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS)
+    const { footerBytes } = await buildSegment(OBJECT, ROWS, [SUMMARY], CLAIMS)
     const ref = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
     const { start, limit } = footerRange(ref)
     const map = new ForwardMap(OBJECT, goldenBytes('forward'))
@@ -334,9 +382,9 @@ describe('golden bytes', () => {
     expect(files.decodeSigningKeys(goldenBytes('signing-keys'))).toEqual(SIGNING_KEYS)
   })
 
-  test('the files that rows name are read back', () => {
+  test('the files that rows name are read back', async () => {
     const bytes = goldenBytes('segment-with-files')
-    const { footerBytes } = buildSegment(OBJECT, NAMING_ROWS, [SUMMARY])
+    const { footerBytes } = await buildSegment(OBJECT, NAMING_ROWS, [SUMMARY])
     const ref = { object: OBJECT, rowCount: 3, objectBytes: bytes.length, footerBytes }
     const { start, limit } = footerRange(ref)
     const { files } = decodeFooter(ref, bytes.subarray(start, limit))

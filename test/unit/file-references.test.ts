@@ -173,10 +173,12 @@ describe('the finder', () => {
 })
 
 describe('a segment', () => {
-  function build(texts: readonly string[]): Readonly<{ files: Uint8Array | null; found: FileIds }> {
-    const builder = new SegmentBuilder(OBJECT, 64)
+  async function build(
+    texts: readonly string[],
+  ): Promise<Readonly<{ files: Uint8Array | null; found: FileIds }>> {
+    const builder = new SegmentBuilder(OBJECT, 64, 'none')
     for (const text of texts) builder.add(text)
-    const { bytes, footerBytes, files: found } = builder.finish([], [])
+    const { bytes, footerBytes, files: found } = await builder.finish([], [])
     const ref = {
       object: OBJECT,
       rowCount: texts.length,
@@ -187,9 +189,9 @@ describe('a segment', () => {
     return { files: decodeFooter(ref, bytes.subarray(start, limit)).files, found }
   }
 
-  test('lists what the rows of all its frames name, once and ascending', () => {
+  test('lists what the rows of all its frames name, once and ascending', async () => {
     const rows = Array.from({ length: 300 }, (_, i) => `"n":${i},"f":"${idOf((7 * i) % 30)}"`)
-    const { files, found } = build([...rows, '"n":300'])
+    const { files, found } = await build([...rows, '"n":300'])
     const listed = [...listedFiles(files ?? new Uint8Array())]
 
     expect(listed).toHaveLength(30)
@@ -197,11 +199,11 @@ describe('a segment', () => {
     expect(listed).toEqual([...listed].sort(compareBytes)) // All IDs of this test have one alias.
   })
 
-  test('has no list if its rows name none', () => {
-    expect(build(['"n":1', '', '"t":"rsf-no"']).files).toBeNull()
+  test('has no list if its rows name none', async () => {
+    expect((await build(['"n":1', '', '"t":"rsf-no"'])).files).toBeNull()
   })
 
-  test('says so with an empty list if its rows name more than it lists', () => {
+  test('says so with an empty list if its rows name more than it lists', async () => {
     const ids = Array.from({ length: 66_000 }, (_, i) => {
       return renderFileId({ alias: new Uint8Array(8), key: keyOfNumber(i) })
     })
@@ -209,7 +211,7 @@ describe('a segment', () => {
       return `"f":${JSON.stringify(ids.slice(100 * row, 100 * row + 100))}`
     })
 
-    const { files, found } = build(rows)
+    const { files, found } = await build(rows)
 
     expect(files).toEqual(new Uint8Array())
     expect([found.isEmpty, found.isOverfull]).toEqual([false, true])

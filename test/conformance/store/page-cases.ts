@@ -216,7 +216,13 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     name: 'a sweep ends overwritten rows, the oldest first, that hold more bytes than retiredBytesMax',
-    options: { inlineRowsMax: 0, retiredGenerationsMax: 10, retiredBytesMax: 100_000, graceMs: 0 },
+    options: {
+      inlineRowsMax: 0,
+      retiredGenerationsMax: 10,
+      retiredBytesMax: 100_000,
+      compression: 'none',
+      graceMs: 0,
+    },
     async run(fixture) {
       const rows = (text: string) => [{ n: 0, text: text.repeat(40_000) }, { n: 1 }]
       const table = await fixture.createTable(rows('a'))

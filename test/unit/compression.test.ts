@@ -1,0 +1,169 @@
+// A store whose segments are compressed is the same store, in fewer bytes.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import type { Bytes } from '../../src/base/bytes.js'
+import { codecs } from '../../src/base/codecs.js'
+import { resolveStoreOptions } from '../../src/engine/store-options.js'
+import {
+  memoryObjects,
+  type ObjectStore,
+  openLevelKv,
+  openStore,
+  type Store,
+  type StoreOptions,
+} from '../../src/index.js'
+
+type Opened = Readonly<{
+  store: Store
+  /** Codec bytes of the first frames of all segments, and their bytes together. */
+  segments(): Promise<Readonly<{ codecs: readonly number[]; bytes: number }>>
+  /** Ranges that were read, since the last call. */
+  reads(): number
+}>
+
+async function open(options: StoreOptions): Promise<Opened> {
+  const objects = memoryObjects()
+  let reads = 0
+  const get = objects.get.bind(objects)
+  const counted: ObjectStore['get'] = (id, range) => {
+    reads++
+    return get(id, range)
+  }
+  const store = await openStore({
+    sweepIntervalMs: 0,
+    foldIntervalMs: 0,
+    fileSweepIntervalMs: 0,
+    inlineRowsMax: 0,
+    ...options,
+    kv: await openLevelKv(
+      new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
+    ),
+    objects: Object.assign(objects, { get: counted }),
+  })
+  onTestFinished(() => store.close())
+  return {
+    store,
+    async segments() {
+      const all: Bytes[] = []
+      for (const id of await objects.list('')) all.push((await get(id)) ?? new Uint8Array())
+      return {
+        codecs: all.map((bytes) => bytes[8] ?? -1),
+        bytes: all.reduce((sum, { length }) => sum + length, 0),
+      }
+    },
+    reads() {
+      const before = reads
+      reads = 0
+      return before
+    },
+  }
+}
+
+const ROWS = Array.from({ length: 1_000 }, (_, n) => ({
+  n,
+  text: `row ${n} `.repeat(1 + (n % 20)),
+}))
+
+describe.each([
+  ['none', 0],
+  ['deflate', 1],
+  ...(codecs.zstd === null ? [] : [['zstd', 2] as const]),
+] as const)('with compression %s', (compression, number) => {
+  test('rows are read as they came in, by pages, scans and row IDs, also after a fold', async () => {
+    const { store, segments } = await open({ compression, graceMs: 0 })
+    const team = store.team('t')
+    const stash = team.stash('s')
+    await Promise.all(
+      [0, 1, 2].map((serial) => stash.put(String(serial), { json: JSON.stringify(ROWS) })),
+    )
+    const { tableId, rowIds } = await team.createTable({ name: 'x', rows: stash })
+    const table = team.table(tableId)
+    const expected: Record<string, unknown>[] = [...ROWS, ...ROWS, ...ROWS]
+    for (let n = 0; n < 100; n++) {
+      await table.updateRow(rowIds.at(10 * n) ?? '', { text: 'new' })
+      expected[10 * n] = { n: 10 * n, text: 'new' }
+    }
+    const check = async (): Promise<void> => {
+      const read: unknown[] = []
+      for await (const { $rowID, ...row } of table.scan()) read.push(row)
+
+      expect(read).toEqual(expected)
+      expect((await table.get(rowIds.at(2_999) ?? '')).row).toMatchObject(ROWS[999] ?? {})
+    }
+
+    await check()
+    expect((await store.sweep()).folds).toBe(1)
+    await check()
+
+    expect(new Set((await segments()).codecs)).toEqual(new Set([number]))
+  })
+
+  test('a store reads what was written under each other one', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'rowstash-compression-'))
+    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const path = join(directory, 'store')
+    const first = await openDirectory(path, { compression, inlineRowsMax: 0 })
+    const { tableId } = await first.team('t').createTable({ name: 'x', rows: ROWS })
+    await first.close()
+    const second = await openDirectory(path, { compression: 'none', inlineRowsMax: 0 })
+    onTestFinished(() => second.close())
+    const table = second.team('t').table(tableId)
+    await table.addRows(ROWS)
+    const read: unknown[] = []
+    for await (const { $rowID, ...row } of table.scan()) read.push(row)
+
+    expect(read).toEqual([...ROWS, ...ROWS])
+  })
+
+  test('rows of one frame are fetched and decompressed once', async () => {
+    const { store, reads } = await open({ compression })
+    const { tableId, rowIds } = await store.team('t').createTable({ name: 'x', rows: ROWS })
+    const table = store.team('t').table(tableId)
+    await table.get(rowIds.at(0) ?? '')
+    reads()
+
+    for (let n = 1; n < 64; n++) await table.get(rowIds.at(n) ?? '')
+
+    expect(reads()).toBe(0)
+  })
+})
+
+test('compressed rows take less than half of the space', async () => {
+  const bytesOf = async (compression: 'none' | 'deflate'): Promise<number> => {
+    const { store, segments } = await open({ compression })
+    await store.team('t').createTable({ name: 'x', rows: ROWS })
+    return (await segments()).bytes
+  }
+
+  expect(await bytesOf('deflate')).toBeLessThan((await bytesOf('none')) / 2)
+})
+
+describe('the option compression', () => {
+  const resolved = (compression?: string): string =>
+    resolveStoreOptions(compression === undefined ? {} : ({ compression } as StoreOptions))
+      .compression
+
+  test('is zstd where the runtime has it, else none, unless something is said', () => {
+    const auto = codecs.zstd === null ? 'none' : 'zstd'
+
+    expect([resolved(), resolved('auto')]).toEqual([auto, auto])
+    expect([resolved('none'), resolved('deflate')]).toEqual(['none', 'deflate'])
+  })
+
+  test('is refused if it is no compression, or one that the runtime lacks', () => {
+    const refused = expect.objectContaining({
+      code: 'OPTION_NOT_ALLOWED',
+      message: expect.stringContaining('"compression"'),
+    })
+
+    for (const wrong of ['', 'gzip', 'toString', 'Zstd']) {
+      expect(() => resolved(wrong)).toThrow(refused)
+    }
+    if (codecs.zstd === null) expect(() => resolved('zstd')).toThrow(refused)
+    else expect(resolved('zstd')).toBe('zstd')
+  })
+})

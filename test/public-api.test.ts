@@ -129,6 +129,7 @@ test('the entry points export exactly these names', () => {
       ],
       "rowstash/testing": [
         "FaultDisk",
+        "FaultFile",
         "FaultLevel",
         "FaultObjects",
         "ODD_COLUMN_IDS",

@@ -168,15 +168,22 @@ function wrongContent(): StoreError {
   )
 }
 
-/** Reads stored content, or a range of it that is cut at its end. */
+/**
+ * Reads stored content, or a range of it that is cut at its end.
+ * @param isDeleted - Asked when its object is not there: a file that was not deleted has lost its bytes.
+ */
 export async function* readContent(
   { objects }: StoreContext,
   content: StoredContent,
   range: ByteRange | undefined,
+  isDeleted: () => Promise<boolean>,
 ): AsyncGenerator<Bytes, void> {
   const { start, limit } = clip(range, content.bytes)
   const pieces = await objects.stream(content.object, { start, limit })
-  if (pieces === null) throw new StoreError('FILE_NOT_FOUND', 'The file was deleted')
+  if (pieces === null) {
+    if (await isDeleted()) throw new StoreError('FILE_NOT_FOUND', 'The file was deleted')
+    throw new StoreError('DATA_CORRUPT', 'The bytes of a file are missing')
+  }
   const hash = limit - start === content.bytes ? openHash('sha256') : undefined
   let held: Bytes | undefined
   let bytes = 0

@@ -33,8 +33,12 @@ export async function readFileRecord(
 }
 
 export function openFile(context: StoreContext, name: FileName, file: FileRecord): OpenFile {
+  const isDeleted = async (): Promise<boolean> => {
+    const teamId = await context.aliases.teamOf(name.alias)
+    return teamId === null || (await readFileRecord(context, teamId, name)) === null
+  }
   const stream = (range?: ByteRange): AsyncGenerator<Bytes, void> =>
-    readContent(context, file, range)
+    readContent(context, file, range, isDeleted)
   return {
     ...storedFile(name, file),
     stream,

@@ -462,3 +462,13 @@ describe('a directory', () => {
     },
   )
 })
+
+// Found by the crash simulator (damage: loseObject): it said that the file had been deleted.
+test('a file whose object is lost is damaged, and not one that was deleted', async () => {
+  const { team, objects } = await openFileStore()
+  const { id } = await team.files.put('content', ABOUT)
+  const file = await team.files.get(id)
+  await objects.delete(await objects.list(''))
+
+  expect(await codeOf(textOf(file?.stream() ?? inPieces([])))).toBe('DATA_CORRUPT')
+})

@@ -1,4 +1,4 @@
-// A disk in memory that fails as a test tells it to: one database and the objects beside it.
+// A disk in memory that fails as a test tells it to: one database, the objects and a file beside it.
 //
 //     const disk = new FaultDisk({ seed: 1 })
 //     disk.faults = nthStep(7, { kind: 'crash', side: 'before', of: 'machine' })
@@ -6,6 +6,8 @@
 //     const store = await openStore({ kv, objects: disk.objects() })
 //
 // After a crash, `level()` and `objects()` of the same disk are those of the next process.
+
+import { FaultFile, FileBytes } from './fault-file.js'
 import { type DiskAccess, FaultLevel, flipBit, type Life } from './fault-level.js'
 import { FaultLog, type LossModel } from './fault-log.js'
 import { FaultObjects, ObjectFiles } from './fault-objects.js'
@@ -46,6 +48,7 @@ export class FaultDisk {
   /** Called when the process ends. */
   onCrash: () => void = () => {}
   readonly #files = new ObjectFiles()
+  readonly #fileBytes = new FileBytes()
   readonly #log: FaultLog
   readonly #locks: boolean
   #state: number
@@ -81,6 +84,12 @@ export class FaultDisk {
     return new FaultObjects(this.#access, this.#files, this.#life)
   }
 
+  /** A file for the high-water mark of the database. */
+  file(): FaultFile {
+    this.#begin()
+    return new FaultFile(this.#access, this.#fileBytes, this.#life)
+  }
+
   /**
    * Ends the process: nothing that it still does has an effect. What the process wrote stays, unless the
    * machine goes down with it: then what was not synced is lost, or kept, or kept in part.
@@ -94,6 +103,7 @@ export class FaultDisk {
     if (of === 'machine') {
       this.#log.losePower()
       this.#files.losePower((limit) => this.#below(limit))
+      this.#fileBytes.losePower((limit) => this.#below(limit))
     }
   }
 
@@ -142,7 +152,10 @@ export class FaultDisk {
         return disk.#log
       },
       step: (port, operation, life) => disk.#step(port, operation, life),
-      stepNow: (port, operation, life) => disk.#stepNow(port, operation, life),
+      stepNow: (port, operation, life) => {
+        const fault = disk.#stepNow(port, operation, life)
+        return fault?.kind === 'delay' ? null : fault
+      },
       after: (fault, life) => disk.#after(fault, life),
       lock: (user) => disk.#lock(user),
       unlock: (user) => disk.#unlock(user),

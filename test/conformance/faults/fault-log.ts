@@ -80,13 +80,20 @@ export class FaultLog {
     }
   }
 
-  /** Drops one batch from the middle of a log, as LevelDB does when its checksum fails. */
+  /** Drops one batch that others follow, as LevelDB does when its checksum fails. */
   dropBatch(): boolean {
     const logs = this.#logs.filter(({ batches }) => batches.length > 0)
-    const log = logs[this.#options.below(Math.max(1, logs.length))]
-    if (log === undefined) return false
-    log.batches.splice(this.#options.below(log.batches.length), 1)
-    return true
+    const count = logs.reduce((sum, { batches }) => sum + batches.length, 0) - 1
+    if (count < 1) return false
+    let at = this.#options.below(count)
+    for (const { batches } of logs) {
+      if (at < batches.length) {
+        batches.splice(at, 1)
+        return true
+      }
+      at -= batches.length
+    }
+    return false
   }
 
   /** Cuts the last batches off, as when the end of a log is lost. */

@@ -3,11 +3,12 @@
 
 import { concatBytes } from '../../../src/base/bytes.js'
 import { invariant } from '../../../src/base/invariant.js'
-import { isStoreError, StoreError } from '../../../src/base/store-error.js'
+import { StoreError } from '../../../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../../../src/objects/objects.js'
 import { type DiskAccess, flipBit, type Life } from './fault-level.js'
 import { DiskFault, DiskGone, type Fault, type PortStep } from './fault-plan.js'
+import { portError } from './port-error.js'
 
 const LIST_COUNT_MAX = 1_000
 const PIECE_BYTES_MAX = 65_536
@@ -124,7 +125,7 @@ export class FaultObjects implements ObjectStore {
     const fault = await this.#meet('get')
     const whole = this.#bytesOf(id, fault)
     const bytes = whole === null ? null : whole.subarray(start, limit)
-    this.#disk.after(fault, this.#life)
+    this.#after(fault)
     if (fault?.kind !== 'flip' || bytes === null || bytes.length === 0) return bytes
     return flipBit(bytes, this.#disk.below(bytes.length * 8))
   }
@@ -183,8 +184,15 @@ export class FaultObjects implements ObjectStore {
   async #step(operation: PortStep['operation'], effect: () => void = () => {}): Promise<void> {
     const fault = await this.#meet(operation)
     effect()
-    this.#disk.after(fault, this.#life)
-    this.#assertAlive()
+    this.#after(fault)
+  }
+
+  #after(fault: Fault | null): void {
+    try {
+      this.#disk.after(fault, this.#life)
+    } catch (failure) {
+      throw objectError(failure, undefined)
+    }
   }
 
   async #meet(operation: PortStep['operation']): Promise<Fault | null> {
@@ -220,13 +228,7 @@ function isOfRead(operation: PortStep['operation']): boolean {
 }
 
 function objectError(failure: unknown, outcome: 'unchanged' | undefined): StoreError {
-  if (isStoreError(failure)) return failure
-  const isFull = failure instanceof DiskFault && failure.code === 'ENOSPC'
-  return new StoreError(
-    isFull ? 'INSUFFICIENT_STORAGE' : 'STORAGE_UNAVAILABLE',
-    'The objects cannot be used',
-    { cause: failure, ...(outcome !== undefined && { outcome }) },
-  )
+  return portError(failure, 'The objects cannot be used', outcome)
 }
 
 async function* pieces(read: () => Promise<Uint8Array | null>): AsyncGenerator<Uint8Array> {

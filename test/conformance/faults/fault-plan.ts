@@ -5,7 +5,7 @@
 
 /** What a port is about to do. A `put` of an object has four steps: put, sync, rename, syncFolder. */
 export type PortStep = Readonly<{
-  port: 'level' | 'objects'
+  port: 'level' | 'objects' | 'file'
   operation:
     | 'open'
     | 'close'
@@ -21,6 +21,9 @@ export type PortStep = Readonly<{
     | 'stream'
     | 'delete'
     | 'list'
+    | 'replace'
+    | 'overwrite'
+    | 'probe'
   /** 0-based number of this step among all of the disk. */
   index: number
 }>

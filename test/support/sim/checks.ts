@@ -1,0 +1,172 @@
+// Holds what can be read against the oracle, and, when a history is over, what is stored against what is
+// needed.
+import { KEY_SPACE } from '../../../src/format/keys.js'
+import { expectEqual, Mismatch } from '../model/operation.js'
+import { matchRows, type StoredCells } from './operations.js'
+import type { ModelFile, ModelTable, Oracle, Possible, TableState } from './oracle.js'
+import { showRows, showState } from './oracle.js'
+import { type SimWorld, TEAM } from './world.js'
+
+/** Reads all there is, and takes over which of the possible states it is. */
+export async function readAll(world: SimWorld, oracle: Oracle): Promise<void> {
+  const listed = await world.outcomeOf(() => world.team.tables())
+  if (listed.kind === 'done') {
+    takeOverTables(oracle, listed.value as readonly Readonly<{ id: string; name: string }>[])
+  }
+  for (const table of oracle.knownTables()) await readTable(world, oracle, table)
+  for (const file of [...oracle.files.values()]) await readFile(world, oracle, file)
+}
+
+function takeOverTables(
+  oracle: Oracle,
+  listed: readonly Readonly<{ id: string; name: string }>[],
+): void {
+  const left = new Map(listed.map(({ id, name }) => [name, id]))
+  for (const table of oracle.tables) {
+    const id = left.get(table.name)
+    left.delete(table.name)
+    const isThere = id !== undefined
+    const fitting = table.possible.filter(({ state }) => (state !== null) === isThere)
+    if (fitting.length === 0) {
+      const before = showPossible(table)
+      throw new Mismatch(`${table.name} is ${isThere ? '' : 'not '}listed, and must be ${before}`)
+    }
+    table.possible = fitting
+    if (!isThere) continue
+    if (table.id !== null) expectEqual(`the ID of ${table.name}`, id, table.id)
+    table.id = id
+  }
+  if (left.size > 0) throw new Mismatch(`Tables that nobody made: ${[...left.keys()].join()}`)
+}
+
+async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Promise<void> {
+  const target = world.team.table(table.id ?? '')
+  const found = await world.outcomeOf(async () => {
+    const version = await target.version()
+    const rows: StoredCells[] = []
+    for await (const row of target.scan()) rows.push(row)
+    return { version, rows }
+  })
+  if (found.kind === 'unknown') return
+  if (found.kind === 'failed') {
+    const mayBeGone = table.possible.some(({ state }) => state === null)
+    if (world.isOfDisk(found.failure) || mayBeGone) return
+    throw new Mismatch(`${table.name} cannot be read: ${found.failure.message}`)
+  }
+  const { version, rows } = found.value as { version: number; rows: StoredCells[] }
+  const fitting = table.possible.flatMap(({ state, pending }): Possible[] => {
+    const matched = state?.version === version ? matchRows(state.rows, rows) : null
+    return matched === null ? [] : [{ state: { version, rows: matched }, pending }]
+  })
+  const [first] = fitting
+  if (first?.state == null) {
+    const shown = rows.map(({ n, v, f = '' }) => `${n}=${v}${f}`).join(' ')
+    throw new Mismatch(
+      `${table.name} must be\n  ${showPossible(table)}\nbut is\n  ${version}: ${shown}`,
+    )
+  }
+  oracle.note(table, version, showRows(first.state.rows))
+  table.possible = distinct(fitting)
+  await readRow(world, table, first.state)
+}
+
+function showPossible({ possible }: ModelTable): string {
+  return possible.map(({ state }) => showState(state)).join('\n  ')
+}
+
+/** What reads the same may differ in what its rows' versions are, and in what is pending. */
+function distinct(possible: readonly Possible[]): Possible[] {
+  const byText = new Map<string, Possible>()
+  for (const one of possible) {
+    const versions = one.state?.rows.map(({ version }) => version).join() ?? ''
+    byText.set(`${versions} ${one.pending.map(({ text }) => text).join()}`, one)
+  }
+  return [...byText.values()]
+}
+
+async function readRow(
+  world: SimWorld,
+  table: ModelTable,
+  { rows }: NonNullable<TableState>,
+): Promise<void> {
+  const index = rows.length === 0 ? 0 : world.disk.steps % rows.length
+  const row = rows[index]
+  if (row === undefined) return
+  const found = await world.outcomeOf(() => world.team.table(table.id ?? '').get(row.id ?? ''))
+  if (found.kind !== 'done') {
+    if (found.kind === 'unknown' || world.isOfDisk(found.failure)) return
+    throw new Mismatch(`Row ${row.n} of ${table.name} cannot be read: ${found.failure.message}`)
+  }
+  const { row: cells, version } = found.value as { row: StoredCells; version: number }
+  const fitting = table.possible.filter(({ state }) => state?.rows[index]?.version === version)
+  if (fitting.length === 0 || matchRows([row], [cells]) === null) {
+    const shown = `${cells['n']}=${cells['v']} of version ${version}`
+    throw new Mismatch(`Row ${showRows([row])} of version ${row.version} is ${shown}`)
+  }
+  table.possible = fitting
+}
+
+async function readFile(world: SimWorld, oracle: Oracle, file: ModelFile): Promise<void> {
+  const found = await world.outcomeOf(async () => {
+    const open = await world.team.files.get(file.id)
+    if (open === null) return null
+    const pieces: Uint8Array[] = []
+    for await (const piece of open.stream()) pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  })
+  if (found.kind === 'unknown') return
+  if (found.kind === 'failed') {
+    if (world.isOfDisk(found.failure)) return
+    throw new Mismatch(`The ${file.content} cannot be read: ${found.failure.message}`)
+  }
+  if (found.value === null) {
+    const age = world.clock.now() - file.completedAt
+    const isOld = age > (world.options.store.fileRetentionMs ?? Number.POSITIVE_INFINITY)
+    if (!isOld) throw new Mismatch(`The ${file.content} is gone after ${age} ms`)
+    if (oracle.heldFiles().has(file.id)) {
+      throw new Mismatch(`The ${file.content} is gone, and a row names it`)
+    }
+    oracle.files.delete(file.id)
+  } else expectEqual(`the bytes of ${file.content}`, found.value, file.content)
+}
+
+const SWEEPS_MAX = 12
+const LONG_MS = 40 * 24 * 3_600_000
+
+/** Ends all that may end, and looks for what is left of it. Nothing fails any more. */
+export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promise<void> {
+  for (const { id } of oracle.knownTables()) {
+    await world.team.table(id ?? '').overwrite({ rows: [] })
+  }
+  for (const id of oracle.stashes.keys()) await world.team.stash(id).delete()
+  world.clock.pass(LONG_MS)
+  await sweepToTheEnd(world)
+  const counts = await countRecords(world)
+  const tables = oracle.knownTables().length
+  const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
+  const expected = {
+    ...(tables > 0 && { [KEY_SPACE.teamHead]: 1, [KEY_SPACE.schema]: tables, ...heads }),
+    ...(counts[KEY_SPACE.filesHead] !== undefined && { [KEY_SPACE.filesHead]: 1 }),
+  }
+  expectEqual('the number of records in each key space', counts, expected)
+  expectEqual('the objects', await world.objects.list(''), [])
+}
+
+async function sweepToTheEnd(world: SimWorld): Promise<void> {
+  const graceMs = world.options.store.graceMs ?? 0
+  for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
+    world.clock.pass(graceMs)
+    const report = await world.store.sweep()
+    if (sweeps > 1 && Object.values(report).every((count) => count === 0)) return
+  }
+  throw new Mismatch(`There is still something to do after ${SWEEPS_MAX} sweeps`)
+}
+
+const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
+
+async function countRecords({ kv }: SimWorld): Promise<Record<number, number>> {
+  const entries = await kv.partition(TEAM).read((view) => view.scan(EVERYTHING))
+  const counts: Record<number, number> = {}
+  for (const [key] of entries) counts[key[0] ?? 0] = (counts[key[0] ?? 0] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,334 @@
+// What a history is made of: each operation runs on the store, and says what its outcome means.
+import type { RowIds, StoreError, Team } from '../../../src/index.js'
+import { Mismatch, show } from '../model/operation.js'
+import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
+import { rowsOfStash, showRows } from './oracle.js'
+import type { SimWorld } from './world.js'
+
+export type SimOperation = Readonly<{
+  text: string
+  /** The table whose states it decides; null: none. */
+  table: ModelTable | null
+  run(world: SimWorld): Promise<unknown>
+  apply(state: TableState, outcome: Outcome): readonly TableState[]
+  /** What it means for stashes and files; `outcome` is of the operation. */
+  settle?(outcome: Outcome): void
+  /** A chunk that it puts; `rows` null: the whole stash is deleted. */
+  stashed?: Readonly<{ stash: ModelStash; serial: string | null; rows: readonly ModelRow[] | null }>
+}>
+
+type Value = Readonly<{ version: number; rowIds?: RowIds; tableId?: string }>
+
+const SCHEMA = {
+  columns: [
+    { id: 'n', type: { kind: 'number' } },
+    { id: 'v', type: { kind: 'string' } },
+    { id: 'f', type: { kind: 'string' } },
+  ],
+}
+
+export type RowsForm = 'objects' | 'json' | 'csv'
+
+function inputOf(rows: readonly ModelRow[], form: RowsForm) {
+  if (form === 'csv') {
+    const lines = rows.map(({ n, v, f }) => `${n},${v},${f ?? ''}\n`)
+    return { csv: `n,v,f\n${lines.join('')}` }
+  }
+  const objects = rows.map(({ n, v, f }) => (f === null ? { n, v } : { n, v, f }))
+  return form === 'json' ? { json: JSON.stringify(objects) } : objects
+}
+
+/** The rows of an operation: its own, or whatever the stash may hold. */
+export type RowsOf =
+  | Readonly<{ rows: readonly ModelRow[]; form: RowsForm }>
+  | Readonly<{ stash: ModelStash }>
+
+function contentsOf(of: RowsOf): readonly (readonly ModelRow[])[] {
+  return 'rows' in of ? [of.rows] : rowsOfStash(of.stash)
+}
+
+function argumentOf(team: Team, of: RowsOf) {
+  return 'rows' in of ? inputOf(of.rows, of.form) : team.stash(of.stash.id)
+}
+
+function textOf(of: RowsOf): string {
+  return 'rows' in of ? `${of.form} ${showRows(of.rows)}` : `stash ${of.stash.id}`
+}
+
+/** The states that a change of rows leaves, one for each content that its rows may have had. */
+function changed(
+  of: RowsOf,
+  outcome: Outcome,
+  change: (rows: readonly ModelRow[]) => Readonly<{ version: number; rows: readonly ModelRow[] }>,
+): readonly TableState[] {
+  const states: TableState[] = []
+  for (const content of contentsOf(of)) {
+    if ('stash' in of && content.length === 0) continue
+    if (outcome.kind !== 'done') {
+      states.push(change(content))
+      continue
+    }
+    const { version, rowIds } = outcome.value as Value
+    if (rowIds === undefined || rowIds.length !== content.length) continue
+    const next = change(content.map((row, i) => ({ ...row, id: rowIds.at(i) ?? null })))
+    if (next.version === version) states.push(next)
+  }
+  return states
+}
+
+/** What a failure without effect means: it must fit the state, unless it is the disk's. */
+function refused(
+  world: SimWorld,
+  state: TableState,
+  failure: StoreError,
+  fits: (code: string) => boolean,
+): readonly TableState[] {
+  return world.isOfDisk(failure) || fits(failure.code) ? [state] : []
+}
+
+function isEmptyStash(of: RowsOf): boolean {
+  return 'stash' in of && rowsOfStash(of.stash).some((rows) => rows.length === 0)
+}
+
+export function createTable(world: SimWorld, oracle: Oracle, of: RowsOf): SimOperation {
+  const table: ModelTable = {
+    name: `t${oracle.nextNumber()}`,
+    id: null,
+    possible: [{ state: null, pending: [] }],
+  }
+  oracle.tables.push(table)
+  return {
+    text: `create ${table.name} of ${textOf(of)}`,
+    table,
+    run: ({ team }) =>
+      team.createTable({ name: table.name, schema: SCHEMA, rows: argumentOf(team, of) }),
+    apply: (state, outcome) => {
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return code === 'STASH_NOT_FOUND' && isEmptyStash(of)
+        })
+      }
+      if (state !== null) return []
+      return changed(of, outcome, (rows) => ({ version: 1, rows: at(rows, 1) }))
+    },
+    settle: (outcome) => {
+      if (outcome.kind === 'done') table.id = (outcome.value as Value).tableId ?? null
+    },
+  }
+}
+
+export type ChangeKind = 'add' | 'overwrite'
+
+export function changeTable(
+  world: SimWorld,
+  kind: ChangeKind,
+  table: ModelTable,
+  of: RowsOf,
+  options: Readonly<{ ifMatch?: number; idempotencyKey?: string }>,
+): SimOperation {
+  const { ifMatch, idempotencyKey } = options
+  const change = (state: NonNullable<TableState>) => (rows: readonly ModelRow[]) => {
+    const version = state.version + 1
+    const added = at(rows, version)
+    if (kind === 'overwrite') return { version, rows: added }
+    return rows.length === 0 ? state : { version, rows: [...state.rows, ...added] }
+  }
+  return {
+    text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}`,
+    table,
+    run: ({ team }) => {
+      const target = team.table(table.id ?? '')
+      const rows = argumentOf(team, of)
+      if (kind === 'overwrite')
+        return target.overwrite({ rows, ...(ifMatch !== undefined && { ifMatch }) })
+      return target.addRows(rows, idempotencyKey === undefined ? {} : { idempotencyKey })
+    },
+    apply: (state, outcome) => {
+      if (state === null) return outcome.kind === 'failed' ? [state] : []
+      const isOver = ifMatch !== undefined && kind === 'overwrite' && state.version > ifMatch
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return (
+            (code === 'STASH_NOT_FOUND' && isEmptyStash(of)) ||
+            (code === 'PRECONDITION_FAILED' && isOver)
+          )
+        })
+      }
+      return isOver ? [] : changed(of, outcome, change(state))
+    },
+  }
+}
+
+/** The same add with the same key once more: it has its effect once, and answers as the first time. */
+export function repeatAdd(
+  world: SimWorld,
+  table: ModelTable,
+  rows: readonly ModelRow[],
+  idempotencyKey: string,
+): SimOperation {
+  const first = changeTable(world, 'add', table, { rows, form: 'objects' }, { idempotencyKey })
+  const isThere = (state: NonNullable<TableState>) => state.rows.some(({ n }) => n === rows[0]?.n)
+  return {
+    ...first,
+    text: `repeat ${first.text}`,
+    apply: (state, outcome) => {
+      if (state === null || outcome.kind !== 'done' || !isThere(state))
+        return first.apply(state, outcome)
+      const { version, rowIds } = outcome.value as Value
+      const there = state.rows.find(({ n }) => n === rows[0]?.n)
+      const isSame = there?.version === version && (there.id === null || there.id === rowIds?.at(0))
+      return isSame ? [state] : []
+    },
+  }
+}
+
+export function updateRow(
+  world: SimWorld,
+  oracle: Oracle,
+  table: ModelTable,
+  row: ModelRow,
+  ifMatch: number | undefined,
+): SimOperation {
+  const v = `v${oracle.nextNumber()}`
+  return {
+    text: `update ${table.name} ${row.n} to ${v}${ifMatch === undefined ? '' : ` if ${ifMatch}`}`,
+    table,
+    run: ({ team }) => {
+      const options = ifMatch === undefined ? {} : { ifMatch }
+      return team.table(table.id ?? '').updateRow(row.id ?? '', { v }, options)
+    },
+    apply: (state, outcome) => {
+      const there = state?.rows.find(({ id }) => id === row.id)
+      const isOver = there !== undefined && ifMatch !== undefined && there.version > ifMatch
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return there === undefined
+            ? code === 'ROW_NOT_FOUND'
+            : isOver && code === 'PRECONDITION_FAILED'
+        })
+      }
+      if (state === null || there === undefined || isOver) return []
+      const version = state.version + 1
+      const rows = state.rows.map((one) => (one === there ? { ...one, v, version } : one))
+      const next = { version, rows }
+      if (outcome.kind === 'unknown') return [next]
+      return (outcome.value as Value).version === version ? [next] : []
+    },
+  }
+}
+
+export function deleteRow(world: SimWorld, table: ModelTable, row: ModelRow): SimOperation {
+  return {
+    text: `delete ${table.name} ${row.n}`,
+    table,
+    run: ({ team }) => team.table(table.id ?? '').deleteRow(row.id ?? ''),
+    apply: (state, outcome) => {
+      if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
+      if (state === null) return []
+      const rows = state.rows.filter(({ id }) => id !== row.id)
+      const version = state.version + (rows.length < state.rows.length ? 1 : 0)
+      const next = { version, rows }
+      if (outcome.kind === 'unknown') return [next]
+      return (outcome.value as Value).version === version ? [next] : []
+    },
+  }
+}
+
+/** Reads a page beside others: it shows one state, and never a mix of two. */
+export function readBeside(world: SimWorld, table: ModelTable): SimOperation {
+  return {
+    text: `read ${table.name}`,
+    table,
+    run: ({ team }) => team.table(table.id ?? '').page(),
+    apply: (state, outcome) => {
+      if (outcome.kind === 'unknown') return []
+      if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
+      const { version, rows } = outcome.value as { version: number; rows: readonly StoredCells[] }
+      const isIt = state?.version === version && matchRows(state.rows, rows) !== null
+      return isIt ? [state] : []
+    },
+  }
+}
+
+export function putChunk(
+  stash: ModelStash,
+  serial: string,
+  rows: readonly ModelRow[],
+  form: RowsForm,
+): SimOperation {
+  return {
+    text: `put chunk ${serial} of stash ${stash.id}: ${form} ${showRows(rows)}`,
+    table: null,
+    run: ({ team }) => team.stash(stash.id).put(serial, inputOf(rows, form)),
+    apply: (state) => [state],
+    stashed: { stash, serial, rows },
+  }
+}
+
+export function deleteStash(stash: ModelStash): SimOperation {
+  return {
+    text: `delete stash ${stash.id}`,
+    table: null,
+    run: ({ team }) => team.stash(stash.id).delete(),
+    apply: (state) => [state],
+    stashed: { stash, serial: null, rows: null },
+  }
+}
+
+export function putFile(world: SimWorld, oracle: Oracle, isUpload: boolean): SimOperation {
+  const content = `file ${oracle.nextNumber()}`
+  const about = { fileName: 'a.txt', contentType: 'text/plain' }
+  return {
+    text: `${isUpload ? 'upload' : 'put'} ${content}`,
+    table: null,
+    run: ({ team, store }) =>
+      isUpload ? upload(store, team, content) : team.files.put(content, about),
+    apply: (state) => [state],
+    settle: (outcome) => {
+      if (outcome.kind === 'failed' && !world.isOfDisk(outcome.failure)) {
+        throw new Mismatch(`A file was refused: ${show(outcome.failure)}`)
+      }
+      if (outcome.kind !== 'done') return
+      const { id, completedAt } = outcome.value as { id: string; completedAt: number }
+      oracle.files.set(id, { id, content, completedAt })
+    },
+  }
+}
+
+async function upload(store: SimWorld['store'], team: Team, content: string): Promise<unknown> {
+  const bytes = new TextEncoder().encode(content)
+  const ticket = await team.files.createUpload({ fileName: 'a.txt', contentType: 'text/plain' })
+  const [, query = ''] = ticket.target.split('?')
+  const { uploadId } = ticket
+  const request = { uploadId, query, contentType: 'text/plain', contentLength: bytes.length }
+  await store.files.receive({ ...request, body: piecesOf(bytes) })
+  return team.files.completeUpload(uploadId)
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  const middle = bytes.length >>> 1
+  yield bytes.subarray(0, middle)
+  yield bytes.subarray(middle)
+}
+
+export type StoredCells = Readonly<Record<string, unknown>>
+
+/** The rows of a state with the IDs that they have; null: the stored rows are others. */
+export function matchRows(
+  rows: readonly ModelRow[],
+  stored: readonly StoredCells[],
+): ModelRow[] | null {
+  if (rows.length !== stored.length) return null
+  const matched: ModelRow[] = []
+  for (const [i, row] of rows.entries()) {
+    const { $rowID: id, n, v, f = null } = stored[i] ?? {}
+    if (n !== row.n || v !== row.v || f !== row.f || typeof id !== 'string') return null
+    if (row.id !== null && row.id !== id) return null
+    matched.push({ ...row, id })
+  }
+  return matched
+}
+
+function at(rows: readonly ModelRow[], version: number): ModelRow[] {
+  return rows.map((row) => ({ ...row, version }))
+}

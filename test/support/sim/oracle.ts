@@ -1,0 +1,179 @@
+// What there may be: of each table the states that are possible after all that was answered, of each
+// chunk of a stash the rows that it may hold, and the files that were acknowledged.
+//
+// An answer narrows the states, an operation without one widens them, and a read decides.
+import type { StoreError } from '../../../src/index.js'
+import { Mismatch } from '../model/operation.js'
+
+export type ModelRow = Readonly<{
+  /** No other row has this number. */
+  n: number
+  /** No other cell has this text. */
+  v: string
+  /** The ID of a file, or any text. */
+  f: string | null
+  /** null: nobody was told yet. */
+  id: string | null
+  /** The table version in which it changed last. */
+  version: number
+}>
+
+/** null: there is no such table. */
+export type TableState = Readonly<{ version: number; rows: readonly ModelRow[] }> | null
+
+export type ModelTable = {
+  readonly name: string
+  /** null: nobody was told yet. */
+  id: string | null
+  /** What it may be: at first, one state without anything pending. */
+  possible: readonly Possible[]
+}
+
+/** The rows of a chunk; null: it is not there. */
+export type ChunkState = readonly ModelRow[] | null
+
+export type ModelStash = {
+  readonly id: string
+  readonly chunks: Map<string, readonly ChunkState[]>
+  lastPutAt: number
+}
+
+export type ModelFile = {
+  readonly id: string
+  readonly content: string
+  readonly completedAt: number
+}
+
+export type Outcome =
+  | Readonly<{ kind: 'done'; value: unknown }>
+  /** It had no effect. */
+  | Readonly<{ kind: 'failed'; failure: StoreError }>
+  /** It may have had its effect. */
+  | Readonly<{ kind: 'unknown' }>
+
+export class Oracle {
+  readonly tables: ModelTable[] = []
+  readonly stashes = new Map<string, ModelStash>()
+  readonly files = new Map<string, ModelFile>()
+  readonly #contents = new Map<string, string>()
+  #numbers = 0
+
+  nextNumber(): number {
+    return this.#numbers++
+  }
+
+  newRows(count: number, file: string | null): ModelRow[] {
+    return Array.from({ length: count }, () => {
+      const n = this.nextNumber()
+      return { n, v: `v${this.nextNumber()}`, f: file, id: null, version: 0 }
+    })
+  }
+
+  stash(id: string): ModelStash {
+    const stash = this.stashes.get(id) ?? { id, chunks: new Map(), lastPutAt: 0 }
+    this.stashes.set(id, stash)
+    return stash
+  }
+
+  /** Tables that somebody knows the ID of. */
+  knownTables(): ModelTable[] {
+    return this.tables.filter((table) => table.id !== null && likelyState(table) !== null)
+  }
+
+  /** Files that some row names in whatever state its table is. */
+  heldFiles(): ReadonlySet<string> {
+    const held = new Set<string>()
+    for (const { possible } of this.tables) {
+      const [first, ...others] = possible.map(({ state }) => filesOf(state))
+      for (const id of first ?? []) if (others.every((one) => one.has(id))) held.add(id)
+    }
+    return held
+  }
+
+  /** A version names one content, for ever. */
+  note(table: ModelTable, version: number, content: string): void {
+    const key = `${table.name} ${version}`
+    const before = this.#contents.get(key)
+    this.#contents.set(key, content)
+    if (before === undefined || before === content) return
+    throw new Mismatch(`version ${version} of ${table.name} was\n  ${before}\nand is\n  ${content}`)
+  }
+}
+
+/** One of the states, if it may be there at all. */
+export function likelyState({ possible }: ModelTable): TableState {
+  return possible.find(({ state }) => state !== null)?.state ?? null
+}
+
+function filesOf(state: TableState): Set<string> {
+  const files = new Set<string>()
+  for (const { f } of state?.rows ?? []) if (f !== null) files.add(f)
+  return files
+}
+
+/** All that a stash may hold, in the order of its serials. */
+export function rowsOfStash({ chunks }: ModelStash): (readonly ModelRow[])[] {
+  let combinations: (readonly ModelRow[])[] = [[]]
+  const sorted = [...chunks].sort(([left], [right]) => Number(left) - Number(right))
+  for (const [, states] of sorted) {
+    combinations = combinations.flatMap((rows) =>
+      states.map((state) => [...rows, ...(state ?? [])]),
+    )
+  }
+  return combinations
+}
+
+/** One operation as a table meets it: the states that it leaves, none if its outcome cannot be. */
+export type Applied = Readonly<{
+  text: string
+  outcome: Outcome
+  /** Of an unknown outcome: the states after its effect. */
+  apply(state: TableState, outcome: Outcome): readonly TableState[]
+}>
+
+/** What a table may be, and which operations without an answer may still have their effect. */
+export type Possible = Readonly<{ state: TableState; pending: readonly Applied[] }>
+
+const POSSIBLE_MAX = 500
+
+/** What is possible after operations that ran at once: some order of them, and what was pending before or not. */
+export function applyInSomeOrder(
+  before: readonly Possible[],
+  operations: readonly Applied[],
+): Possible[] {
+  const left = new Map<string, Possible>()
+  const walk = (state: TableState, due: readonly Applied[], open: readonly Applied[]): void => {
+    if (due.length === 0) {
+      const versions = state?.rows.map(({ version }) => version).join()
+      const key = `${showState(state)} ${versions} ${open.map(({ text }) => text).join()}`
+      left.set(key, { state, pending: open })
+    }
+    for (const one of due) {
+      for (const next of one.apply(state, one.outcome)) walk(next, without(due, one), open)
+    }
+    for (const one of open) {
+      for (const next of one.apply(state, one.outcome)) walk(next, due, without(open, one))
+    }
+  }
+  const isUnknown = ({ outcome }: Applied): boolean => outcome.kind === 'unknown'
+  const due = operations.filter((one) => !isUnknown(one))
+  const unknown = operations.filter(isUnknown)
+  for (const { state, pending } of before) walk(state, due, [...pending, ...unknown])
+  if (left.size > POSSIBLE_MAX) throw new Error('The oracle has lost count of what is possible')
+  return [...left.values()]
+}
+
+function without<T>(list: readonly T[], item: T): readonly T[] {
+  return list.filter((one) => one !== item)
+}
+
+export function showState(state: TableState): string {
+  if (state === null) return 'none'
+  return `${state.version}: ${showRows(state.rows)}`
+}
+
+export function showRows(rows: readonly ModelRow[]): string {
+  return rows
+    .map(({ n, v, f, id }) => `${n}=${v}${f ?? ''}${id === null ? '' : `@${id.slice(-6)}`}`)
+    .join(' ')
+}

@@ -1,0 +1,84 @@
+// Runs histories by their seeds, up to the first that breaks a rule.
+import { Mismatch } from '../model/operation.js'
+
+export type SeedsDone = Readonly<{
+  runs: number
+  seconds: number
+  violations: number
+  /** Of the first violation. */
+  failure: string | null
+}>
+
+type RunSeed = (seed: number, trace: string[]) => Promise<unknown>
+
+/** One that takes longer hangs. */
+const HANG_MS = 20_000
+
+/** Seeds `first`, `first + 1`, and so on: each failing one can be run alone, as ROWSTASH_SEED. */
+export async function runSeeds(first: number, count: number, run: RunSeed): Promise<SeedsDone> {
+  const startedAt = performance.now()
+  const { setInterval: every } = globalThis
+  const watch = new Watch()
+  const stray: unknown[] = []
+  const onStray = (reason: unknown): void => void stray.push(reason)
+  process.on('unhandledRejection', onStray)
+  let failure: string | null = null
+  let runs = 0
+  // Real time plays no part, and the timers of stores that crashed would stay for ever.
+  globalThis.setInterval = (() => ({ unref: () => undefined })) as unknown as typeof setInterval
+  try {
+    while (runs < count && failure === null) {
+      const seed = first + runs++
+      failure = await failureOfSeed(seed, run, watch)
+      // Rejections that nobody handles are told between two turns of the event loop.
+      if (runs % 100 === 0 || failure !== null) await new Promise((done) => setImmediate(done))
+      if (stray.length > 0) failure ??= `Nobody handled ${String(stray[0])}, near seed ${seed}`
+    }
+  } finally {
+    watch.end()
+    globalThis.setInterval = every
+    process.off('unhandledRejection', onStray)
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  return { runs, seconds, violations: failure === null ? 0 : 1, failure }
+}
+
+async function failureOfSeed(seed: number, run: RunSeed, watch: Watch): Promise<string | null> {
+  const trace: string[] = []
+  try {
+    await watch.race(run(seed, trace))
+    return null
+  } catch (failure) {
+    const told = failure instanceof Mismatch ? failure.message : String((failure as Error).stack)
+    return `seed ${seed}: ${told}\n\n${trace.join('\n')}`
+  }
+}
+
+/** The text of a failure in the form that the runner of planted bugs reads; empty if there is none. */
+export function failureOf({ failure, runs }: SeedsDone): string {
+  if (failure === null) return ''
+  const [first = ''] = failure.split('\n')
+  const seed = /seed (\d+)/.exec(first)?.[1] ?? '0'
+  return `Property failed after ${runs} tests\n{ seed: ${seed}, path: "-" }\nCaused by: ${failure}`
+}
+
+/** Ends the wait for what hangs. One timer for all, so that a quick run pays for none. */
+class Watch {
+  #since = performance.now()
+  #give: (failure: Error) => void = () => undefined
+  readonly #timer = setInterval(() => {
+    if (performance.now() - this.#since > HANG_MS) this.#give(new Mismatch('It hangs'))
+  }, 1_000)
+
+  race<T>(work: Promise<T>): Promise<T> {
+    this.#since = performance.now()
+    const hang = new Promise<never>((_, reject) => {
+      this.#give = reject
+    })
+    return Promise.race([work, hang])
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,454 @@
+// One history: from its seed come the options of the store, what is done, what fails, and when.
+import type { StoreOptions } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
+import type { Damage } from '../../conformance/faults/fault-disk.js'
+import type { Fault, FaultPlan, PortStep } from '../../conformance/faults/fault-plan.js'
+import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { Mismatch, show } from '../model/operation.js'
+import { type Seeded, seeded } from '../seeded.js'
+import { checkNothingIsLeft, readAll } from './checks.js'
+import {
+  changeTable,
+  createTable,
+  deleteRow,
+  deleteStash,
+  putChunk,
+  putFile,
+  type RowsForm,
+  type RowsOf,
+  readBeside,
+  repeatAdd,
+  type SimOperation,
+  updateRow,
+} from './operations.js'
+import type { ChunkState, ModelRow, ModelStash, ModelTable, Outcome } from './oracle.js'
+import { applyInSomeOrder, likelyState, Oracle, showState } from './oracle.js'
+import { type SimOptions, SimWorld } from './world.js'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** What kind of faults a history meets. */
+type Profile = 'clean' | 'crash' | 'io' | 'misread' | 'damage'
+
+const PROFILES: readonly Profile[] = [
+  'clean',
+  ...Array<Profile>(9).fill('crash'),
+  ...Array<Profile>(5).fill('io'),
+  ...Array<Profile>(2).fill('misread'),
+  ...Array<Profile>(3).fill('damage'),
+]
+
+const DAMAGES: readonly Damage[] = [
+  'flipRecord',
+  'swapRecords',
+  'dropBatch',
+  'cutLog',
+  'flipObject',
+  'cutObject',
+  'loseObject',
+  'swapObjects',
+]
+
+const STEPS_MIN = 3
+const STEPS_MORE = 9
+const STASHES = 2
+const SERIALS = 3
+const TABLES_MAX = 3
+
+/** @throws {Mismatch} when the store breaks a rule. @returns how many steps its ports took. */
+export async function runSchedule(seed: number, trace: string[] = []): Promise<number> {
+  const schedule = new Schedule(seed, trace)
+  await schedule.run()
+  return schedule.world.disk.steps
+}
+
+class Schedule {
+  readonly world: SimWorld
+  readonly #oracle = new Oracle()
+  readonly #random: Seeded
+  readonly #profile: Profile
+  readonly #trace: string[]
+  /** Adds without an answer, which may be sent again. */
+  #unanswered: (() => SimOperation)[] = []
+  /** Chunks without an answer, which may be there after the next open. */
+  #pendingChunks: NonNullable<SimOperation['stashed']>[] = []
+  #isPoisoned = false
+  #isOpen = false
+  /** The store refuses to open, as it should on a damaged disk. */
+  #isRefused = false
+
+  constructor(seed: number, trace: string[]) {
+    this.#random = seeded(seed)
+    for (let i = 0; i < 4; i++) this.#random.below(2) // Near seeds begin alike.
+    this.#profile = this.#random.pick(PROFILES)
+    this.#trace = trace
+    const any = anyOptions(this.#random)
+    // Lost commits are noticed among those whose records are kept.
+    const kept = { ...any.kv, commitRecordsMin: 65_536 }
+    const options = this.#profile === 'damage' ? { ...any, kv: kept } : any
+    this.world = new SimWorld(options, this.#random.below(2 ** 30))
+    trace.push(`${this.#profile} ${show(options)}`)
+  }
+
+  async run(): Promise<void> {
+    await this.world.open()
+    const steps = STEPS_MIN + this.#random.below(STEPS_MORE)
+    for (let step = 0; step < steps; step++) {
+      await this.#step()
+      const mustReopen = this.world.disk.isDown || (this.#isPoisoned && !this.#random.once(3))
+      if (mustReopen && !this.#isRefused) await this.#reopen()
+      if (this.#isRefused) return
+    }
+    this.#trace.push('the end')
+    await this.#reopen()
+    if (!this.#isRefused) await this.#end()
+  }
+
+  async #step(): Promise<void> {
+    const { world } = this
+    const kind = this.#random.below(20)
+    this.#armSometimes()
+    if (kind < 14) await this.#operate(kind < 5 ? 2 + this.#random.below(2) : 1)
+    else if (kind < 16) await this.#sweep()
+    else if (kind === 16) this.#passTime()
+    else if (kind === 17) await readAll(world, this.#oracle)
+    else if (kind === 18 && this.#profile !== 'clean') await this.#reopen()
+    else await this.#operate(1)
+    if (this.#random.once(4)) world.disarm()
+  }
+
+  #armSometimes(): void {
+    if (this.#profile === 'clean' || this.#profile === 'damage' || this.#random.below(5) > 1) return
+    const plan = anyPlan(this.#random, this.#profile)
+    this.#trace.push(plan.text)
+    this.world.arm(plan.plan)
+  }
+
+  #passTime(): void {
+    const span = this.#random.pick([MINUTE_MS, HOUR_MS, 11 * MINUTE_MS, 2 * DAY_MS, 8 * DAY_MS])
+    this.#trace.push(`pass ${span}`)
+    this.world.clock.pass(span)
+    this.#doubtStashes()
+  }
+
+  async #sweep(): Promise<void> {
+    this.#trace.push('sweep')
+    const outcome = await this.world.outcomeOf(() => this.world.store.sweep())
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    if (outcome.kind === 'unknown') this.#isPoisoned = true
+    if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
+  }
+
+  /** Stashes that are past their time may be gone. */
+  #doubtStashes(): void {
+    const { stashTtlMs = 0 } = this.world.options.store
+    for (const { chunks, lastPutAt } of this.#oracle.stashes.values()) {
+      if (this.world.clock.now() - lastPutAt < stashTtlMs) continue
+      for (const [serial, states] of chunks) chunks.set(serial, withState(states, [null]))
+    }
+  }
+
+  async #operate(count: number): Promise<void> {
+    const { world } = this
+    const operations: SimOperation[] = []
+    while (operations.length < count) {
+      const again = this.#unanswered.pop()
+      operations.push(again === undefined ? this.#anyOperation() : again())
+    }
+    this.#widenStashes(operations)
+    if (count > 1) this.#trace.push(`${count} at once:`)
+    for (const { text } of operations) this.#trace.push(`  ${text}`)
+    const outcomes = await Promise.all(
+      operations.map((one) => world.outcomeOf(() => one.run(world))),
+    )
+    for (const outcome of outcomes) this.#trace.push(`  ${showOutcome(outcome)}`)
+    this.#settle(operations, outcomes)
+  }
+
+  #settle(operations: readonly SimOperation[], outcomes: readonly Outcome[]): void {
+    const applied = operations.flatMap(({ table, text, apply, settle }, i) => {
+      const outcome = outcomes[i]
+      if (outcome === undefined) return []
+      settle?.(outcome)
+      if (outcome.kind === 'unknown') this.#isPoisoned = true
+      return [{ table, text, apply, outcome }]
+    })
+    for (const table of new Set(applied.map((one) => one.table))) {
+      if (table === null) continue
+      const own = applied.filter((one) => one.table === table)
+      const before = table.possible
+      table.possible = applyInSomeOrder(before, own)
+      if (table.possible.length > 0) continue
+      const texts = own.map(({ text, outcome }) => `${text}: ${showOutcome(outcome)}`).join('\n  ')
+      throw new Mismatch(
+        `In no order from ${before.map(({ state }) => showState(state)).join(' or ')} this fits:\n  ${texts}`,
+      )
+    }
+    this.#settleStashes(operations, outcomes)
+  }
+
+  /** A stash that is used beside a put may have the chunk or not. The chunks are settled afterwards. */
+  #before = new Map<ModelStash, Map<string, readonly ChunkState[]>>()
+
+  #widenStashes(operations: readonly SimOperation[]): void {
+    this.#before.clear()
+    for (const { stashed } of operations) {
+      if (stashed === undefined) continue
+      const { stash, serial, rows } = stashed
+      if (!this.#before.has(stash)) this.#before.set(stash, new Map(stash.chunks))
+      const serials = serial === null ? [...stash.chunks.keys()] : [serial]
+      for (const one of serials) {
+        stash.chunks.set(one, withState(stash.chunks.get(one) ?? [null], [rows]))
+      }
+    }
+  }
+
+  #settleStashes(operations: readonly SimOperation[], outcomes: readonly Outcome[]): void {
+    for (const [stash, before] of this.#before) {
+      const own = operations.flatMap(({ stashed }, i) => {
+        const kind = outcomes[i]?.kind
+        return stashed?.stash === stash && kind !== 'failed' ? [{ ...stashed, kind }] : []
+      })
+      for (const serial of new Set([...before.keys(), ...stash.chunks.keys()])) {
+        const touching = own.filter((one) => one.serial === null || one.serial === serial)
+        const done = touching.filter(({ kind }) => kind === 'done').map(({ rows }) => rows)
+        const maybe = touching.filter(({ kind }) => kind === 'unknown').map(({ rows }) => rows)
+        const left = done.length > 0 ? done : (before.get(serial) ?? [null])
+        stash.chunks.set(serial, withState(left, maybe))
+      }
+      this.#pendingChunks.push(...own.filter(({ kind }) => kind === 'unknown'))
+      if (own.length > 0) stash.lastPutAt = this.world.clock.now()
+    }
+    this.#doubtStashes()
+  }
+
+  #anyOperation(): SimOperation {
+    const { world } = this
+    const random = this.#random
+    const oracle = this.#oracle
+    const tables = oracle.knownTables()
+    const table = tables[random.below(Math.max(1, tables.length))]
+    const kind = random.below(24)
+    if (kind < 4) return this.#putChunk()
+    if (kind === 4) return deleteStash(this.#anyStash())
+    if (kind === 5) return putFile(world, oracle, random.once(2))
+    if (table === undefined || (kind < 8 && oracle.tables.length < TABLES_MAX)) {
+      return createTable(world, oracle, this.#anyRows())
+    }
+    if (kind < 13) return this.#add(table)
+    if (kind < 16) {
+      const version = likelyState(table)?.version ?? 0
+      const ifMatch = random.once(3) ? { ifMatch: Math.max(1, version - random.below(2)) } : {}
+      return changeTable(world, 'overwrite', table, this.#anyRows(), ifMatch)
+    }
+    if (kind === 16) return readBeside(world, table)
+    const rows = likelyState(table)?.rows.filter(({ id }) => id !== null) ?? []
+    const row = rows[random.below(Math.max(1, rows.length))]
+    if (row === undefined) return this.#add(table)
+    if (kind < 21) {
+      const ifMatch = random.once(4) ? Math.max(1, row.version - random.below(2)) : undefined
+      return updateRow(world, oracle, table, row, ifMatch)
+    }
+    return deleteRow(world, table, row)
+  }
+
+  #add(table: ModelTable): SimOperation {
+    const of = this.#anyRows()
+    if (!('rows' in of) || of.rows.length === 0 || !this.#random.once(2)) {
+      return changeTable(this.world, 'add', table, of, {})
+    }
+    const key = `k${this.#oracle.nextNumber()}`
+    const add = changeTable(this.world, 'add', table, of, { idempotencyKey: key })
+    const run: SimOperation['run'] = async (world) => {
+      const again = () => repeatAdd(this.world, table, of.rows, key)
+      this.#unanswered.push(again)
+      const value = await add.run(world)
+      this.#unanswered = this.#unanswered.filter((one) => one !== again)
+      return value
+    }
+    return { ...add, run }
+  }
+
+  #anyStash(): ModelStash {
+    return this.#oracle.stash(`s${this.#random.below(STASHES)}`)
+  }
+
+  #putChunk(): SimOperation {
+    const rows = this.#newRows(1)
+    const stash = this.#anyStash()
+    return putChunk(stash, String(this.#random.below(SERIALS)), rows, this.#anyForm())
+  }
+
+  #anyRows(): RowsOf {
+    if (this.#random.once(3)) return { stash: this.#anyStash() }
+    return { rows: this.#newRows(0), form: this.#anyForm() }
+  }
+
+  #newRows(min: number): ModelRow[] {
+    const files = [...this.#oracle.files.keys()]
+    const file = files[this.#random.below(2 * files.length + 1)] ?? null
+    return this.#oracle.newRows(min + this.#random.below(4), file)
+  }
+
+  #anyForm(): RowsForm {
+    return this.#random.pick(['objects', 'json', 'csv'] as const)
+  }
+
+  async #reopen(): Promise<void> {
+    const { world } = this
+    const losesPower = this.#random.once(2)
+    this.#trace.push(`reopen${losesPower ? ' after a power cut' : ''}`)
+    await world.end(losesPower)
+    this.#isPoisoned = false
+    this.#decidePending()
+    if (this.#profile === 'damage') this.#damage(losesPower)
+    if (this.#profile === 'crash' || this.#profile === 'io') {
+      if (this.#random.once(4)) await this.#openUnderFaults()
+    }
+    try {
+      if (!this.#isOpen) await world.open()
+    } catch (failure) {
+      if (world.excuses.damaged && isStoreError(failure) && failure.code.startsWith('DATA_')) {
+        this.#trace.push(`  refused: ${failure.message}`)
+        this.#isRefused = true
+        return
+      }
+      throw new Mismatch(`The store cannot be opened: ${show(failure)}`)
+    }
+    this.#isOpen = false
+    await readAll(world, this.#oracle)
+  }
+
+  /** With the process, what had no answer has had its effect or never will. */
+  #decidePending(): void {
+    for (const table of this.#oracle.tables) {
+      const possible = applyInSomeOrder(table.possible, [])
+      table.possible = possible.map(({ state }) => ({ state, pending: [] }))
+    }
+    for (const { stash, serial, rows } of this.#pendingChunks.splice(0)) {
+      const serials = serial === null ? [...stash.chunks.keys()] : [serial]
+      for (const one of serials) {
+        stash.chunks.set(one, withState(stash.chunks.get(one) ?? [null], [rows]))
+      }
+    }
+  }
+
+  /** The process that recovers from a crash crashes, too. */
+  async #openUnderFaults(): Promise<void> {
+    const { world } = this
+    const { plan, text } = anyPlan(this.#random, this.#profile)
+    this.#trace.push(`  opened meanwhile: ${text}`)
+    world.arm(plan)
+    const outcome = await world.outcomeOf(async () => {
+      await world.open()
+      await readAll(world, this.#oracle)
+    })
+    const isUsable = outcome.kind === 'done' && !world.disk.isDown
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    if (isUsable && this.#random.once(2)) {
+      this.#isOpen = true
+      world.disarm()
+    } else await world.end(this.#random.once(2))
+  }
+
+  #damage(losesPower: boolean): void {
+    const damage = this.#random.pick(DAMAGES)
+    // A power cut may lose what tells that the end of the log is missing.
+    if (damage === 'cutLog' && losesPower) return
+    if (!this.world.disk.damage(damage)) return
+    this.#trace.push(`  ${damage}`)
+    this.world.excuses.damaged = true
+  }
+
+  async #end(): Promise<void> {
+    const { world } = this
+    if (this.#random.once(2)) await this.#readStashes()
+    if (!world.excuses.damaged && this.#random.once(3))
+      await checkNothingIsLeft(world, this.#oracle)
+  }
+
+  /** Makes a table of each stash, so that what it holds is seen. */
+  async #readStashes(): Promise<void> {
+    for (const stash of this.#oracle.stashes.values()) {
+      const operation = createTable(this.world, this.#oracle, { stash })
+      this.#trace.push(`  ${operation.text}`)
+      const outcome = await this.world.outcomeOf(() => operation.run(this.world))
+      this.#widenStashes([operation])
+      this.#settle([operation], [outcome])
+    }
+    await readAll(this.world, this.#oracle)
+  }
+}
+
+function showOutcome(outcome: Outcome): string {
+  if (outcome.kind === 'unknown') return 'unknown'
+  return show(outcome.kind === 'done' ? outcome.value : outcome.failure)
+}
+
+function withState(
+  states: readonly ChunkState[],
+  more: readonly ChunkState[],
+): readonly ChunkState[] {
+  return [...new Set([...states, ...more])]
+}
+
+function anyOptions(random: Seeded): SimOptions {
+  const store: StoreOptions = {
+    inlineRowsMax: random.pick([0, 2, 1_000]),
+    segmentRowsMax: random.pick([2, 65_536]),
+    cacheBytesMax: random.pick([0, 16_777_216]),
+    foldRecordsMin: random.pick([1, 1, 3]),
+    retentionMs: random.pick([0, HOUR_MS]),
+    retiredGenerationsMax: random.pick([0, 2]),
+    graceMs: random.pick([0, 10 * MINUTE_MS]),
+    stashTtlMs: random.pick([6 * HOUR_MS, 10 * DAY_MS]),
+    fileRetentionMs: random.pick([DAY_MS, 7 * DAY_MS]),
+    uploadTtlMs: DAY_MS,
+    repeatTtlMs: 30 * DAY_MS,
+  }
+  return {
+    store,
+    disk: {
+      seed: random.below(2 ** 30),
+      model: random.pick(['leveldb', 'prefix'] as const),
+      logBytesMax: random.pick([100, 1_000, 100_000]),
+    },
+    kv: {
+      commitRecordsMin: random.pick([1, 3, 65_536]),
+      checkpointBatches: random.pick([1, 4, 1_024]),
+    },
+  }
+}
+
+const FITS: readonly Readonly<{ text: string; most: number; fits(step: PortStep): boolean }>[] = [
+  { text: 'write', most: 5, fits: ({ operation }) => operation === 'write' },
+  { text: 'write', most: 5, fits: ({ operation }) => operation === 'write' },
+  { text: 'step', most: 40, fits: () => true },
+  { text: 'step of the objects', most: 10, fits: ({ port }) => port === 'objects' },
+]
+
+const READS: readonly PortStep['operation'][] = ['read', 'iterate', 'get']
+
+function anyPlan(random: Seeded, profile: Profile): { plan: FaultPlan; text: string } {
+  const fault = anyFault(random, profile)
+  if (fault.kind === 'flip' || fault.kind === 'misdirect') {
+    const n = random.below(20)
+    const fits = ({ operation }: PortStep): boolean => READS.includes(operation)
+    return { plan: nthStep(n, fault, { fits }), text: `read ${n} meets ${fault.kind}` }
+  }
+  const { text, most, fits } = random.pick(FITS)
+  const n = random.below(most)
+  const lasting = fault.kind === 'fail' && random.once(3)
+  const plan = nthStep(n, fault, { fits, lasting })
+  return { plan, text: `${text} ${n} meets ${show(fault)}${lasting ? ' and so do all later' : ''}` }
+}
+
+function anyFault(random: Seeded, profile: Profile): Fault {
+  if (profile === 'misread') return { kind: random.pick(['flip', 'misdirect'] as const) }
+  if (profile === 'io') return { kind: random.pick(['fail', 'full', 'full', 'zombie'] as const) }
+  if (random.once(8)) return { kind: 'delay', turns: 1 + random.below(60) }
+  const side = random.pick(['before', 'after'] as const)
+  return { kind: 'crash', side, of: random.pick(['process', 'machine'] as const) }
+}

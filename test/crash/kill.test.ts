@@ -23,7 +23,7 @@ let programs: BuiltPrograms
 let folder = ''
 
 beforeAll(async () => {
-  programs = await buildPrograms(['writer'])
+  programs = await buildPrograms(['writer'], { smallBuffers: true })
   folder = await mkdtemp(join(tmpdir(), 'rowstash-kill-'))
 })
 

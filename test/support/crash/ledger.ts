@@ -34,7 +34,9 @@ export class Ledger {
 
   read(lines: readonly LogLine[]): void {
     for (const line of lines) {
-      if (line.say === 'begin') this.#begin(line.op, line.change)
+      if (line.say === 'open')
+        this.end() // A new writer: the one before it is gone.
+      else if (line.say === 'begin') this.#begin(line.op, line.change)
       else if (line.say === 'done') this.#done(line)
       else if (line.say === 'failed') this.#failed(line)
       else if (line.say === 'seen') this.#seen(line.table, line.version)

@@ -8,6 +8,8 @@ export type WriterJob = Readonly<{
   firstOperation: number
   lanes: number
   operationsOfLane: number
+  /** The writer kills itself when it is about to begin the operation after so many. */
+  operationsMax: number
   /** Rows of one add or chunk, and bytes of text of a row, at most. */
   rowsMax: number
   rowBytesMax: number
@@ -20,6 +22,7 @@ const DEFAULTS: WriterJob = {
   firstOperation: 1,
   lanes: 3,
   operationsOfLane: 1_000_000,
+  operationsMax: 1_000_000,
   rowsMax: 60,
   rowBytesMax: 120,
   fileBytesMax: 100_000,

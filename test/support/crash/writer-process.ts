@@ -11,6 +11,8 @@ import type { WriterJob } from './writer-job.js'
 /** Below node_modules, so that the packages are found, and nothing else looks there. */
 const CACHE = join(ROOT, 'node_modules', '.cache')
 
+const SMALL_BUFFERS = join(ROOT, 'test/support/crash/small-buffers.ts')
+
 export type BuiltPrograms = Readonly<{
   /** The path of a program. */
   path(name: string): string
@@ -19,11 +21,11 @@ export type BuiltPrograms = Readonly<{
 
 /**
  * Builds programs of this folder.
- * @param alias - Modules that take the place of packages.
+ * @param smallBuffers - With LevelDBs that write their tables early.
  */
 export async function buildPrograms(
   names: readonly string[],
-  alias: Readonly<Record<string, string>> = {},
+  { smallBuffers }: Readonly<{ smallBuffers: boolean }>,
 ): Promise<BuiltPrograms> {
   await mkdir(CACHE, { recursive: true })
   const folder = await mkdtemp(join(CACHE, 'rowstash-crash-'))
@@ -35,9 +37,10 @@ export async function buildPrograms(
     target: 'node20',
     silent: true,
     splitting: false,
+    ...(smallBuffers && { noExternal: ['classic-level'] }),
     esbuildOptions(options) {
       options.absWorkingDir = ROOT
-      options.alias = { ...alias }
+      if (smallBuffers) options.alias = { 'classic-level': SMALL_BUFFERS }
     },
   })
   return {

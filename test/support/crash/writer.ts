@@ -24,7 +24,10 @@ function say(line: LogLine): void {
 /** Finds, or makes, what the lanes work on; then lets them work. */
 async function work(store: Store, job: WriterJob): Promise<void> {
   let operations = job.firstOperation
-  const nextOperation = (): number => operations++
+  const nextOperation = (): number => {
+    if (operations - job.firstOperation >= job.operationsMax) process.kill(process.pid, 'SIGKILL')
+    return operations++
+  }
   const lanes = Array.from({ length: job.lanes }, (_, index) => {
     return new Lane(store, { ...job, seed: job.seed * 31 + index, index, nextOperation, say })
   })

@@ -1,0 +1,23 @@
+// What the store does not do: a generation of rows as unsynced blocks in LevelDB, then one synced record that
+// says which generation holds. A synced write covers LevelDB's current log only, so blocks in the log before
+// may be lost although the record is there (ARCHITECTURE.md, F6). The harness must see that.
+//
+//     node baseline-writer.js '{"directory": …}'
+import { writeSync } from 'node:fs'
+import process from 'node:process'
+import { ClassicLevel } from 'classic-level'
+import { type BaselineJob, blockKey, blockText, HEAD_KEY } from './baseline.js'
+
+const { directory, generations, blocks } = JSON.parse(process.argv[2] ?? '{}') as BaselineJob
+
+const database = new ClassicLevel<string, string>(directory)
+await database.open()
+writeSync(1, `${JSON.stringify({ generation: -1 })}\n`)
+for (let generation = 0; generation < generations; generation++) {
+  for (let block = 0; block < blocks; block++) {
+    await database.put(blockKey(generation, block), blockText(generation, block), { sync: false })
+  }
+  await database.put(HEAD_KEY, String(generation), { sync: true })
+  writeSync(1, `${JSON.stringify({ generation })}\n`)
+}
+await database.close()

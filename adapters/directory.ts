@@ -22,6 +22,7 @@ import type { ObjectStore } from '../src/objects/objects.js'
 import { createDirectory } from './directory-creation.js'
 import { FORMAT_FILE, readFormatFile } from './directory-format.js'
 import { fileError, systemCode } from './fs-error.js'
+import { syncDirectory } from './fs-folders.js'
 import { openFsObjects } from './fs-objects.js'
 import { highWaterOf } from './high-water-file.js'
 
@@ -154,12 +155,18 @@ async function openKv(
   store: string,
   { acceptLoss = false }: DirectoryPortOptions,
 ): Promise<KvStore> {
-  const openDatabase = () =>
-    new ClassicLevel<Uint8Array, Uint8Array>(join(path, 'kv'), {
+  const openDatabase = () => {
+    const folder = join(path, 'kv')
+    const database = new ClassicLevel<Uint8Array, Uint8Array>(folder, {
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: false,
     })
+    // Else a power cut may undo the rename of CURRENT, and bring back the log of before without its last,
+    // unsynced commit, beside the new log with the commits after it (ARCHITECTURE.md, F13).
+    database.hooks.postopen.add(() => syncDirectory(folder))
+    return database
+  }
   try {
     return await openLevelKv(openDatabase, {
       written: true,

@@ -24,6 +24,7 @@ export const VARIANTS: readonly Variant[] = [
 ]
 
 const PAGE_BYTES = 4_096
+const SECTOR_BYTES = 512
 
 export function cutDisk(
   disk: TracedDisk,
@@ -67,13 +68,23 @@ function namesLeft({ durable, pending }: TracedFolder, order: number): Map<strin
 }
 
 function bytesLeft(file: TracedFile, left: BytesLeft, random: Seeded): Uint8Array {
+  const bytes = Buffer.from(file.bytes.subarray(0, file.length))
+  for (let sector = 0; sector < (file.before?.length ?? 0); sector += SECTOR_BYTES) {
+    if (left === 'written' || (left !== 'synced' && random.once(2))) continue
+    file.before?.copy(bytes, sector, sector, sector + SECTOR_BYTES)
+  }
+  return tailLeft({ ...file, bytes }, left, random)
+}
+
+/** What is left of the bytes behind those that were synced. */
+function tailLeft(file: TracedFile, left: BytesLeft, random: Seeded): Uint8Array {
   const { bytes, length, syncedLength } = file
   if (left === 'synced') return bytes.subarray(0, syncedLength)
   if (left === 'written' || length === syncedLength) return bytes.subarray(0, length)
   if (left === 'prefix') {
     return bytes.subarray(0, syncedLength + random.below(length - syncedLength + 1))
   }
-  const torn = Buffer.from(bytes.subarray(0, length))
+  const torn = bytes
   if (left === 'zeros') return torn.fill(0, syncedLength)
   for (let page = syncedLength; page < length; page = nextPage(page)) {
     if (random.once(2)) torn.fill(0, page, Math.min(length, nextPage(page)))

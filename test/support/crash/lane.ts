@@ -49,16 +49,18 @@ export class Lane {
 
   /** Reads what there is. */
   async #look(): Promise<void> {
-    const tables = await this.#team.tables()
-    const find = (name: string): Table | undefined => {
-      const entry = tables.find((table) => table.name === name)
-      return entry && this.#team.table(entry.id)
-    }
-    this.#shared = find(SHARED_TABLE)
-    this.#table = find(this.#name)
+    this.#shared = await this.#find(SHARED_TABLE)
+    this.#table = await this.#find(this.#name)
     const rowIds: string[] = []
     for await (const row of this.#table?.scan() ?? []) rowIds.push(row.$rowID)
     this.#rowIds = rowIds
+    const version = (await this.#table?.version()) ?? 0
+    this.#job.say({ say: 'seen', table: this.#name, version })
+  }
+
+  async #find(name: string): Promise<Table | undefined> {
+    const entry = (await this.#team.tables()).find((table) => table.name === name)
+    return entry && this.#team.table(entry.id)
   }
 
   async #create(name: string): Promise<void> {
@@ -149,7 +151,7 @@ export class Lane {
   }
 
   async #share(): Promise<void> {
-    this.#shared ?? (await this.#look())
+    this.#shared ??= await this.#find(SHARED_TABLE)
     const shared = this.#shared
     if (shared === undefined) return
     const rows = this.#rows(6)

@@ -5,6 +5,7 @@
 // The rules are those that POSIX gives, no kinder:
 // - Bytes of a file are on the disk if an fsync or fdatasync of it that began after they were written has ended.
 // - Names of a directory are on the disk if an fsync of the directory that began after the change has ended.
+// - Bytes that were written over are those of before or the new ones, sector by sector.
 // - What is not known to be on the disk may be there, wholly, partly, or not.
 // One kindness is shown to chosen folders: file systems with a journal (ext4, xfs, btrfs) write a new file's
 // name with the file's first sync. LevelDB counts on that: it never syncs the name of a new log. By the
@@ -16,6 +17,10 @@ export type TracedFile = {
   bytes: Buffer
   length: number
   syncedLength: number
+  /** What the disk had when bytes that were synced were written again; undefined if they were not. */
+  before: Buffer | undefined
+  /** How often they were. */
+  rewrites: number
 }
 
 export type NameChange = Readonly<{ order: number; name: string; node: TracedNode | null }>
@@ -33,7 +38,7 @@ export type TracedNode = TracedFile | TracedFolder
 type Opened = { readonly node: TracedNode; offset: number; readonly isAppending: boolean }
 
 /** Of a sync: what it covers, as seen when it began. */
-type SyncStart = Readonly<{ node: TracedNode; length: number; order: number }>
+type SyncStart = Readonly<{ node: TracedNode; length: number; rewrites: number; order: number }>
 
 const STDOUT = 1
 
@@ -68,8 +73,8 @@ export class TracedDisk {
     if (call.name !== 'fsync' && call.name !== 'fdatasync') return
     const node = this.#opened.get(Number(call.args[0]))?.node
     if (node === undefined) return
-    const length = node.kind === 'file' ? node.length : 0
-    this.#syncs.set(call, { node, length, order: this.order })
+    const { length, rewrites } = node.kind === 'file' ? node : { length: 0, rewrites: 0 }
+    this.#syncs.set(call, { node, length, rewrites, order: this.order })
   }
 
   /** @returns whether anything on the disk, or said, may be different now. */
@@ -131,7 +136,7 @@ export class TracedDisk {
     const isNew = node === undefined
     if (node === undefined) {
       if (!flags.includes('O_CREAT')) throw new Error(`${path} was opened and never made`)
-      node = { kind: 'file', bytes: Buffer.alloc(4_096), length: 0, syncedLength: 0 }
+      node = newFile()
       this.#setName(path, node)
     }
     if (node.kind === 'file' && flags.includes('O_TRUNC')) truncateFile(node, 0)
@@ -192,11 +197,12 @@ export class TracedDisk {
   #sync(call: SystemCall): boolean {
     const start = this.#syncs.get(call)
     if (start === undefined) return false
-    const { node, length, order } = start
+    const { node, length, rewrites, order } = start
     this.#syncs.delete(call)
     if (node.kind === 'folder') syncNames(node, (change) => change.order <= order)
     else {
       node.syncedLength = Math.max(node.syncedLength, Math.min(length, node.length))
+      if (rewrites === node.rewrites) node.before = undefined
       this.#syncNamesOf(this.root, node, order)
     }
     return true
@@ -212,6 +218,11 @@ export class TracedDisk {
       syncNames(node, (change) => change.order <= order && orders.has(change.order))
     }
   }
+}
+
+function newFile(): TracedFile {
+  const bytes = Buffer.alloc(4_096)
+  return { kind: 'file', bytes, length: 0, syncedLength: 0, before: undefined, rewrites: 0 }
 }
 
 function newFolder(): TracedFolder {
@@ -245,8 +256,10 @@ function syncNames(folder: TracedFolder, isSynced: (change: NameChange) => boole
 }
 
 function writeFile(file: TracedFile, at: number, bytes: Uint8Array): void {
-  // Bytes that are on the disk are never written again; if they were, a cut could leave either.
-  if (at < file.syncedLength) throw new Error('Bytes that were synced are written again')
+  if (at < file.syncedLength) {
+    file.before ??= Buffer.from(file.bytes.subarray(0, file.syncedLength))
+    file.rewrites++
+  }
   const end = at + bytes.length
   if (end > file.bytes.length) {
     const grown = Buffer.alloc(Math.max(end, 2 * file.bytes.length))

@@ -274,7 +274,7 @@ export class CsvByteScanner {
       const what = marks[bytes[at] ?? 0] ?? LOOK
       if (what & LOOK) break
       mark |= what
-      if (what === MARK.text) at = this.#passPlainWords(at, limit)
+      if (what === MARK.text) at = this.#passPlainWords(at + 1, limit) - 1
     }
     this.#fieldFrom = start
     this.#fieldTo = at
@@ -282,20 +282,21 @@ export class CsvByteScanner {
     return this.#isFieldEnd(at) ? at : -1
   }
 
-  /** Goes on from a byte of text as long as there are four bytes of text in a row. @returns the last one */
+  /** Goes on within a text, by words. @returns where a byte is that is no plain one, or no whole word is left */
   #passPlainWords(start: number, limit: number): number {
     const view = this.#view
     const delimiters = this.#delimiters
-    let at = start + 1
+    let at = start
     for (const last = limit - 4; at <= last; at += 4) {
       const word = view.getInt32(at, true)
       const isBelowSpace = word - SPACES
       const isQuote = (word ^ QUOTES) - ONES
       const isBackslash = (word ^ BACKSLASHES) - ONES
       const isDelimiter = (word ^ delimiters) - ONES
-      if ((word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS) break
+      const odd = (word | isBelowSpace | isQuote | isBackslash | isDelimiter) & HIGH_BITS
+      if (odd !== 0) return at + ((31 - Math.clz32(odd & -odd)) >> 3) // The lowest bit is that of the first one.
     }
-    return at - 1
+    return at
   }
 
   /** As `#readField`, from after the opening quote. */

@@ -98,12 +98,12 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  async get(id: ObjectId, range?: ByteRange): Promise<Bytes | null> {
+  async get(id: ObjectId, range?: ByteRange, memory?: Bytes): Promise<Bytes | null> {
     const { path } = this.#place(id)
     if (range !== undefined) assertRange(range)
     const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
     try {
-      return await this.#files.read(path, start, limit)
+      return await this.#files.read(path, { start, limit }, memory)
     } catch (failure) {
       throw fileError(failure, 'An object cannot be read')
     }

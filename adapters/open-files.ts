@@ -4,6 +4,7 @@
 // - A descriptor is closed once, and never while a read of it is under way.
 // - At most `openMax` files stay open beyond those that are being read.
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+import type { ByteRange } from '../src/objects/objects.js'
 import { systemCode } from './fs-error.js'
 
 type OpenFile = { readonly descriptor: number; reads: number; dropped: boolean }
@@ -23,15 +24,25 @@ export class OpenFiles {
     this.#openMax = openMax
   }
 
-  /** Bytes from `start` to `limit`, fewer at the end of the file, in memory of their own; null: there is no such file. */
-  async read(path: string, start: number, limit: number): Promise<Uint8Array | null> {
+  /**
+   * Bytes of a range, fewer at the end of the file; null: there is no such file.
+   * @param memory - Where they are put, if it is large enough; else they get memory of their own.
+   */
+  async read(
+    path: string,
+    { start, limit }: ByteRange,
+    memory?: Uint8Array,
+  ): Promise<Uint8Array | null> {
     const file = this.#open(path)
     if (file === null) return null
     file.reads++
     try {
-      if (limit - start <= AT_ONCE_BYTES_MAX) return readAtOnce(file.descriptor, start, limit)
+      if (limit - start <= AT_ONCE_BYTES_MAX) {
+        return readAtOnce(file.descriptor, memoryFor(limit - start, memory), start)
+      }
       const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
-      return await readInPool(file.descriptor, start, Math.max(start, Math.min(limit, size)))
+      const length = Math.max(0, Math.min(limit, size) - start)
+      return await readInPool(file.descriptor, memoryFor(length, memory), start)
     } finally {
       file.reads--
       if (file.dropped && file.reads === 0) closeSync(file.descriptor)
@@ -78,13 +89,13 @@ function openToRead(path: string): number | null {
 }
 
 /** Memory that need not be cleared, as it is filled or cut off. Never of a pool: its owner may keep it. */
-function memoryFor(length: number): Uint8Array {
+function memoryFor(length: number, given: Uint8Array | undefined): Uint8Array {
+  if (given !== undefined && given.length >= length) return given.subarray(0, length)
   const { buffer } = Buffer.allocUnsafeSlow(length)
   return new Uint8Array(buffer, 0, length)
 }
 
-function readAtOnce(descriptor: number, start: number, limit: number): Uint8Array {
-  const bytes = memoryFor(limit - start)
+function readAtOnce(descriptor: number, bytes: Uint8Array, start: number): Uint8Array {
   let at = 0
   while (at < bytes.length) {
     const count = readSync(descriptor, bytes, at, bytes.length - at, start + at)
@@ -94,8 +105,11 @@ function readAtOnce(descriptor: number, start: number, limit: number): Uint8Arra
   return at === bytes.length ? bytes : bytes.subarray(0, at)
 }
 
-async function readInPool(descriptor: number, start: number, limit: number): Promise<Uint8Array> {
-  const bytes = memoryFor(limit - start)
+async function readInPool(
+  descriptor: number,
+  bytes: Uint8Array,
+  start: number,
+): Promise<Uint8Array> {
   let at = 0
   while (at < bytes.length) {
     const count = await readSome(descriptor, bytes, at, start + at)

@@ -47,7 +47,7 @@ export class ExtentWalk {
   readonly #read: ReadRecord
   readonly #table: TableKey
   readonly #generation: Generation
-  #page: { readonly number: number; readonly entries: readonly ExtentEntry[] } | undefined
+  #page: { readonly number: number; readonly bytes: Bytes } | undefined
 
   constructor(read: ReadRecord, table: TableKey, generation: Generation) {
     this.#read = read
@@ -66,10 +66,10 @@ export class ExtentWalk {
     if (this.#page?.number !== number) {
       const bytes = await this.#read(extentPageKey(this.#table, number))
       if (bytes === null) throw new StoreError('DATA_CORRUPT', `Extent page ${number} is missing`)
-      this.#page = { number, entries: decodeExtentPage(bytes) }
+      this.#page = { number, bytes }
     }
-    const entry = this.#page.entries[extent % PAGE_EXTENTS]
-    if (entry === undefined) throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
+    const entry = decodeExtentEntry(this.#page.bytes, extent % PAGE_EXTENTS)
+    if (entry === null) throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
     return { extent, nonce: entry.nonce, rowCount: entry.rowCount, entry }
   }
 }

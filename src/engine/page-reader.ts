@@ -44,7 +44,7 @@ export type PageRows = Readonly<{
   /** A JSON array of row objects. */
   json: Bytes
   rowCount: number
-  /** The first live row after the page; null when the walk is done. */
+  /** Where the first live row after the page is, or before it; null when the walk is done. */
   next: Position | null
 }>
 
@@ -208,6 +208,8 @@ export async function readPageRows(
   }
   for (const run of plan.runs) {
     const { extent, entry } = run.extent
+    // A run has a live row, so there is a next one: without reading on to find it.
+    if (writer.rowCount === limits.rows) return finish({ extent, slot: run.first })
     const texts = textsOf(run, plan)
     const segment = entry?.segment ?? null
     if (segment === null) {
@@ -216,6 +218,7 @@ export async function readPageRows(
       continue
     }
     for await (const piece of context.segments.frames(segment, run.first, run.limit)) {
+      writer.expect(piece)
       for (const rows of piece) {
         const slot = takeFrame(writer, run, texts, rows)
         if (slot < rows.slot + rows.limit - rows.first) return finish({ extent, slot })

@@ -26,7 +26,7 @@ const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
 /** Three bytes of UTF-8 to a UTF-16 unit at most. */
 const UNIT_BYTES_MAX = 3
 
-const FIRST_BYTES = 64 * 1024
+const FIRST_BYTES = 4 * 1024
 
 const encoder = new TextEncoder()
 
@@ -55,6 +55,15 @@ export class PageWriter {
 
   get rowCount(): number {
     return this.#rowCount
+  }
+
+  /** Makes room for rows of these frames at once, as growing means copying. */
+  expect(pieces: readonly FrameRows[]): void {
+    let count = 0
+    for (const { frame, first, limit } of pieces) {
+      count += frame.endOf(limit - 1) - frame.endOf(first - 1) + ROW_BYTES_MAX * (limit - first)
+    }
+    this.#reserve(count + 1)
   }
 
   /** Appends rows of a frame until the page is full. @returns how many it took. */

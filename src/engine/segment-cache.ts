@@ -2,6 +2,8 @@
 //
 // Single rows keep their frame in the cache; runs of rows (pages, scans, rewrites) use what is there
 // and leave nothing behind, so that a walk does not push out the frames that point reads use.
+
+import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
@@ -21,12 +23,17 @@ type Piece = { readonly bytes: number; readonly footer?: SegmentFooter; readonly
 /** Rows from `first` to `limit` (not included) of a frame; row `first` is in slot `slot`. */
 export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; slot: number }>
 
+/** Memory that stays for pieces: for a few of those who read at the same time. */
+const MEMORY_BYTES_MAX = 4 * 1024 * 1024
+
 /** One read of neighbouring frames takes at most so many bytes. */
 const READ_BYTES_MAX = 1024 * 1024
 
 export class SegmentCache {
   readonly #objects: ObjectStore
   readonly #pieces: ByteCache<Piece>
+  /** For pieces that are read to be copied from. */
+  readonly #memory = new BufferPool(MEMORY_BYTES_MAX)
 
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
@@ -65,14 +72,22 @@ export class SegmentCache {
     return frame.rowText(row - place.firstRow)
   }
 
-  /** Rows `start` (included) to `limit` (not included) in their frames, about a megabyte of them at a time. */
+  /**
+   * Rows `start` (included) to `limit` (not included) in their frames, about a megabyte of them at a time,
+   * which must not be looked at any more when the next piece is asked for.
+   */
   async *frames(ref: SegmentRef, start: number, limit: number): AsyncGenerator<FrameRows[]> {
     const { frames } = await this.footer(ref)
     let index = frameOf(frames, start)
     while (index < frames.length && (frames[index]?.firstRow ?? limit) < limit) {
       const run = frameRun(frames, index, limit)
-      const read = await this.#readFrames(ref, run)
-      yield read.map((frame, i) => frameRows(frame, run[i]?.firstRow ?? 0, start, limit))
+      const memory = this.#memory.take(runBytes(run))
+      try {
+        const read = await this.#readFrames(ref, run, memory)
+        yield read.map((frame, i) => frameRows(frame, run[i]?.firstRow ?? 0, start, limit))
+      } finally {
+        this.#memory.give(memory)
+      }
       index += run.length
     }
   }
@@ -84,19 +99,19 @@ export class SegmentCache {
     }
   }
 
-  async #readFrames(ref: SegmentRef, run: readonly FramePlace[]): Promise<Frame[]> {
+  async #readFrames(ref: SegmentRef, run: readonly FramePlace[], memory: Bytes): Promise<Frame[]> {
     const first = run[0]
-    const last = run[run.length - 1]
-    if (first === undefined || last === undefined) return []
-    const bytes = await this.#read(ref, { start: first.offset, limit: last.offset + last.bytes })
+    if (first === undefined) return []
+    const range = { start: first.offset, limit: first.offset + runBytes(run) }
+    const bytes = await this.#read(ref, range, memory)
     return decodeAll(ref, run, (place) => {
       const start = place.offset - first.offset
       return bytes.subarray(start, start + place.bytes)
     })
   }
 
-  async #read(ref: SegmentRef, range: ByteRange): Promise<Uint8Array> {
-    const bytes = await this.#objects.get(ref.object, range)
+  async #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Promise<Uint8Array> {
+    const bytes = await this.#objects.get(ref.object, range, memory)
     if (bytes !== null) return bytes
     throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
   }
@@ -116,6 +131,11 @@ async function decodeAll(
     }
   })
   return frames.every(isHere) ? frames : Promise.all(frames)
+}
+
+/** Neighbouring frames stand one after the other. */
+function runBytes(run: readonly FramePlace[]): number {
+  return run.reduce((bytes, place) => bytes + place.bytes, 0)
 }
 
 function isHere(frame: Frame | Promise<Frame>): frame is Frame {

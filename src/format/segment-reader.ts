@@ -52,10 +52,14 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   if (bytes.length !== ref.footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
   checkTrailer(ref, id, bytes.subarray(ref.footerBytes))
   const sections = readDirectory(ref, id, bytes.subarray(0, ref.footerBytes))
+  let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
   return {
     rowCount: ref.rowCount,
     frames: decodeFrameIndex(ref, sections.get(SECTION.frameIndex)),
-    columns: decodeColumns(ref, sections.get(SECTION.columns)),
+    get columns() {
+      columns ??= decodeColumns(ref, sections.get(SECTION.columns))
+      return columns
+    },
     claims: sections.get(SECTION.claims) ?? NO_BYTES,
     files: fileList(ref, sections.get(SECTION.files)),
     versionOf: versionReader(ref, sections.get(SECTION.rowVersions)),

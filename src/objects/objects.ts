@@ -35,9 +35,10 @@ export interface ObjectStore {
 
   /**
    * Reads an object or a range of it, cut at its end. null: there is no such object.
+   * @param memory - Where the bytes may be put, if it is large enough; they may as well come elsewhere.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
-  get(id: ObjectId, range?: ByteRange): Promise<Bytes | null>
+  get(id: ObjectId, range?: ByteRange, memory?: Bytes): Promise<Bytes | null>
 
   /** As `get`, in pieces of bounded size, so that any object can be read in little memory. */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>

@@ -42,42 +42,44 @@ function linkOf(name: string): string {
 
 test.each([1_000, 65_536, 65_537, 200_000])('a range of %d bytes is read whole', async (length) => {
   const { path, content } = write('a', 300_000)
-  expect(await files.read(path, 10, 10 + length)).toEqual(content.slice(10, 10 + length))
+  expect(await files.read(path, { start: 10, limit: 10 + length })).toEqual(
+    content.slice(10, 10 + length),
+  )
 })
 
 test.each([100, 100_000])('a range of %d bytes ends where the file ends', async (length) => {
   const { path, content } = write('a', 50)
-  expect(await files.read(path, 20, 20 + length)).toEqual(content.slice(20))
-  expect(await files.read(path, 60, 60 + length)).toEqual(new Uint8Array(0))
-  expect(await files.read(path, 0, Number.MAX_SAFE_INTEGER)).toEqual(content)
+  expect(await files.read(path, { start: 20, limit: 20 + length })).toEqual(content.slice(20))
+  expect(await files.read(path, { start: 60, limit: 60 + length })).toEqual(new Uint8Array(0))
+  expect(await files.read(path, { start: 0, limit: Number.MAX_SAFE_INTEGER })).toEqual(content)
 })
 
 test('a file that is not there is null, and is found once it is there', async () => {
-  expect(await files.read(join(directory, 'a'), 0, 10)).toBe(null)
+  expect(await files.read(join(directory, 'a'), { start: 0, limit: 10 })).toBe(null)
   const { path, content } = write('a', 10)
-  expect(await files.read(path, 0, 10)).toEqual(content)
+  expect(await files.read(path, { start: 0, limit: 10 })).toEqual(content)
 })
 
 test('a file that was let go of is looked for again', async () => {
   const { path, content } = write('a', 10)
-  expect(await files.read(path, 0, 10)).toEqual(content)
+  expect(await files.read(path, { start: 0, limit: 10 })).toEqual(content)
   unlinkSync(path)
   files.drop(path)
-  expect(await files.read(path, 0, 10)).toBe(null)
+  expect(await files.read(path, { start: 0, limit: 10 })).toBe(null)
 })
 
 test.skipIf(process.platform !== 'linux')(
   'no more files stay open than may, and none when it is closed; reads under way end well',
   async () => {
     const written = Array.from({ length: 20 }, (_, i) => write(`f${i}`, 100_000))
-    const reads = written.map(({ path }) => files.read(path, 0, 100_000))
+    const reads = written.map(({ path }) => files.read(path, { start: 0, limit: 100_000 }))
     files.drop(written[19]?.path ?? '')
     const all = await Promise.all(reads)
     const isWhole = (bytes: Uint8Array | null, i: number) =>
       bytes !== null && Buffer.compare(bytes, written[i]?.content ?? new Uint8Array(0)) === 0
     expect(all.every(isWhole)).toBe(true)
     expect(openDescriptors()).toBeLessThanOrEqual(OPEN_MAX)
-    const last = files.read(written[3]?.path ?? '', 0, 100_000)
+    const last = files.read(written[3]?.path ?? '', { start: 0, limit: 100_000 })
     files.close()
     expect(isWhole(await last, 3)).toBe(true)
     expect(openDescriptors()).toBe(0)

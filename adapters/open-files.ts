@@ -4,7 +4,7 @@
 // - A descriptor is closed once, and never while a read of it is under way.
 // - At most `openMax` files stay open beyond those that are being read.
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
-import type { ByteRange } from '../src/objects/objects.js'
+import type { ByteRange } from '../src/index.js'
 import { systemCode } from './fs-error.js'
 
 type OpenFile = { readonly descriptor: number; reads: number; dropped: boolean }

@@ -1,9 +1,9 @@
 // Forward objects by id: read whole, as many lookups of one page or walk need them.
+import { ByteCache } from '../base/byte-cache.js'
 import { StoreError } from '../base/store-error.js'
 import { ForwardMap } from '../format/forward.js'
 import type { Generation } from '../format/records.js'
 import type { ObjectStore } from '../objects/objects.js'
-import { ByteCache } from './byte-cache.js'
 
 export class ForwardCache {
   readonly #objects: ObjectStore
@@ -11,7 +11,7 @@ export class ForwardCache {
 
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
-    this.#maps = new ByteCache(bytesMax)
+    this.#maps = new ByteCache(bytesMax, (_, { bytes }) => bytes)
   }
 
   /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */

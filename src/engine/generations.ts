@@ -5,13 +5,12 @@ import { StoreError } from '../base/store-error.js'
 import { retirementsRange, type TableKey, tableHeadKey } from '../format/keys.js'
 import {
   decodeRetirement,
-  decodeTableHead,
   type Generation,
   type Retirement,
   type TableHead,
 } from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
-import type { TeamContext } from './store-context.js'
+import type { StoreContext, TeamContext } from './store-context.js'
 import { tableNotFound } from './table-writer.js'
 
 /** A generation, with the version of its rows as a whole. */
@@ -20,10 +19,15 @@ export type GenerationInUse = Readonly<{ generation: Generation; version: number
 /** A table has at most so many retirements: the sweep ends all but the newest. */
 export const RETIREMENTS_MAX = 10_000
 
-export async function readHead(view: KvView, table: TableKey, tableId: string): Promise<TableHead> {
+export async function readHead(
+  { heads }: Pick<StoreContext, 'heads'>,
+  view: KvView,
+  table: TableKey,
+  tableId: string,
+): Promise<TableHead> {
   const bytes = await view.get(tableHeadKey(table))
   if (bytes === null) throw tableNotFound(tableId)
-  return decodeTableHead(bytes)
+  return heads.decode(bytes)
 }
 
 /**

@@ -44,7 +44,7 @@ export async function keepIds(
   rows: LinkableRows,
 ): Promise<KeptIds> {
   const { seen, live } = await team.partition.read(async (view) => {
-    const { generation } = await readHead(view, table, tableId)
+    const { generation } = await readHead(team, view, table, tableId)
     return {
       seen: generation,
       live: await readLiveIds(team, view, { team, table, tableId }, generation),

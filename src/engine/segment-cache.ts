@@ -4,6 +4,7 @@
 // and leave nothing behind, so that a walk does not push out the frames that point reads use.
 
 import { BufferPool } from '../base/buffer-pool.js'
+import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
@@ -16,7 +17,6 @@ import {
   type SegmentFooter,
 } from '../format/segment-reader.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
-import { ByteCache } from './byte-cache.js'
 
 type Piece = { readonly bytes: number; readonly footer?: SegmentFooter; readonly frame?: Frame }
 
@@ -37,7 +37,7 @@ export class SegmentCache {
 
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
-    this.#pieces = new ByteCache(bytesMax)
+    this.#pieces = new ByteCache(bytesMax, (_, { bytes }) => bytes)
   }
 
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */

@@ -9,6 +9,7 @@ import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
 import type { SigningKeys } from './signing-keys.js'
 import type { ResolvedOptions } from './store-options.js'
+import type { TableHeads } from './table-heads.js'
 import type { TableWriters } from './table-writer.js'
 import type { TeamAliases } from './team-alias.js'
 import type { Transfers } from './transfers.js'
@@ -25,6 +26,7 @@ export type StoreContext = Readonly<{
   segments: SegmentCache
   forwards: ForwardCache
   schemas: SchemaCache
+  heads: TableHeads
   writers: TableWriters
   pins: GenerationPins
   lifecycle: Lifecycle

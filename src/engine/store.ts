@@ -15,6 +15,7 @@ import type { StoreContext } from './store-context.js'
 import { resolveStoreOptions, type StoreOptions } from './store-options.js'
 import type { Store, StoreLimits, SweepReport, Team } from './store-types.js'
 import { Sweeper } from './sweep.js'
+import { TableHeads } from './table-heads.js'
 import { TableWriters } from './table-writer.js'
 import { StoreTeam } from './team.js'
 import { TeamAliases } from './team-alias.js'
@@ -41,6 +42,7 @@ const TEAMS_MAX = 1_000
  */
 export async function openStore({ kv, objects, afterClose, ...given }: OpenStore): Promise<Store> {
   const options = resolveStoreOptions(given)
+  const heads = new TableHeads()
   const context: StoreContext = {
     kv,
     objects,
@@ -50,7 +52,8 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     segments: new SegmentCache(objects, options.cacheBytesMax),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),
-    writers: new TableWriters(options.random),
+    heads,
+    writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
     lifecycle: new Lifecycle(),
     aliases: new TeamAliases(kv, options.random),

@@ -79,7 +79,7 @@ type GivenOperation = Omit<Operation, 'schema'> &
 export async function changeRows(place: TablePlace, given: GivenOperation): Promise<Changed> {
   const { team } = place
   const first = await team.partition.read(async (view) => {
-    await readHead(view, place.table, place.tableId) // 404 goes first.
+    await readHead(team, view, place.table, place.tableId) // 404 goes first.
     return changedOf(await readAddRepeat(place, given, (key) => view.get(key)))
   })
   if (first !== null) return first
@@ -115,7 +115,9 @@ async function prepareInOrder(
   } catch (failure) {
     if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) {
       const { partition } = place.team
-      const head = await partition.read((view) => readHead(view, place.table, place.tableId))
+      const head = await partition.read((view) =>
+        readHead(place.team, view, place.table, place.tableId),
+      )
       checkIfMatch('table', ifMatch, head.version)
     }
     throw failure
@@ -175,7 +177,7 @@ function readBase(
 ): Promise<Base | Changed> {
   const { team, table, tableId } = place
   return team.partition.read(async (view) => {
-    const head = await readHead(view, table, tableId)
+    const head = await readHead(team, view, table, tableId)
     const first = changedOf(await readAddRepeat(place, operation, (key) => view.get(key)))
     if (first !== null) return first
     const { schemaNumber } = head.generation

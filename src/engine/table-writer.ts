@@ -13,13 +13,9 @@ import { byteText } from '../base/platform.js'
 import type { Random } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../format/keys.js'
-import {
-  decodeTableHead,
-  encodeTableHead,
-  type Generation,
-  type TableHead,
-} from '../format/records.js'
+import { encodeTableHead, type Generation, type TableHead } from '../format/records.js'
 import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import type { TableHeads } from './table-heads.js'
 
 /** Reads a record as a plan must see it. */
 export type ReadRecord = (key: Bytes) => Promise<Bytes | null>
@@ -47,6 +43,7 @@ const TRIES_MAX = 100
 export class TableWriter {
   readonly #partition: KvPartition
   readonly #random: Random
+  readonly #heads: TableHeads
   readonly #table: TableKey
   readonly #tableId: string
   readonly #overlay = new Map<string, Bytes | null>()
@@ -58,9 +55,15 @@ export class TableWriter {
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  constructor(partition: KvPartition, random: Random, table: TableKey, tableId: string) {
+  constructor(
+    partition: KvPartition,
+    { random, heads }: Readonly<{ random: Random; heads: TableHeads }>,
+    table: TableKey,
+    tableId: string,
+  ) {
     this.#partition = partition
     this.#random = random
+    this.#heads = heads
     this.#table = table
     this.#tableId = tableId
   }
@@ -128,7 +131,7 @@ export class TableWriter {
   async #readHead(view: KvView): Promise<{ bytes: Bytes; head: TableHead }> {
     const bytes = await view.get(tableHeadKey(this.#table))
     if (bytes === null) throw tableNotFound(this.#tableId)
-    return { bytes, head: decodeTableHead(bytes) }
+    return { bytes, head: this.#heads.decode(bytes) }
   }
 
   async #readRecord(view: KvView, key: Bytes): Promise<Bytes | null> {
@@ -191,10 +194,10 @@ export class TableWriter {
 /** The table writers of a store: one for each table that has changes under way. */
 export class TableWriters {
   readonly #writers = new Map<string, TableWriter>()
-  readonly #random: Random
+  readonly #shared: Readonly<{ random: Random; heads: TableHeads }>
 
-  constructor(random: Random) {
-    this.#random = random
+  constructor(random: Random, heads: TableHeads) {
+    this.#shared = { random, heads }
   }
 
   /** Changes a table in its turn; see TableWriter.change. */
@@ -205,7 +208,7 @@ export class TableWriters {
     const key = JSON.stringify([place.teamId, place.tableId])
     const writer =
       this.#writers.get(key) ??
-      new TableWriter(place.partition, this.#random, place.table, place.tableId)
+      new TableWriter(place.partition, this.#shared, place.table, place.tableId)
     this.#writers.set(key, writer)
     try {
       return await writer.change(plan)

@@ -49,6 +49,7 @@ const SCAN_ROWS = 1_000
 export class TeamTable implements Table {
   readonly id: string
   readonly #team: TeamContext
+  #key: TableKey | undefined
 
   constructor(team: TeamContext, tableId: string) {
     this.#team = team
@@ -94,7 +95,7 @@ export class TeamTable implements Table {
   async *scan(): AsyncIterableIterator<RowWithId> {
     const { partition, pins } = this.#team
     const { generation } = await this.#run(({ table }) =>
-      partition.read((view) => readHead(view, table, this.id)),
+      partition.read((view) => readHead(this.#team, view, table, this.id)),
     )
     const unpin = pins.pin(generation.nonce)
     try {
@@ -119,7 +120,7 @@ export class TeamTable implements Table {
   rowText(rowId: string): Promise<{ json: string; version: number }> {
     return this.#run(async ({ team, table, tableId }) => {
       const row = await team.partition.read(async (view) => {
-        const { generation } = await readHead(view, table, tableId)
+        const { generation } = await readHead(team, view, table, tableId)
         return findRow(team, (key) => view.get(key), table, generation, rowId)
       })
       if (row === null) throw rowNotFound(rowId)
@@ -145,7 +146,7 @@ export class TeamTable implements Table {
 
   version(): Promise<number> {
     return this.#run(async ({ team, table, tableId }) => {
-      const { version } = await team.partition.read((view) => readHead(view, table, tableId))
+      const { version } = await team.partition.read((view) => readHead(team, view, table, tableId))
       return version
     })
   }
@@ -153,7 +154,7 @@ export class TeamTable implements Table {
   schema(): Promise<TableSchema> {
     return this.#run(({ team, table, tableId }) =>
       team.partition.read(async (view) => {
-        const { generation } = await readHead(view, table, tableId)
+        const { generation } = await readHead(team, view, table, tableId)
         const read = (key: Uint8Array): Promise<Uint8Array | null> => view.get(key)
         return (await team.schemas.get(table, generation.schemaNumber, read)).schema
       }),
@@ -172,9 +173,10 @@ export class TeamTable implements Table {
 
   #run<T>(operation: (place: TablePlace) => Promise<T>): Promise<T> {
     const { id: tableId } = this
-    return this.#team.lifecycle.run(async () =>
-      operation({ team: this.#team, table: tableKeyOf(tableId), tableId }),
-    )
+    return this.#team.lifecycle.run(async () => {
+      this.#key ??= tableKeyOf(tableId)
+      return operation({ team: this.#team, table: this.#key, tableId })
+    })
   }
 }
 
@@ -195,7 +197,7 @@ async function readPage(
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
   const token = continuation === undefined ? null : parseContinuation(continuation)
   const plan = await team.partition.read(async (view) => {
-    const head = await readHead(view, table, tableId)
+    const head = await readHead(team, view, table, tableId)
     if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
       throw continuationInvalid('it is not a token of this table')
     }

@@ -7,6 +7,7 @@
 //   batch that writes it is under way: it is not known from which moment on the database shows that.
 // - After a batch that failed, its records stay out of memory for good.
 import type { AbstractSnapshot } from 'abstract-level'
+import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -14,19 +15,26 @@ import { byteText } from '../base/platform.js'
 import type { KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
 import { readRecord, readRecords, scanRecords, storageError } from './level-database.js'
-import { RecordCache } from './record-cache.js'
 
 const SCAN_COUNT_MAX = 100_000
 
 /** Records larger than this are read each time: a few of them would push out all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
+/** What an entry costs beside its key and value, about. */
+const ENTRY_BYTES = 128
+
+function recordBytes(key: string, value: Bytes | null): number {
+  return ENTRY_BYTES + key.length + (value?.length ?? 0)
+}
+
 /** What a batch writes, by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
 export type BatchWrites = ReadonlyMap<string, Bytes | null>
 
 export class LevelViews {
   readonly #database: LevelDatabase
-  readonly #records: RecordCache
+  /** null: there is no such record. */
+  readonly #records: ByteCache<Bytes | null>
   /** Views under way that have no snapshot yet. */
   readonly #floating = new Set<LevelView>()
   /** Begins and ends of batches so far. */
@@ -36,7 +44,7 @@ export class LevelViews {
 
   constructor(database: LevelDatabase, cacheBytes: number) {
     this.#database = database
-    this.#records = new RecordCache(cacheBytes)
+    this.#records = new ByteCache(cacheBytes, recordBytes)
   }
 
   /** Runs `use` on a view of the latest commit of a partition. */

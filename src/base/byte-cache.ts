@@ -1,0 +1,51 @@
+/**
+ * Values by key, dropped when they cost more than a budget of bytes. In two generations instead of an order
+ * of use: what was not asked for since the younger one began goes with the older one. So a hit moves
+ * nothing, and never more than the budget is held.
+ */
+export class ByteCache<Value> {
+  readonly #generationBytesMax: number
+  #young = new Map<string, Value>()
+  #old = new Map<string, Value>()
+  #youngBytes = 0
+  readonly #bytesOf: (key: string, value: Value) => number
+
+  /** @param bytesOf - What an entry costs; always the same for the same one. */
+  constructor(bytesMax: number, bytesOf: (key: string, value: Value) => number) {
+    this.#generationBytesMax = bytesMax / 2
+    this.#bytesOf = bytesOf
+  }
+
+  get(key: string): Value | undefined {
+    const value = this.#young.get(key)
+    if (value !== undefined) return value
+    const old = this.#old.get(key)
+    if (old !== undefined) this.set(key, old)
+    return old
+  }
+
+  /** An entry that costs more than half of the budget is not kept. */
+  set(key: string, value: Value): void {
+    const bytes = this.#bytesOf(key, value)
+    if (bytes > this.#generationBytesMax) {
+      this.delete(key)
+      return
+    }
+    const before = this.#young.get(key)
+    const freed = before === undefined ? 0 : this.#bytesOf(key, before)
+    if (this.#youngBytes - freed + bytes > this.#generationBytesMax) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#youngBytes = bytes
+    } else this.#youngBytes += bytes - freed
+    this.#old.delete(key)
+    this.#young.set(key, value)
+  }
+
+  delete(key: string): void {
+    const value = this.#young.get(key)
+    if (value !== undefined) this.#youngBytes -= this.#bytesOf(key, value)
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
+}

@@ -40,7 +40,17 @@ export interface DirectoryPortOptions {
    * Opens a store although commits that it had acknowledged are missing, or cannot be told to be there: it goes
    * on with what is left. Default: false, which refuses it with DATA_LOSS or DATA_CORRUPT and says what is missing.
    */
-  readonly acceptLoss?: boolean
+  readonly acceptLoss?: boolean | undefined
+  /**
+   * When a change is answered. `commit`: when it is on the disk, so that a power cut takes nothing back. `interval`:
+   * before; a power cut may take the changes of the last `flushMs` back, the newest first, and nothing else. `none`:
+   * before, and nothing is ever synced; a power cut may take any of the latest changes back, and the store may then
+   * refuse to open: for data that can be made again. No mode loses anything when only the process ends.
+   * Default: `commit`.
+   */
+  readonly durability?: 'commit' | 'interval' | 'none' | undefined
+  /** In `interval`, the time after which a change is on the disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
+  readonly flushMs?: number | undefined
 }
 
 /**
@@ -109,7 +119,7 @@ async function openRegistered(
   try {
     const store = await checkParts(path)
     const kv = await openKv(path, store, options)
-    const objects = await openObjects(path, kv)
+    const objects = await openObjects(path, kv, options)
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
       await objects.close()
@@ -150,10 +160,16 @@ async function checkParts(path: string): Promise<string> {
   return store
 }
 
+/** What LevelDB keeps in memory, and in its log, before it writes a table: its own default. */
+const BUFFER_BYTES = 4 * 1_048_576
+
+/** All that is not on the disk must fit in one log, and each flush costs a table. */
+const WIDE_BUFFER_BYTES = 32 * 1_048_576
+
 async function openKv(
   path: string,
   store: string,
-  { acceptLoss = false }: DirectoryPortOptions,
+  options: DirectoryPortOptions,
 ): Promise<KvStore> {
   const openDatabase = () => {
     const folder = join(path, 'kv')
@@ -161,6 +177,7 @@ async function openKv(
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: false,
+      writeBufferSize: options.durability === 'interval' ? WIDE_BUFFER_BYTES : BUFFER_BYTES,
     })
     // Else a power cut may undo the rename of CURRENT, and bring back the log of before without its last,
     // unsynced commit, beside the new log with the commits after it (ARCHITECTURE.md, F13).
@@ -169,8 +186,9 @@ async function openKv(
   }
   try {
     return await openLevelKv(openDatabase, {
+      ...options,
       written: true,
-      acceptLoss,
+      flushBytes: WIDE_BUFFER_BYTES / 2,
       highWater: highWaterOf(path, store),
     })
   } catch (failure) {
@@ -180,9 +198,14 @@ async function openKv(
   }
 }
 
-async function openObjects(path: string, kv: KvStore): Promise<ObjectStore> {
+async function openObjects(
+  path: string,
+  kv: KvStore,
+  { durability }: DirectoryPortOptions,
+): Promise<ObjectStore> {
   try {
-    return await openFsObjects(join(path, 'objects'))
+    // In `interval` too an object is on the disk before a commit names it: that may be there at any time.
+    return await openFsObjects(join(path, 'objects'), { sync: durability !== 'none' })
   } catch (failure) {
     await kv.close()
     throw failure

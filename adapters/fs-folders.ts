@@ -63,6 +63,7 @@ export class SharedSync {
 }
 
 export class Folders {
+  readonly #doesSync: boolean
   readonly #syncs = new Map<string, SharedSync>()
   readonly #users = new Map<string, number>()
   readonly #removals = new Map<string, Promise<void>>()
@@ -70,6 +71,11 @@ export class Folders {
   readonly #opened = new Map<string, Promise<number>>()
   /** Folders whose names are known to be on the disk. */
   readonly #durable = new Set<string>()
+
+  /** @param doesSync - If not, every fsync is left out. */
+  constructor(doesSync: boolean) {
+    this.#doesSync = doesSync
+  }
 
   /** Runs an action during which the folder is not removed. It need not exist yet. */
   async use<T>(path: string, action: () => Promise<T>): Promise<T> {
@@ -105,6 +111,7 @@ export class Folders {
 
   /** Resolves when an fsync that began after this call has ended. */
   async sync(path: string): Promise<void> {
+    if (!this.#doesSync) return
     const shared = this.#syncs.get(path) ?? new SharedSync(() => this.#syncOnce(path))
     this.#syncs.set(path, shared)
     try {

@@ -6,7 +6,7 @@
 //
 // Invariants:
 // - A file under its final name is whole and on the disk: it was written and flushed as `<id>.tmp`, and
-//   renamed. The put resolves after the folder's entry is on the disk too.
+//   renamed. The put resolves after the folder's entry is on the disk too. (Not in a store that never syncs.)
 // - What a crash leaves of a put is a `.tmp` file, which the next open removes.
 import type { FileHandle } from 'node:fs/promises'
 import { open, stat, unlink } from 'node:fs/promises'
@@ -37,11 +37,19 @@ const OUTER_PATTERN = /^[0-9a-f]{16}$/
 const INNER_PATTERN = /^[0-9a-f]{13}$/
 const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
 
+export interface FsObjectsOptions {
+  /** Whether a put waits for the disk; if not, a power cut may leave any part of an object. Default: true. */
+  readonly sync?: boolean
+}
+
 /**
  * Opens the objects in a directory, which exists and is used by nobody else.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
-export async function openFsObjects(directory: string): Promise<ObjectStore> {
+export async function openFsObjects(
+  directory: string,
+  { sync = true }: FsObjectsOptions = {},
+): Promise<ObjectStore> {
   try {
     const found = await stat(directory)
     if (!found.isDirectory()) throw new Error(`${directory} is not a directory`)
@@ -49,11 +57,11 @@ export async function openFsObjects(directory: string): Promise<ObjectStore> {
   } catch (failure) {
     throw fileError(failure, 'The objects cannot be opened')
   }
-  return new FsObjects(directory)
+  return new FsObjects(directory, sync)
 }
 
 async function removeTemporaryFiles(directory: string): Promise<void> {
-  const folders = new Folders()
+  const folders = new Folders(true)
   let looked = 0
   for (const outer of await sortedNames(directory, OUTER_PATTERN)) {
     for (const inner of await sortedNames(join(directory, outer), INNER_PATTERN)) {
@@ -72,15 +80,18 @@ type ObjectPlace = Readonly<{ outer: string; inner: string; path: string }>
 
 class FsObjects implements ObjectStore {
   readonly #directory: string
-  readonly #folders = new Folders()
+  readonly #sync: boolean
+  readonly #folders: Folders
   readonly #files = new OpenFiles(OPEN_FILES_MAX)
   readonly #finishing = new Set<Promise<void>>()
   /** Ids of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 
-  constructor(directory: string) {
+  constructor(directory: string, sync: boolean) {
     this.#directory = directory
+    this.#sync = sync
+    this.#folders = new Folders(sync)
   }
 
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
@@ -196,7 +207,7 @@ class FsObjects implements ObjectStore {
       try {
         if (content instanceof Uint8Array) bytes = await this.#append(descriptor, content)
         else for await (const piece of content) bytes += await this.#append(descriptor, piece)
-        await writing(() => syncData(descriptor))
+        if (this.#sync) await writing(() => syncData(descriptor))
       } finally {
         await writing(() => closeFile(descriptor))
       }

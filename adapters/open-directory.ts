@@ -19,9 +19,9 @@ export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, Directo
  *   else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
 export async function openDirectory(path: string, options: DirectoryOptions = {}): Promise<Store> {
-  const { sources: given = {}, acceptLoss = false, ...others } = options
+  const { sources: given = {}, acceptLoss, durability, flushMs, ...others } = options
   const sources = isSources(given) ? given : nodeSources(given)
-  const { kv, objects, close } = await openDirectoryPorts(path, { acceptLoss })
+  const { kv, objects, close } = await openDirectoryPorts(path, { acceptLoss, durability, flushMs })
   try {
     return await openStore({ ...others, sources, kv, objects, afterClose: close })
   } catch (failure) {

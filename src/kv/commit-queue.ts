@@ -4,22 +4,23 @@
 // Invariants:
 // - Commits take effect in the order in which they were queued. A check sees the database plus what
 //   earlier commits of its group put or delete.
-// - Nobody is answered before the group's batch is durable: neither a commit that is part of it, nor a
+// - Nobody is answered before the group's batch is as durable as the store was opened for: neither a commit that is part of it, nor a
 //   refused one, whose refusal may rest on a neighbour that could still fail.
 // - One batch is written at a time, each with its commit record, so commit numbers are dense.
 // - The first failed batch poisons the queue: LevelDB goes on to acknowledge writes after an error and
 //   loses them (13 of 14 configurations, ARCHITECTURE.md, F7). Nothing is written any more: a queue serves
 //   one opening of the database.
 import type { Bytes } from '../base/bytes.js'
-import { concatBytes, sameBytes } from '../base/bytes.js'
+import { concatBytes, NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { byteText } from '../base/platform.js'
+import { byteText, every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
+import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
 import { planCommitRecord } from './commit-log.js'
 import type { KvCommit, KvCommitResult } from './kv.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
-import { readRecords, storageError, writeBatch } from './level-database.js'
+import { readRecords, storageError } from './level-database.js'
 import type { LevelViews } from './level-views.js'
 import { payloadOf, sealValue } from './record-envelope.js'
 
@@ -35,6 +36,7 @@ type QueuedCommit = Readonly<{
   /** What the LevelDB keys of the commit's partition begin with. */
   prefix: Bytes
   commit: KvCommit
+  isBarrier: boolean
   size: CommitSize
   resolve: (result: KvCommitResult) => void
   reject: (failure: unknown) => void
@@ -50,9 +52,12 @@ type GroupState = Readonly<{
 }>
 
 export type CommitQueueOptions = CommitLogOptions &
+  BatchWriterOptions &
   Readonly<{
+    /** In `interval`, how long a batch may stay behind. */
+    flushMs: number
     views: LevelViews
-    /** Told, before anybody is answered, that all commits up to this one are on the disk. */
+    /** Told that all commits up to this one are on the disk; without `interval`, before they are answered. */
     onDurable: (commit: number) => void
     /** Told, before anybody is refused for it, that a write failed and nothing more is written. */
     onPoison: () => void
@@ -63,6 +68,8 @@ export type CommitQueueOptions = CommitLogOptions &
 export class CommitQueue {
   readonly #database: LevelDatabase
   readonly #options: CommitQueueOptions
+  readonly #writer: BatchWriter
+  readonly #stopFlushing: () => void
   #log: CommitLog
   #waiting: QueuedCommit[] = []
   #running: Promise<void> | undefined
@@ -74,6 +81,13 @@ export class CommitQueue {
     this.#database = database
     this.#log = log
     this.#options = options
+    this.#writer = new BatchWriter(database, options)
+    const flush = (): void => {
+      // One that fails poisons the queue, which those learn who write.
+      if (this.#writer.isBehind) this.barrier().catch(() => undefined)
+    }
+    const { durability, flushMs } = options
+    this.#stopFlushing = durability === 'interval' ? every(flushMs, flush) : () => undefined
   }
 
   /** Records written or deleted so far. */
@@ -81,7 +95,7 @@ export class CommitQueue {
     return this.#operations
   }
 
-  /** Number of the last commit that is on the disk. */
+  /** Number of the last batch that was written, and whose commits were answered. */
   get last(): number {
     return this.#log.last
   }
@@ -91,26 +105,50 @@ export class CommitQueue {
     return this.#poison !== undefined
   }
 
-  /** The caller leaves the commit's arrays as they are until this settles: they are read later. */
-  commit(prefix: Bytes, commit: KvCommit): Promise<KvCommitResult> {
+  /**
+   * The caller leaves the commit's arrays as they are until this settles: they are read later.
+   * @param isBarrier - Resolve when it is on the disk, with all before it, unless the store never syncs.
+   */
+  commit(prefix: Bytes, commit: KvCommit, isBarrier = false): Promise<KvCommitResult> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         throw new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
       }
       if (this.#poison !== undefined) throw this.#refusal(this.#poison)
-      this.#waiting.push({ prefix, commit, size: measure(commit), resolve, reject })
+      this.#waiting.push({ prefix, commit, isBarrier, size: measure(commit), resolve, reject })
       this.#running ??= this.#run()
     })
   }
 
   /** Refuses further commits, and resolves when those that wait are settled. */
   async close(): Promise<void> {
+    this.#stopFlushing()
+    // Whatever fails poisons the queue, which is what the caller looks at.
+    const last = this.#closed ? undefined : this.barrier().catch(() => undefined)
     this.#closed = true
+    await last
     await this.#running
   }
 
-  /** Resolves when all commits are settled that were made until now. */
+  /** Resolves when all that was committed until now is on the disk, unless the store never syncs. */
+  async barrier(): Promise<void> {
+    await this.commit(NO_BYTES, {}, true)
+  }
+
+  /** Runs what may make LevelDB begin a new log at any moment. */
+  async aside(work: () => Promise<void>): Promise<void> {
+    const end = this.#writer.syncAll()
+    try {
+      await this.barrier()
+      await work()
+    } finally {
+      end()
+    }
+  }
+
+  /** Of a poisoned queue: resolves when all its commits are settled. */
   async settled(): Promise<void> {
+    this.#stopFlushing()
     await this.#running
   }
 
@@ -135,7 +173,8 @@ export class CommitQueue {
       }
     }
     try {
-      await this.#write(state)
+      const isBarrier = group.some((queued) => queued.isBarrier)
+      await this.#write(state, isBarrier)
     } catch (failure) {
       this.#poison = storageError(failure, 'A write failed', 'unknown')
       this.#options.onPoison()
@@ -183,8 +222,8 @@ export class CommitQueue {
     for (const [index, key] of unread.entries()) known.set(byteText(key), values[index] ?? null)
   }
 
-  async #write({ changes }: GroupState): Promise<void> {
-    if (changes.size === 0) return
+  async #write({ changes }: GroupState, isBarrier: boolean): Promise<void> {
+    if (changes.size === 0 && !(isBarrier && this.#writer.isBehind)) return
     const operations: LevelOperation[] = []
     const writes = new Map<string, Bytes | null>()
     for (const [text, { key, payload }] of changes) {
@@ -197,10 +236,10 @@ export class CommitQueue {
     for (const operation of record.operations) operations.push(operation)
     const { views, onDurable } = this.#options
     views.beforeBatch(writes)
-    await writeBatch(this.#database, operations) // The commit point of the whole group.
+    const isDurable = await this.#writer.write(operations, isBarrier) // The commit point of the whole group.
     views.afterBatch()
     this.#log = record.log
-    onDurable(record.log.last)
+    if (isDurable) onDurable(record.log.last)
     this.#operations += operations.length
   }
 

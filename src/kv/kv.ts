@@ -2,7 +2,7 @@
 //
 // What every implementation owes (proved by the KvStore suite in `rowstash/testing`):
 // - All that one `read` sees is one and the same commit.
-// - `commit` is atomic, durable when it resolves, and strictly serializable within a partition.
+// - `commit` is atomic, durable when it resolves (unless the host chose less), and strictly serializable within a partition.
 // - A damaged record is reported as DATA_CORRUPT, never returned and never taken for absent.
 import type { Bytes } from '../base/bytes.js'
 

@@ -51,13 +51,14 @@ const ENCODINGS = { keyEncoding: 'view', valueEncoding: 'view' } as const
 /** How much one call of an iterator may bring; understood by classic-level, ignored by others. */
 const SCAN_BYTES_MAX = 1_048_576
 
-/** Writes all operations or none; resolves when they are durable. */
+/** Writes all operations or none; resolves when they are durable, or else when they are in the log. */
 export async function writeBatch(
   database: LevelDatabase,
   operations: LevelOperation[],
+  sync = true,
 ): Promise<void> {
   // Only durable databases know `sync`; abstract-level hands it through to them.
-  const options = { ...ENCODINGS, sync: true }
+  const options = { ...ENCODINGS, sync }
   await database.batch<Bytes, Bytes>(operations, options)
 }
 
@@ -153,6 +154,14 @@ export async function compactAll(database: LevelDatabase): Promise<void> {
   } catch (failure) {
     throw storageError(failure, 'The database cannot be compacted')
   }
+}
+
+/** Above every key of ours: a compaction of it rewrites nothing, but flushes the memory table first. */
+const NO_KEYS = [LAST_KEY, Uint8Array.of(0xff, 0xff)] as const
+
+/** Puts all that was written so far on the disk, and begins a new log. */
+export async function flushMemory(database: LevelDatabase): Promise<void> {
+  await database.compactRange?.<Bytes>(...NO_KEYS, { keyEncoding: 'view' })
 }
 
 const CAUSES_MAX = 8

@@ -31,13 +31,18 @@ export async function openLevelKv(
   options: LevelKvOptions = {},
 ): Promise<KvStore> {
   const resolved = resolveLevelOptions(options)
-  const { highWater: place, written, acceptLoss } = resolved
+  const { highWater: place, written, acceptLoss, durability } = resolved
   // Before LevelDB is called, which begins with changing files.
   const mark = place === undefined ? null : await findHighWater(place, resolved)
-  const expected = { written, acceptLoss, atLeast: mark?.commit ?? 0 }
+  const expected = { written, acceptLoss, durability, atLeast: mark?.commit ?? 0 }
   const opened = await openDatabase(source, expected)
   try {
-    const state = { commit: opened.log.last, closed: false, relaxed: false, versionBase: 0 }
+    const state = {
+      commit: opened.log.last,
+      closed: false,
+      relaxed: durability !== 'commit',
+      versionBase: 0,
+    }
     const keeper = place && (await startHighWater(place, state))
     return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened), keeper)
   } catch (failure) {
@@ -101,7 +106,7 @@ class LevelKv implements KvStore {
     if (operations < this.#operationsAtReclaim) this.#operationsAtReclaim = 0
     if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
     this.#operationsAtReclaim = operations
-    await this.#sessions.use(({ database }) => compactAll(database))
+    await this.#sessions.use(({ database, queue }) => queue.aside(() => compactAll(database)))
   }
 
   close(): Promise<void> {

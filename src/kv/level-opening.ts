@@ -1,5 +1,6 @@
 // Opens a database and makes sure that it holds every commit that was ever acknowledged.
 import { isStoreError, StoreError } from '../base/store-error.js'
+import type { Durability } from './batch-writer.js'
 import type { CommitLog } from './commit-log.js'
 import { readCommitLog, restartCommitLog } from './commit-log.js'
 import { type HighWater, type HighWaterPlace, readHighWater } from './high-water.js'
@@ -12,7 +13,12 @@ export type LevelSource = LevelDatabase | (() => LevelDatabase)
 
 export type OpenedDatabase = Readonly<{ database: LevelDatabase; log: CommitLog }>
 
-type Expected = Readonly<{ written: boolean; atLeast: number; acceptLoss: boolean }>
+type Expected = Readonly<{
+  written: boolean
+  atLeast: number
+  acceptLoss: boolean
+  durability: Durability
+}>
 
 /**
  * Opens the database of a source. One that the source made is closed again when this fails.
@@ -27,6 +33,10 @@ export async function openDatabase(
   try {
     if (!database.supports.explicitSnapshots) {
       throw new StoreError('OPTION_NOT_ALLOWED', 'The database has no explicit snapshots')
+    }
+    if (expected.durability === 'interval' && database.compactRange === undefined) {
+      const problem = 'The database cannot be flushed, which durability `interval` needs'
+      throw new StoreError('OPTION_NOT_ALLOWED', problem)
     }
     // In the turn of its construction this opens it, and so learns why it cannot be opened.
     if (database.status === 'opening') await database.open()

@@ -1,5 +1,5 @@
 import { StoreError } from '../base/store-error.js'
-import type { CommitLogOptions } from './commit-log.js'
+import type { Durability } from './batch-writer.js'
 import type { HighWaterPlace } from './high-water.js'
 
 export interface LevelKvOptions {
@@ -26,27 +26,45 @@ export interface LevelKvOptions {
    * Opens a database whose commits are missing or cannot be read, with those that are there, and forgets that
    * there were others. Default: false, which refuses it with DATA_LOSS or DATA_CORRUPT.
    */
-  readonly acceptLoss?: boolean
+  readonly acceptLoss?: boolean | undefined
+  /**
+   * When a commit is answered: `commit`, when it is on the disk; `interval`, before, and a power cut may take the
+   * newest commits back; `none`, before, and nothing is ever synced: a power cut may take any commits back, and
+   * when later ones are left, the store does not open. Default: `commit`.
+   */
+  readonly durability?: Durability | undefined
+  /** In `interval`, the time after which commits are on the disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
+  readonly flushMs?: number | undefined
+  /**
+   * In `interval`, how many bytes are written before the database's memory table is flushed: at most half of what
+   * it holds before it is written out by itself. Default: 2 MiB, half of LevelDB's. Range: 1 KiB to 1 GiB.
+   */
+  readonly flushBytes?: number
 }
 
 const RANGES = {
   commitRecordsMin: { default: 65_536, min: 1, max: 1_000_000 },
   checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
   recordCacheBytes: { default: 4 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
+  flushMs: { default: 1_000, min: 10, max: 60_000 },
+  flushBytes: { default: 2 * 1_048_576, min: 1_024, max: 1_024 * 1_048_576 },
 } as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
 
-type OtherOption = 'written' | 'highWater' | 'acceptLoss'
+type OtherOption = 'written' | 'highWater' | 'acceptLoss' | 'durability'
 type NumberOption = Exclude<keyof LevelKvOptions, OtherOption>
+
+const DURABILITIES: readonly Durability[] = ['commit', 'interval', 'none']
 
 const OTHER_OPTIONS: readonly string[] = [
   'written',
   'highWater',
   'acceptLoss',
+  'durability',
 ] satisfies OtherOption[]
 
-export type ResolvedLevelOptions = CommitLogOptions &
+export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
   Readonly<{
-    recordCacheBytes: number
+    durability: Durability
     written: boolean
     highWater: HighWaterPlace | undefined
     acceptLoss: boolean
@@ -58,14 +76,18 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
       throw optionError(name, 'is not an option')
     }
   }
-  const { written = false, acceptLoss = false, highWater } = given
+  const { written = false, acceptLoss = false, durability = 'commit', highWater } = given
+  if (!DURABILITIES.includes(durability)) {
+    throw optionError('durability', `must be one of ${DURABILITIES.join(', ')}, not ${durability}`)
+  }
   for (const [name, value] of Object.entries({ written, acceptLoss })) {
     if (typeof value !== 'boolean') throw optionError(name, 'must be true or false')
   }
+  const names = Object.keys(RANGES) as NumberOption[]
+  const numbers = Object.fromEntries(names.map((name) => [name, inRange(name, given[name])]))
   return Object.freeze({
-    commitRecordsMin: inRange('commitRecordsMin', given.commitRecordsMin),
-    checkpointBatches: inRange('checkpointBatches', given.checkpointBatches),
-    recordCacheBytes: inRange('recordCacheBytes', given.recordCacheBytes),
+    ...(numbers as Record<NumberOption, number>),
+    durability,
     written,
     highWater,
     acceptLoss,

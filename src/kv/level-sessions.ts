@@ -43,7 +43,7 @@ type Session = {
 }
 
 /** What reads are served from. */
-export type ReadSession = Readonly<Pick<Session, 'database' | 'views'>>
+export type ReadSession = Readonly<Pick<Session, 'database' | 'queue' | 'views'>>
 
 export type SessionsOptions = ResolvedLevelOptions &
   Readonly<{ source: LevelSource; keeper: HighWaterKeeper | undefined }>
@@ -101,7 +101,7 @@ export class LevelSessions {
     }
   }
 
-  /** @returns whether everything acknowledged is in the database. */
+  /** @returns whether everything acknowledged is on the disk. */
   async close(): Promise<boolean> {
     this.#isClosing = true
     this.#tellNews()
@@ -113,7 +113,7 @@ export class LevelSessions {
     } catch (failure) {
       throw storageError(failure, 'The database cannot be closed')
     }
-    return !queue.isPoisoned
+    return !queue.isPoisoned && this.#options.durability !== 'none'
   }
 
   #assertUsable(): void {
@@ -139,12 +139,11 @@ export class LevelSessions {
   }
 
   #newSession({ database, log }: { database: LevelDatabase; log: CommitLog }): Session {
-    const { source, keeper, commitRecordsMin, checkpointBatches } = this.#options
+    const { source, keeper } = this.#options
     const reopens = typeof source === 'function'
     const views = new LevelViews(database, this.#options.recordCacheBytes)
     const queue = new CommitQueue(database, log, {
-      commitRecordsMin,
-      checkpointBatches,
+      ...this.#options,
       views,
       reopens,
       onDurable: (commit) => keeper?.note(commit),
@@ -197,9 +196,9 @@ export class LevelSessions {
   }
 
   async #openAgain(): Promise<OpenedDatabase> {
-    const { source, keeper, written } = this.#options
+    const { source, keeper, written, durability } = this.#options
     const atLeast = this.#session.queue.last
-    const expected = { written: written || atLeast > 0, atLeast, acceptLoss: false }
+    const expected = { written: written || atLeast > 0, atLeast, acceptLoss: false, durability }
     const opened = await openDatabase(source, expected)
     try {
       // Also proves that the disk takes writes, and puts our mark in the place of anybody else's.

@@ -255,7 +255,7 @@ test('after a failed fsync the next one is tried again', async () => {
 
 test('a folder that is being removed is used only afterwards, and one in use is not removed', async () => {
   const path = join(await newDirectory(), 'folder')
-  const folders = new Folders()
+  const folders = new Folders(true)
   await folders.make(path)
 
   let removed = false

@@ -1,0 +1,80 @@
+// Writes batches as durably as the store was opened for.
+//
+// `interval` answers before the disk has a batch, and still loses only the newest ones in a power cut: LevelDB
+// syncs no log but the one that it writes to, so a synced batch may survive an earlier one whose log was
+// closed unsynced (17 of 25 power cuts, ARCHITECTURE.md, F6).
+//
+// Invariants in `interval`:
+// - All bytes that are not on the disk are in one log, the one being written: the memory table is flushed,
+//   which begins a new log, before LevelDB would do so by itself. A file that is only appended to loses its end.
+// - While LevelDB may begin a new log at any moment, as in a compaction, every batch is synced.
+import type { LevelDatabase, LevelOperation } from './level-database.js'
+import { flushMemory, writeBatch } from './level-database.js'
+
+export type Durability = 'commit' | 'interval' | 'none'
+
+export type BatchWriterOptions = Readonly<{ durability: Durability; flushBytes: number }>
+
+/** What an operation takes in a memory table beside its key and value, at most. */
+const OPERATION_BYTES = 64
+
+export class BatchWriter {
+  readonly #database: LevelDatabase
+  readonly #options: BatchWriterOptions
+  /** Written since the memory table was flushed. */
+  #tableBytes = 0
+  #isBehind = false
+  #syncers = 0
+
+  constructor(database: LevelDatabase, options: BatchWriterOptions) {
+    this.#database = database
+    this.#options = options
+  }
+
+  /** Whether some batch may not be on the disk yet, and will be. */
+  get isBehind(): boolean {
+    return this.#isBehind
+  }
+
+  /**
+   * Writes one batch; one at a time.
+   * @param sync - It must be on the disk when this resolves, with all before it, if the store syncs at all.
+   * @returns whether it is.
+   */
+  async write(operations: LevelOperation[], sync: boolean): Promise<boolean> {
+    const { durability, flushBytes } = this.#options
+    if (durability !== 'interval') {
+      await writeBatch(this.#database, operations, durability === 'commit')
+      return durability === 'commit'
+    }
+    const synced = sync || this.#syncers > 0
+    await writeBatch(this.#database, operations, synced)
+    this.#tableBytes += sizeOf(operations)
+    this.#isBehind = !synced
+    if (this.#tableBytes > flushBytes) await this.#flush() // LevelDB would do it before its next write.
+    return !this.#isBehind
+  }
+
+  /** Syncs every batch that begins from now on, until the returned function is called. */
+  syncAll(): () => void {
+    this.#syncers++
+    return () => {
+      this.#syncers--
+    }
+  }
+
+  async #flush(): Promise<void> {
+    await flushMemory(this.#database)
+    this.#tableBytes = 0
+    this.#isBehind = false
+  }
+}
+
+function sizeOf(operations: readonly LevelOperation[]): number {
+  let bytes = 0
+  for (const operation of operations) {
+    bytes += OPERATION_BYTES + operation.key.length
+    if (operation.type === 'put') bytes += operation.value.length
+  }
+  return bytes
+}

@@ -3,6 +3,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { utf8 } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
+import { jsonOfRowIds } from '../engine/row-ids.js'
 import type { RowIds } from '../engine/store-types.js'
 import { JSON_TYPE } from './error-response.js'
 import type { ContractResponse } from './message.js'
@@ -37,14 +38,10 @@ async function* rowIdPieces(
   rowIds: RowIds,
   tail: string,
 ): AsyncGenerator<Bytes, void> {
-  let text = `${head}"rowIDs":[`
-  let count = 0
-  for (const rowId of rowIds) {
-    text += count === 0 ? `"${rowId}"` : `,"${rowId}"`
-    if (++count % IDS_PER_PIECE !== 0) continue
-    yield utf8(text)
-    text = ''
+  yield utf8(`${head}"rowIDs":[`)
+  for (const piece of jsonOfRowIds(rowIds, IDS_PER_PIECE)) {
+    yield piece
     await yieldToEventLoop() // A fast reader must not keep others waiting.
   }
-  yield utf8(`${text}]${tail}`)
+  yield utf8(`]${tail}`)
 }

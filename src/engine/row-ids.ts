@@ -1,6 +1,7 @@
 // The row IDs of an operation: a few runs of positions, rendered one ID at a time.
-import type { Bytes } from '../base/bytes.js'
-import { renderRowId } from '../format/row-id.js'
+import { type Bytes, utf8 } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../format/row-id.js'
 import type { RowIds } from './store-types.js'
 
 /** IDs of `count` rows from a slot of an extent on. */
@@ -8,39 +9,77 @@ export type RowIdRun = Readonly<{ nonce: Bytes; extent: number; firstSlot: numbe
 
 /** The IDs of runs in order. */
 export function rowIdsOf(runs: readonly RowIdRun[]): RowIds {
-  const starts: number[] = []
-  let length = 0
-  for (const { count } of runs) {
-    starts.push(length)
-    length += count
-  }
-  return Object.freeze({
-    length,
-    at: (index: number) => idAt(runs, starts, index < 0 ? length + index : index, length),
-    [Symbol.iterator]: () => iterate(runs),
-  })
+  return Object.freeze(new RunRowIds(runs))
 }
 
-function idAt(
-  runs: readonly RowIdRun[],
-  starts: readonly number[],
-  index: number,
-  length: number,
-): string | undefined {
-  if (!Number.isInteger(index) || index < 0 || index >= length) return undefined
-  let low = 0
-  let high = runs.length - 1
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if ((starts[middle] ?? 0) <= index) low = middle
-    else high = middle - 1
+/** Quotes and a comma. */
+const JSON_ID_CHARS = ROW_ID_CHARS + 3
+
+class RunRowIds implements RowIds {
+  readonly length: number
+  readonly #runs: readonly RowIdRun[]
+  /** Index of the first ID of each run. */
+  readonly #starts: readonly number[]
+
+  constructor(runs: readonly RowIdRun[]) {
+    const starts: number[] = []
+    let length = 0
+    for (const { count } of runs) {
+      starts.push(length)
+      length += count
+    }
+    this.length = length
+    this.#runs = runs
+    this.#starts = starts
   }
-  const run = runs[low]
-  return run && renderRowId(run.nonce, run.extent, run.firstSlot + index - (starts[low] ?? 0))
+
+  at(index: number): string | undefined {
+    const from = index < 0 ? this.length + index : index
+    if (!Number.isInteger(from) || from < 0 || from >= this.length) return undefined
+    let low = 0
+    let high = this.#runs.length - 1
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if ((this.#starts[middle] ?? 0) <= from) low = middle
+      else high = middle - 1
+    }
+    const run = this.#runs[low]
+    return (
+      run && renderRowId(run.nonce, run.extent, run.firstSlot + from - (this.#starts[low] ?? 0))
+    )
+  }
+
+  *[Symbol.iterator](): IterableIterator<string> {
+    for (const { nonce, extent, firstSlot, count } of this.#runs) {
+      for (let i = 0; i < count; i++) yield renderRowId(nonce, extent, firstSlot + i)
+    }
+  }
+
+  /** See `jsonOfRowIds`. The IDs of a run differ in their last characters only. */
+  *json(idsMax: number): Generator<Bytes, void> {
+    let left = this.length
+    let piece = new Uint8Array(JSON_ID_CHARS * Math.min(idsMax, left))
+    let at = 0
+    for (const { nonce, extent, firstSlot, count } of this.#runs) {
+      const first = utf8(`"${renderRowId(nonce, extent, firstSlot)}",`)
+      for (let i = 0; i < count; i++) {
+        if (at === piece.length) {
+          yield piece
+          piece = new Uint8Array(JSON_ID_CHARS * Math.min(idsMax, left))
+          at = 0
+        }
+        piece.set(first, at)
+        renderRowIdTail(piece, at + 1, extent, firstSlot + i)
+        at += JSON_ID_CHARS
+        left--
+      }
+    }
+    yield piece.subarray(0, Math.max(0, at - 1)) // No comma after the last.
+  }
 }
 
-function* iterate(runs: readonly RowIdRun[]): IterableIterator<string> {
-  for (const { nonce, extent, firstSlot, count } of runs) {
-    for (let i = 0; i < count; i++) yield renderRowId(nonce, extent, firstSlot + i)
-  }
+/** The IDs as the members of a JSON array, without its brackets, in pieces of `idsMax` IDs. */
+export function jsonOfRowIds(rowIds: RowIds, idsMax: number): Iterable<Bytes> {
+  invariant(rowIds instanceof RunRowIds, 'row IDs come from an operation')
+  return rowIds.json(idsMax)
 }

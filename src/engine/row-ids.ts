@@ -1,6 +1,5 @@
 // The row IDs of an operation: a few runs of positions, rendered one ID at a time.
 import { type Bytes, utf8 } from '../base/bytes.js'
-import { invariant } from '../base/invariant.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../format/row-id.js'
 import type { RowIds } from './store-types.js'
 
@@ -80,6 +79,19 @@ class RunRowIds implements RowIds {
 
 /** The IDs as the members of a JSON array, without its brackets, in pieces of `idsMax` IDs. */
 export function jsonOfRowIds(rowIds: RowIds, idsMax: number): Iterable<Bytes> {
-  invariant(rowIds instanceof RunRowIds, 'row IDs come from an operation')
-  return rowIds.json(idsMax)
+  return rowIds instanceof RunRowIds ? rowIds.json(idsMax) : jsonOfTexts(rowIds, idsMax)
+}
+
+/** Of a store that is not this one. */
+function* jsonOfTexts(rowIds: RowIds, idsMax: number): Generator<Bytes, void> {
+  let text = ''
+  let count = 0
+  for (const rowId of rowIds) {
+    if (count > 0 && count % idsMax === 0) {
+      yield utf8(text)
+      text = ''
+    }
+    text += count++ === 0 ? JSON.stringify(rowId) : `,${JSON.stringify(rowId)}`
+  }
+  yield utf8(text)
 }

@@ -14,9 +14,11 @@ export type { OpenStore } from './engine/store.js'
 export { openStore } from './engine/store.js'
 export type { StoreOptions } from './engine/store-options.js'
 export type * from './engine/store-types.js'
+export type * from './engine/verify-types.js'
 export type {
   KeyRange,
   KvCheck,
+  KvCheckItem,
   KvCommit,
   KvCommitResult,
   KvPartition,

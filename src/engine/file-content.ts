@@ -9,9 +9,10 @@ import { invariant } from '../base/invariant.js'
 import { type Hash, openHash } from '../base/platform.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { StoredContent } from '../format/file-records.js'
-import type { ByteRange, ObjectId } from '../objects/objects.js'
+import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import type { Checksum, FileContent } from './file-types.js'
 import type { StoreContext } from './store-context.js'
+import type { Problem } from './verify-findings.js'
 
 export type ContentRules = Readonly<{
   bytesMax: number
@@ -198,6 +199,38 @@ export async function* readContent(
     throw new StoreError('DATA_CORRUPT', 'The bytes of a file are not those that were stored')
   }
   if (held !== undefined) yield held
+}
+
+/**
+ * Looks at stored content: whether it is there with its length, and if `full` whether its bytes have the
+ * digest that was stored.
+ * @param onRead - Called with the count of bytes as they are read; what it throws ends the look.
+ * @returns what is wrong; null: nothing.
+ */
+export async function checkContent(
+  objects: ObjectStore,
+  { object, bytes, sha256 }: StoredContent,
+  full: boolean,
+  onRead: (count: number) => void,
+): Promise<Problem | null> {
+  // One byte more than there may be, as a longer object is not the one that was put.
+  const start = full ? 0 : Math.max(0, bytes - 1)
+  const pieces = await objects.stream(object, { start, limit: bytes + 1 })
+  if (pieces === null) return { kind: 'object-missing', message: `Object ${object} is missing` }
+  const hash = full ? openHash('sha256') : undefined
+  let found = start
+  for await (const piece of pieces) {
+    found += piece.length
+    hash?.update(piece)
+    onRead(piece.length)
+  }
+  if (found !== bytes) {
+    const has = found > bytes ? 'more' : `only ${found}`
+    const message = `Object ${object} should have ${bytes} bytes and has ${has}`
+    return { kind: 'object-length', message }
+  }
+  if (hash === undefined || sameBytes(hash.digest(), sha256)) return null
+  return { kind: 'file', message: `The bytes of object ${object} are not those that were stored` }
 }
 
 function clip(range: ByteRange | undefined, bytes: number): ByteRange {

@@ -6,9 +6,14 @@ export class Lifecycle {
   #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
 
+  /** For long operations, so that a close does not wait for their end. @throws {StoreError} STORE_CLOSED */
+  checkOpen(): void {
+    if (this.#closing !== undefined) throw new StoreError('STORE_CLOSED', 'The store is closed')
+  }
+
   /** Runs an operation, which keeps the store open until it settles. */
   async run<T>(operation: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw new StoreError('STORE_CLOSED', 'The store is closed')
+    this.checkOpen()
     this.#running++
     try {
       return await operation()

@@ -2,6 +2,7 @@
 import type { Bytes } from '../base/bytes.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import type { Files, PublicFiles } from './file-types.js'
+import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 /** A row as the library takes and gives it: cells by column ID. null and undefined are empty cells. */
 export type RowObject = Readonly<Record<string, unknown>>
@@ -109,6 +110,12 @@ export interface Store {
    * run in the background too.
    */
   sweep(): Promise<SweepReport>
+  /**
+   * Holds the store against its own rules, while it is in use: that all is there that its records name, and
+   * with `full` that every byte and row is what was stored. Changes nothing.
+   * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it)
+   */
+  verify(options?: VerifyOptions): Promise<VerifyReport>
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
   readonly limits: StoreLimits

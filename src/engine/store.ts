@@ -20,6 +20,8 @@ import { TableWriters } from './table-writer.js'
 import { StoreTeam } from './team.js'
 import { TeamAliases } from './team-alias.js'
 import { Transfers } from './transfers.js'
+import { verifyStore } from './verify.js'
+import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 /** The two ports that a store stands on, and the store's options. */
 export type OpenStore = StoreOptions &
@@ -110,6 +112,10 @@ class OpenedStore implements Store {
 
   sweep(): Promise<SweepReport> {
     return this.#context.lifecycle.run(() => this.#sweeper.sweep())
+  }
+
+  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return this.#context.lifecycle.run(() => verifyStore(this.#context, options))
   }
 
   close(): Promise<void> {

@@ -10,33 +10,28 @@
 import type { Bytes } from '../base/bytes.js'
 import { fromUtf8 } from '../base/bytes.js'
 import { decodeChunkSegments } from '../format/chunk-records.js'
-import { decodeExtentPage } from '../format/extent-page.js'
-import { decodeFile, decodeUpload, objectsOfUpload } from '../format/file-records.js'
 import {
-  CHUNKS_RANGE,
   chunksRange,
   columnListsRange,
   DEAD_STASHES_RANGE,
-  EXTENT_PAGES_RANGE,
-  FILES_RANGE,
   nonceOfDeadStashKey,
   REPEATS_RANGE,
   STASH_HEADS_RANGE,
   stashHeadKey,
   TEAM_ENTRIES_RANGE,
-  UPLOADS_RANGE,
 } from '../format/keys.js'
 import { decodeRepeatRecord, decodeStashHead, encodeStashHead } from '../format/records.js'
 import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
 import { deleteUnchanged, sweepRange } from './delete-records.js'
 import { foldPartition } from './fold.js'
+import { namedObjects, objectOf } from './named-objects.js'
 import { isOver } from './repeats.js'
 import { planDelete, scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { SweepReport } from './store-types.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
-import { generationsOf, sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
 
 type TablesSwept = Omit<SweepReport, keyof FilesSwept>
 
@@ -174,29 +169,7 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
   const named = new Set<ObjectId>()
   for (const partition of partitions) {
     await partition.read(async (view) => {
-      for (const generation of await generationsOf(view)) {
-        if (generation.forward !== null) named.add(generation.forward.object)
-      }
-      for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
-        for (const [, page] of entries) {
-          for (const { segment } of decodeExtentPage(page)) {
-            if (segment !== null) named.add(segment.object)
-          }
-        }
-      }
-      for await (const entries of scanBatches(view, CHUNKS_RANGE)) {
-        for (const [, reference] of entries) {
-          for (const { object } of decodeChunkSegments(reference).segments) named.add(object)
-        }
-      }
-      for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
-        for (const [, upload] of entries) {
-          for (const object of objectsOfUpload(decodeUpload(upload))) named.add(object)
-        }
-      }
-      for await (const entries of scanBatches(view, FILES_RANGE)) {
-        for (const [, file] of entries) named.add(decodeFile(file).object)
-      }
+      for await (const one of namedObjects(view)) named.add(objectOf(one))
     })
   }
   return named

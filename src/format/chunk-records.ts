@@ -135,6 +135,13 @@ export function decodeChunkSegments(bytes: Bytes): ChunkSegments {
   return { putAt, namesFiles, segments }
 }
 
+/** The name of the column list that a reference uses. */
+export function decodeListName(bytes: Bytes): ColumnListName {
+  const reader = openChunk(bytes)
+  reader.bytes(6 + 6 + 4 + 1)
+  return { crc: reader.u32(), probe: reader.u32() }
+}
+
 export function encodeColumnList(ids: readonly string[]): Bytes {
   const writer = new ByteWriter(64).u8(1).u16(ids.length)
   for (const id of ids) writer.text(JSON.stringify(id))

@@ -10,7 +10,7 @@ import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import { objectBytes } from './extent-page.js'
-import type { Position } from './keys.js'
+import { type Position, SLOTS_MAX } from './keys.js'
 import type { RowId } from './row-id.js'
 import { pieceCrc } from './segment-writer.js'
 
@@ -55,6 +55,42 @@ export class ForwardMap {
     this.#byId = Uint32Array.from({ length: this.#count }, (_, run) => run)
     this.#byId.sort((left, right) => this.#compareIds(left, right))
     this.bytes = content.length + this.#byId.byteLength
+  }
+
+  /**
+   * What is wrong with the runs for a generation of these extents; null: nothing. They must be in order,
+   * lie within the generation, and keep IDs that earlier generations minted, each once.
+   */
+  problem(firstExtent: number, nextExtent: number): string | null {
+    let end: Position = { extent: 0, slot: 0 }
+    for (let run = 0; run < this.#count; run++) {
+      const start = RUN_BYTES * run
+      const at = { extent: this.#uint48(start), slot: this.#view.getUint16(start + 6) }
+      const count = this.#view.getUint32(start + 8)
+      const minted = this.#view.getUint16(start + 26)
+      const isAfter = at.extent > end.extent || (at.extent === end.extent && at.slot >= end.slot)
+      if (!isAfter) return `run ${run} of kept IDs does not follow the one before it`
+      end = { extent: at.extent, slot: at.slot + count }
+      const isWithin = at.extent < nextExtent - firstExtent && end.slot <= SLOTS_MAX
+      if (count < 1 || !isWithin || minted + count > SLOTS_MAX) {
+        return `run ${run} of kept IDs leaves its extent`
+      }
+      if (this.#uint48(start + 20) >= firstExtent)
+        return `run ${run} keeps an ID that is not an old one`
+    }
+    for (let i = 1; i < this.#count; i++) {
+      if (this.#overlaps(this.#byId[i - 1] ?? 0, this.#byId[i] ?? 0))
+        return 'an ID is kept by two rows'
+    }
+    return null
+  }
+
+  /** Whether a run that comes after another in the order of IDs has one of its IDs. */
+  #overlaps(before: number, run: number): boolean {
+    const [a, b] = [RUN_BYTES * before, RUN_BYTES * run]
+    const ofExtent = (start: number): Bytes => this.#runs.subarray(start + 12, start + 26)
+    if (compareBytes(ofExtent(a), ofExtent(b)) !== 0) return false
+    return this.#view.getUint16(a + 26) + this.#view.getUint32(a + 8) > this.#view.getUint16(b + 26)
   }
 
   /** The ID that the row at a position kept; null if it has its own. */

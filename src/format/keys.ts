@@ -64,6 +64,8 @@ export const FILES_RANGE: KeyRange = spaceRange(KEY_SPACE.file)
 export const FILE_MARKERS_RANGE: KeyRange = spaceRange(KEY_SPACE.fileMarker)
 export const REPEATS_RANGE: KeyRange = spaceRange(KEY_SPACE.repeat)
 export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
+export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
+export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
 
 export function tableHeadKey(table: TableKey): Bytes {
   return tableWriter(KEY_SPACE.tableHead, table, 0).finish()

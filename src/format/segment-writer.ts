@@ -1,5 +1,5 @@
 // Builds a segment: the rows of a chunk as frames, then a footer. FORMAT.md section 6.
-import { type Bytes, utf8 } from '../base/bytes.js'
+import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32 } from '../base/platform.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -11,7 +11,13 @@ import { FileIds } from './file-references.js'
 import { CODEC, type Compression, packFrame, type StoredFrame } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
 
-export const SEGMENT_MAGIC: Bytes = utf8('RSSG')
+const SEGMENT_MAGIC: Bytes = utf8('RSSG')
+const SEGMENT_VERSION = 1
+/** What every segment begins with: the only bytes of it that no checksum covers. */
+export const SEGMENT_HEADER: Bytes = concatBytes([
+  SEGMENT_MAGIC,
+  Uint8Array.of(SEGMENT_VERSION, 0, 0, 0),
+])
 export const TRAILER_MAGIC: Bytes = utf8('GSSR')
 export const TRAILER_BYTES = 16
 export const FRAME_HEADER_BYTES = 11
@@ -214,7 +220,7 @@ export class SegmentBuilder {
 }
 
 function writeHeader(writer: ByteWriter): void {
-  writer.bytes(SEGMENT_MAGIC).u8(1).bytes(new Uint8Array(3))
+  writer.bytes(SEGMENT_HEADER)
 }
 
 function writeFrameHeader(

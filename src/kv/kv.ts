@@ -62,6 +62,11 @@ export interface KvPartition {
   sweep(range: KeyRange, count: number): Promise<number>
 }
 
+/** What a check of a whole store tells: a partition that holds records, or something that is damaged. */
+export type KvCheckItem =
+  | Readonly<{ kind: 'partition'; partition: string }>
+  | Readonly<{ kind: 'record' | 'commit-log' | 'unreadable'; message: string }>
+
 export interface KvStore {
   /** Whether another process may write too. If not, what was read stays true until this one commits. */
   readonly shared: boolean
@@ -80,6 +85,11 @@ export interface KvStore {
    * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, STORE_CLOSED: nothing is lost.
    */
   reclaim?(): Promise<void>
+  /**
+   * Looks for damage that reading records by their keys does not show, on a view of the latest commit.
+   * @param full - Look at every record, not only at what the store keeps for itself.
+   */
+  check?(full: boolean): AsyncIterable<KvCheckItem>
   /** Waits for commits in flight. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
 }

@@ -129,6 +129,32 @@ export async function scanRecords(
   return records
 }
 
+/** Entries of a range as they are stored: nothing is checked. */
+export async function scanStored(
+  database: LevelDatabase,
+  { start, limit, count }: KvScan,
+  snapshot: AbstractSnapshot,
+): Promise<[key: Bytes, value: Bytes][]> {
+  const range = { gte: start, lt: limit, limit: count }
+  const options = { ...ENCODINGS, ...range, snapshot, highWaterMarkBytes: SCAN_BYTES_MAX }
+  const found: [Bytes, Bytes][] = []
+  try {
+    const iterator = database.iterator<Bytes, Bytes>(options)
+    try {
+      while (found.length < count) {
+        const entries = await iterator.nextv(count - found.length)
+        if (entries.length === 0) break
+        for (const entry of entries) found.push(entry)
+      }
+    } finally {
+      await iterator.close()
+    }
+  } catch (failure) {
+    throw storageError(failure, 'The database cannot be read')
+  }
+  return found
+}
+
 /** LevelDB keys of a range, without looking at their values. */
 export async function scanKeys(
   database: LevelDatabase,

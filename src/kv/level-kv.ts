@@ -2,13 +2,15 @@
 // record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { pump } from '../base/pump.js'
 import { type HighWaterKeeper, startHighWater } from './high-water.js'
-import type { KvPartition, KvStore } from './kv.js'
+import type { KvCheckItem, KvPartition, KvStore } from './kv.js'
+import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
 import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
 import { type LevelKvOptions, resolveLevelOptions } from './level-options.js'
 import { LevelSessions } from './level-sessions.js'
-import { withoutPrefix } from './level-views.js'
+import { closeSnapshot, openSnapshot, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
 /** Deletes of one commit of a sweep, so that it never holds up the queue for long. */
@@ -107,6 +109,19 @@ class LevelKv implements KvStore {
     if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
     this.#operationsAtReclaim = operations
     await this.#sessions.use(({ database, queue }) => queue.aside(() => compactAll(database)))
+  }
+
+  check(full: boolean): AsyncGenerator<KvCheckItem, void> {
+    return pump((emit) =>
+      this.#sessions.use(async ({ database }) => {
+        const snapshot = openSnapshot(database)
+        try {
+          for await (const item of checkDatabase(database, snapshot, full)) await emit(item)
+        } finally {
+          await closeSnapshot(snapshot)
+        }
+      }),
+    )
   }
 
   close(): Promise<void> {

@@ -179,7 +179,7 @@ export function withoutPrefix(key: Bytes, prefix: Bytes): Bytes {
   return new Uint8Array(key.buffer, key.byteOffset + prefix.length, key.length - prefix.length)
 }
 
-function openSnapshot(database: LevelDatabase): AbstractSnapshot {
+export function openSnapshot(database: LevelDatabase): AbstractSnapshot {
   try {
     return database.snapshot()
   } catch (failure) {
@@ -187,7 +187,7 @@ function openSnapshot(database: LevelDatabase): AbstractSnapshot {
   }
 }
 
-async function closeSnapshot(snapshot: AbstractSnapshot): Promise<void> {
+export async function closeSnapshot(snapshot: AbstractSnapshot): Promise<void> {
   try {
     await snapshot.close()
   } catch (failure) {

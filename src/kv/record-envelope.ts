@@ -17,7 +17,7 @@
 // The length before the name keeps partitions apart although one name may begin with another. The
 // checksum covers the key, so a value that was read from the wrong place does not pass.
 import type { Bytes } from '../base/bytes.js'
-import { toHex, utf8 } from '../base/bytes.js'
+import { fromUtf8, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32 } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
@@ -60,6 +60,17 @@ export function encodePartitionPrefix(name: string): Bytes {
   prefix[2] = nameBytes.length & 0xff
   prefix.set(nameBytes, 3)
   return prefix
+}
+
+/** The name of the partition that a LevelDB key lies in; null: it is not the key of a partition. */
+export function partitionOfKey(key: Bytes): string | null {
+  const length = ((key[1] ?? 0) << 8) | (key[2] ?? 0)
+  if (key[0] !== LevelSpace.Partition || key.length < 3 + length) return null
+  try {
+    return fromUtf8(key.subarray(3, 3 + length))
+  } catch {
+    return null // Its bytes are no name.
+  }
 }
 
 export function encodeUint64(value: number): Bytes {

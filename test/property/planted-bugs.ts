@@ -76,8 +76,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the sweep does not see what stashes name',
-    file: 'src/engine/sweep.ts',
-    find: 'for (const { object } of decodeChunkSegments(reference).segments) named.add(object)',
+    file: 'src/engine/named-objects.ts',
+    find: "for (const ref of decodeChunkSegments(reference).segments) yield { kind: 'segment', ref }",
     replace: 'decodeChunkSegments(reference)',
   },
   {

@@ -95,9 +95,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the sweep of objects does not see what uploads have received',
-    file: 'src/engine/sweep.ts',
-    find: 'for (const object of objectsOfUpload(decodeUpload(upload))) named.add(object)',
-    replace: 'objectsOfUpload(decodeUpload(upload))',
+    file: 'src/engine/named-objects.ts',
+    find: "if (upload.state === 'received') {",
+    replace: 'if (upload.bytesMax < 0) {',
   },
   {
     name: 'the sweep of objects deletes those that no commit names yet',

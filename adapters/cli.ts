@@ -3,10 +3,12 @@ import { isStoreError } from '../src/index.js'
 import { CommandFailure, type CommandIo } from './cli-failure.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
+import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { PACKAGE_VERSION } from './directory-format.js'
 
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
+       rowstash verify DIR [--full] [--json]
        rowstash --version
 
 Each command tells more with --help.
@@ -18,6 +20,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   try {
     if (name === 'serve') await runServe(rest, io)
     else if (name === 'import') await runImport(rest, io, process.stderr)
+    else if (name === 'verify') return await runVerify(rest, io)
     else if (name === '--help' || name === 'help') io.print(USAGE.trimEnd())
     else if (name === '--version') io.print(PACKAGE_VERSION)
     else throw new CommandFailure(2, name === undefined ? 'Name a command' : `No command "${name}"`)
@@ -30,6 +33,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
 const USAGE_OF_COMMAND: ReadonlyMap<string | undefined, string> = new Map([
   ['serve', SERVE_USAGE],
   ['import', IMPORT_USAGE],
+  ['verify', VERIFY_USAGE],
 ])
 
 /** What the user can act on is shown as its message; a fault of this program with its stack. */

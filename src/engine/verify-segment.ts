@@ -2,11 +2,11 @@
 //
 // Invariant: what it finds is about these bytes alone. Whether a record still names them is for the caller
 // to look at again, before it takes a finding for one.
-import { yieldToEventLoop } from '../base/platform.js'
+import { isUtf8, yieldToEventLoop } from '../base/platform.js'
 import { isStoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import { readSpans } from '../format/row-text.js'
-import type { SegmentFooter } from '../format/segment-reader.js'
+import type { FramePlace, SegmentFooter } from '../format/segment-reader.js'
 import type { ObjectStore } from '../objects/objects.js'
 import { KIND_BIT } from '../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
@@ -44,6 +44,7 @@ export async function verifySegment(
     findings.counts.bytes += bytes.length
     problems.push(...unreadable)
     for (const { place, frame } of frames) {
+      if (!isUtf8(frame.texts)) problems.push(notUtf8(place))
       const texts = frame.rowTexts(0, frame.rowCount)
       texts.forEach((text, row) => void rows.add(place.firstRow + row, text))
       await yieldToEventLoop() // A frame's rows take some milliseconds.
@@ -53,6 +54,10 @@ export async function verifySegment(
   const isWhole = problems.length === 0 && rows.problems.length === 0
   const summaries = isWhole && !expected.folded ? rows.summaryProblems() : []
   return [...problems, ...rows.problems, ...summaries].slice(0, PROBLEMS_MAX)
+}
+
+function notUtf8({ offset }: FramePlace): Problem {
+  return { kind: 'row', message: 'Its texts are not UTF-8', place: `frame at ${offset}` }
 }
 
 function formProblems(

@@ -4,7 +4,7 @@
 // Method: random commands run on stores on the same ports and on an oracle that is plain lists, beside a
 // clock that jumps. Sweeps and operations are held or crash at any of their steps.
 import fc from 'fast-check'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { replayOptions, runOptions } from '../support/fast-check-options.js'
 import { anyCommands } from '../support/files-model/commands.js'
 import { Oracle } from '../support/files-model/oracle.js'
@@ -45,6 +45,7 @@ test('files live as long as the oracle says', { timeout: 1_200_000 }, async () =
     try {
       await fc.asyncModelRun(() => ({ model: { oracle }, real: world }), run)
       await checkEnd(world, oracle)
+      expect((await world.store(0).verify({ full: true })).damageCount).toBe(0)
     } finally {
       await world.close()
     }

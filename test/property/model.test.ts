@@ -7,7 +7,13 @@ import { test } from 'vitest'
 import { runOptions } from '../support/fast-check-options.js'
 import { report, sizeOf, suiteSeed, tier } from '../support/ladder.js'
 import { anyCommands } from '../support/model/commands.js'
-import { checkAll, checkLeaks, checkRewrites, checkStashes } from '../support/model/final-check.js'
+import {
+  checkAll,
+  checkLeaks,
+  checkRewrites,
+  checkStashes,
+  checkVerified,
+} from '../support/model/final-check.js'
 import { Model } from '../support/model/model.js'
 import {
   directoryMedium,
@@ -73,8 +79,10 @@ async function checkRuns(
       await checkStashes(model, world)
       await checkAll(model, world)
       await checkRewrites(model, world)
+      await checkVerified(world)
       await checkLeaks(model, world)
       await checkAll(model, world)
+      await checkVerified(world)
     } finally {
       world.pace.stop()
       await world.remove()

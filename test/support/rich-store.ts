@@ -53,7 +53,7 @@ async function makeImported(team: Team, store: Store): Promise<void> {
   await table.updateRow(idAt(made.rowIds, 3), { name: 'Changed after the fold' })
   await table.deleteRow(idAt(made.rowIds, 131))
   await table.addRows([{ name: 'small' }, { name: 'add', n: 7 }], { idempotencyKey: 'add' })
-  await table.updateRow(idAt(made.rowIds, 4), { name: 'and again' })
+  await table.updateRow(idAt(made.rowIds, 4), { name: 'Changed again' })
 }
 
 /** Overwritten with kept row IDs, so that a generation is retired and another has a forward object. */
@@ -110,8 +110,8 @@ export async function dumpTable(table: Table, name: string): Promise<TableDump> 
   let continuation: string | undefined
   let version = 0
   do {
-    const page = await table.pageText({ limit: 50, ...(continuation && { continuation }) })
-    if (page.json !== '') rows.push(page.json)
+    const page = await table.pageBytes({ limit: 50, ...(continuation && { continuation }) })
+    rows.push(new TextDecoder().decode(page.json))
     continuation = page.continuation
     version = page.version
   } while (continuation !== undefined)

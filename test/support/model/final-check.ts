@@ -55,6 +55,15 @@ export async function checkStashes(model: Model, world: World): Promise<void> {
   }
 }
 
+/** Nothing that is not damaged is found to be. */
+export async function checkVerified(world: World): Promise<void> {
+  const { findings } = await world.store(0).verify({ full: true })
+  assert.deepEqual(
+    findings.filter(({ severity }) => severity === 'damage'),
+    [],
+  )
+}
+
 const REWRITE_STASH = 'rewrite'
 const REWRITTEN_ROWS = 12
 

@@ -8,7 +8,7 @@ import type { ByteWriter } from '../format/byte-writer.js'
 import type { StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import type { FileIds } from '../format/file-references.js'
-import { SegmentBuilder } from '../format/segment-writer.js'
+import { FRAME_BYTES_FIRST, SegmentBuilder } from '../format/segment-writer.js'
 import type { ObjectId } from '../objects/objects.js'
 import { openCsv } from '../schema/scan-csv.js'
 import { type CsvByteScanner, openCsvBytes } from '../schema/scan-csv-bytes.js'
@@ -175,8 +175,10 @@ class SegmentSink implements RowSink {
   #opened(): SegmentBuilder {
     if (this.#builder === undefined) {
       this.#object = this.#context.ids.next()
-      const buffer = this.#context.buffers.take(SEGMENT_BYTES_FIRST)
-      this.#builder = new SegmentBuilder(this.#object, buffer, this.#context.options.compression)
+      const { buffers, options } = this.#context
+      const buffer = buffers.take(SEGMENT_BYTES_FIRST)
+      const frameBuffer = buffers.take(FRAME_BYTES_FIRST)
+      this.#builder = new SegmentBuilder(this.#object, buffer, options.compression, frameBuffer)
     }
     return this.#builder
   }

@@ -63,7 +63,7 @@ export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
 }
 
 /** Room for the texts of a frame to begin with: 64 rows of some hundred bytes. */
-const FRAME_BYTES_FIRST = 64 * 1024
+export const FRAME_BYTES_FIRST = 64 * 1024
 
 /** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
 export class SegmentBuilder {
@@ -75,7 +75,7 @@ export class SegmentBuilder {
   readonly #frameIndex = new ByteWriter(192)
   readonly #files = new FileIds(FILES_LISTED_MAX)
   /** The row texts of the frame that is being built, and where each ends. */
-  readonly #texts = new ByteWriter(FRAME_BYTES_FIRST)
+  readonly #texts: ByteWriter
   #ends: number[] = []
   /** Rows of frames that are full, and of those that are in the segment. */
   #endedRows = 0
@@ -84,15 +84,18 @@ export class SegmentBuilder {
   /**
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
    * @param buffer - Where to build it; a larger one is made when it does not hold the segment.
+   * @param frameBuffer - Where to collect the texts of a frame, likewise.
    */
   constructor(
     object: ObjectId,
     buffer: Uint8Array<ArrayBuffer> | number,
     compression: Compression,
+    frameBuffer: Uint8Array<ArrayBuffer> | number = FRAME_BYTES_FIRST,
   ) {
     this.#id = objectBytes(object)
     this.#compression = compression
     this.#writer = new ByteWriter(buffer)
+    this.#texts = new ByteWriter(frameBuffer)
     if (compression === 'none') writeHeader(this.#writer)
   }
 
@@ -162,12 +165,16 @@ export class SegmentBuilder {
       .u32(pieceCrc(this.#id, TRAILER_PLACE, trailer))
       .bytes(TRAILER_MAGIC)
     const bytes = this.#writer.finish()
-    return { bytes, footerBytes, files: this.#files, used: raw === null ? [bytes] : [bytes, raw] }
+    const texts = this.#texts.finish()
+    const used = raw === null ? [bytes, texts] : [bytes, texts, raw]
+    return { bytes, footerBytes, files: this.#files, used }
   }
 
   /** The buffers, when the segment is not wanted any more. */
   abandon(): readonly Bytes[] {
-    return this.#packing.length > 0 ? [] : [this.#writer.finish()] // It may still be read by what compresses.
+    const texts = this.#texts.finish()
+    // What is compressed may still be read by what compresses.
+    return this.#packing.length > 0 ? [texts] : [texts, this.#writer.finish()]
   }
 
   #endFrame(): void {

@@ -7,3 +7,24 @@ export function missingStrace(): string | null {
   if (error !== undefined) return 'there is no strace'
   return status === 0 ? null : 'strace may not watch processes'
 }
+
+/** Runs a command with a small file system of its own on a folder, which nobody else sees. */
+export function smallDiskCommand(folder: string, mebibytes: number): string[] {
+  const mount = `mount -t tmpfs -o size=${mebibytes}m tmpfs "$0" && exec "$@"`
+  return ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', mount, folder]
+}
+
+/** null: a process of ours may mount a file system in memory. */
+export function missingSmallDisk(folder: string): string | null {
+  const [command = '', ...args] = smallDiskCommand(folder, 1)
+  const { error, status } = spawnSync(command, [...args, 'true'])
+  if (error !== undefined) return 'there is no unshare'
+  return status === 0 ? null : 'no file system may be mounted, not even in a namespace of its own'
+}
+
+/** null: the size of files can be limited while a process runs. */
+export function missingFileLimit(): string | null {
+  const { error, status } = spawnSync('prlimit', ['--fsize=1000000:', 'true'])
+  if (error !== undefined) return 'there is no prlimit'
+  return status === 0 ? null : 'prlimit may not limit the size of files'
+}

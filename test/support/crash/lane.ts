@@ -1,4 +1,5 @@
 // One worker of a writer: random changes of its own table, stashes and files, one after the other.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Changed, Store, StoredFile, Table, Team } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { type Seeded, seeded } from '../seeded.js'
@@ -19,6 +20,12 @@ export type LaneJob = WriterJob &
 type Answer = Readonly<{ version?: number; file?: string }>
 
 const ROWS_OF_TABLE_MAX = 600
+const RECOVERY_MS_MAX = 2_000
+const RETRY_MS = 20
+
+/** Changes by their number in `step`: those below the first are small commits without an object. */
+const SMALL_CHANGES = 66
+const ALL_CHANGES = 96
 
 export class Lane {
   readonly #job: LaneJob
@@ -31,6 +38,7 @@ export class Lane {
   /** IDs of the rows of the lane's table, in order. */
   #rowIds: string[] = []
   #files: StoredFile[] = []
+  failures = 0
 
   constructor(store: Store, job: LaneJob) {
     this.#job = job
@@ -40,15 +48,35 @@ export class Lane {
     this.#name = `lane-${job.index}`
   }
 
-  async run(): Promise<void> {
-    await this.#look()
+  /** Finds, or makes, what it works on. */
+  async start(): Promise<void> {
+    await this.look()
     if (this.#table === undefined) await this.#create(this.#name)
     if (this.#shared === undefined && this.#job.index === 0) await this.#create(SHARED_TABLE)
-    for (let done = 0; done < this.#job.operationsOfLane; done++) await this.#step()
+  }
+
+  /** So many changes, unless one fails and the store does not take others soon. */
+  async run(changes: number): Promise<void> {
+    for (let done = 0; done < changes && this.#table !== undefined; done++) {
+      const { failures } = this
+      await this.step()
+      if (this.failures > failures && !(await this.recover(RECOVERY_MS_MAX))) return
+    }
+  }
+
+  /** Tries until a change is taken, and looks what became of those that failed. */
+  async recover(withinMs: number): Promise<boolean> {
+    const endsAt = performance.now() + withinMs
+    while (!(await this.share())) {
+      if (performance.now() > endsAt) return false
+      await pause(RETRY_MS)
+    }
+    await this.look() // Now that one commit is in, nothing that failed before can still come.
+    return true
   }
 
   /** Reads what there is. */
-  async #look(): Promise<void> {
+  async look(): Promise<void> {
     this.#shared = await this.#find(SHARED_TABLE)
     this.#table = await this.#find(this.#name)
     const rowIds: string[] = []
@@ -81,18 +109,17 @@ export class Lane {
     })
   }
 
-  async #step(): Promise<void> {
-    const random = this.#random.below(100)
-    if (random < 18) await this.#change('add', this.#rows(this.#rowsMax()))
-    else if (random < 24) await this.#change('overwrite', this.#rows(this.#rowsMax()))
-    else if (random < 46) await this.#patch()
-    else if (random < 56) await this.#delete()
-    else if (random < 72) await this.#share()
+  async step(): Promise<void> {
+    const random = this.#random.below(this.#job.mix === 'small' ? SMALL_CHANGES : ALL_CHANGES)
+    if (random < 22) await this.#patch()
+    else if (random < 32) await this.#delete()
+    else if (random < 48) await this.share()
+    else if (random < SMALL_CHANGES) await this.#change('add', this.#rows(this.#rowsMax()))
+    else if (random < 72) await this.#change('overwrite', this.#rows(this.#rowsMax()))
     else if (random < 84) await this.#import()
     else if (random < 91) await this.#putFile()
-    else if (random < 92)
-      await this.#create(`extra-${this.#job.index}-${this.#job.nextOperation()}`)
-    else if (random < 97) await this.#sweep()
+    else if (random < 92) await this.#createExtra()
+    else await this.#sweep()
   }
 
   /** Says what begins, does it, and says how it ended. */
@@ -107,9 +134,14 @@ export class Lane {
       const code = isStoreError(failure) ? failure.code : 'none'
       const message = failure instanceof Error ? (failure.stack ?? '') : String(failure)
       const outcome = isStoreError(failure) && failure.outcome ? { outcome: failure.outcome } : {}
+      this.failures++
       say({ say: 'failed', op, code, message, ...outcome })
       return false
     }
+  }
+
+  async #createExtra(): Promise<void> {
+    await this.#create(`extra-${this.#job.index}-${this.#job.nextOperation()}`)
   }
 
   async #change(what: 'add' | 'overwrite', rows: RowsSpec): Promise<void> {
@@ -150,12 +182,13 @@ export class Lane {
     })
   }
 
-  async #share(): Promise<void> {
+  /** @returns whether it was taken. */
+  async share(): Promise<boolean> {
     this.#shared ??= await this.#find(SHARED_TABLE)
     const shared = this.#shared
-    if (shared === undefined) return
+    if (shared === undefined) return true
     const rows = this.#rows(6)
-    await this.#say({ do: 'share', rows }, async () => {
+    return await this.#say({ do: 'share', rows }, async () => {
       const { version } = await shared.addRows(rowObjects(rows))
       return { version }
     })

@@ -1,6 +1,8 @@
 // What strace wrote, as calls with their arguments. Calls of several threads may overlap: each has the
 // line on which it began and the one on which it ended.
 
+import type { Seeded } from '../seeded.js'
+
 export type SystemCall = Readonly<{
   name: string
   /** As strace prints them, one text each; strings are decoded to bytes, see `bytesOf`. */
@@ -102,4 +104,24 @@ export function bytesOf(argument: string): Buffer {
       return Buffer.from(string.slice(1, -1).replaceAll('\\x', ''), 'hex')
     }),
   )
+}
+
+const LOGS_MAX = 60
+
+/**
+ * The command that runs another one and lets some of its calls fail: the n-th of a kind in each thread, once
+ * or from then on. Writes fail in LevelDB's logs only, as others belong to Node.
+ */
+export function failingCalls(random: Seeded, directory: string): string[] {
+  const call = random.pick(['fdatasync', 'fdatasync', 'fsync', 'rename', 'write'])
+  const error = random.pick(['EIO', 'ENOSPC'])
+  const first = 1 + random.below(call === 'write' ? 80 : 40)
+  const when = `${first}${random.once(3) ? '+' : ''}`
+  const logs = Array.from({ length: LOGS_MAX }, (_, number) => [
+    '-P',
+    `${directory}/kv/${String(number).padStart(6, '0')}.log`,
+  ])
+  const only = call === 'write' ? logs.flat() : []
+  const what = ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}`]
+  return ['strace', '-f', '-qq', '-o', '/dev/null', ...what, '-e', 'signal=none', ...only, '--']
 }

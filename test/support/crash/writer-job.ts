@@ -14,6 +14,8 @@ export type WriterJob = Readonly<{
   rowsMax: number
   rowBytesMax: number
   fileBytesMax: number
+  /** `small`: commits to the database only; `all`: objects too. */
+  mix: 'small' | 'all'
 }>
 
 const DEFAULTS: WriterJob = {
@@ -26,6 +28,7 @@ const DEFAULTS: WriterJob = {
   rowsMax: 60,
   rowBytesMax: 120,
   fileBytesMax: 100_000,
+  mix: 'all',
 }
 
 export function resolveJob(given: Partial<WriterJob>): WriterJob {

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { build } from 'tsup'
 import { ROOT } from '../source-files.js'
 import { type LogLine, parseLog } from './log-lines.js'
-import type { WriterJob } from './writer-job.js'
 
 /** Below node_modules, so that the packages are found, and nothing else looks there. */
 const CACHE = join(ROOT, 'node_modules', '.cache')
@@ -51,6 +50,7 @@ export async function buildPrograms(
 
 export type Ended = Readonly<{
   lines: readonly LogLine[]
+  stdout: string
   code: number | null
   signal: NodeJS.Signals | null
   stderr: string
@@ -67,7 +67,7 @@ export type RunningWriter = Readonly<{
 /** @param before - A program that runs the writer, with its arguments, such as strace. */
 export function startWriter(
   program: string,
-  job: Partial<WriterJob>,
+  job: object,
   { before = [], env = {} }: Readonly<{ before?: readonly string[]; env?: NodeJS.ProcessEnv }> = {},
 ): RunningWriter {
   const [command = process.execPath, ...args] = [...before, process.execPath, program]
@@ -88,7 +88,7 @@ export function startWriter(
     stderr += piece
   })
   const ended = once(child, 'close').then(([code, signal]) => {
-    return { lines: parseLog(stdout), code, signal, stderr } as Ended
+    return { lines: parseLog(stdout), stdout, code, signal, stderr } as Ended
   })
   return { child, opened, ended }
 }

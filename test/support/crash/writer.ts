@@ -31,7 +31,12 @@ async function work(store: Store, job: WriterJob): Promise<void> {
   const lanes = Array.from({ length: job.lanes }, (_, index) => {
     return new Lane(store, { ...job, seed: job.seed * 31 + index, index, nextOperation, say })
   })
-  await Promise.all(lanes.map((lane) => lane.run()))
+  await Promise.all(
+    lanes.map(async (lane) => {
+      await lane.start()
+      await lane.run(job.operationsOfLane)
+    }),
+  )
 }
 
 const job = resolveJob(JSON.parse(process.argv[2] ?? '{}'))

@@ -1,0 +1,19 @@
+import type { WriterJob } from './writer-job.js'
+
+export type FullDiskCase = Readonly<{
+  /** `disk`: so many bytes stay free; `file`: no file may grow beyond so many. */
+  limit: 'disk' | 'file'
+  bytes: number
+  job: Partial<WriterJob>
+}>
+
+export type FullDiskJob = Readonly<{ folder: string; cases: readonly FullDiskCase[] }>
+
+export type FullDiskResult = Readonly<{
+  /** Operations that failed while there was no space. */
+  failures: number
+  acknowledged: number
+  /** From when there was space again until a change was taken in every lane. */
+  recoveryMs: number
+  wrong: readonly string[]
+}>

@@ -1,0 +1,89 @@
+// A file system of its own in a file, whose power can be cut: from one moment on nothing reaches its disk any
+// more, not even its journal. Needs root.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+
+export type FileSystem = Readonly<{
+  name: string
+  make: readonly string[]
+  mountOptions: string
+}>
+
+export const FILE_SYSTEMS: readonly FileSystem[] = [
+  { name: 'ext4, data=ordered', make: ['mkfs.ext4', '-q', '-F'], mountOptions: 'data=ordered' },
+  { name: 'ext4, data=writeback', make: ['mkfs.ext4', '-q', '-F'], mountOptions: 'data=writeback' },
+  { name: 'xfs', make: ['mkfs.xfs', '-q', '-f'], mountOptions: 'defaults' },
+]
+
+/** The least that xfs takes, and a little. */
+const IMAGE_BYTES = 400 * 1024 * 1024
+
+/** EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, with the flag that leaves the journal as it is on the disk. */
+const PYTHON_CUT =
+  "import fcntl,os,struct,sys; fcntl.ioctl(os.open(sys.argv[1],os.O_RDONLY),0x8004587d,struct.pack('I',2))"
+const PERL_CUT =
+  "open(my $f,'<',$ARGV[0]) or die $!; my $n=pack('I',2); ioctl($f,0x8004587d,$n) or die $!"
+const CUTTERS: readonly (readonly string[])[] = [
+  ['python3', '-c', PYTHON_CUT],
+  ['perl', '-e', PERL_CUT],
+]
+
+function isThere(command: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+}
+
+const cutter = CUTTERS.find(([command = '']) => isThere(command))
+
+/** null: such a file system can be made, mounted and cut here. */
+export function missingLoopDisk({ make }: FileSystem): string | null {
+  if (process.getuid?.() !== 0) return 'only root may mount a file system'
+  const [maker = ''] = make
+  if (!isThere(maker)) return `there is no ${maker}`
+  if (cutter === undefined) return 'there is neither python3 nor perl to ask the kernel'
+  if (spawnSync('losetup', ['--find']).status !== 0) return 'there is no loop device'
+  return null
+}
+
+export class LoopDisk {
+  readonly mountPoint: string
+  readonly #image: string
+  readonly #mountOptions: string
+
+  private constructor(image: string, mountPoint: string, mountOptions: string) {
+    this.#image = image
+    this.mountPoint = mountPoint
+    this.#mountOptions = mountOptions
+  }
+
+  static make(folder: string, { make, mountOptions }: FileSystem): LoopDisk {
+    const image = join(folder, 'image')
+    writeFileSync(image, '')
+    truncateSync(image, IMAGE_BYTES)
+    const [command = '', ...args] = make
+    execFileSync(command, [...args, image])
+    const mountPoint = join(folder, 'mount')
+    mkdirSync(mountPoint)
+    return new LoopDisk(image, mountPoint, mountOptions)
+  }
+
+  mount(): void {
+    execFileSync('mount', ['-o', `loop,${this.#mountOptions}`, this.#image, this.mountPoint])
+  }
+
+  unmount(): void {
+    execFileSync('umount', [this.mountPoint])
+  }
+
+  /** From here on nothing is written. Unmount it, and mount it again, to see what is there. */
+  cut(): void {
+    const [command = '', ...args] = cutter ?? []
+    execFileSync(command, [...args, this.mountPoint])
+  }
+
+  remove(): void {
+    spawnSync('umount', [this.mountPoint]) // It may be mounted no more.
+    rmSync(this.#image)
+  }
+}

@@ -8,7 +8,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { NO_BYTES, toHex } from '../src/base/bytes.js'
-import { systemRandom } from '../src/base/random.js'
+import { openSystemRandom } from '../src/base/random.js'
 import { StoreError } from '../src/base/store-error.js'
 import { STORE_BYTES } from '../src/kv/high-water.js'
 import { openLevelKv } from '../src/kv/level-kv.js'
@@ -31,7 +31,7 @@ export async function createDirectory(path: string): Promise<void> {
   const parent = dirname(path)
   await makeDurable(parent)
   await removeLeftovers(path)
-  const temporary = `${path}.tmp-${toHex(systemRandom.bytes(8))}`
+  const temporary = `${path}.tmp-${toHex(openSystemRandom().bytes(8))}`
   try {
     await writeStore(temporary)
     await rename(temporary, path) // The commit point.
@@ -59,7 +59,7 @@ async function writeStore(directory: string): Promise<void> {
   await mkdir(directory)
   await mkdir(join(directory, 'objects'))
 
-  const store = toHex(systemRandom.bytes(STORE_BYTES))
+  const store = toHex(openSystemRandom().bytes(STORE_BYTES))
   const openDatabase = () =>
     new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), { errorIfExists: true })
   const kv = await openLevelKv(openDatabase, { highWater: highWaterOf(directory, store) })

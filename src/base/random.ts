@@ -4,6 +4,22 @@ export interface Random {
   bytes(count: number): Uint8Array
 }
 
-export const systemRandom: Random = {
-  bytes: (count) => globalThis.crypto.getRandomValues(new Uint8Array(count)),
+/** Asking the system costs the same for a few bytes as for so many. */
+const BLOCK_BYTES = 4_096
+
+/** Random bytes of the system, each given once. */
+export function openSystemRandom(): Random {
+  let block = new Uint8Array(0)
+  let used = 0
+  return {
+    bytes(count) {
+      if (count > BLOCK_BYTES) return globalThis.crypto.getRandomValues(new Uint8Array(count))
+      if (used + count > block.length) {
+        block = globalThis.crypto.getRandomValues(new Uint8Array(BLOCK_BYTES))
+        used = 0
+      }
+      used += count
+      return block.slice(used - count, used)
+    },
+  }
 }

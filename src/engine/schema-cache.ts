@@ -17,6 +17,8 @@ const SCHEMAS_MAX = 256
 
 export class SchemaCache {
   readonly #schemas = new Map<string, IndexedSchema>()
+  /** While a record stays in memory, its bytes are the same object each time. */
+  readonly #ofRecord = new WeakMap<Bytes, IndexedSchema>()
 
   /**
    * @throws {StoreError} DATA_CORRUPT
@@ -30,6 +32,12 @@ export class SchemaCache {
     if (record === null) {
       throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
     }
+    const schema = this.#ofRecord.get(record) ?? this.#find(table, number, record)
+    this.#ofRecord.set(record, schema)
+    return schema
+  }
+
+  #find(table: TableKey, number: number, record: Bytes): IndexedSchema {
     // By content, as a plan may see the schema of a commit that is refused in the end.
     const name = `${toHex(table)}:${number}:${record.length}:${crc32(record)}`
     const known = this.#schemas.get(name)

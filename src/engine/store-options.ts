@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.js'
 import { systemClock } from '../base/clock.js'
 import { codecs } from '../base/codecs.js'
 import type { Random } from '../base/random.js'
-import { systemRandom } from '../base/random.js'
+import { openSystemRandom } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
 import type { Compression } from '../format/frame-codec.js'
 import type { QuotaRequest } from './file-types.js'
@@ -202,7 +202,7 @@ export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
 }
 
 function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
-  const { formatChecks = 'on', clock = systemClock, random = systemRandom } = given
+  const { formatChecks = 'on', clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true } = given
   if (formatChecks !== 'on' && formatChecks !== 'off') {
     throw optionError('formatChecks', `must be 'on' or 'off', not ${String(formatChecks)}`)

@@ -166,9 +166,18 @@ export class TeamTable implements Table {
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
-      await this.version() // A table that is not there comes before what is wrong with the cells.
-      return updateRow(place, rowId, readPart(changes), { ifMatch, onSchemaError })
+      return updateRow(place, rowId, await this.#readChanges(changes), { ifMatch, onSchemaError })
     })
+  }
+
+  /** What is wrong with the cells is told only of a table that is there. */
+  async #readChanges(changes: () => CellChanges): Promise<CellChanges | StoreError> {
+    try {
+      return readPart(changes)
+    } catch (failure) {
+      await this.version()
+      throw failure
+    }
   }
 
   #run<T>(operation: (place: TablePlace) => Promise<T>): Promise<T> {

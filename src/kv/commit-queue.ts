@@ -13,7 +13,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes, NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { byteText, every } from '../base/platform.js'
+import { byteText, every, yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
@@ -27,6 +27,12 @@ import { payloadOf, sealValue } from './record-envelope.js'
 /** A group ends before the commit with which it would exceed one of these. Checks count as well. */
 const GROUP_OPERATIONS_MAX = 1_000
 const GROUP_BYTES_MAX = 4 * 1_048_576
+
+/**
+ * From so many commits under way on, a group takes half of them: the others are planned while it is written.
+ * Of fewer, planning takes less time than another sync.
+ */
+const HALVED_MIN = 24
 
 type FailedCheck = { key: Bytes; value: Bytes | null }
 
@@ -73,6 +79,9 @@ export class CommitQueue {
   #log: CommitLog
   #waiting: QueuedCommit[] = []
   #running: Promise<void> | undefined
+  /** How many commits the next group should have, by how many were under way with the last one. */
+  #expected = 1
+  #gathered: (() => void) | undefined
   #closed = false
   #poison: StoreError | undefined
   #operations = 0
@@ -116,6 +125,7 @@ export class CommitQueue {
       }
       if (this.#poison !== undefined) throw this.#refusal(this.#poison)
       this.#waiting.push({ prefix, commit, isBarrier, size: measure(commit), resolve, reject })
+      if (this.#waiting.length >= this.#expected) this.#gathered?.()
       this.#running ??= this.#run()
     })
   }
@@ -155,11 +165,28 @@ export class CommitQueue {
   async #run(): Promise<void> {
     await Promise.resolve() // Commits of the same turn join the first group.
     while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, groupLength(this.#waiting))
+      if (this.#waiting.length < this.#expected) await this.#gather()
+      const group = this.#waiting.splice(0, this.#groupLength())
       if (this.#poison === undefined) await this.#settle(group)
       else for (const { reject } of group) reject(this.#refusal(this.#poison))
+      const underWay = group.length + this.#waiting.length
+      this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)
     }
     this.#running = undefined
+  }
+
+  /** Waits for as many commits as are expected, or until nobody has one to give in this turn. */
+  async #gather(): Promise<void> {
+    const gathered = new Promise<void>((resolve) => {
+      this.#gathered = resolve
+    })
+    await Promise.race([gathered, yieldToEventLoop()])
+  }
+
+  #groupLength(): number {
+    const { length } = this.#waiting
+    const isHalved = 2 * this.#expected >= HALVED_MIN && length <= 2 * this.#expected
+    return groupLength(isHalved ? this.#waiting.slice(0, this.#expected) : this.#waiting)
   }
 
   async #settle(group: readonly QueuedCommit[]): Promise<void> {

@@ -56,9 +56,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a precondition fails after the row was changed',
     file: 'src/engine/table.ts',
-    find: 'return updateRow(place, rowId, readPart(changes), { ifMatch, onSchemaError })',
+    find: 'return updateRow(place, rowId, await this.#readChanges(changes), { ifMatch, onSchemaError })',
     replace: `const before = (await this.get(rowId)).version
-      const done = await updateRow(place, rowId, readPart(changes), { ifMatch: undefined, onSchemaError })
+      const cells = await this.#readChanges(changes)
+      const done = await updateRow(place, rowId, cells, { ifMatch: undefined, onSchemaError })
       if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')
       return done`,
   },

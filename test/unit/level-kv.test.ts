@@ -348,14 +348,32 @@ describe('group commit', () => {
     })
     const first = put(partition, 'first')
     await new Promise((resolve) => setImmediate(resolve))
-    const rest = Array.from({ length: 99 }, (_, index) => put(partition, `k${index}`))
+    const rest = Array.from({ length: 19 }, (_, index) => put(partition, `k${index}`))
     await new Promise((resolve) => setImmediate(resolve))
     expect(control.batches).toEqual([2])
     open()
 
     await Promise.all([first, ...rest])
 
-    expect(control.batches).toEqual([2, 100])
+    expect(control.batches).toEqual([2, 20])
+  })
+
+  test('many commits under way make batches of half of them, a few make one', async () => {
+    const { control, partition } = await openFaulty()
+    const writeFor = async (writers: number, rounds: number): Promise<number[]> => {
+      const before = control.batches.length
+      const write = async (writer: number): Promise<void> => {
+        for (let round = 0; round < rounds; round++) await put(partition, `k${writer}`)
+      }
+      await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
+      return control.batches.slice(before + 3, -3) // While all of them write.
+    }
+
+    const few = await writeFor(10, 20)
+    const many = await writeFor(40, 20)
+
+    expect(new Set(few)).toEqual(new Set([11])) // One more: the record of the commit.
+    expect(new Set(many)).toEqual(new Set([21]))
   })
 
   test('nobody is answered before the batch is durable', async () => {

@@ -99,6 +99,17 @@ export function openHash(algorithm: HashAlgorithm): Hash {
   return { update: (bytes) => hash.update(bytes), digest: () => plain(hash.digest()) }
 }
 
+/** The SHA-256 of a few bytes: at once where there is `node:crypto`, as Web Crypto asks a thread for it. */
+export async function sha256(bytes: Bytes): Promise<Bytes> {
+  const crypto = builtIn('node:crypto') as Partial<NodeCrypto> | undefined
+  if (typeof crypto?.createHash === 'function') {
+    const hash = crypto.createHash('sha256')
+    hash.update(bytes)
+    return plain(hash.digest())
+  }
+  return new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', new Uint8Array(bytes)))
+}
+
 /** @throws {StoreError} OPTION_NOT_ALLOWED in a runtime without `node:crypto`. */
 export function hmacSha256(key: Bytes, bytes: Bytes): Bytes {
   const hmac = builtInCrypto().createHmac('sha256', key)

@@ -2,6 +2,7 @@
 // a known key; a header that holds no key takes the same way as a wrong key.
 import { toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { sha256 } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { ContractKey, Identity, ResolvedContractOptions } from './contract-options.js'
 import { isTeamId, TEAM_ID_RULE } from './contract-options.js'
@@ -64,8 +65,7 @@ async function lookUpNothing(): Promise<undefined> {
 }
 
 async function digestOf(key: string): Promise<string> {
-  const bytes = new Uint8Array(utf8(key))
-  return toHex(new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes)))
+  return toHex(await sha256(utf8(key)))
 }
 
 /** A shorter key would be half shown by its mask. */

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { toHex, utf8 } from '../../src/base/bytes.js'
+import { sha256 } from '../../src/base/platform.js'
 import { createAuthenticate, maskKey } from '../../src/contract/auth.js'
 import type { ContractOptions } from '../../src/contract/contract-options.js'
 import { resolveContractOptions } from '../../src/contract/contract-options.js'
@@ -135,4 +137,17 @@ describe('options', () => {
     const keys = [{ key: 'secret with spaces', teamId: 'a' }]
     expect(() => resolveContractOptions({ keys })).not.toThrow('secret')
   })
+})
+
+test('the digest of a key is the same with and without node:crypto', async () => {
+  const digest = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' // FIPS 180-2, B.1.
+  expect(toHex(await sha256(utf8('abc')))).toBe(digest)
+
+  const builtIn = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  try {
+    expect(toHex(await sha256(utf8('abc')))).toBe(digest)
+    expect(builtIn).toHaveBeenCalled()
+  } finally {
+    builtIn.mockRestore()
+  }
 })

@@ -92,7 +92,7 @@ async function liveAll(seed: number, rounds: number): Promise<string[]> {
 }
 
 test('what a killed process was told is kept, whole', { timeout: TIMEOUT_MS }, async () => {
-  const rounds = sizeOf({ push: 100, deep: 1_000 })
+  const rounds = sizeOf({ push: 70, deep: 1_000 })
   const seed = suiteSeed()
   const startedAt = performance.now()
 

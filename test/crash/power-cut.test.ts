@@ -122,7 +122,7 @@ const RUNS = 2
 /** Records two writers, the first of which is killed, and cuts. @returns the number of calls to cut behind. */
 async function cutOneRun(seed: number, tally: Tally): Promise<number> {
   const random = seeded(seed)
-  const every = sizeOf({ push: 16, deep: 1 })
+  const every = sizeOf({ push: 20, deep: 1 })
   const place = join(folder, String(seed))
   await mkdir(place)
   const directory = join(place, 'store')

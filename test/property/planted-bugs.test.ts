@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { readText } from '../support/source-files.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
+import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
 import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
 
-test.each([...PLANTED_BUGS, ...PLANTED_FILE_BUGS])(
-  'it can be planted that $name',
-  ({ file, find, replace }) => {
-    expect(readText(file).split(find)).toHaveLength(2)
-    expect(replace).not.toBe(find)
-  },
-)
+const BUGS = [...PLANTED_BUGS, ...PLANTED_FILE_BUGS, ...PLANTED_CRASH_BUGS]
+
+test.each(BUGS)('it can be planted that $name', ({ file, find, replace }) => {
+  expect(readText(file).split(find)).toHaveLength(2)
+  expect(replace).not.toBe(find)
+})

@@ -1,7 +1,7 @@
 // Opens a store whose writer died, and holds it against the ledger of what the writer said.
 
 import { openDirectory } from '../../../adapters/open-directory.js'
-import type { Team } from '../../../src/index.js'
+import type { Store, Team, VerifySeverity } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { TEAM } from './lane.js'
 import { type Ledger, type TableState, versionsOf } from './ledger.js'
@@ -21,10 +21,13 @@ export async function audit(directory: string, ledger: Ledger): Promise<string[]
   try {
     const store = await openDirectory(directory, SMALL_SIZES)
     try {
+      await verify(store, 'damage', wrong)
       await auditTables(store.team(TEAM), ledger, wrong)
       await auditFiles(store.team(TEAM), ledger, wrong)
       await auditStashes(store.team(TEAM), ledger, wrong)
-      await store.sweep()
+      await store.sweep() // It notes what nothing names,
+      await store.sweep() // and this one deletes it.
+      await verify(store, 'information', wrong)
     } finally {
       await store.close()
     }
@@ -32,6 +35,14 @@ export async function audit(directory: string, ledger: Ledger): Promise<string[]
     wrong.push(describe(failure))
   }
   return wrong
+}
+
+/** @param least - `information`: not even something that nothing needs may be there. */
+async function verify(store: Store, least: VerifySeverity, wrong: string[]): Promise<void> {
+  const { findings } = await store.verify({ full: least === 'damage' })
+  for (const { severity, kind, message } of findings) {
+    if (severity === 'damage' || severity === least) wrong.push(`verify: ${kind}: ${message}`)
+  }
 }
 
 export function describe(failure: unknown): string {

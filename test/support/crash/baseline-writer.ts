@@ -3,21 +3,21 @@
 // may be lost although the record is there (ARCHITECTURE.md, F6). The harness must see that.
 //
 //     node baseline-writer.js '{"directory": …}'
-import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { ClassicLevel } from 'classic-level'
 import { type BaselineJob, blockKey, blockText, HEAD_KEY } from './baseline.js'
+import { say } from './say.js'
 
 const { directory, generations, blocks } = JSON.parse(process.argv[2] ?? '{}') as BaselineJob
 
 const database = new ClassicLevel<string, string>(directory)
 await database.open()
-writeSync(1, `${JSON.stringify({ generation: -1 })}\n`)
+say({ generation: -1 })
 for (let generation = 0; generation < generations; generation++) {
   for (let block = 0; block < blocks; block++) {
     await database.put(blockKey(generation, block), blockText(generation, block), { sync: false })
   }
   await database.put(HEAD_KEY, String(generation), { sync: true })
-  writeSync(1, `${JSON.stringify({ generation })}\n`)
+  say({ generation })
 }
 await database.close()

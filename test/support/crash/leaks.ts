@@ -1,4 +1,6 @@
 // The end of a directory's life: when nothing is wanted any more, nothing may be left.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { openDirectoryPorts } from '../../../adapters/directory.js'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { KEY_SPACE } from '../../../src/format/keys.js'
@@ -78,8 +80,9 @@ async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<
 async function checkRemains(directory: string, wrong: string[]): Promise<void> {
   const ports = await openDirectoryPorts(directory)
   try {
-    const objects = await ports.objects.list('')
-    if (objects.length > 0) wrong.push(`${objects.length} objects are left`)
+    for (const name of await readdir(join(directory, 'objects'), { recursive: true })) {
+      wrong.push(`${name} is left among the objects`)
+    }
     const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: RECORDS_MAX }
     const records = await ports.kv.partition(TEAM).read((view) => view.scan(all))
     const lasting = records.filter(([key]) => LASTING_SPACES.has(key[0] ?? 0))

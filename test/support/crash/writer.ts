@@ -5,21 +5,13 @@
 //
 // Several lanes work at the same time, each on its own table, stashes and files, so that of each table
 // one change at most is under way; and all of them add to one shared table.
-import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { Lane } from './lane.js'
-import type { LogLine } from './log-lines.js'
+import { say } from './say.js'
 import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
-
-const STDOUT = 1
-
-function say(line: LogLine): void {
-  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-  for (let at = 0; at < bytes.length; ) at += writeSync(STDOUT, bytes, at)
-}
 
 /** Finds, or makes, what the lanes work on; then lets them work. */
 async function work(store: Store, job: WriterJob): Promise<void> {

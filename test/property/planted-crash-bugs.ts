@@ -1,0 +1,132 @@
+// Bugs that only a crash, a power cut or a full disk shows. Each names the test that must find it; see
+// planted-bugs.ts.
+import type { PlantedBug } from './planted-bugs.js'
+
+export type PlantedCrashBug = PlantedBug & Readonly<{ test: 'kill' | 'power-cut' | 'disk-full' }>
+
+export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
+  {
+    test: 'power-cut',
+    name: 'the bytes of an object are not flushed',
+    file: 'adapters/fs-objects.ts',
+    find: 'if (this.#sync) await writing(() => syncData(descriptor))',
+    replace: '',
+  },
+  {
+    test: 'power-cut',
+    name: 'the folder of an object is not synced',
+    file: 'adapters/fs-objects.ts',
+    find: 'await writing(() => this.#folders.sync(inner)) // From here',
+    replace: '// From here',
+  },
+  {
+    test: 'power-cut',
+    name: 'a new folder of objects is not entered in its parent on the disk',
+    file: 'adapters/fs-folders.ts',
+    find: '    await this.sync(dirname(path))\n    this.#durable.add(path)',
+    replace: '    this.#durable.add(path)',
+  },
+  {
+    test: 'power-cut',
+    name: 'a commit is answered before it is on the disk',
+    file: 'src/kv/batch-writer.ts',
+    find: "await writeBatch(this.#database, operations, durability === 'commit')",
+    replace: 'await writeBatch(this.#database, operations, false)',
+  },
+  {
+    test: 'power-cut',
+    name: 'the high-water mark is raised before the batch is on the disk',
+    file: 'src/kv/commit-queue.ts',
+    find: '    views.beforeBatch(writes)\n',
+    replace: '    views.beforeBatch(writes)\n    onDurable(record.log.last)\n',
+  },
+  {
+    test: 'power-cut',
+    name: 'the files of a new database are not flushed',
+    file: 'adapters/directory-creation.ts',
+    find: "  await syncFiles(join(directory, 'kv'))\n",
+    replace: '',
+  },
+  {
+    test: 'power-cut',
+    name: 'a new store gets its name before its folder is on the disk',
+    file: 'adapters/directory-creation.ts',
+    find: "  await syncDirectory(join(directory, 'objects'))\n  await syncDirectory(directory)\n",
+    replace: '',
+  },
+  {
+    test: 'power-cut',
+    name: 'the name of a new store is not on the disk when it is used',
+    file: 'adapters/directory-creation.ts',
+    find: '  await syncDirectory(parent)\n}',
+    replace: '}',
+  },
+  {
+    test: 'power-cut',
+    name: "LevelDB's folder is not synced after an opening",
+    file: 'adapters/directory.ts',
+    find: 'database.hooks.postopen.add(() => syncDirectory(folder))',
+    replace: '',
+  },
+  {
+    test: 'kill',
+    name: 'a commit is answered before it is written',
+    file: 'src/kv/batch-writer.ts',
+    find: "await writeBatch(this.#database, operations, durability === 'commit')",
+    replace:
+      "writeBatch(this.#database, operations, durability === 'commit').catch(() => undefined)",
+  },
+  {
+    test: 'kill',
+    name: 'a commit is written in two batches',
+    file: 'src/kv/level-database.ts',
+    find: '  await database.batch<Bytes, Bytes>(operations, options)\n',
+    replace:
+      '  await database.batch<Bytes, Bytes>(operations.slice(0, 1), options)\n' +
+      '  await database.batch<Bytes, Bytes>(operations.slice(1), options)\n',
+  },
+  {
+    test: 'kill',
+    name: 'what a crash leaves of an object is never removed',
+    file: 'adapters/fs-objects.ts',
+    find: '    await removeTemporaryFiles(directory)\n',
+    replace: '',
+  },
+  {
+    test: 'kill',
+    name: 'a sweep deletes no objects',
+    file: 'src/engine/sweep.ts',
+    find: '    await objects.delete(doomed)\n',
+    replace: '',
+  },
+  {
+    test: 'disk-full',
+    name: 'the queue goes on after a failed write',
+    file: 'src/kv/commit-queue.ts',
+    find: "      this.#poison = storageError(failure, 'A write failed', 'unknown')\n      this.#options.onPoison()\n",
+    replace:
+      "      const poison = storageError(failure, 'A write failed', 'unknown')\n" +
+      '      for (const { queued } of judged) queued.reject(poison)\n      return\n',
+  },
+  {
+    test: 'disk-full',
+    name: 'the database is not opened again after a failed write',
+    file: 'src/kv/commit-queue.ts',
+    find: '      this.#options.onPoison()\n',
+    replace: '',
+  },
+  {
+    test: 'disk-full',
+    name: 'a failed write is said to have changed nothing',
+    file: 'src/kv/commit-queue.ts',
+    find: "storageError(failure, 'A write failed', 'unknown')",
+    replace: "storageError(failure, 'A write failed', 'unchanged')",
+  },
+  {
+    test: 'disk-full',
+    name: 'what a failed put has written stays',
+    file: 'adapters/fs-objects.ts',
+    find: '      await removeRemains(temporary)\n',
+    replace: '',
+  },
+]

@@ -3,6 +3,8 @@
 //
 // Invariants:
 // - Positions are given in input order, after all positions of the generation.
+// - An extent that was opened before commits may have been lost takes no more rows: row IDs that lost rows
+//   had are not given to others.
 // - Only the last extent of a generation is open; it is closed (with an entry) before another follows.
 import type { Bytes } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
@@ -52,6 +54,8 @@ export type AppendPlace = Readonly<{
   generation: Generation
   /** The table version that the commit makes. */
   version: number
+  /** The version base of the store: what it opens now. */
+  base: number
 }>
 
 export function linkableCount(rows: LinkableRows): number {
@@ -88,13 +92,14 @@ async function appendSegments(
 }
 
 async function appendTexts(place: AppendPlace, texts: readonly string[]): Promise<Appended> {
-  const { generation, version, table } = place
+  const { generation, version, table, base } = place
   const { schemaNumber } = generation
   const records = texts.map((text) => encodeRowRecord({ version, schemaNumber, text }))
   const bytes = records.reduce((sum, record) => sum + record.length, 0)
   const kept = generation.open
   const fits =
     kept !== null &&
+    kept.base === base &&
     kept.nextSlot + texts.length <= OPEN_ROWS_MAX &&
     kept.textBytes + bytes <= OPEN_BYTES_MAX
   const open: OpenExtent = fits
@@ -104,6 +109,7 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
         nonce: place.random.bytes(NONCE_BYTES),
         nextSlot: 0,
         textBytes: 0,
+        base,
       }
   const pages = fits ? NO_PAGES : await closeOpenAndAppend(place, [])
   const { extent, nonce, nextSlot: firstSlot } = open

@@ -28,6 +28,7 @@ import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.j
 import { indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
 import type { Created, OnSchemaError, RowsInput, Stash } from './store-types.js'
+import { versionBase } from './versions.js'
 
 /** Creates of this process take turns; those of others beside them are met by trying again. */
 const COMMIT_TRIES_MAX = 100
@@ -112,7 +113,7 @@ async function commitTable(
   const table = newTableKey(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
-  const place = { read, random, table, generation: empty, version: 1 }
+  const place = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
   const { next, puts, runs, files } = await appendRows(place, rows)
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
   for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {

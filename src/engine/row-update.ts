@@ -25,6 +25,7 @@ import {
   underSchema,
 } from './table-change.js'
 import type { Planned, ReadRecord } from './table-writer.js'
+import { withBase } from './versions.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
 export type CellChanges = ReadonlyMap<string, string | null>
@@ -57,7 +58,7 @@ export function updateRow(
   return team.writers.change({ teamId, partition, table, tableId }, async (head, read) => {
     const row = await findRow(team, read, table, head.generation, rowId)
     if (row === null) throw rowNotFound(rowId)
-    checkIfMatch('row', options.ifMatch, row.version)
+    checkIfMatch('row', options.ifMatch, withBase(team, row).version)
     if (changes instanceof StoreError) throw changes
     const schema = await team.schemas.get(table, head.generation.schemaNumber, read)
     const judge = judgeChanges(team, changes, schema, options.onSchemaError)

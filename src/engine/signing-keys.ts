@@ -3,7 +3,7 @@
 // Invariants:
 // - Two keys are good: the newest signs; the one before it still proves what it signed. A key lives for 30
 //   days after it was replaced at least, which is longer than any location lives.
-// - A key ID is never used again.
+// - A key ID is not used again; where a loss takes a key back, the next one of its ID has another secret.
 import type { Clock } from '../base/clock.js'
 import type { Random } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'

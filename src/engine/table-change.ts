@@ -22,6 +22,7 @@ import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
 import type { Changed, OnSchemaError, RowsInput, Stash } from './store-types.js'
 import type { Plan, ReadRecord } from './table-writer.js'
+import { versionBase, withBase } from './versions.js'
 
 /** A table as its operations address it. */
 export type TablePlace = Readonly<{ team: TeamContext; table: TableKey; tableId: string }>
@@ -118,7 +119,7 @@ async function prepareInOrder(
       const head = await partition.read((view) =>
         readHead(place.team, view, place.table, place.tableId),
       )
-      checkIfMatch('table', ifMatch, head.version)
+      checkIfMatch('table', ifMatch, withBase(place.team, head).version)
     }
     throw failure
   }
@@ -133,7 +134,7 @@ async function attempt(
   const { team } = place
   const base = await readBase(place, operation, sources)
   if ('rowIds' in base) return base
-  checkIfMatch('table', operation.ifMatch, base.head.version)
+  checkIfMatch('table', operation.ifMatch, withBase(team, base.head).version)
   const given = operation.schema && indexSchema(operation.schema)
   const judge = judgeOf(team, base.source, given ?? base.schema, operation.onSchemaError)
   const rows = await sources.conform(base.source, judge)
@@ -236,7 +237,10 @@ function planAdd(
     const { random } = team.options
     const before = head.generation
     const generation = newSchema === null ? before : underSchema(before, newSchema, version)
-    const added = await appendRows({ read, random, table, generation, version }, rows)
+    const added = await appendRows(
+      { read, random, table, generation, version, base: versionBase(team) },
+      rows,
+    )
     const { runs } = added
     const kept = keepResult(team.options, repeat, { operation: 'add', table, version, runs })
     const puts = [...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]
@@ -255,7 +259,7 @@ function planOverwrite(
   { base, rows, newSchema, kept: keptBefore, keepAgain }: Prepared,
 ): Plan<Attempt> {
   return async (head, read) => {
-    checkIfMatch('table', ifMatch, head.version)
+    checkIfMatch('table', ifMatch, withBase(team, head).version)
     const moved = await whatMoved(base, head, read)
     if (moved !== null) return { result: moved }
     const { random, clock } = team.options
@@ -269,7 +273,10 @@ function planOverwrite(
     const firstExtent = startAfter(before)
     const empty = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)
     const generation = { ...empty, forward: kept?.forward ?? null }
-    const added = await appendRows({ read, random, table, generation, version }, rows)
+    const added = await appendRows(
+      { read, random, table, generation, version, base: versionBase(team) },
+      rows,
+    )
     const retirement = encodeRetirement({
       dropping: false,
       lastVersion: head.version,

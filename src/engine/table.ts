@@ -40,6 +40,7 @@ import type {
 } from './store-types.js'
 import { changeRows, type TablePlace } from './table-change.js'
 import { tableNotFound } from './table-writer.js'
+import { versionBase, withBase } from './versions.js'
 
 type Version = Readonly<{ version: number }>
 
@@ -61,7 +62,8 @@ export class TeamTable implements Table {
       checkArguments('addRows', options, ['onSchemaError', 'idempotencyKey'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const idempotencyKey = checkIdempotencyKey(options.idempotencyKey)
-      return changeRows(place, { rows, overwrite: false, onSchemaError, idempotencyKey })
+      const added = { rows, overwrite: false, onSchemaError, idempotencyKey }
+      return withBase(place.team, await changeRows(place, added))
     })
   }
 
@@ -70,13 +72,14 @@ export class TeamTable implements Table {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
       const { schema, rows } = request
       if (schema !== undefined) await this.version() // As in an update.
-      return changeRows(place, {
+      const changed = await changeRows(place, {
         rows,
         overwrite: true,
         onSchemaError: checkOnSchemaError(request.onSchemaError),
         ifMatch: checkIfMatchArgument(request.ifMatch),
         schema: schema && readPart(() => parseTableSchema(schema, this.#team.options.columnsMax)),
       })
+      return withBase(place.team, changed)
     })
   }
 
@@ -101,7 +104,7 @@ export class TeamTable implements Table {
     try {
       const position = { extent: generation.firstExtent, slot: 0 }
       const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }
-      let continuation: string | undefined = renderContinuation(start)
+      let continuation: string | undefined = renderContinuation(start, versionBase(this.#team))
       while (continuation !== undefined) {
         const page: Page = await this.page({ limit: SCAN_ROWS, continuation })
         yield* page.rows
@@ -124,7 +127,7 @@ export class TeamTable implements Table {
         return findRow(team, (key) => view.get(key), table, generation, rowId)
       })
       if (row === null) throw rowNotFound(rowId)
-      return { json: renderRowObject(rowId, row.text), version: row.version }
+      return withBase(team, { json: renderRowObject(rowId, row.text), version: row.version })
     })
   }
 
@@ -141,13 +144,13 @@ export class TeamTable implements Table {
   }
 
   deleteRow(rowId: string): Promise<Version> {
-    return this.#run((place) => deleteRow(place, rowId))
+    return this.#run(async (place) => withBase(place.team, await deleteRow(place, rowId)))
   }
 
   version(): Promise<number> {
     return this.#run(async ({ team, table, tableId }) => {
-      const { version } = await team.partition.read((view) => readHead(team, view, table, tableId))
-      return version
+      const head = await team.partition.read((view) => readHead(team, view, table, tableId))
+      return withBase(team, head).version
     })
   }
 
@@ -166,7 +169,9 @@ export class TeamTable implements Table {
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
-      return updateRow(place, rowId, await this.#readChanges(changes), { ifMatch, onSchemaError })
+      const wanted = { ifMatch, onSchemaError }
+      const updated = await updateRow(place, rowId, await this.#readChanges(changes), wanted)
+      return withBase(place.team, updated)
     })
   }
 
@@ -204,7 +209,8 @@ async function readPage(
 ): Promise<PageBytes> {
   const { pageRowsMax, pageBytesMax } = team.options
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
-  const token = continuation === undefined ? null : parseContinuation(continuation)
+  const token =
+    continuation === undefined ? null : parseContinuation(continuation, versionBase(team))
   const plan = await team.partition.read(async (view) => {
     const head = await readHead(team, view, table, tableId)
     if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
@@ -221,10 +227,10 @@ async function readPage(
   })
   const limits = { rows, bytes: pageBytesMax }
   const { json, rowCount, next: position } = await readPageRows(team, plan, limits)
-  const page = { json, rowCount, version: plan.version }
+  const page = withBase(team, { json, rowCount, version: plan.version })
   if (position === null) return page
   const next = { table, generation: plan.generation.nonce, position }
-  return { ...page, continuation: renderContinuation(next) }
+  return { ...page, continuation: renderContinuation(next, versionBase(team)) }
 }
 
 function checkLimit(limit: number | undefined): number | undefined {

@@ -17,6 +17,7 @@ import type { StoreContext, TeamContext } from './store-context.js'
 import type { Created, CreateTable, Stash, Table, TableEntry, Team } from './store-types.js'
 import { TeamTable } from './table.js'
 import { Turns } from './turns.js'
+import { withBase } from './versions.js'
 
 const CREATE_ARGUMENTS = ['name', 'schema', 'rows', 'onSchemaError', 'idempotencyKey']
 
@@ -45,17 +46,18 @@ export class StoreTeam implements Team {
       const { name, schema, rows, onSchemaError } = request
       const idempotencyKey = checkIdempotencyKey(request.idempotencyKey)
       const first = await findCreated(this.#context, idempotencyKey)
-      if (first !== null) return first
+      if (first !== null) return withBase(this.#context, first)
       checkTableName(name)
       const { columnsMax } = this.#context.options
       const parsed = schema && parseTableSchema(schema, columnsMax)
-      return createTable(this.#context, {
+      const created = await createTable(this.#context, {
         name,
         rows,
         schema: parsed,
         onSchemaError: checkOnSchemaError(onSchemaError),
         idempotencyKey,
       })
+      return withBase(this.#context, created)
     })
   }
 

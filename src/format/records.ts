@@ -19,6 +19,8 @@ export type OpenExtent = Readonly<{
   nonce: Bytes
   nextSlot: number
   textBytes: number
+  /** The version base of the store when it was opened: under another, slots that were lost would come again. */
+  base: number
 }>
 
 /** One complete set of a table's rows: the extents from `firstExtent` to `nextExtent` (not included). */
@@ -275,16 +277,23 @@ function writeGeneration(writer: ByteWriter, generation: Generation): ByteWriter
   writer.u48(generation.liveRows).u48(generation.deletedRows).u32(generation.schemaNumber)
   writer.u48(generation.convertBefore).u64(generation.widenedAt)
   const { open: extent, forward } = generation
-  writer.u8((extent === null ? 0 : HAS_OPEN) | (forward === null ? 0 : HAS_FORWARD))
+  const hasBase = extent !== null && extent.base > 0
+  writer.u8(
+    (extent === null ? 0 : HAS_OPEN) |
+      (forward === null ? 0 : HAS_FORWARD) |
+      (hasBase ? HAS_BASE : 0),
+  )
   if (extent !== null) {
     writer.u48(extent.extent).bytes(extent.nonce).u32(extent.nextSlot).u32(extent.textBytes)
   }
+  if (hasBase) writer.u64(extent.base)
   if (forward !== null) writer.bytes(objectBytes(forward.object)).u48(forward.objectBytes)
   return writer
 }
 
 const HAS_OPEN = 0x01
 const HAS_FORWARD = 0x02
+const HAS_BASE = 0x04
 
 function readGeneration(reader: ByteReader): Generation {
   const fields = {
@@ -298,17 +307,20 @@ function readGeneration(reader: ByteReader): Generation {
     widenedAt: reader.u64(),
   }
   const flags = reader.u8()
-  if ((flags & ~(HAS_OPEN | HAS_FORWARD)) !== 0) throw reader.corrupt(`its flags are ${flags}`)
+  const isKnown = (flags & ~(HAS_OPEN | HAS_FORWARD | HAS_BASE)) === 0
+  if (!isKnown || (flags & (HAS_OPEN | HAS_BASE)) === HAS_BASE)
+    throw reader.corrupt(`its flags are ${flags}`)
   return {
     ...fields,
-    open: flags & HAS_OPEN ? readOpen(reader) : null,
+    open: flags & HAS_OPEN ? readOpen(reader, (flags & HAS_BASE) !== 0) : null,
     forward:
       flags & HAS_FORWARD ? { object: toHex(reader.bytes(16)), objectBytes: reader.u48() } : null,
   }
 }
 
-function readOpen(reader: ByteReader): OpenExtent {
+function readOpen(reader: ByteReader, hasBase: boolean): OpenExtent {
   const extent = reader.u48()
   const nonce = reader.bytes(8)
-  return { extent, nonce, nextSlot: reader.u32(), textBytes: reader.u32() }
+  const [nextSlot, textBytes] = [reader.u32(), reader.u32()]
+  return { extent, nonce, nextSlot, textBytes, base: hasBase ? reader.u64() : 0 }
 }

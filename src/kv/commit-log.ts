@@ -26,6 +26,7 @@ import {
   encodeUint64,
   LevelSpace,
   sealValue,
+  VERSION_BASE_KEY,
 } from './record-envelope.js'
 
 /** Both are at least 0; `last` is `lowest - 1` when there is no record. */
@@ -125,14 +126,19 @@ const STALE_DELETED_AT_ONCE = 8_192
 
 /**
  * Begins the sequence anew above `after` and every number that the database has, in one synced batch: what
- * is missing before it is missing for good.
+ * is missing before it is missing for good. The same batch raises the versions of the store.
  */
-export async function restartCommitLog(database: LevelDatabase, after: number): Promise<CommitLog> {
+export async function restartCommitLog(
+  database: LevelDatabase,
+  after: number,
+  versionBase: number,
+): Promise<CommitLog> {
   const highest = await highestCommit(database)
   const lowest = Math.max(after, highest) + RESTART_STEP
   const key = encodeCommitKey(lowest)
   await writeBatch(database, [
-    putOperation(key, encodeUint32(0)),
+    putOperation(key, encodeUint32(1)),
+    putOperation(VERSION_BASE_KEY, encodeUint64(versionBase)),
     putOperation(CHECKPOINT_KEY, encodeUint64(lowest)),
   ])
   let log: CommitLog = { lowest, last: lowest }

@@ -71,6 +71,11 @@ export interface KvStore {
   /** Whether another process may write too. If not, what was read stays true until this one commits. */
   readonly shared: boolean
   /**
+   * What is added to the versions of all tables and rows; undefined: 0. It grows between two openings, by more
+   * than the commits that may have been lost meanwhile, and stays while the store is open.
+   */
+  readonly versionBase?: number
+  /**
    * How often the store opened its database again after a failed write; undefined: it never does. Nothing is
    * read while this grows. What was read before may not be true any more although nobody committed: a commit
    * whose outcome was `unknown` may be there now.

@@ -3,12 +3,16 @@
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { pump } from '../base/pump.js'
-import { type HighWaterKeeper, startHighWater } from './high-water.js'
+import { type HighWater, type HighWaterKeeper, startHighWater } from './high-water.js'
 import type { KvCheckItem, KvPartition, KvStore } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
 import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
-import { type LevelKvOptions, resolveLevelOptions } from './level-options.js'
+import {
+  type LevelKvOptions,
+  type ResolvedLevelOptions,
+  resolveLevelOptions,
+} from './level-options.js'
 import { LevelSessions } from './level-sessions.js'
 import { closeSnapshot, openSnapshot, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
@@ -33,17 +37,25 @@ export async function openLevelKv(
   options: LevelKvOptions = {},
 ): Promise<KvStore> {
   const resolved = resolveLevelOptions(options)
-  const { highWater: place, written, acceptLoss, durability } = resolved
+  const { highWater: place, written, acceptLoss, durability, versionBaseMin } = resolved
   // Before LevelDB is called, which begins with changing files.
   const mark = place === undefined ? null : await findHighWater(place, resolved)
-  const expected = { written, acceptLoss, durability, atLeast: mark?.commit ?? 0 }
-  const opened = await openDatabase(source, expected)
+  const opened = await openDatabase(source, {
+    written,
+    acceptLoss,
+    durability,
+    atLeast: mark?.commit ?? 0,
+    versionBaseKnown: mark?.versionBase ?? 0,
+    versionBaseMin,
+    isUnsure: isUnsure(mark, resolved),
+  })
+  const { versionBase } = opened
   try {
     const state = {
       commit: opened.log.last,
       closed: false,
       relaxed: durability !== 'commit',
-      versionBase: 0,
+      versionBase,
     }
     const keeper = place && (await startHighWater(place, state))
     return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened), keeper)
@@ -51,6 +63,12 @@ export async function openLevelKv(
     if (typeof source === 'function') await opened.database.close()
     throw failure
   }
+}
+
+/** Whether commits may have been lost without a sign: in a power cut, or with the mark. */
+function isUnsure(mark: HighWater | null, { highWater, written }: ResolvedLevelOptions): boolean {
+  if (mark === null) return highWater !== undefined && written
+  return mark.relaxed && !mark.closed
 }
 
 /**
@@ -69,6 +87,10 @@ class LevelKv implements KvStore {
   constructor(sessions: LevelSessions, highWater: HighWaterKeeper | undefined) {
     this.#sessions = sessions
     this.#highWater = highWater
+  }
+
+  get versionBase(): number {
+    return this.#sessions.versionBase
   }
 
   get reopenings(): number {

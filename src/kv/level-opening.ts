@@ -7,17 +7,28 @@ import { type HighWater, type HighWaterPlace, readHighWater } from './high-water
 import type { LevelDatabase } from './level-database.js'
 import { storageError } from './level-database.js'
 import type { ResolvedLevelOptions } from './level-options.js'
+import { readVersionBase, VERSION_STEP } from './version-base.js'
 
 /** A database, or what makes one anew each time: then it can be opened again after a failure. */
 export type LevelSource = LevelDatabase | (() => LevelDatabase)
 
-export type OpenedDatabase = Readonly<{ database: LevelDatabase; log: CommitLog }>
+export type OpenedDatabase = Readonly<{
+  database: LevelDatabase
+  log: CommitLog
+  versionBase: number
+}>
 
 type Expected = Readonly<{
   written: boolean
   atLeast: number
   acceptLoss: boolean
   durability: Durability
+  /** A version base that the database had. */
+  versionBaseKnown: number
+  /** The version base is this at least from now on. */
+  versionBaseMin: number
+  /** Commits may be missing that nothing can tell of. */
+  isUnsure: boolean
 }>
 
 /**
@@ -41,20 +52,32 @@ export async function openDatabase(
     // In the turn of its construction this opens it, and so learns why it cannot be opened.
     if (database.status === 'opening') await database.open()
     if (database.status !== 'open') throw new StoreError('STORE_CLOSED', 'The store was closed')
-    return { database, log: await findLog(database, expected) }
+    return { database, ...(await findLog(database, expected)) }
   } catch (failure) {
     if (typeof source === 'function') await database.close()
     throw storageError(failure, 'The database cannot be opened')
   }
 }
 
-async function findLog(database: LevelDatabase, expected: Expected): Promise<CommitLog> {
+async function findLog(
+  database: LevelDatabase,
+  expected: Expected,
+): Promise<Omit<OpenedDatabase, 'database'>> {
+  let stored = 0
+  let isLost = expected.isUnsure
+  let log: CommitLog | undefined
   try {
-    return await readCommitLog(database, expected)
+    stored = await readVersionBase(database)
+    log = await readCommitLog(database, expected)
   } catch (failure) {
     if (!expected.acceptLoss || !isDamage(failure)) throw failure
-    return await restartCommitLog(database, expected.atLeast)
+    isLost = true
   }
+  const { atLeast, versionBaseKnown, versionBaseMin } = expected
+  const known = Math.max(stored, versionBaseKnown)
+  const versionBase = Math.max(isLost ? known + VERSION_STEP : known, versionBaseMin)
+  if (log !== undefined && versionBase === stored) return { log, versionBase }
+  return { log: await restartCommitLog(database, atLeast, versionBase), versionBase }
 }
 
 /** What the mark says; null: there is none, or one that does not count any more. */

@@ -40,6 +40,11 @@ export interface LevelKvOptions {
    * it holds before it is written out by itself. Default: 2 MiB, half of LevelDB's. Range: 1 KiB to 1 GiB.
    */
   readonly flushBytes?: number
+  /**
+   * The versions of the store are raised until their base is this at least: what a restore sets, to that of the store that was
+   * backed up and `RESTORED_VERSION_STEP`. Default: 0. Range: 0 to 2^52.
+   */
+  readonly versionBaseMin?: number
 }
 
 const RANGES = {
@@ -47,6 +52,7 @@ const RANGES = {
   checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
   recordCacheBytes: { default: 4 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
   flushMs: { default: 1_000, min: 10, max: 60_000 },
+  versionBaseMin: { default: 0, min: 0, max: 2 ** 52 },
   flushBytes: { default: 2 * 1_048_576, min: 1_024, max: 1_024 * 1_048_576 },
 } as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
 

@@ -11,7 +11,6 @@
 //   be closed, but not opened.
 import { waitAtMost } from '../base/platform.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
-import type { CommitLog } from './commit-log.js'
 import { CommitQueue } from './commit-queue.js'
 import type { HighWaterKeeper } from './high-water.js'
 import type { LevelDatabase } from './level-database.js'
@@ -49,6 +48,8 @@ export type SessionsOptions = ResolvedLevelOptions &
   Readonly<{ source: LevelSource; keeper: HighWaterKeeper | undefined }>
 
 export class LevelSessions {
+  /** What is added to versions; the same for as long as the store is open. */
+  readonly versionBase: number
   readonly #options: SessionsOptions
   #session: Session
   /** Whether reads may use the session; else it is being opened again. */
@@ -65,6 +66,7 @@ export class LevelSessions {
 
   constructor(options: SessionsOptions, opened: OpenedDatabase) {
     this.#options = options
+    this.versionBase = opened.versionBase
     this.#session = this.#newSession(opened)
   }
 
@@ -138,7 +140,7 @@ export class LevelSessions {
     )
   }
 
-  #newSession({ database, log }: { database: LevelDatabase; log: CommitLog }): Session {
+  #newSession({ database, log }: OpenedDatabase): Session {
     const { source, keeper } = this.#options
     const reopens = typeof source === 'function'
     const views = new LevelViews(database, this.#options.recordCacheBytes)
@@ -198,8 +200,15 @@ export class LevelSessions {
   async #openAgain(): Promise<OpenedDatabase> {
     const { source, keeper, written, durability } = this.#options
     const atLeast = this.#session.queue.last
-    const expected = { written: written || atLeast > 0, atLeast, acceptLoss: false, durability }
-    const opened = await openDatabase(source, expected)
+    const opened = await openDatabase(source, {
+      written: written || atLeast > 0,
+      acceptLoss: false,
+      durability,
+      atLeast,
+      versionBaseKnown: this.versionBase,
+      versionBaseMin: 0,
+      isUnsure: false, // What this process has acknowledged, it knows.
+    })
     try {
       // Also proves that the disk takes writes, and puts our mark in the place of anybody else's.
       await keeper?.restart(opened.log.last)

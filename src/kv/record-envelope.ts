@@ -1,7 +1,7 @@
 // The bytes of a LevelDB database: what its keys look like, and the envelope around every value.
 //
 //     key :=
-//       meta_key      0x00, what: uint8             // what is 0x01: the checkpoint
+//       meta_key      0x00, what: uint8             // what is 0x01: the checkpoint, 0x02: the version base
 //     | commit_key    0x01, sequence: uint64        // big-endian, so commits sort by number
 //     | partition_key 0x02, length: uint16, name: utf8[length], key: uint8[]
 //
@@ -11,6 +11,7 @@
 //       payload: uint8[]
 //
 //     payload of the checkpoint     := uint64       // big-endian, lowest commit number still kept
+//     payload of the version base   := uint64       // big-endian
 //     payload of a commit record    := uint32       // big-endian, puts and deletes of the batch
 //     payload of a partition record := the record's value
 //
@@ -34,6 +35,9 @@ const PARTITION_NAME_CHARS_MAX = 256
 
 /** Key of the checkpoint record. */
 export const CHECKPOINT_KEY: Bytes = Uint8Array.of(LevelSpace.Meta, 0x01)
+
+/** Key of the record with the version base. */
+export const VERSION_BASE_KEY: Bytes = Uint8Array.of(LevelSpace.Meta, 0x02)
 
 export function encodeCommitKey(sequence: number): Bytes {
   const key = new Uint8Array(1 + UINT64_BYTES)

@@ -111,6 +111,11 @@ const storeCases: KvRules = {
     assert.equal(typeof store.shared, 'boolean')
   },
 
+  'the version base is a whole number, or not told': async (_partition, store) => {
+    const { versionBase = 0 } = store
+    assert.ok(Number.isSafeInteger(versionBase) && versionBase >= 0)
+  },
+
   'reopenings are counted, or not told': async (partition, store) => {
     await put(partition, 'key', 'value')
 

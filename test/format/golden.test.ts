@@ -39,7 +39,7 @@ import { buildSegment } from '../support/build-segment.js'
 const TABLE = utf8('table-key-16byte')
 const NONCE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)
 const OBJECT = '00112233445566770000000000000001'
-const OPEN = { extent: 513, nonce: NONCE, nextSlot: 7, textBytes: 300 }
+const OPEN = { extent: 513, nonce: NONCE, nextSlot: 7, textBytes: 300, base: 0 }
 const GENERATION = {
   nonce: utf8('gen-nnce'),
   firstExtent: 512,
@@ -53,6 +53,10 @@ const GENERATION = {
   forward: { object: OBJECT, objectBytes: 258 },
 }
 const HEAD = { version: 2 ** 40 + 9, commitNonce: NONCE, order: 5, generation: GENERATION }
+const BASED_HEAD = {
+  ...HEAD,
+  generation: { ...GENERATION, open: { ...OPEN, base: 2 ** 32 + 2 ** 20 } },
+}
 const RETIREMENT = {
   dropping: true,
   lastVersion: 8,
@@ -166,6 +170,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'team-head': () => records.encodeTeamHead(258),
   'catalog-entry': () => records.encodeCatalogEntry({ table: TABLE, name: 'Orders ✓' }),
   'table-head': () => records.encodeTableHead(HEAD),
+  'table-head-with-base': () => records.encodeTableHead(BASED_HEAD),
   retirement: () => records.encodeRetirement(RETIREMENT),
   schema: () => records.encodeSchema('{"columns":[]}'),
   'row-record': () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: '"a":"é"' }),
@@ -198,7 +203,9 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   forward: () => encodeForward(OBJECT, FORWARD),
   'row-id': () => utf8(renderRowId(NONCE, 2 ** 40 + 1, 65_535)),
   continuation: () =>
-    utf8(renderContinuation({ table: TABLE, generation: NONCE, position: { extent: 9, slot: 4 } })),
+    utf8(
+      renderContinuation({ table: TABLE, generation: NONCE, position: { extent: 9, slot: 4 } }, 0),
+    ),
   'key-catalog': () => keys.catalogKey(258),
   'key-table-head': () => keys.tableHeadKey(TABLE),
   'key-schema': () => keys.schemaKey(TABLE, 3),
@@ -293,6 +300,7 @@ describe('golden bytes', () => {
       name: 'Orders ✓',
     })
     expect(records.decodeTableHead(goldenBytes('table-head'))).toEqual(HEAD)
+    expect(records.decodeTableHead(goldenBytes('table-head-with-base'))).toEqual(BASED_HEAD)
     expect(records.decodeRetirement(goldenBytes('retirement'))).toEqual(RETIREMENT)
     expect(records.decodeSchema(goldenBytes('schema'))).toBe('{"columns":[]}')
     expect(records.decodeStashHead(goldenBytes('stash-head'))).toEqual(STASH)
@@ -406,7 +414,7 @@ describe('golden bytes', () => {
     expect(parseUploadId(uploadId)).toEqual({ alias: NONCE, key: FILE })
     expect([parseFileId(uploadId), parseUploadId(fileId)]).toEqual([null, null])
     expect(parseRowId(rowId)).toEqual({ nonce: NONCE, extent: 2 ** 40 + 1, slot: 65_535 })
-    expect(parseContinuation(token)).toEqual({
+    expect(parseContinuation(token, 0)).toEqual({
       table: TABLE,
       generation: NONCE,
       position: { extent: 9, slot: 4 },

@@ -56,12 +56,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a precondition fails after the row was changed',
     file: 'src/engine/table.ts',
-    find: 'return updateRow(place, rowId, await this.#readChanges(changes), { ifMatch, onSchemaError })',
+    find: 'const updated = await updateRow(place, rowId, await this.#readChanges(changes), wanted)',
     replace: `const before = (await this.get(rowId)).version
       const cells = await this.#readChanges(changes)
-      const done = await updateRow(place, rowId, cells, { ifMatch: undefined, onSchemaError })
-      if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')
-      return done`,
+      const updated = await updateRow(place, rowId, cells, { ...wanted, ifMatch: undefined })
+      if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')`,
   },
   {
     name: 'a page that is full by the bytes of its records has no continuation',

@@ -101,7 +101,10 @@ describe('continuation tokens', () => {
       fc.property(nonce, extent, slot, (generation, e, s) => {
         const token = { table, generation, position: { extent: e, slot: s } }
 
-        expect(parseContinuation(renderContinuation(token))).toEqual(token)
+        expect(parseContinuation(renderContinuation(token, 0), 0)).toEqual(token)
+        const raised = renderContinuation(token, 2 ** 20)
+        expect(parseContinuation(raised, 2 ** 20)).toEqual(token)
+        expect(parseContinuation(raised, 0)).toBeNull()
       }),
       { numRuns: runs(500) },
     )
@@ -109,14 +112,14 @@ describe('continuation tokens', () => {
 
   test('with any character changed, dropped or added are refused', () => {
     const position = { extent: 3, slot: 4 }
-    const token = renderContinuation({ table, generation: new Uint8Array(8), position })
+    const token = renderContinuation({ table, generation: new Uint8Array(8), position }, 0)
     const edit = fc.tuple(fc.nat(token.length - 1), fc.string({ maxLength: 2 }))
     fc.assert(
       fc.property(edit, ([at, text]) => {
         const changed = token.slice(0, at) + text + token.slice(at + 1)
         fc.pre(changed !== token)
 
-        expect(parseContinuation(changed)).toBeNull()
+        expect(parseContinuation(changed, 0)).toBeNull()
       }),
       { numRuns: runs(10_000) },
     )

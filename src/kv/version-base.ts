@@ -1,0 +1,19 @@
+// What is added to every version that leaves a store, so that no version ever names two contents.
+//
+// A commit that was lost takes its versions back with it, and the next one would give them out again. So
+// whenever commits may have been lost, all versions of the store grow at once, by more than could be lost.
+import type { LevelDatabase } from './level-database.js'
+import { readRecords } from './level-database.js'
+import { decodeUint64, VERSION_BASE_KEY } from './record-envelope.js'
+
+/** More than the changes of one table that fit in the log of a database, or between two high-water marks. */
+export const VERSION_STEP = 2 ** 20
+
+/** The step of a restored store: the one that was backed up may have gone on for years. */
+export const RESTORED_VERSION_STEP = 2 ** 32
+
+/** The base that a database was given; 0: none. @throws {StoreError} DATA_CORRUPT */
+export async function readVersionBase(database: LevelDatabase): Promise<number> {
+  const [record = null] = await readRecords(database, [VERSION_BASE_KEY])
+  return record === null ? 0 : decodeUint64(record, VERSION_BASE_KEY)
+}

@@ -21,6 +21,9 @@ const SCAN_COUNT_MAX = 100_000
 /** Records larger than this are read each time: a few of them would push out all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
+/** Ranges without records that are remembered; each written record is held against all of them. */
+const EMPTY_RANGES_MAX = 64
+
 /** What an entry costs beside its key and value, about. */
 const ENTRY_BYTES = 128
 
@@ -35,6 +38,8 @@ export class LevelViews {
   readonly #database: LevelDatabase
   /** null: there is no such record. */
   readonly #records: ByteCache<Bytes | null>
+  /** Ranges without records: where each begins, by where it ends. As texts, which sort as the keys do. */
+  readonly #empty = new Map<string, string>()
   /** Views under way that have no snapshot yet. */
   readonly #floating = new Set<LevelView>()
   /** Begins and ends of batches so far. */
@@ -64,7 +69,10 @@ export class LevelViews {
     for (const view of this.#floating) view.settle()
     this.#moment++
     this.#writing = writes
-    for (const key of writes.keys()) this.#records.delete(key)
+    for (const [key, payload] of writes) {
+      this.#records.delete(key)
+      if (payload !== null) this.#fill(key)
+    }
   }
 
   /** Must be called when a batch has become durable; never after one that failed. */
@@ -85,6 +93,29 @@ export class LevelViews {
   /** A record as it is for a view under way, if it is in memory; undefined: it is not. */
   recall(key: string): Bytes | null | undefined {
     return this.#records.get(key)
+  }
+
+  /** Whether it is known that there are no records from `start` to `limit` (not included). */
+  isEmpty(start: string, limit: string): boolean {
+    const from = this.#empty.get(limit)
+    return from !== undefined && from <= start
+  }
+
+  /** Notes that a view found nothing in a range; see `remember`. */
+  rememberEmpty(start: string, limit: string, moment: number): void {
+    if (moment !== this.#moment || this.#writing !== undefined) return
+    const before = this.#empty.get(limit) ?? start
+    this.#empty.delete(limit)
+    this.#empty.set(limit, before < start ? before : start)
+    const [oldest] = this.#empty.keys()
+    if (this.#empty.size > EMPTY_RANGES_MAX && oldest !== undefined) this.#empty.delete(oldest)
+  }
+
+  /** A record is put. */
+  #fill(key: string): void {
+    for (const [limit, start] of this.#empty) {
+      if (start <= key && key < limit) this.#empty.delete(limit)
+    }
   }
 
   /** The view has a snapshot from now on. @returns what `remember` must be told. */
@@ -144,7 +175,10 @@ class LevelView implements KvView {
     const countable = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
     invariant(countable, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
     const levelScan = { start: this.#levelKey(start), limit: this.#levelKey(limit), count, reverse }
+    const [from, to] = [byteText(levelScan.start), byteText(levelScan.limit)]
+    if (this.#knowsAll && this.#views.isEmpty(from, to)) return []
     const records = await scanRecords(this.#database, levelScan, this.settle())
+    if (records.length === 0) this.#views.rememberEmpty(from, to, this.#moment)
     return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, this.#prefix), value])
   }
 
@@ -162,10 +196,13 @@ class LevelView implements KvView {
     if (this.#snapshot !== undefined) await closeSnapshot(this.#snapshot)
   }
 
-  /** Once there is a snapshot, memory may be ahead of it: only what no batch has touched since counts. */
+  /** Once there is a snapshot, memory may be ahead of it: it counts only while no batch begins or ends. */
+  get #knowsAll(): boolean {
+    return this.#snapshot === undefined || this.#views.isStill(this.#moment)
+  }
+
   #recall(key: string): Bytes | null | undefined {
-    if (this.#snapshot !== undefined && !this.#views.isStill(this.#moment)) return undefined
-    return this.#views.recall(key)
+    return this.#knowsAll ? this.#views.recall(key) : undefined
   }
 
   #levelKey(key: Bytes): Bytes {

@@ -84,6 +84,51 @@ describe('views that read from memory', () => {
     await fc.assert(property, runOptions(RUNS))
   })
 
+  test('a range without records is one until a record comes into it, and again when it is gone', async () => {
+    const history = fc.record({ seed: fc.integer(), cacheBytes: fc.constantFrom(0, 100_000) })
+    const property = fc.asyncProperty(history, async ({ seed, cacheBytes }) => {
+      const random = seeded(seed)
+      const kv = await openLevelKv(slowDatabase(random), { recordCacheBytes: cacheBytes })
+      const partition = kv.partition('p')
+      const present = new Set<string>()
+      /** Each record comes and goes with its partner, so every view has both or neither. */
+      const write = async (): Promise<void> => {
+        for (let step = 0; step < 20; step++) {
+          const key = random.pick(KEYS)
+          const pair = [utf8(`x${key}`), utf8(`y${key}`)]
+          if (present.has(key)) await partition.commit({ deletes: pair })
+          else await partition.commit({ puts: pair.map((each) => [each, each]) })
+          if (!present.delete(key)) present.add(key)
+          await turns(random.below(2))
+        }
+        isDone = true
+      }
+      let isDone = false
+      const keysIn = async (view: KvView, space: string, [from, to]: readonly string[]) => {
+        const range = { start: utf8(`${space}${from}`), limit: utf8(`${space}${to}`) }
+        const found = await view.scan({ ...range, count: KEYS.length })
+        return found.map(([key]) => fromUtf8(key).slice(1)).join('')
+      }
+      const read = async (): Promise<void> => {
+        while (!isDone) {
+          await turns(random.below(3))
+          const range = [random.pick(KEYS), random.pick([...KEYS, 'z'])].sort()
+          const [left, right] = await partition.read(async (view) => {
+            const first = await keysIn(view, 'x', range)
+            if (random.once(2)) await turns(random.below(3))
+            return [first, await keysIn(view, 'y', range)]
+          })
+          expect(right).toBe(left)
+        }
+      }
+      await Promise.all([write(), read(), read(), read()])
+      const all = await partition.read((view) => keysIn(view, 'x', ['a', 'z']))
+      expect(all).toBe([...present].sort().join(''))
+      await kv.close()
+    })
+    await fc.assert(property, runOptions(RUNS))
+  })
+
   test('a commit on records of which some are in memory is refused for what they hold now', async () => {
     const kv = await openLevelKv(new MemoryLevel() as unknown as LevelDatabase)
     const partition = kv.partition('p')

@@ -13,12 +13,15 @@ export function newestPeers(data) {
   const names = readdirSync(RESULTS).filter((name) => /^peers-\d.*\.json$/.test(name))
   for (const name of names.sort().reverse()) {
     const stored = JSON.parse(readFileSync(join(RESULTS, name), 'utf8'))
-    if (stored.settings.data === data) return { name, ...stored }
+    if (stored.partial === undefined && stored.settings.data === data) return { name, ...stored }
   }
   return undefined
 }
 
-/** Only ratios are compared: milliseconds and megabytes are the machine's as well. */
+/**
+ * Only ratios are compared: milliseconds and megabytes are the machine's as well. `change` is above 1 for what
+ * got better, also where less is better.
+ */
 export function compareTargets(stored, fresh) {
   return fresh.targets
     .filter(({ unit, value }) => unit === 'x' && value !== undefined)
@@ -33,10 +36,13 @@ export function compareTargets(stored, fresh) {
 export function printGuard(stored, fresh, compared) {
   console.log(
     `\ncompared with ${stored.name}: ${stored.peers.rows} rows there, ${fresh.rows} here` +
-      (stored.machine.node === process.version ? '' : `; Node ${stored.machine.node} there`),
+      (stored.machine.node === process.version ? '' : `; Node ${stored.machine.node} there`) +
+      (codecOf(stored.peers) === codecOf(fresh)
+        ? ''
+        : `; frames of ${codecOf(stored.peers)} there`),
   )
   printTable(
-    ['ratio', 'stored', 'now', 'now over stored', ''],
+    ['ratio', 'stored', 'now', 'better (above 100 %) or worse', ''],
     compared.map(({ what, before, value, change, worse }) => [
       what,
       before.toFixed(2),
@@ -48,3 +54,5 @@ export function printGuard(stored, fresh, compared) {
   const worse = compared.filter((line) => line.worse).length
   console.log(`\n${worse} of ${compared.length} ratios got worse by more than ${SHARE_MAX * 100} %`)
 }
+
+const codecOf = ({ engines }) => engines.rowstash?.runs[0]?.settings.codec ?? 'none'

@@ -36,6 +36,7 @@ export async function measurePeers(directory, settings) {
   const loadBefore = loadavg()
   const engines = await runEngines(directory, { ...argument, rows }, settings)
   const http = await measureHttp(directory, { rows, rounds, chunkFolder })
+  settings.onRound('all but finalize', { rows, workload, engines, http })
   const finalizing = { seed, chunkRows: full ? ROWS_PER_CHUNK : SMALL_CHUNK_ROWS }
   const finalize = await measureFinalize(join(directory, 'finalize'), finalizing)
   await rm(join(directory, 'finalize'), { recursive: true })
@@ -47,7 +48,7 @@ export async function measurePeers(directory, settings) {
   return { ...results, targets: judgeTargets(results) }
 }
 
-async function runEngines(directory, argument, { rounds, engines: wanted }) {
+async function runEngines(directory, argument, { rounds, engines: wanted, onRound }) {
   const results = {}
   for (const [name, { label, note, leftOut }] of Object.entries(ENGINES)) {
     if (wanted !== undefined && !wanted.includes(name)) continue
@@ -61,6 +62,10 @@ async function runEngines(directory, argument, { rounds, engines: wanted }) {
       if (measured === undefined) result.leftOut = leftOut ?? `it failed: ${failed}`
       else result.runs.push(measured)
     }
+    onRound(`${round + 1} of ${rounds} rounds of the engines`, {
+      rows: argument.rows,
+      engines: results,
+    })
   }
   return results
 }

@@ -1,6 +1,11 @@
-// Micro workloads on a table of 100,000 rows in a directory.
+// Micro workloads: single calls, on a table of 100,000 rows in a directory, and in memory where the disk would hide
+// what is looked at.
+import { join } from 'node:path'
 import benny from 'benny'
+import { MemoryLevel } from 'memory-level'
+import { memoryObjects, openLevelKv, openMemory, openStore } from '../dist/index.js'
 import { openDirectory } from '../dist/node.js'
+import { DATA_SETS, renderCsv } from './peers/data-sets.mjs'
 import { printTable } from './report.mjs'
 import { makeChunks } from './workloads.mjs'
 
@@ -8,37 +13,143 @@ const CHUNKS = 100
 const ROWS_PER_CHUNK = 1_000
 const PAGE_ROWS = 1_000
 
-export async function measureRead(directory, { seed, rowBytes }) {
+/** Prime to the numbers of rows: visits all of them, none near the last one. */
+const STRIDE = 7_919
+
+const COMPRESSIONS = ['none', 'deflate', 'zstd']
+
+/** Nothing in the background, so that a figure is that of the call. */
+const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+
+const UNCACHED = { ...QUIET, cacheBytesMax: 0 }
+
+/** @param settings.onSuite is told what is there after each suite */
+export async function measureRead(directory, { seed, rowBytes, onSuite }) {
   const chunks = makeChunks({ seed, count: 8, rows: ROWS_PER_CHUNK, rowBytes })
-  const store = await openDirectory(directory)
+  const results = []
+  for (const measure of [measureTable, measureUncached, measureScanning, measureFrames]) {
+    results.push(...(await measure(join(directory, measure.name), chunks)))
+    onSuite(results)
+  }
+  return results
+}
+
+async function runSuite(name, cases) {
+  const adds = cases.map(([what, call]) => benny.add(what, call))
+  const { results } = await benny.suite(name, ...adds)
+  return results.map(({ name, ops, margin, samples }) => ({ name, ops, margin, samples }))
+}
+
+/** Puts chunks into a stash and makes a table of them. */
+async function fill(store, chunks, count) {
+  const team = store.team('bench')
+  const stash = team.stash('read')
+  for (let serial = 0; serial < count; serial++) {
+    await stash.put(String(serial), { json: chunks[serial % chunks.length] })
+  }
+  const { tableId, rowIds } = await team.createTable({ name: 'read', rows: stash })
+  let turn = 0
+  const anyRow = () => rowIds.at((turn++ * STRIDE) % rowIds.length)
+  return { team, stash, table: team.table(tableId), rowIds, anyRow }
+}
+
+async function measureTable(directory, chunks) {
+  const store = await openDirectory(directory, QUIET)
   try {
-    const team = store.team('bench')
-    const stash = team.stash('read')
-    for (let serial = 0; serial < CHUNKS; serial++) {
-      await stash.put(String(serial), { json: chunks[serial % chunks.length] })
-    }
-    const { tableId, rowIds } = await team.createTable({ name: 'read', rows: stash })
-    return await runCases(team.table(tableId), rowIds)
+    const { team, stash, table, rowIds, anyRow } = await fill(store, chunks, CHUNKS)
+    const [row] = JSON.parse(chunks[0].toString())
+    // Changes go to a table of their own: their row records would make the pages of the other one dearer.
+    const { tableId } = await team.createTable({ name: 'changed', rows: stash })
+    const changed = team.table(tableId)
+    const { rowIds: changedIds } = await changed.addRows([row, row])
+    return await runSuite('a table in a directory', [
+      [`page of ${PAGE_ROWS} rows, as bytes`, () => table.pageBytes({ limit: PAGE_ROWS })],
+      [`page of ${PAGE_ROWS} rows, as objects`, () => table.page({ limit: PAGE_ROWS })],
+      ['one row, any, as text', () => table.rowText(anyRow())],
+      ['one row, the same one, as text', () => table.rowText(rowIds.at(0))],
+      [
+        'one cell of one row changed, durably',
+        () => changed.updateRow(changedIds.at(0), { visits: 1 }),
+      ],
+      ['one row added, durably', () => changed.addRows([row])],
+      [
+        `a table made of ${CHUNKS} chunks, durably`,
+        () => team.createTable({ name: 'again', rows: stash }),
+      ],
+    ])
   } finally {
     await store.close()
   }
 }
 
-async function runCases(table, rowIds) {
-  let turn = 0
-  // A stride that is prime to the number of rows visits all of them, none near the last one.
-  const anyRow = () => rowIds.at((turn++ * 7_919) % rowIds.length)
-  const summary = await benny.suite(
-    'read',
-    benny.add(`page of ${PAGE_ROWS} rows, as bytes`, () => table.pageBytes({ limit: PAGE_ROWS })),
-    benny.add(`page of ${PAGE_ROWS} rows, as objects`, () => table.page({ limit: PAGE_ROWS })),
-    benny.add('one row, any, as text', () => table.rowText(anyRow())),
-    benny.add('one row, the same one, as text', () => table.rowText(rowIds.at(0))),
-    benny.add('one cell of one row changed, durably', () =>
-      table.updateRow(anyRow(), { visits: 1 }),
-    ),
-  )
-  return summary.results.map(({ name, ops, margin, samples }) => ({ name, ops, margin, samples }))
+async function measureUncached(directory, chunks) {
+  const store = await openDirectory(directory, UNCACHED)
+  try {
+    const { table, anyRow } = await fill(store, chunks, CHUNKS)
+    return await runSuite('a table in a directory, without a cache', [
+      ['one row, any, as text, without a cache', () => table.rowText(anyRow())],
+    ])
+  } finally {
+    await store.close()
+  }
+}
+
+/** A put is the scan and little else where nothing is kept and nothing compressed. */
+async function measureScanning(_, chunks) {
+  const suite = []
+  const [json] = chunks
+  const csv = Buffer.from(renderCsv(DATA_SETS.standard.columns, JSON.parse(json.toString())))
+  for (const compression of await readable()) {
+    const store = await openForgetful({ ...QUIET, compression })
+    const stash = store.team('bench').stash('scan')
+    const note = compression === 'none' ? '' : `, frames made of ${compression}`
+    suite.push([`chunk of ${ROWS_PER_CHUNK} rows of JSON scanned${note}`, put(stash, { json })])
+    if (compression === 'none') {
+      suite.push([`chunk of ${ROWS_PER_CHUNK} rows of CSV scanned`, put(stash, { csv })])
+    }
+  }
+  return runSuite('scanning', suite)
+}
+
+const put = (stash, rows) => () => stash.put('0', rows)
+
+/** Objects are counted and dropped. */
+async function openForgetful(options) {
+  const objects = memoryObjects()
+  objects.put = async (_, content) => content.length
+  const database = new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
+  return openStore({ ...options, kv: await openLevelKv(database), objects })
+}
+
+async function measureFrames(_, chunks) {
+  const suite = []
+  for (const compression of await readable()) {
+    const store = await openMemory({ ...UNCACHED, compression })
+    const { table, anyRow } = await fill(store, chunks, chunks.length)
+    suite.push(
+      [`one row, any, in memory, frames of ${compression}`, () => table.rowText(anyRow())],
+      [
+        `page of ${PAGE_ROWS} rows as bytes, in memory, frames of ${compression}`,
+        () => table.pageBytes({ limit: PAGE_ROWS }),
+      ],
+    )
+  }
+  return runSuite('frames', suite)
+}
+
+/** The compressions that this runtime has. */
+async function readable() {
+  const found = []
+  for (const compression of COMPRESSIONS) {
+    try {
+      await (await openMemory({ ...QUIET, compression })).close()
+      found.push(compression)
+    } catch (failure) {
+      if (failure.code !== 'OPTION_NOT_ALLOWED') throw failure
+      console.log(`not measured: ${failure.message}`)
+    }
+  }
+  return found
 }
 
 export function printRead(results) {

@@ -1,5 +1,5 @@
 // Prints results as a table and keeps them as JSON.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 
@@ -36,7 +36,11 @@ export function printRules(rules) {
   )
 }
 
-export function writeResults(name, results) {
+/**
+ * A file of results, from the first round on: what was measured when a run is cut off is not lost. Whoever looks
+ * for stored results passes over what says `partial`.
+ */
+export function openResults(name) {
   const folder = join(import.meta.dirname, 'results')
   mkdirSync(folder, { recursive: true })
   const stamp = new Date()
@@ -50,7 +54,21 @@ export function writeResults(name, results) {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,
   }
-  writeFileSync(path, `${JSON.stringify({ machine, ...results }, null, 2)}\n`)
-  console.log(`\nresults in ${path}`)
-  return { path, machine }
+  const write = (results) => {
+    writeFileSync(`${path}.new`, `${JSON.stringify({ machine, ...results }, null, 2)}\n`)
+    renameSync(`${path}.new`, path) // Never half a file.
+  }
+  return {
+    machine,
+    /** @param soFar how far the run has come, in words */
+    keep: (soFar, results) => write({ partial: soFar, ...results }),
+    finish: (results) => {
+      write(results)
+      console.log(`\nresults in ${path}`)
+    },
+  }
+}
+
+export function writeResults(name, results) {
+  openResults(name).finish(results)
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { finalizeRule, measureFinalize, printFinalize } from './finalize.mjs'
 import { importRules, measureImport, printImport } from './import.mjs'
-import { printRules, writeResults } from './report.mjs'
+import { openResults, printRules, writeResults } from './report.mjs'
 
 const USAGE = `Usage: npm run bench                       all of them but guard, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
@@ -80,11 +80,13 @@ async function inTemporary(measure, settings) {
 }
 
 async function runImport(settings) {
+  const kept = openResults('import')
   const results = { settings, rules: [] }
   if (values.part !== 'http') {
     results.finalize = await inTemporary(measureFinalize, settings)
     printFinalize(results.finalize)
     results.rules.push(finalizeRule(results.finalize))
+    kept.keep('finalize only', results)
   }
   if (values.part !== 'finalize') {
     results.http = await inTemporary(measureImport, settings)
@@ -92,14 +94,16 @@ async function runImport(settings) {
     results.rules.push(...importRules(results.http))
   }
   printRules(results.rules)
-  writeResults('import', results)
+  kept.finish(results)
 }
 
 async function runRead(settings) {
   const { measureRead, printRead } = await import('./read.mjs')
-  const read = await inTemporary(measureRead, settings)
+  const kept = openResults('read')
+  const onSuite = (read) => kept.keep('not all suites', { settings, read })
+  const read = await inTemporary(measureRead, { ...settings, onSuite })
   printRead(read)
-  writeResults('read', { settings, read })
+  kept.finish({ settings, read })
 }
 
 async function runWrite(settings) {
@@ -142,12 +146,14 @@ async function runPeers() {
   const settings = peersSettings('peers')
   const { measurePeers } = await import('./peers.mjs')
   const { printPeers } = await import('./peers-report.mjs')
-  const peers = await inTemporary(measurePeers, settings)
+  const kept = openResults('peers')
+  const onRound = (soFar, peers) => kept.keep(soFar, { settings, peers })
+  const peers = await inTemporary(measurePeers, { ...settings, onRound })
   printPeers(peers)
   const { targets, ...measured } = peers
-  const { machine } = writeResults('peers', { settings, targets, peers: measured })
+  kept.finish({ settings, targets, peers: measured })
   const { drawPeers } = await import('./peers-charts.mjs')
-  await drawPeers({ ...peers, machine })
+  await drawPeers({ ...peers, machine: kept.machine })
 }
 
 async function runGuard() {
@@ -159,20 +165,24 @@ async function runGuard() {
     return
   }
   const { measurePeers } = await import('./peers.mjs')
-  const peers = await inTemporary(measurePeers, settings)
+  const kept = openResults('guard')
+  const onRound = (soFar, peers) => kept.keep(soFar, { settings, peers })
+  const peers = await inTemporary(measurePeers, { ...settings, onRound })
   const compared = compareTargets(stored, peers)
   printGuard(stored, peers, compared)
-  writeResults('guard', { settings, storedIn: stored.name, compared, peers })
+  kept.finish({ settings, storedIn: stored.name, compared, peers })
 }
 
 async function runScale(settings) {
   const { drawScale, measureScale, printScale, scaleRules } = await import('./scale.mjs')
   const all = { ...settings, full: values.full }
-  const scale = await inTemporary(measureScale, all)
+  const kept = openResults('scale')
+  const onRound = (soFar, scale) => kept.keep(soFar, { settings: all, scale })
+  const scale = await inTemporary(measureScale, { ...all, onRound })
   printScale(scale)
   const rules = scaleRules(scale)
   printRules(rules)
-  writeResults('scale', { settings: all, scale, rules })
+  kept.finish({ settings: all, scale, rules })
   await drawScale(scale)
 }
 

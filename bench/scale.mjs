@@ -13,6 +13,9 @@ const DISTINCT_CHUNKS = 32
 const PUTS_AT_ONCE = 8
 const ROUNDS = 5
 
+/** One round before them is not counted: in it the engine of JavaScript still learns, on the smallest table most of all. */
+const WARM_UP = -1
+
 /** Of each operation in a round. */
 const PAGES = 20
 const POINTS = 500
@@ -29,27 +32,45 @@ const OPERATIONS = ['finalize', 'page', 'point', 'update', 'add']
 /** Nothing runs in the background, and there is no cache: it would hold a small table, and no large one. */
 const OPTIONS = { foldIntervalMs: 0, sweepIntervalMs: 0, cacheBytesMax: 0 }
 
-export async function measureScale(directory, { seed, rows, full }) {
-  installPeers()
-  const sizes = [...SIZES.filter((size) => size <= rows), ...(full ? [FULL_SIZE] : [])]
+export async function measureScale(directory, { seed, rows, full, onRound }) {
+  const sizes = sizesUpTo(full ? FULL_SIZE : rows)
   const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows: ROWS_PER_CHUNK })
   const places = []
   try {
     for (const size of sizes) {
+      console.log(`a table of ${size} rows`)
       places.push(await fill(join(directory, String(size)), size, chunks))
     }
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const place of places) await measureRound(place, round)
+    for (let round = WARM_UP; round < ROUNDS; round++) {
+      // Forwards and backwards, so that what a machine does meanwhile meets all sizes.
+      const inTurn = round % 2 === 0 ? places : places.toReversed()
+      for (const place of inTurn) await measureRound(place, round)
+      if (round === WARM_UP) for (const { times } of places) clear(times)
+      else onRound(`${round + 1} of ${ROUNDS} rounds`, places.map(summarize))
     }
   } finally {
     for (const { store } of places) await store.close()
   }
-  return places.map(({ size, times }) => ({
-    size,
-    medianMs: Object.fromEntries(OPERATIONS.map((name) => [name, median(times[name])])),
-    samples: Object.fromEntries(OPERATIONS.map((name) => [name, times[name].length])),
-  }))
+  return places.map(summarize)
 }
+
+/** The usual sizes below the largest one, and that. */
+function sizesUpTo(rows) {
+  const largest = Math.ceil(rows / ROWS_PER_CHUNK) * ROWS_PER_CHUNK
+  if (largest <= SIZES[0])
+    throw new Error(`scale compares with ${SIZES[0]} rows: --rows takes more`)
+  return [...SIZES.filter((size) => size < largest), largest]
+}
+
+const clear = (times) => {
+  for (const name of OPERATIONS) times[name].length = 0
+}
+
+const summarize = ({ size, times }) => ({
+  size,
+  medianMs: Object.fromEntries(OPERATIONS.map((name) => [name, median(times[name])])),
+  samples: Object.fromEntries(OPERATIONS.map((name) => [name, times[name].length])),
+})
 
 async function fill(directory, size, chunks) {
   const store = await openDirectory(directory, OPTIONS)
@@ -67,6 +88,8 @@ async function fill(directory, size, chunks) {
   const { tableId, rowIds } = await team.createTable({ name: 'bench', rows: stash })
   const table = team.table(tableId)
   const row = JSON.parse(chunks[0].toString())[0]
+  // Changes go to another table: their row records would make pages of a small table dearer, not of a large one.
+  const changed = await team.createTable({ name: 'changed', rows: stash })
   const times = Object.fromEntries(OPERATIONS.map((name) => [name, []]))
   return {
     size,
@@ -75,6 +98,8 @@ async function fill(directory, size, chunks) {
     stash,
     table,
     rowIds,
+    changed: team.table(changed.tableId),
+    changedIds: changed.rowIds,
     row,
     middle: await toMiddle(table, size),
     times,
@@ -93,7 +118,8 @@ async function toMiddle(table, size) {
   return continuation
 }
 
-async function measureRound({ size, team, stash, table, rowIds, row, middle, times }, round) {
+async function measureRound(place, round) {
+  const { size, team, stash, table, rowIds, changed, changedIds, row, middle, times } = place
   const timed = async (name, operation) => {
     const startMs = performance.now()
     const result = await operation()
@@ -107,12 +133,18 @@ async function measureRound({ size, team, stash, table, rowIds, row, middle, tim
     continuation = read.continuation ?? middle
   }
   // Rows of the whole table, other ones each round.
-  const stride = Math.floor(size / (ROUNDS * POINTS))
-  const anyRow = (turn) => rowIds.at((round + turn * ROUNDS) * stride)
-  for (let turn = 0; turn < POINTS; turn++) await timed('point', () => table.rowText(anyRow(turn)))
+  const roundsInAll = ROUNDS - WARM_UP
+  const anyOf = (ids, turn, turns) => {
+    const stride = Math.floor(size / (roundsInAll * turns))
+    return ids.at((round - WARM_UP + turn * roundsInAll) * stride)
+  }
+  for (let turn = 0; turn < POINTS; turn++) {
+    await timed('point', () => table.rowText(anyOf(rowIds, turn, POINTS)))
+  }
   for (let turn = 0; turn < CHANGES; turn++) {
-    await timed('update', () => table.updateRow(anyRow(turn), { visits: turn }))
-    await timed('add', () => table.addRows([row]))
+    const id = anyOf(changedIds, turn, CHANGES)
+    await timed('update', () => changed.updateRow(id, { visits: turn }))
+    await timed('add', () => changed.addRows([row]))
   }
 }
 
@@ -140,6 +172,7 @@ export function scaleRules(results) {
 }
 
 export async function drawScale(results) {
+  installPeers() // Of them it is what draws that is needed here.
   const points = results.flatMap(({ size, medianMs }) =>
     OPERATIONS.map((series) => ({ series, x: size, value: medianMs[series] })),
   )

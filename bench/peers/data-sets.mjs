@@ -87,7 +87,8 @@ export function openChunks(folder, { count, files, extension }) {
   }
 }
 
-function renderCsv(columns, rows) {
+/** Rows as CSV with a header. */
+export function renderCsv(columns, rows) {
   const cell = (value) => {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

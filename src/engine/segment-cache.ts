@@ -9,6 +9,7 @@ import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import {
+  claimedBytes,
   decodeFooter,
   decodeFrame,
   type Frame,
@@ -83,8 +84,10 @@ export class SegmentCache {
       const run = frameRun(frames, index, limit)
       const memory = this.#memory.take(runBytes(run))
       try {
-        const read = await this.#readFrames(ref, run, memory)
-        yield read.map((frame, i) => frameRows(frame, run[i]?.firstRow ?? 0, start, limit))
+        for (const part of await this.#readFrames(ref, run, memory)) {
+          const read = await decodeAll(ref, part)
+          yield read.map((frame, i) => frameRows(frame, part[i]?.place.firstRow ?? 0, start, limit))
+        }
       } finally {
         this.#memory.give(memory)
       }
@@ -99,15 +102,21 @@ export class SegmentCache {
     }
   }
 
-  async #readFrames(ref: SegmentRef, run: readonly FramePlace[], memory: Bytes): Promise<Frame[]> {
+  /** The stored bytes of frames, in parts that are decompressed one after the other. */
+  async #readFrames(
+    ref: SegmentRef,
+    run: readonly FramePlace[],
+    memory: Bytes,
+  ): Promise<readonly StoredPart[]> {
     const first = run[0]
     if (first === undefined) return []
     const range = { start: first.offset, limit: first.offset + runBytes(run) }
     const bytes = await this.#read(ref, range, memory)
-    return decodeAll(ref, run, (place) => {
+    const frames = run.map((place) => {
       const start = place.offset - first.offset
-      return bytes.subarray(start, start + place.bytes)
+      return { place, bytes: bytes.subarray(start, start + place.bytes) }
     })
+    return partsOf(frames)
   }
 
   async #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Promise<Uint8Array> {
@@ -117,25 +126,47 @@ export class SegmentCache {
   }
 }
 
-/** Those that are not compressed are there at once: a promise for each would cost more than reading it. */
-async function decodeAll(
-  ref: SegmentRef,
-  run: readonly FramePlace[],
-  bytesOf: (place: FramePlace) => Bytes,
-): Promise<Frame[]> {
-  const frames = run.map((place) => {
-    try {
-      return decodeFrame(ref, place, bytesOf(place))
-    } catch (failure) {
-      return Promise.reject(failure) // Those on the way are waited for as well.
-    }
-  })
-  return frames.every(isHere) ? frames : Promise.all(frames)
-}
-
 /** Neighbouring frames stand one after the other. */
 function runBytes(run: readonly FramePlace[]): number {
   return run.reduce((bytes, place) => bytes + place.bytes, 0)
+}
+
+type StoredPart = readonly Readonly<{ place: FramePlace; bytes: Bytes }>[]
+
+/** What is stored in little may be much: frames that claim more than about a megabyte of rows together are parted. */
+function partsOf(frames: StoredPart): readonly StoredPart[] {
+  const parts: StoredPart[number][][] = []
+  let rawBytes = Number.POSITIVE_INFINITY
+  for (const frame of frames) {
+    const claimed = claimedBytes(frame.bytes)
+    rawBytes += claimed
+    if (rawBytes > READ_BYTES_MAX) {
+      parts.push([])
+      rawBytes = claimed
+    }
+    parts[parts.length - 1]?.push(frame)
+  }
+  return parts
+}
+
+/**
+ * Those that are not compressed are there at once: a promise for each would cost more than reading it. Nothing is
+ * under way any more when this fails, as the memory is used again.
+ */
+async function decodeAll(ref: SegmentRef, part: StoredPart): Promise<Frame[]> {
+  const frames = part.map(({ place, bytes }) => {
+    try {
+      return decodeFrame(ref, place, bytes)
+    } catch (failure) {
+      return Promise.reject(failure)
+    }
+  })
+  if (frames.every(isHere)) return frames
+  const settled = await Promise.allSettled(frames)
+  return settled.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  })
 }
 
 function isHere(frame: Frame | Promise<Frame>): frame is Frame {

@@ -164,6 +164,11 @@ export function decodeFrame(
     : raw.then((bytes) => openFrame(reader, rowCount, bytes))
 }
 
+/** How many bytes of rows a stored frame says it has: good for planning, as its checksum was not looked at. */
+export function claimedBytes({ buffer, byteOffset, length }: Bytes): number {
+  return length < FRAME_HEADER_BYTES ? 0 : new DataView(buffer, byteOffset).getUint32(3)
+}
+
 function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {
   const tableBytes = 4 * rowCount
   if (raw.length < tableBytes) throw reader.corrupt('its row table does not fit')

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
+import { SegmentCache } from '../../src/engine/segment-cache.js'
 import { resolveStoreOptions } from '../../src/engine/store-options.js'
 import {
   memoryObjects,
@@ -16,6 +17,7 @@ import {
   type Store,
   type StoreOptions,
 } from '../../src/index.js'
+import { buildSegment } from '../support/build-segment.js'
 
 type Opened = Readonly<{
   store: Store
@@ -166,4 +168,48 @@ describe('the option compression', () => {
     if (codecs.zstd === null) expect(() => resolved('zstd')).toThrow(refused)
     else expect(resolved('zstd')).toBe('zstd')
   })
+})
+
+test('rows that take little space compressed are read about a megabyte at a time', async () => {
+  const objects = memoryObjects()
+  const object = '00112233445566770000000000000001'
+  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
+  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
+  await objects.put(object, bytes)
+  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const cache = new SegmentCache(objects, 0)
+  const read: string[] = []
+  let largest = 0
+  for await (const piece of cache.rowTexts(ref, 0, texts.length)) {
+    largest = Math.max(largest, piece.join('').length)
+    read.push(...piece)
+  }
+
+  expect(bytes.length).toBeLessThan(200_000)
+  expect(largest).toBeLessThan(1_200_000)
+  expect(read).toEqual(texts)
+})
+
+test('of damaged and sound frames side by side nothing is read, and nothing is left behind', async () => {
+  const objects = memoryObjects()
+  const object = '00112233445566770000000000000002'
+  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'text '.repeat(50)}"`)
+  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
+  const damaged = new Uint8Array(bytes)
+  damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 1
+  await objects.put(object, damaged)
+  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const cache = new SegmentCache(objects, 0)
+  const read = async (): Promise<number> => {
+    let rows = 0
+    for await (const piece of cache.rowTexts(ref, 0, texts.length)) rows += piece.length
+    return rows
+  }
+
+  for (let turn = 0; turn < 10; turn++) {
+    await expect(read()).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
+  }
+  await objects.delete([object])
+  await objects.put(object, bytes)
+  expect(await read()).toBe(640)
 })

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Bytes, sameBytes, utf8 } from '../../src/base/bytes.js'
+import { type Bytes, concatBytes, sameBytes, utf8 } from '../../src/base/bytes.js'
 import { type Codec, codecs, codecToRead, openCodecs } from '../../src/base/codecs.js'
 import { runs } from '../support/runs.js'
 
@@ -138,6 +138,30 @@ test('the two ways to deflate read each other', async () => {
 describe('zstd', () => {
   test('is there where the runtime has it', () => {
     expect(codecs.zstd !== null).toBe(HAS_ZSTD)
+  })
+
+  test.skipIf(codecs.zstd === null)(
+    'a frame that gives all its bytes but does not end is refused, and leaves nothing behind',
+    async () => {
+      const { zstdCompressSync } = zlib as unknown as { zstdCompressSync: typeof zlib.deflateSync }
+      const raw = rowsLike(5_000, 7)
+      const params = { 201: 1 } // ZSTD_c_checksumFlag: four bytes follow the last block.
+      const stored = new Uint8Array(zstdCompressSync(raw, { params } as zlib.ZlibOptions))
+      const codec = codecToRead('zstd')
+
+      expect(sameBytes(await codec.decompress(stored, raw.length), raw)).toBe(true)
+      for (let turn = 0; turn < 20; turn++) {
+        await expect(codec.decompress(stored.subarray(0, -4), raw.length)).rejects.toThrow()
+        await expect(codec.decompress(concatBytes([stored, stored]), raw.length)).rejects.toThrow()
+        expect(sameBytes(await codec.decompress(stored, raw.length), raw)).toBe(true)
+      }
+    },
+  )
+
+  test.runIf(codecs.zstd === null)('is not looked at further here', () => {
+    console.log(`skipped: frames of zstd that do not end: Node ${process.version} has no zstd`)
+
+    expect(HAS_ZSTD).toBe(false)
   })
 
   test.each([

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { isStoreError } from '../src/index.js'
+import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup.js'
 import { CommandFailure, type CommandIo } from './cli-failure.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
@@ -9,6 +10,8 @@ import { PACKAGE_VERSION } from './directory-format.js'
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
        rowstash verify DIR [--full] [--json]
+       rowstash backup DIR FILE [--files include|reference]
+       rowstash restore FILE NEWDIR [--files-from DIR]
        rowstash --version
 
 Each command tells more with --help.
@@ -21,6 +24,8 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     if (name === 'serve') await runServe(rest, io)
     else if (name === 'import') await runImport(rest, io, process.stderr)
     else if (name === 'verify') return await runVerify(rest, io)
+    else if (name === 'backup') await runBackup(rest, io)
+    else if (name === 'restore') await runRestore(rest, io)
     else if (name === '--help' || name === 'help') io.print(USAGE.trimEnd())
     else if (name === '--version') io.print(PACKAGE_VERSION)
     else throw new CommandFailure(2, name === undefined ? 'Name a command' : `No command "${name}"`)
@@ -34,6 +39,8 @@ const USAGE_OF_COMMAND: ReadonlyMap<string | undefined, string> = new Map([
   ['serve', SERVE_USAGE],
   ['import', IMPORT_USAGE],
   ['verify', VERIFY_USAGE],
+  ['backup', BACKUP_USAGE],
+  ['restore', RESTORE_USAGE],
 ])
 
 /** What the user can act on is shown as its message; a fault of this program with its stack. */

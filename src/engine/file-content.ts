@@ -62,10 +62,10 @@ export async function giveUp(
  * which deletes them if this fails.
  */
 export async function deleteEarly(
-  { objects }: StoreContext,
+  { objects, holds }: StoreContext,
   ids: readonly ObjectId[],
 ): Promise<void> {
-  if (ids.length > 0) await objects.delete(ids).catch(() => undefined) // The sweep tries again.
+  if (ids.length > 0 && !holds.isHeld) await objects.delete(ids).catch(() => undefined) // The sweep tries again.
 }
 
 /** Counts and hashes what passes, and fails when it breaks its rules. */

@@ -4,6 +4,7 @@ import type { ObjectStore } from '../objects/objects.js'
 import type { ForwardCache } from './forward-cache.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { Lifecycle } from './lifecycle.js'
+import type { ObjectHolds } from './object-holds.js'
 import type { ObjectNames } from './object-names.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
@@ -21,6 +22,7 @@ export type StoreContext = Readonly<{
   objects: ObjectStore
   options: ResolvedOptions
   ids: ObjectNames
+  holds: ObjectHolds
   /** For building segments. */
   buffers: BufferPool
   segments: SegmentCache

@@ -1,6 +1,7 @@
 // The library surface, as interfaces: what `openStore` gives, and what the HTTP contract is served from.
 import type { Bytes } from '../base/bytes.js'
 import type { TableSchema } from '../schema/column-kind.js'
+import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
@@ -116,6 +117,14 @@ export interface Store {
    * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it)
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>
+  /**
+   * Backs the store up while it is in use: the bytes of all that it held at one moment, as `restoreBackup`
+   * takes them. It holds as well what must be kept secret, such as the keys that sign upload locations.
+   * Until it is read to its end or given up, no object is deleted: so read on without long pauses.
+   * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it), DATA_CORRUPT (what is
+   *   damaged is not backed up), STORAGE_UNAVAILABLE; from the iterator, whose bytes are none of a backup then
+   */
+  backup(options?: BackupOptions): AsyncIterableIterator<Bytes>
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
   readonly limits: StoreLimits

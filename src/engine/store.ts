@@ -1,11 +1,15 @@
 import { BufferPool } from '../base/buffer-pool.js'
+import type { Bytes } from '../base/bytes.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import { backupStore } from './backup.js'
+import type { BackupOptions } from './backup-types.js'
 import type { PublicFiles } from './file-types.js'
 import { ForwardCache } from './forward-cache.js'
 import { GenerationPins } from './generation-pins.js'
 import { Lifecycle } from './lifecycle.js'
+import { ObjectHolds } from './object-holds.js'
 import { ObjectNames } from './object-names.js'
 import { StorePublicFiles } from './public-files.js'
 import { SchemaCache } from './schema-cache.js'
@@ -50,6 +54,7 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     objects,
     options,
     ids: new ObjectNames(options.random),
+    holds: new ObjectHolds(),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
     segments: new SegmentCache(objects, options.cacheBytesMax),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
@@ -116,6 +121,10 @@ class OpenedStore implements Store {
 
   verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     return this.#context.lifecycle.run(() => verifyStore(this.#context, options))
+  }
+
+  backup(options: BackupOptions = {}): AsyncIterableIterator<Bytes> {
+    return backupStore(this.#context, options)
   }
 
   close(): Promise<void> {

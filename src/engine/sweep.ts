@@ -147,6 +147,7 @@ export class Sweeper {
     const before = new Map(this.#unnamed)
     this.#unnamed.clear()
     for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
+    if (this.#context.holds.isHeld) return 0 // They are found again.
     await objects.delete(doomed)
     for (const id of doomed) this.#unnamed.delete(id)
     return doomed.length

@@ -91,6 +91,11 @@ export interface KvStore {
    */
   reclaim?(): Promise<void>
   /**
+   * Reads all partitions in one view of the latest commit; absent where they have no moment in common. What
+   * it is given makes the view of a partition by its name.
+   */
+  readAll?<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T>
+  /**
    * Looks for damage that reading records by their keys does not show, on a view of the latest commit.
    * @param full - Look at every record, not only at what the store keeps for itself.
    */

@@ -4,7 +4,7 @@ import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { pump } from '../base/pump.js'
 import { type HighWater, type HighWaterKeeper, startHighWater } from './high-water.js'
-import type { KvCheckItem, KvPartition, KvStore } from './kv.js'
+import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
 import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
@@ -131,6 +131,10 @@ class LevelKv implements KvStore {
     if (operations - this.#operationsAtReclaim < RECLAIM_OPERATIONS_MIN) return
     this.#operationsAtReclaim = operations
     await this.#sessions.use(({ database, queue }) => queue.aside(() => compactAll(database)))
+  }
+
+  readAll<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T> {
+    return this.#sessions.use(({ views }) => views.readAll(use))
   }
 
   check(full: boolean): AsyncGenerator<KvCheckItem, void> {

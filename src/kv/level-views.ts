@@ -12,9 +12,10 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteText } from '../base/platform.js'
-import type { KvView } from './kv.js'
+import type { KvScan, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
 import { readRecord, readRecords, scanRecords, storageError } from './level-database.js'
+import { encodePartitionPrefix } from './record-envelope.js'
 
 const SCAN_COUNT_MAX = 100_000
 
@@ -61,6 +62,16 @@ export class LevelViews {
     } finally {
       this.#floating.delete(view)
       await view.end()
+    }
+  }
+
+  /** As `read`, of all partitions in one snapshot, which is taken now. */
+  async readAll<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T> {
+    const snapshot = openSnapshot(this.#database)
+    try {
+      return await use((name) => new SnapshotView(this.#database, snapshot, name))
+    } finally {
+      await closeSnapshot(snapshot)
     }
   }
 
@@ -208,6 +219,38 @@ class LevelView implements KvView {
   #levelKey(key: Bytes): Bytes {
     invariant(!this.#ended, 'a view is used only inside the read that made it')
     return concatBytes([this.#prefix, key])
+  }
+}
+
+/** A view on a snapshot that others share: for those who read much of a store, and none of it twice. */
+class SnapshotView implements KvView {
+  readonly #database: LevelDatabase
+  readonly #snapshot: AbstractSnapshot
+  readonly #prefix: Bytes
+
+  constructor(database: LevelDatabase, snapshot: AbstractSnapshot, partition: string) {
+    this.#database = database
+    this.#snapshot = snapshot
+    this.#prefix = encodePartitionPrefix(partition)
+  }
+
+  async get(key: Bytes): Promise<Bytes | null> {
+    const [value = null] = await this.getMany([key])
+    return value
+  }
+
+  getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]> {
+    const levelKeys = keys.map((key) => concatBytes([this.#prefix, key]))
+    return readRecords(this.#database, levelKeys, this.#snapshot)
+  }
+
+  async scan({ start, limit, ...scan }: KvScan): Promise<[Bytes, Bytes][]> {
+    const range = {
+      start: concatBytes([this.#prefix, start]),
+      limit: concatBytes([this.#prefix, limit]),
+    }
+    const records = await scanRecords(this.#database, { ...range, ...scan }, this.#snapshot)
+    return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, this.#prefix), value])
   }
 }
 

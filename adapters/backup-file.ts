@@ -1,0 +1,63 @@
+// A backup as a file.
+//
+// Invariant: a file under the name that was asked for is a whole backup on the disk: it was written and
+// flushed under a sibling name, and renamed.
+import { randomBytes } from 'node:crypto'
+import { access, open, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { BackupOptions, Store } from '../src/index.js'
+import { StoreError } from '../src/index.js'
+import { fileError } from './fs-error.js'
+import { syncDirectory } from './fs-folders.js'
+
+/**
+ * Backs a store up into a new file, while the store is in use.
+ * @returns the size of the file in bytes.
+ * @throws {StoreError} OPTION_NOT_ALLOWED: there is such a file, or as `store.backup`; ABORTED, STORE_CLOSED,
+ *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then there is no file.
+ */
+export async function backupToFile(
+  store: Store,
+  path: string,
+  options: BackupOptions = {},
+): Promise<number> {
+  const target = resolve(path)
+  if (await isThere(target)) {
+    throw new StoreError('OPTION_NOT_ALLOWED', `${target} is there already; name a new file`)
+  }
+  const temporary = `${target}.tmp-${randomBytes(8).toString('hex')}`
+  try {
+    const bytes = await writeFile(temporary, store.backup(options))
+    await rename(temporary, target)
+    await syncDirectory(dirname(target))
+    return bytes
+  } catch (failure) {
+    await rm(temporary, { force: true })
+    throw fileError(failure, `The backup cannot be written to ${target}`)
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function writeFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  const handle = await open(path, 'wx', 0o600) // It holds secrets.
+  try {
+    let bytes = 0
+    for await (const piece of pieces) {
+      for (let at = 0; at < piece.length; ) {
+        const { bytesWritten } = await handle.write(piece, at)
+        at += bytesWritten
+      }
+      bytes += piece.length
+    }
+    await handle.sync()
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}

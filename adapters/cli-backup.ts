@@ -1,0 +1,77 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { backupToFile } from './backup-file.js'
+import { CommandFailure, type CommandIo } from './cli-failure.js'
+import { openStoreOf } from './cli-verify.js'
+import { restoreDirectory } from './restore-directory.js'
+
+export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
+
+Backs the store in a directory up into a new file. No other process may have the directory open; a
+program that has can call backupToFile(store, FILE), which does not disturb its work.
+
+  --files include|reference
+           whether the bytes of stored files are in the backup, or only their digests (default: include)
+  --help   show this text
+
+The file holds secrets of the store: keep it as safe as the store itself.
+Never copy the directory of a store that is open instead: such a copy may be broken.
+`
+
+export const RESTORE_USAGE = `Usage: rowstash restore FILE NEWDIR [--files-from DIR]
+
+Restores a backup into a directory that is missing or empty. All of it is verified before the directory
+is there; a backup that is damaged leaves nothing behind. Versions go on 2^32 above those of the backup.
+
+  --files-from DIR   the store whose files a backup has by reference
+  --help             show this text
+`
+
+/** Runs `rowstash backup`. @throws {CommandFailure} */
+export async function runBackup(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { files: { type: 'string', default: 'include' }, help: { type: 'boolean' } },
+  })
+  if (values.help) return io.print(BACKUP_USAGE.trimEnd())
+  const [directory, file] = twoOf(positionals, 'Name the directory of a store, and a new file')
+  const { files } = values
+  if (files !== 'include' && files !== 'reference') {
+    throw new CommandFailure(2, `--files must be include or reference, not "${files}"`)
+  }
+  const store = await openStoreOf(directory)
+  try {
+    const bytes = await backupToFile(store, file, { files, signal: io.signal })
+    io.print(`${bytes} bytes in ${resolve(file)}`)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Runs `rowstash restore`. @throws {CommandFailure} */
+export async function runRestore(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { 'files-from': { type: 'string' }, help: { type: 'boolean' } },
+  })
+  if (values.help) return io.print(RESTORE_USAGE.trimEnd())
+  const [file, directory] = twoOf(positionals, 'Name the file of a backup, and a new directory')
+  const filesFrom = values['files-from']
+  const options = { signal: io.signal, ...(filesFrom !== undefined && { filesFrom }) }
+  const { createdAt, records, objects } = await restoreDirectory(
+    directory,
+    createReadStream(file),
+    options,
+  )
+  const when = new Date(createdAt).toISOString()
+  io.print(`${records} records and ${objects} objects of ${when} in ${resolve(directory)}`)
+}
+
+function twoOf(names: readonly string[], problem: string): readonly [string, string] {
+  const [first, second, ...more] = names
+  if (first !== undefined && second !== undefined && more.length === 0) return [first, second]
+  throw new CommandFailure(2, problem)
+}

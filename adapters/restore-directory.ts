@@ -1,0 +1,119 @@
+// Restores a backup into a new directory.
+//
+// Invariants:
+// - What is restored is made under a sibling name, verified in full there, and renamed into place: the
+//   rename is the commit point. A restore that fails leaves nothing behind.
+// - Nothing that is there is ever replaced: the directory is missing, or empty.
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { ObjectId, Restored, RestoreTarget } from '../src/index.js'
+import { openStore, restoreBackup, StoreError } from '../src/index.js'
+import { openDirectoryPorts } from './directory.js'
+import { fileError, systemCode } from './fs-error.js'
+import { syncDirectory } from './fs-folders.js'
+
+export type RestoreOptions = Readonly<{
+  /**
+   * Of a backup that has its files by reference: the directory of the store that was backed up, or a copy of
+   * it. Only its `objects` are read.
+   */
+  filesFrom?: string
+  /** Ends it early: it fails with ABORTED. */
+  signal?: AbortSignal
+}>
+
+/**
+ * Restores a backup into a directory that is missing or empty. All versions go on 2^32 above those of the
+ * backup, so that no ETag of the old store comes back with other content.
+ * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early, FORMAT_UNKNOWN,
+ *   OPTION_NOT_ALLOWED (there is something in the directory; or the files are elsewhere), FILE_NOT_FOUND,
+ *   ABORTED, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then nothing is left behind.
+ */
+export async function restoreDirectory(
+  directory: string,
+  backup: AsyncIterable<Uint8Array>,
+  options: RestoreOptions = {},
+): Promise<Restored> {
+  const path = resolve(directory)
+  try {
+    await checkFree(path)
+    const temporary = `${path}.restoring-${randomBytes(8).toString('hex')}`
+    try {
+      const restored = await fill(temporary, backup, options)
+      await rename(temporary, path) // The commit point.
+      await syncDirectory(dirname(path))
+      return restored
+    } catch (failure) {
+      await rm(temporary, { recursive: true, force: true })
+      throw failure
+    }
+  } catch (failure) {
+    throw fileError(failure, `The backup cannot be restored into ${path}`)
+  }
+}
+
+async function checkFree(path: string): Promise<void> {
+  try {
+    if ((await readdir(path)).length === 0) return
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return
+    if (systemCode(failure) !== 'ENOTDIR') throw failure
+  }
+  const message = `${path} is there already; a backup is restored into a new directory only`
+  throw new StoreError('OPTION_NOT_ALLOWED', message)
+}
+
+async function fill(
+  temporary: string,
+  backup: AsyncIterable<Uint8Array>,
+  { filesFrom, signal }: RestoreOptions,
+): Promise<Restored> {
+  const { kv, objects, close } = await openDirectoryPorts(temporary)
+  try {
+    const files = filesFrom === undefined ? {} : { files: objectsIn(filesFrom) }
+    const restored = await restoreBackup(until(signal, backup), { kv, objects, ...files })
+    const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+    const store = await openStore({ ...quiet, kv, objects })
+    const report = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
+    await store.close()
+    const damage = report.findings.find(({ severity }) => severity === 'damage')
+    if (damage === undefined) return restored
+    const message = `What was backed up is damaged: ${damage.kind}: ${damage.message}`
+    throw new StoreError('DATA_CORRUPT', message)
+  } finally {
+    await close()
+  }
+}
+
+async function* until(
+  signal: AbortSignal | undefined,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of pieces) {
+    if (signal?.aborted) {
+      throw new StoreError('ABORTED', 'The restore was ended', { cause: signal.reason })
+    }
+    yield piece
+  }
+}
+
+/** The objects of a store that nobody opens for this: only files of it are read. */
+function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
+  const pathOf = (id: ObjectId): string =>
+    join(directory, 'objects', id.slice(0, 16), id.slice(16, 29), id)
+  return {
+    async stream(id, range) {
+      const path = pathOf(id)
+      try {
+        await stat(path)
+      } catch (failure) {
+        if (systemCode(failure) === 'ENOENT') return null
+        throw failure
+      }
+      const { start, limit } = range ?? { start: 0, limit: Number.POSITIVE_INFINITY }
+      return createReadStream(path, { start, end: limit - 1 })
+    },
+  }
+}

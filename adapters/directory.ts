@@ -53,6 +53,12 @@ export interface DirectoryPortOptions {
   readonly flushMs?: number | undefined
 }
 
+type PortOptions = DirectoryPortOptions &
+  Readonly<{
+    /** Of a store that is made to be restored: see LevelKvOptions. */
+    versionBaseMin?: number
+  }>
+
 /**
  * Opens the store in a directory, or makes one in a directory that is missing or empty.
  * @throws {StoreError} FORMAT_UNKNOWN: the path is something else, and was not touched; STORE_LOCKED: this
@@ -61,7 +67,7 @@ export interface DirectoryPortOptions {
  */
 export async function openDirectoryPorts(
   path: string,
-  options: DirectoryPortOptions = {},
+  options: PortOptions = {},
 ): Promise<DirectoryPorts> {
   const absolute = resolve(path)
   try {
@@ -109,7 +115,7 @@ const REGISTRY = Symbol.for('rowstash.openDirectories')
 async function openRegistered(
   path: string,
   identity: string,
-  options: DirectoryPortOptions,
+  options: PortOptions,
 ): Promise<DirectoryPorts> {
   const registry = openDirectories()
   if (registry.has(identity)) {
@@ -166,11 +172,7 @@ const BUFFER_BYTES = 4 * 1_048_576
 /** All that is not on the disk must fit in one log, and each flush costs a table. */
 const WIDE_BUFFER_BYTES = 32 * 1_048_576
 
-async function openKv(
-  path: string,
-  store: string,
-  options: DirectoryPortOptions,
-): Promise<KvStore> {
+async function openKv(path: string, store: string, options: PortOptions): Promise<KvStore> {
   const openDatabase = () => {
     const folder = join(path, 'kv')
     const database = new ClassicLevel<Uint8Array, Uint8Array>(folder, {
@@ -201,7 +203,7 @@ async function openKv(
 async function openObjects(
   path: string,
   kv: KvStore,
-  { durability }: DirectoryPortOptions,
+  { durability }: PortOptions,
 ): Promise<ObjectStore> {
   try {
     // In `interval` too an object is on the disk before a commit names it: that may be there at any time.

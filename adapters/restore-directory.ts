@@ -10,7 +10,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { ObjectId, Restored, RestoreTarget } from '../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../src/index.js'
-import { openDirectoryPorts } from './directory.js'
+import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
 import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 
@@ -70,21 +70,34 @@ async function fill(
   backup: AsyncIterable<Uint8Array>,
   { filesFrom, signal }: RestoreOptions,
 ): Promise<Restored> {
-  const { kv, objects, close } = await openDirectoryPorts(temporary)
+  let opened: DirectoryPorts | undefined
+  const open = async (versionBaseMin: number): Promise<DirectoryPorts> => {
+    opened = await openDirectoryPorts(temporary, { versionBaseMin })
+    return opened
+  }
   try {
     const files = filesFrom === undefined ? {} : { files: objectsIn(filesFrom) }
-    const restored = await restoreBackup(until(signal, backup), { kv, objects, ...files })
-    const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
-    const store = await openStore({ ...quiet, kv, objects })
-    const report = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
-    await store.close()
-    const damage = report.findings.find(({ severity }) => severity === 'damage')
-    if (damage === undefined) return restored
-    const message = `What was backed up is damaged: ${damage.kind}: ${damage.message}`
-    throw new StoreError('DATA_CORRUPT', message)
+    const restored = await restoreBackup(until(signal, backup), { open, ...files })
+    if (opened !== undefined) await verify(opened, signal)
+    return restored
   } finally {
-    await close()
+    await opened?.close()
   }
+}
+
+/** @throws {StoreError} DATA_CORRUPT: what was backed up breaks the rules of a store. */
+async function verify(
+  { kv, objects }: DirectoryPorts,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+  const store = await openStore({ ...quiet, kv, objects })
+  const report = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
+  await store.close()
+  const damage = report.findings.find(({ severity }) => severity === 'damage')
+  if (damage === undefined) return
+  const message = `What was backed up is damaged: ${damage.kind}: ${damage.message}`
+  throw new StoreError('DATA_CORRUPT', message)
 }
 
 async function* until(

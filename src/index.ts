@@ -10,7 +10,7 @@ export type { ContractRequest, ContractResponse, HeaderList } from './contract/m
 export type * from './engine/backup-types.js'
 export type * from './engine/file-types.js'
 export { openMemory } from './engine/open-memory.js'
-export type { RestoreTarget } from './engine/restore.js'
+export type { RestorePorts, RestoreTarget } from './engine/restore.js'
 export { restoreBackup } from './engine/restore.js'
 export type { Source, SourceLimits, Sources } from './engine/source-port.js'
 export type { OpenStore } from './engine/store.js'

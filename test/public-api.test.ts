@@ -93,6 +93,7 @@ test('the entry points export exactly these names', () => {
         "type PublicFiles",
         "type QuotaRequest",
         "type Random",
+        "type RestorePorts",
         "type RestoreTarget",
         "type Restored",
         "type RowIds",

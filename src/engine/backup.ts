@@ -24,6 +24,7 @@ import { openSegment, readFrames } from './read-segment.js'
 import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { Problem } from './verify-findings.js'
+import { versionBase } from './versions.js'
 
 /** A frame of records is ended when it has so many bytes. */
 const RECORDS_BYTES = 256 * 1024
@@ -41,7 +42,11 @@ export async function* backupStore(
   const counts = { records: 0, objects: 0, objectBytes: 0 }
   const release = context.holds.hold()
   try {
-    const start = { createdAt: clock.now(), filesByReference: files === 'reference' }
+    const start = {
+      createdAt: clock.now(),
+      versionBase: versionBase(context),
+      filesByReference: files === 'reference',
+    }
     yield writer.frame({ kind: 'start', start })
     const names = new Map<ObjectId, NamedObject>()
     for await (const frame of pump<BackupFrame>((emit) => readRecords(context, emit, names))) {

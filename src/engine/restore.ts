@@ -3,43 +3,36 @@
 // Invariants:
 // - Everything that comes is held against its checksum before it is used, and the whole against its digest
 //   at the end. Whoever calls this throws away what it wrote if it fails.
-// - No ETag, row ID or continuation of the old store comes back with other content: versions go on far above
-//   those that the old store may have reached after the backup, and so do those of all rows; and no row is
-//   put into an extent in which the old store may have put one.
-import { type Bytes, fromUtf8, sameBytes } from '../base/bytes.js'
+// - No ETag, row ID or continuation of the old store comes back with other content: the version base of the
+//   new store is far above the versions that the old one may have reached after the backup.
+import { type Bytes, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { openHash } from '../base/platform.js'
-import type { Random } from '../base/random.js'
-import { systemRandom } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
 import { type BackupFrame, type BackupStart, readBackup } from '../format/backup.js'
-import { TABLE_HEADS_RANGE, TEAM_ENTRIES_RANGE, tableOfKey } from '../format/keys.js'
-import { decodeTableHead, encodeTableHead, type TableHead } from '../format/records.js'
-import { keyAfter } from '../kv/key-range.js'
-import type { KvPartition, KvStore, KvView } from '../kv/kv.js'
+import type { KvStore } from '../kv/kv.js'
+import { RESTORED_VERSION_STEP } from '../kv/version-base.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { Restored } from './backup-types.js'
-import { appendEntries, closedEntry } from './extents.js'
-import { scanBatches } from './stash-records.js'
 
-/** How far versions jump: farther than a store that goes on after its backup can get. */
-export const RESTORE_VERSION_JUMP = 2 ** 32
-
-const HEADS_AT_ONCE = 200
+/** What a backup is restored into. */
+export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
 
 /** Where a backup is restored to. */
 export type RestoreTarget = Readonly<{
-  /** Both are empty, and nobody else uses them. They stay the caller's, and open. */
-  kv: KvStore
-  objects: ObjectStore
+  /**
+   * Called once, when the backup is known to be one: opens what it is restored into. Both are empty, and
+   * nobody else uses them. They stay the caller's.
+   * @param versionBase - The key-value store must have this version base, or a higher one: for `openLevelKv`
+   *   it is the option `versionBaseMin`.
+   */
+  open(versionBase: number): Promise<RestorePorts>
   /** Where the bytes of files are, if the backup has them by reference. */
   files?: Pick<ObjectStore, 'stream'>
-  /** The source of nonces. Default: the system's. */
-  random?: Random
 }>
 
 /**
- * Restores a backup into an empty key-value store and an empty object store. When this fails, both hold
+ * Restores a backup into an empty key-value store and an empty object store. When this fails, they may hold
  * parts of it and must be thrown away. Open a store on them afterwards and verify it before it is used.
  * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early; FORMAT_UNKNOWN: it is none, or of
  *   a version that is not known here; OPTION_NOT_ALLOWED: the target is not empty, or the files are
@@ -49,18 +42,23 @@ export async function restoreBackup(
   source: AsyncIterable<Bytes>,
   target: RestoreTarget,
 ): Promise<Restored> {
-  await checkEmpty(target)
   const frames = readBackup(source)
   try {
-    const restored = await restoreFrames(frames, target)
-    await jumpVersions(target.kv, target.random ?? systemRandom)
-    return restored
+    const start = await readStart(frames)
+    const versionBase = start.versionBase + RESTORED_VERSION_STEP
+    const ports = await target.open(versionBase)
+    await checkPorts(ports, versionBase)
+    return await restoreFrames(frames, start, { ...ports, files: target.files })
   } finally {
     await frames.return()
   }
 }
 
-async function checkEmpty({ kv, objects }: RestoreTarget): Promise<void> {
+async function checkPorts({ kv, objects }: RestorePorts, versionBase: number): Promise<void> {
+  if ((kv.versionBase ?? 0) < versionBase) {
+    const message = `The key-value store must have a version base of ${versionBase} at least`
+    throw new StoreError('OPTION_NOT_ALLOWED', message)
+  }
   const range = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 1 }
   const records = await kv.partition('').read((view) => view.scan(range))
   if (records.length === 0 && (await objects.list('')).length === 0) return
@@ -69,8 +67,13 @@ async function checkEmpty({ kv, objects }: RestoreTarget): Promise<void> {
 
 type Frames = AsyncGenerator<BackupFrame, void>
 
-async function restoreFrames(frames: Frames, target: RestoreTarget): Promise<Restored> {
-  const start = await readStart(frames)
+type Target = RestorePorts & Readonly<{ files: RestoreTarget['files'] }>
+
+async function restoreFrames(
+  frames: Frames,
+  start: BackupStart,
+  target: Target,
+): Promise<Restored> {
   const found = { records: 0, objects: 0, objectBytes: 0 }
   for (;;) {
     const { value: frame, done } = await frames.next()
@@ -109,7 +112,7 @@ async function readStart(frames: Frames): Promise<BackupStart> {
 async function restoreObject(
   frames: Frames,
   { object, bytes }: Extract<BackupFrame, { kind: 'object' }>,
-  { objects }: RestoreTarget,
+  { objects }: Target,
 ): Promise<void> {
   async function* pieces(): AsyncGenerator<Bytes, void> {
     let left = bytes
@@ -128,7 +131,7 @@ async function restoreObject(
 /** Copies an object that is not in the backup from where it is. */
 async function fetchObject(
   { object, bytes, sha256 }: Extract<BackupFrame, { kind: 'reference' }>,
-  { objects, files }: RestoreTarget,
+  { objects, files }: Target,
 ): Promise<void> {
   if (files === undefined) {
     const message = 'The backup has its files by reference: say where they are'
@@ -157,54 +160,4 @@ async function fetchObject(
 
 function misplaced(problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `The backup is damaged: ${problem}`)
-}
-
-/** Raises the versions of all tables. */
-async function jumpVersions(kv: KvStore, random: Random): Promise<void> {
-  const teams = await kv.partition('').read(async (view) => {
-    const found: string[] = []
-    for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
-      for (const [key] of entries) found.push(fromUtf8(key.subarray(1)))
-    }
-    return found
-  })
-  for (const teamId of teams) await jumpTeam(kv.partition(teamId), random)
-}
-
-async function jumpTeam(partition: KvPartition, random: Random): Promise<void> {
-  let { start } = TABLE_HEADS_RANGE
-  for (;;) {
-    const from = start
-    const { puts, next } = await partition.read((view) => planJumps(view, from, random))
-    if (puts.length > 0) await partition.commit({ puts })
-    if (next === null) return
-    start = next
-  }
-}
-
-type Jumps = Readonly<{ puts: readonly (readonly [Bytes, Bytes])[]; next: Bytes | null }>
-
-async function planJumps(view: KvView, start: Bytes, random: Random): Promise<Jumps> {
-  const scan = { start, limit: TABLE_HEADS_RANGE.limit, count: HEADS_AT_ONCE }
-  const heads = await view.scan(scan)
-  const puts: (readonly [Bytes, Bytes])[] = []
-  for (const [key, bytes] of heads) {
-    const head = decodeTableHead(bytes)
-    puts.push([key, encodeTableHead(afterJump(head, random))])
-    const { open } = head.generation
-    if (open === null) continue
-    // The old store may have put further rows into it: ours get IDs of another extent.
-    const read = (record: Bytes): Promise<Bytes | null> => view.get(record)
-    const entries = [closedEntry(open, head.version)]
-    puts.push(...(await appendEntries(read, tableOfKey(key), open.extent, entries)).puts)
-  }
-  const last = heads[heads.length - 1]?.[0]
-  return { puts, next: last === undefined || heads.length < HEADS_AT_ONCE ? null : keyAfter(last) }
-}
-
-/** Every row changes with the jump, as it does when a column is widened: see `Generation.widenedAt`. */
-function afterJump(head: TableHead, random: Random): TableHead {
-  const version = head.version + RESTORE_VERSION_JUMP
-  const generation = { ...head.generation, open: null, widenedAt: version }
-  return { ...head, version, commitNonce: random.bytes(8), generation }
 }

@@ -39,6 +39,8 @@ const FRAME_BYTES_MAX = 128 * 1024 * 1024
 export type BackupStart = Readonly<{
   /** When it was begun, in milliseconds since 1970 UTC. */
   createdAt: number
+  /** What was added to the versions in its records. */
+  versionBase: number
   /** The bytes of files are not in it. */
   filesByReference: boolean
 }>
@@ -105,7 +107,7 @@ function sizeOf(frame: BackupFrame): number {
 function writePayload(writer: ByteWriter, frame: BackupFrame, sha256: () => Bytes): void {
   switch (frame.kind) {
     case 'start':
-      writer.u16(STORE_FORMAT).u48(frame.start.createdAt)
+      writer.u16(STORE_FORMAT).u48(frame.start.createdAt).u64(frame.start.versionBase)
       writer.u8(frame.start.filesByReference ? BY_REFERENCE : 0)
       return
     case 'records':
@@ -227,7 +229,8 @@ function readStart(reader: ByteReader): BackupStart {
     const message = `The backup is of a store of format ${format}; this version reads ${STORE_FORMAT}`
     throw new StoreError('FORMAT_UNKNOWN', message)
   }
-  return { createdAt: reader.u48(), filesByReference: (reader.u8() & BY_REFERENCE) !== 0 }
+  const [createdAt, versionBase] = [reader.u48(), reader.u64()]
+  return { createdAt, versionBase, filesByReference: (reader.u8() & BY_REFERENCE) !== 0 }
 }
 
 function readRecords(reader: ByteReader): [Bytes, Bytes][] {

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MemoryLevel } from 'memory-level'
 import { expect, test } from 'vitest'
 import { openDirectory, restoreDirectory } from '../../adapters/node.js'
-import type { KvStore, ObjectStore, Store } from '../../src/index.js'
+import type { RestorePorts, Store } from '../../src/index.js'
 import {
   isStoreError,
   memoryObjects,
@@ -45,14 +45,24 @@ const SIZES = {
 /** One of so many runs is in directories. */
 const DIRECTORY_RUNS = 5
 
-type Ports = Readonly<{ kv: KvStore; objects: ObjectStore }>
-
-async function memoryPorts(): Promise<Ports> {
+async function memoryPorts(versionBaseMin = 0): Promise<RestorePorts> {
   const database = new MemoryLevel<Uint8Array, Uint8Array>({
     keyEncoding: 'view',
     valueEncoding: 'view',
   })
-  return { kv: await openLevelKv(database), objects: memoryObjects() }
+  return { kv: await openLevelKv(database, { versionBaseMin }), objects: memoryObjects() }
+}
+
+/** Restores into memory. */
+async function restored(bytes: Uint8Array): Promise<RestorePorts> {
+  let ports: RestorePorts | undefined
+  const open = async (versionBaseMin: number): Promise<RestorePorts> => {
+    ports = await memoryPorts(versionBaseMin)
+    return ports
+  }
+  await restoreBackup(inPieces(bytes), { open })
+  if (ports === undefined) throw new Error('Nothing was opened')
+  return ports
 }
 
 async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -148,7 +158,7 @@ async function checkRefused(bytes: Uint8Array, random: Seeded): Promise<void> {
   flipped[at] = (flipped[at] ?? 0) ^ (1 << random.below(8))
   const broken = [flipped, bytes.subarray(0, random.below(bytes.length))]
   for (const backup of broken) {
-    await assert.rejects(restoreBackup(inPieces(backup), await memoryPorts()), (failure) => {
+    await assert.rejects(restored(backup), (failure) => {
       return isStoreError(failure) && ['DATA_CORRUPT', 'FORMAT_UNKNOWN'].includes(failure.code)
     })
   }
@@ -158,9 +168,7 @@ async function runInMemory(random: Seeded): Promise<void> {
   const store = await openStore({ ...SIZES, ...(await memoryPorts()) })
   const taken = await backUpWhileWriting(store, random)
   await store.close()
-  const ports = await memoryPorts()
-  await restoreBackup(inPieces(taken.bytes), ports)
-  const copy = await openStore({ ...SIZES, ...ports })
+  const copy = await openStore({ ...SIZES, ...(await restored(taken.bytes)) })
   assert.deepEqual((await copy.verify({ full: true })).findings, [])
   await checkMoment(copy, taken)
   await checkVersions(copy, taken)

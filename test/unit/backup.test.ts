@@ -10,7 +10,7 @@ import { runBackup, runRestore } from '../../adapters/cli-backup.js'
 import { backupToFile, openDirectory, restoreDirectory } from '../../adapters/node.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { type BackupFrame, BackupWriter, readBackup } from '../../src/format/backup.js'
-import type { KvStore, ObjectStore, Store } from '../../src/index.js'
+import type { KvStore, ObjectStore, RestorePorts, Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, restoreBackup } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
 import {
@@ -24,7 +24,10 @@ import {
 const OBJECT = '00112233445566770000000000000001'
 
 const FRAMES: readonly BackupFrame[] = [
-  { kind: 'start', start: { createdAt: 1_760_000_000_000, filesByReference: true } },
+  {
+    kind: 'start',
+    start: { createdAt: 1_760_000_000_000, versionBase: 2 ** 40 + 5, filesByReference: true },
+  },
   { kind: 'records', partition: 'acme', records: [[utf8('key'), utf8('value')]] },
   { kind: 'object', object: OBJECT, bytes: 7 },
   { kind: 'bytes', bytes: utf8('segment') },
@@ -119,11 +122,12 @@ describe('the bytes of a backup', () => {
 
 type Opened = Readonly<{ store: Store; kv: KvStore; objects: ObjectStore; clock: TestClock }>
 
+function memoryLevel(): MemoryLevel<Uint8Array, Uint8Array> {
+  return new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
+}
+
 async function openRich(): Promise<Opened> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = memoryLevel()
   const [kv, objects, clock] = [await openLevelKv(database), memoryObjects(), new TestClock()]
   const store = await openStore({ ...RICH_SIZES, clock, kv, objects })
   onTestFinished(() => store.close())
@@ -138,13 +142,17 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 }
 
 async function restored(bytes: Uint8Array, clock: TestClock, files?: ObjectStore): Promise<Store> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
+  let ports: RestorePorts | undefined
+  await restoreBackup(inPieces(bytes, 5_000), {
+    async open(versionBaseMin) {
+      const kv = await openLevelKv(memoryLevel(), { versionBaseMin })
+      ports = { kv, objects: memoryObjects() }
+      return ports
+    },
+    ...(files && { files }),
   })
-  const [kv, objects] = [await openLevelKv(database), memoryObjects()]
-  await restoreBackup(inPieces(bytes, 5_000), { kv, objects, ...(files && { files }) })
-  const store = await openStore({ ...RICH_SIZES, clock, kv, objects })
+  if (ports === undefined) throw new Error('Nothing was opened')
+  const store = await openStore({ ...RICH_SIZES, clock, ...ports })
   onTestFinished(() => store.close())
   return store
 }
@@ -178,7 +186,8 @@ test('versions of a restored store are far above those of the old one, for table
     const version = await old.version()
     expect(await table.version()).toBe(version + 2 ** 32)
     for (const { $rowID } of (await table.page()).rows.slice(0, 5)) {
-      expect((await table.get($rowID)).version).toBe(version + 2 ** 32)
+      const before = (await old.get($rowID)).version
+      expect((await table.get($rowID)).version).toBe(before + 2 ** 32)
       // Who read the row in the old store, whenever that was, has read another one.
       const change = table.updateRow($rowID, {}, { ifMatch: version + 1_000 })
       await expect(change).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' })
@@ -286,13 +295,33 @@ test('a backup that is given up holds nothing any more, and a signal or a close 
   await expect(bytesOf(backup)).rejects.toMatchObject({ code: 'STORE_CLOSED' })
 })
 
-test('a backup is restored into an empty store only', async () => {
-  const { store, kv, objects } = await openRich()
+test('a backup is restored into an empty store only, and one whose versions are far enough', async () => {
+  const { store } = await openRich()
   const bytes = await bytesOf(store.backup())
+  const used = memoryObjects()
+  await used.put(OBJECT, Uint8Array.of(1))
+  const tries: ((versionBaseMin: number) => Promise<RestorePorts>)[] = [
+    async () => ({ kv: await openLevelKv(memoryLevel()), objects: memoryObjects() }),
+    async (versionBaseMin) => {
+      return { kv: await openLevelKv(memoryLevel(), { versionBaseMin }), objects: used }
+    },
+  ]
 
-  await expect(restoreBackup(inPieces(bytes, 999), { kv, objects })).rejects.toMatchObject({
-    code: 'OPTION_NOT_ALLOWED',
-  })
+  for (const open of tries) {
+    const restoring = restoreBackup(inPieces(bytes, 999), { open })
+    await expect(restoring).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+  }
+})
+
+test('versions go on above those of a store that was itself restored', async () => {
+  const { store, clock } = await openRich()
+  const first = await restored(await bytesOf(store.backup()), clock)
+  const second = await restored(await bytesOf(first.backup()), clock)
+  const [{ id } = { id: '' }] = await store.team('acme').tables()
+  const versions = [store, first, second].map((one) => one.team('acme').table(id).version())
+  const [old = 0, ...later] = await Promise.all(versions)
+
+  expect(later).toEqual([old + 2 ** 32, old + 2 ** 33])
 })
 
 describe('backup files and directories', () => {

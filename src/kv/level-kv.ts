@@ -7,7 +7,7 @@ import { type HighWater, type HighWaterKeeper, startHighWater } from './high-wat
 import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
-import { findHighWater, type LevelSource, openDatabase } from './level-opening.js'
+import { closeAfter, findHighWater, type LevelSource, openDatabase } from './level-opening.js'
 import {
   type LevelKvOptions,
   type ResolvedLevelOptions,
@@ -60,7 +60,7 @@ export async function openLevelKv(
     const keeper = place && (await startHighWater(place, state))
     return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened), keeper)
   } catch (failure) {
-    if (typeof source === 'function') await opened.database.close()
+    if (typeof source === 'function') await closeAfter(opened.database)
     throw failure
   }
 }

@@ -54,7 +54,7 @@ export async function openDatabase(
     if (database.status !== 'open') throw new StoreError('STORE_CLOSED', 'The store was closed')
     return { database, ...(await findLog(database, expected)) }
   } catch (failure) {
-    if (typeof source === 'function') await database.close()
+    if (typeof source === 'function') await closeAfter(database)
     throw storageError(failure, 'The database cannot be opened')
   }
 }
@@ -95,4 +95,9 @@ export async function findHighWater(
 
 function isDamage(failure: unknown): boolean {
   return isStoreError(failure) && (failure.code === 'DATA_LOSS' || failure.code === 'DATA_CORRUPT')
+}
+
+/** Closes a database after a failure, which is what the caller learns. */
+export async function closeAfter(database: LevelDatabase): Promise<void> {
+  await database.close().catch((failure: unknown) => failure)
 }

@@ -16,7 +16,7 @@ import type { HighWaterKeeper } from './high-water.js'
 import type { LevelDatabase } from './level-database.js'
 import { storageError } from './level-database.js'
 import type { LevelSource, OpenedDatabase } from './level-opening.js'
-import { openDatabase } from './level-opening.js'
+import { closeAfter, openDatabase } from './level-opening.js'
 import type { ResolvedLevelOptions } from './level-options.js'
 import { LevelViews } from './level-views.js'
 
@@ -214,7 +214,7 @@ export class LevelSessions {
       await keeper?.restart(opened.log.last)
       return opened
     } catch (failure) {
-      await opened.database.close()
+      await closeAfter(opened.database)
       throw failure
     }
   }

@@ -14,10 +14,16 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
 /** Folders and configurations. */
 const COPIED = /^(?:src|adapters|test|package\.json|tsconfig\.json)$/
 const CONFIG = 'test/vitest.config.ts'
-/** Each list of bugs, and the test that must find them; where bugs name one, it is that one of `tests`. */
+/** Each list of bugs, and the test that must find them; where bugs name one, it is that one of `tests`. `runs`: of a suite of the ladder. */
 const SUITES = [
   { list: 'planted-bugs.ts', test: 'test/property/model.test.ts', only: 'in memory' },
   { list: 'planted-file-bugs.ts', test: 'test/property/files-model.test.ts', only: 'files' },
+  {
+    list: 'planted-sim-bugs.ts',
+    test: 'test/sim/crash-sim.test.ts',
+    only: 'history',
+    runs: { planted: '2000', intact: '200' },
+  },
   { list: 'planted-crash-bugs.ts', tests: ['kill', 'power-cut', 'disk-full'] },
 ]
 /** A bug that shows by chance only, such as one that needs a process to die in a certain millisecond. */
@@ -65,9 +71,10 @@ async function plant(copy, { name, file, find, replace }) {
 }
 
 /** What the test printed when it failed; null when it passed. */
-async function runTest(copy, { test, only }, scale) {
+async function runTest(copy, { test, only, runs }, scale) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const env = { ...process.env, ROWSTASH_RUNS_SCALE: scale, NO_COLOR: '1' }
+  if (runs !== undefined) env.ROWSTASH_RUNS = scale === INTACT_SCALE ? runs.intact : runs.planted
   const options = { cwd: copy, maxBuffer: OUTPUT_BYTES_MAX, env }
   try {
     await run(process.execPath, [vitest, 'run', '--config', CONFIG, test, '-t', only], options)

@@ -2,9 +2,9 @@
 // not is there as a whole or not at all, and nothing damaged is served as good.
 // Method: seeded histories on a disk in memory that crashes, fails, fills up and decays; an oracle that
 // knows which states are possible; and, at the end, a look at what is stored that nothing needs.
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { report, sizeOf, suiteSeed } from '../support/ladder.js'
-import { failureOf, runSeeds } from '../support/sim/run-seeds.js'
+import { expectNoViolation, runSeeds } from '../support/sim/run-seeds.js'
 import { runSchedule } from '../support/sim/schedule.js'
 
 test('no history loses, mixes or makes up anything', { timeout: 3_600_000 }, async () => {
@@ -13,5 +13,5 @@ test('no history loses, mixes or makes up anything', { timeout: 3_600_000 }, asy
   const done = await runSeeds(seed, runs, runSchedule)
   report({ suite: 'T4 crash simulator', ...done, seed })
 
-  expect(failureOf(done)).toBe('')
+  expectNoViolation(done)
 })

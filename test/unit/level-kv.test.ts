@@ -13,6 +13,8 @@ import { prefixRange } from '../../src/kv/key-range.js'
 import type { KvPartition, KvView } from '../../src/kv/kv.js'
 import type { LevelDatabase } from '../../src/kv/level-database.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
+import { FaultDisk } from '../conformance/faults/fault-disk.js'
+import { nthStep } from '../conformance/faults/fault-plan.js'
 
 type Memory = MemoryLevel<Uint8Array, Uint8Array>
 
@@ -658,6 +660,17 @@ describe('opening', () => {
     })
 
     await expect(reading).rejects.toMatchObject({ code: 'STORE_CLOSED' })
+  })
+})
+
+// Found by the crash simulator: what came out was the failure of the close, and no StoreError.
+test('a database that can neither be read nor closed is told as one that cannot be opened', async () => {
+  const disk = new FaultDisk()
+  disk.faults = nthStep(1, { kind: 'fail' }, { lasting: true })
+
+  await expect(openLevelKv(() => disk.level())).rejects.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+    message: expect.stringContaining('The database cannot be read'),
   })
 })
 

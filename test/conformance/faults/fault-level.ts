@@ -72,9 +72,10 @@ export class FaultLevel implements LevelDatabase {
   async close(): Promise<void> {
     if (this.#status === 'closed') return
     const fault = await this.#disk.step('level', 'close', this.#life)
-    if (fault !== null && fault.kind !== 'crash') throw failureOf(fault)
     this.#status = 'closed'
     this.#disk.unlock(this)
+    // As with a file: what fails is told, and it is closed all the same.
+    if (fault !== null && fault.kind !== 'crash') throw failureOf(fault)
     this.#disk.after(fault, this.#life)
   }
 

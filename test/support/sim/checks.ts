@@ -4,7 +4,7 @@ import { KEY_SPACE } from '../../../src/format/keys.js'
 import { expectEqual, Mismatch } from '../model/operation.js'
 import { matchRows, type StoredCells } from './operations.js'
 import type { ModelFile, ModelTable, Oracle, Possible, TableState } from './oracle.js'
-import { showRows, showState } from './oracle.js'
+import { applyInSomeOrder, showRows, showState } from './oracle.js'
 import { type SimWorld, TEAM } from './world.js'
 
 /** Reads all there is, and takes over which of the possible states it is. */
@@ -26,7 +26,8 @@ function takeOverTables(
     const id = left.get(table.name)
     left.delete(table.name)
     const isThere = id !== undefined
-    const fitting = table.possible.filter(({ state }) => (state !== null) === isThere)
+    const possible = applyInSomeOrder(table.possible, [])
+    const fitting = possible.filter(({ state }) => (state !== null) === isThere)
     if (fitting.length === 0) {
       const before = showPossible(table)
       throw new Mismatch(`${table.name} is ${isThere ? '' : 'not '}listed, and must be ${before}`)
@@ -54,6 +55,8 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     throw new Mismatch(`${table.name} cannot be read: ${found.failure.message}`)
   }
   const { version, rows } = found.value as { version: number; rows: StoredCells[] }
+  // What had no answer may have its effect while the database is opened again.
+  table.possible = applyInSomeOrder(table.possible, [])
   const fitting = table.possible.flatMap(({ state, pending }): Possible[] => {
     const matched = state?.version === version ? matchRows(state.rows, rows) : null
     return matched === null ? [] : [{ state: { version, rows: matched }, pending }]

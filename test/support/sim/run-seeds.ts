@@ -1,5 +1,6 @@
 // Runs histories by their seeds, up to the first that breaks a rule.
 import { Mismatch } from '../model/operation.js'
+import { inVirtualTime } from './virtual-time.js'
 
 export type SeedsDone = Readonly<{
   runs: number
@@ -17,16 +18,13 @@ const HANG_MS = 20_000
 /** Seeds `first`, `first + 1`, and so on: each failing one can be run alone, as ROWSTASH_SEED. */
 export async function runSeeds(first: number, count: number, run: RunSeed): Promise<SeedsDone> {
   const startedAt = performance.now()
-  const { setInterval: every } = globalThis
   const watch = new Watch()
   const stray: unknown[] = []
   const onStray = (reason: unknown): void => void stray.push(reason)
   process.on('unhandledRejection', onStray)
   let failure: string | null = null
   let runs = 0
-  // Real time plays no part, and the timers of stores that crashed would stay for ever.
-  globalThis.setInterval = (() => ({ unref: () => undefined })) as unknown as typeof setInterval
-  try {
+  const runAll = async (): Promise<void> => {
     while (runs < count && failure === null) {
       const seed = first + runs++
       failure = await failureOfSeed(seed, run, watch)
@@ -34,9 +32,11 @@ export async function runSeeds(first: number, count: number, run: RunSeed): Prom
       if (runs % 100 === 0 || failure !== null) await new Promise((done) => setImmediate(done))
       if (stray.length > 0) failure ??= `Nobody handled ${String(stray[0])}, near seed ${seed}`
     }
+  }
+  try {
+    await inVirtualTime(runAll)
   } finally {
     watch.end()
-    globalThis.setInterval = every
     process.off('unhandledRejection', onStray)
   }
   const seconds = (performance.now() - startedAt) / 1_000
@@ -54,12 +54,13 @@ async function failureOfSeed(seed: number, run: RunSeed, watch: Watch): Promise<
   }
 }
 
-/** The text of a failure in the form that the runner of planted bugs reads; empty if there is none. */
-export function failureOf({ failure, runs }: SeedsDone): string {
-  if (failure === null) return ''
-  const [first = ''] = failure.split('\n')
-  const seed = /seed (\d+)/.exec(first)?.[1] ?? '0'
-  return `Property failed after ${runs} tests\n{ seed: ${seed}, path: "-" }\nCaused by: ${failure}`
+/** @throws an error in the form that the runner of planted bugs reads, if there was a violation. */
+export function expectNoViolation({ failure, runs }: SeedsDone): void {
+  if (failure === null) return
+  const seed = /^seed (\d+)/.exec(failure)?.[1] ?? '0'
+  throw new Error(
+    `Property failed after ${runs} tests\n{ seed: ${seed}, path: "-" }\nCaused by: ${failure}`,
+  )
 }
 
 /** Ends the wait for what hangs. One timer for all, so that a quick run pays for none. */

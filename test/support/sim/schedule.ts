@@ -56,11 +56,16 @@ const STEPS_MORE = 9
 const STASHES = 2
 const SERIALS = 3
 const TABLES_MAX = 3
+const RECOVERY_TRIES_MAX = 5
 
 /** @throws {Mismatch} when the store breaks a rule. @returns how many steps its ports took. */
 export async function runSchedule(seed: number, trace: string[] = []): Promise<number> {
   const schedule = new Schedule(seed, trace)
-  await schedule.run()
+  try {
+    await schedule.run()
+  } finally {
+    schedule.world.disk.crash('process') // Whatever it still does in the background ends.
+  }
   return schedule.world.disk.steps
 }
 
@@ -76,6 +81,7 @@ class Schedule {
   #pendingChunks: NonNullable<SimOperation['stashed']>[] = []
   #isPoisoned = false
   #isOpen = false
+  #reopenings = 0
   /** The store refuses to open, as it should on a damaged disk. */
   #isRefused = false
 
@@ -97,17 +103,50 @@ class Schedule {
     const steps = STEPS_MIN + this.#random.below(STEPS_MORE)
     for (let step = 0; step < steps; step++) {
       await this.#step()
-      const mustReopen = this.world.disk.isDown || (this.#isPoisoned && !this.#random.once(3))
+      const mustReopen = this.world.disk.isDown || (this.#isPoisoned && this.#wantsReopen())
       if (mustReopen && !this.#isRefused) await this.#reopen()
       if (this.#isRefused) return
     }
+    await this.#checkWrites()
     this.#trace.push('the end')
     await this.#reopen()
     if (!this.#isRefused) await this.#end()
   }
 
+  /** Once the disk works again, so does the store, without anybody's help. */
+  async #checkWrites(): Promise<void> {
+    const { world } = this
+    if (!world.options.reopens || world.disk.isDown || world.excuses.damaged) return
+    world.disarm()
+    for (let tries = 0; tries < RECOVERY_TRIES_MAX; tries++) {
+      const operation = putFile(world, this.#oracle, false)
+      this.#trace.push(`  ${operation.text}, as the disk works again`)
+      const outcome = await world.outcomeOf(() => operation.run(world))
+      this.#settle([operation], [outcome])
+      if (outcome.kind === 'done') return
+      await new Promise<void>((done) => setTimeout(done, 2_000))
+    }
+    throw new Mismatch('The disk works again, and the store takes no writes')
+  }
+
+  /** A store that opens its database again by itself needs nobody else for it. */
+  #wantsReopen(): boolean {
+    return this.world.options.reopens ? this.#random.once(6) : !this.#random.once(3)
+  }
+
+  /** What has no answer is decided when the database was opened again. */
+  #noteReopening(): void {
+    const { reopenings = 0 } = this.world.kv
+    if (reopenings === this.#reopenings) return
+    this.#trace.push('  (opened again by itself)')
+    this.#reopenings = reopenings
+    this.#isPoisoned = false
+    this.#decidePending()
+  }
+
   async #step(): Promise<void> {
     const { world } = this
+    this.#noteReopening()
     const kind = this.#random.below(20)
     this.#armSometimes()
     if (kind < 14) await this.#operate(kind < 5 ? 2 + this.#random.below(2) : 1)
@@ -141,6 +180,22 @@ class Schedule {
     if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
   }
 
+  /** Sweeps while others work: twice, so that the second finds what the first has marked. */
+  async #sweepBeside(): Promise<void> {
+    const { clock, store, options } = this.world
+    this.#trace.push('  and beside it two sweeps')
+    const held = this.#oracle.heldFiles()
+    for (const { id, completedAt } of [...this.#oracle.files.values()]) {
+      // Whether a row names such a file in time, only the order of commits says.
+      const isOld = clock.now() - completedAt > (options.store.fileRetentionMs ?? 0)
+      if (isOld && !held.has(id)) this.#oracle.files.delete(id)
+    }
+    for (let sweeps = 0; sweeps < 2; sweeps++) {
+      const outcome = await this.world.outcomeOf(() => store.sweep())
+      if (outcome.kind === 'unknown') this.#isPoisoned = true
+    }
+  }
+
   /** Stashes that are past their time may be gone. */
   #doubtStashes(): void {
     const { stashTtlMs = 0 } = this.world.options.store
@@ -160,9 +215,11 @@ class Schedule {
     this.#widenStashes(operations)
     if (count > 1) this.#trace.push(`${count} at once:`)
     for (const { text } of operations) this.#trace.push(`  ${text}`)
+    const sweeping = this.#random.once(5) ? this.#sweepBeside() : undefined
     const outcomes = await Promise.all(
       operations.map((one) => world.outcomeOf(() => one.run(world))),
     )
+    await sweeping
     for (const outcome of outcomes) this.#trace.push(`  ${showOutcome(outcome)}`)
     this.#settle(operations, outcomes)
   }
@@ -221,6 +278,7 @@ class Schedule {
       this.#pendingChunks.push(...own.filter(({ kind }) => kind === 'unknown'))
       if (own.length > 0) stash.lastPutAt = this.world.clock.now()
     }
+    this.#before.clear()
     this.#doubtStashes()
   }
 
@@ -302,6 +360,7 @@ class Schedule {
     this.#trace.push(`reopen${losesPower ? ' after a power cut' : ''}`)
     await world.end(losesPower)
     this.#isPoisoned = false
+    this.#reopenings = 0
     this.#decidePending()
     if (this.#profile === 'damage') this.#damage(losesPower)
     if (this.#profile === 'crash' || this.#profile === 'io') {
@@ -418,7 +477,9 @@ function anyOptions(random: Seeded): SimOptions {
     kv: {
       commitRecordsMin: random.pick([1, 3, 65_536]),
       checkpointBatches: random.pick([1, 4, 1_024]),
+      recordCacheBytes: random.pick([0, 400, 4_194_304]),
     },
+    reopens: !random.once(3),
   }
 }
 

@@ -7,6 +7,7 @@ import type { Fault, FaultPlan } from '../../conformance/faults/fault-plan.js'
 import { Mismatch, show } from '../model/operation.js'
 import { FakeClock, seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
+import { beginProcess } from './virtual-time.js'
 
 export const TEAM = 'acme'
 
@@ -17,7 +18,9 @@ const FIRST_RECORD = [Uint8Array.of(0xfe), new Uint8Array(0)] as const
 export type SimOptions = Readonly<{
   disk: FaultDiskOptions
   store: StoreOptions
-  kv: Readonly<{ commitRecordsMin: number; checkpointBatches: number }>
+  kv: Readonly<{ commitRecordsMin: number; checkpointBatches: number; recordCacheBytes: number }>
+  /** Whether the store opens its database again by itself after a failed write. */
+  reopens: boolean
 }>
 
 /** Why something may fail: what was met since the store was opened, or ever. */
@@ -46,6 +49,7 @@ export class SimWorld {
   #store: Store | undefined
   #ports: Readonly<{ kv: KvStore; objects: ObjectStore }> | undefined
   #wasWritten = false
+  #processes = 0
 
   constructor(options: SimOptions, seed: number) {
     this.options = options
@@ -86,11 +90,14 @@ export class SimWorld {
   }
 
   async open(): Promise<void> {
-    const { kv, store } = this.options
+    const { kv, store, reopens } = this.options
+    const process = ++this.#processes
+    beginProcess(() => process === this.#processes && !this.disk.isDown)
     const database = this.disk.level()
+    const source = reopens ? firstThen(database, () => this.disk.level()) : database
     const highWater = { file: this.disk.file(), store: STORE_NAME }
     try {
-      const opened = await openLevelKv(database, { ...kv, highWater, written: this.#wasWritten })
+      const opened = await openLevelKv(source, { ...kv, highWater, written: this.#wasWritten })
       // A database begins with a commit, so that one without any is known to be damaged.
       if (!this.#wasWritten) await opened.partition('').commit({ puts: [FIRST_RECORD] })
       this.#wasWritten = true
@@ -157,5 +164,15 @@ export class SimWorld {
   #excuse({ kind }: Fault): void {
     if (kind === 'flip' || kind === 'misdirect') this.excuses.misread = true
     else if (kind !== 'delay') this.excuses.io = true
+  }
+}
+
+/** Gives the first one first, so that whoever made it can close it when the opening fails. */
+function firstThen<T>(first: T, next: () => T): () => T {
+  let isFirst = true
+  return () => {
+    if (!isFirst) return next()
+    isFirst = false
+    return first
   }
 }

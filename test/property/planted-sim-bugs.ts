@@ -1,0 +1,214 @@
+// Bugs that the crash simulator must find, each within 2,000 histories: see planted-bugs.ts.
+import type { PlantedBug } from './planted-bugs.js'
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    name: 'a batch is not synced',
+    file: 'src/kv/level-database.ts',
+    find: '{ ...ENCODINGS, sync: true }',
+    replace: '{ ...ENCODINGS, sync: false }',
+  },
+  {
+    name: 'small batches are not synced: their old log is lost, and later commits are there',
+    file: 'src/kv/level-database.ts',
+    find: '{ ...ENCODINGS, sync: true }',
+    replace: '{ ...ENCODINGS, sync: operations.length > 5 }',
+  },
+  {
+    name: 'a commit is answered before its batch is durable',
+    file: 'src/kv/commit-queue.ts',
+    find: `    try {
+      await this.#write(state)`,
+    replace: `    try {
+      for (const { queued, result } of judged) queued.resolve(result)
+      await this.#write(state)`,
+  },
+  {
+    name: 'a failed write is ignored, and the next one is taken',
+    file: 'src/kv/commit-queue.ts',
+    find: `      this.#poison = storageError(failure, 'A write failed', 'unknown')
+      this.#options.onPoison()
+      for (const { queued, writes } of judged) {
+        queued.reject(writes ? this.#poison : this.#refusal(this.#poison))
+      }`,
+    replace: `      const poison = storageError(failure, 'A write failed', 'unknown')
+      for (const { queued } of judged) queued.reject(poison)`,
+  },
+  {
+    name: 'writes after a failed one are acknowledged',
+    file: 'src/kv/commit-queue.ts',
+    find: 'if (this.#poison !== undefined) throw this.#refusal(this.#poison)',
+    replace: 'if (this.#poison !== undefined) return resolve({ ok: true })',
+  },
+  {
+    name: 'a failed write is told to have had no effect',
+    file: 'src/kv/commit-queue.ts',
+    find: "storageError(failure, 'A write failed', 'unknown')",
+    replace: "storageError(failure, 'A write failed', 'unchanged')",
+  },
+  {
+    name: 'the checks of a commit are not looked at',
+    file: 'src/kv/commit-queue.ts',
+    find: 'if (!sameValue(value, equals)) failed.push({ key, value })',
+    replace: 'sameValue(value, equals)',
+  },
+  {
+    name: 'a commit does not see what an earlier one of its group has changed',
+    file: 'src/kv/commit-queue.ts',
+    find: '      known.set(text, change.payload)',
+    replace: '',
+  },
+  {
+    name: 'the commit sequence is not checked',
+    file: 'src/kv/commit-log.ts',
+    find: '      miss(last + 1, sequence - 1)',
+    replace: '',
+  },
+  {
+    name: 'the database is not held against the high-water mark',
+    file: 'src/kv/level-kv.ts',
+    find: 'atLeast: mark?.commit ?? 0',
+    replace: 'atLeast: 0',
+  },
+  {
+    name: 'the checksum of a record is not bound to its key',
+    file: 'src/kv/record-envelope.ts',
+    find: "import { crc32 } from '../base/platform.js'",
+    replace: `import { crc32 as crc32Of } from '../base/platform.js'
+const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : crc32Of(bytes))`,
+  },
+  {
+    name: 'the checksum of a record is not checked',
+    file: 'src/kv/record-envelope.ts',
+    find: 'if (dataView(value).getUint32(1) !== crc32(payload, crc32(key))) {',
+    replace: 'if (value.length < 0) {',
+  },
+  {
+    name: 'what is in memory of a record stays when a batch writes it',
+    file: 'src/kv/level-views.ts',
+    find: 'for (const key of writes.keys()) this.#records.delete(key)',
+    replace: '',
+  },
+  {
+    name: 'the database is opened again before the broken one is closed',
+    file: 'src/kv/level-sessions.ts',
+    find: '    await session.database.close()\n',
+    replace: '',
+  },
+  {
+    name: 'after a refusal or a failure the table plans on what was not written',
+    file: 'src/engine/table-writer.ts',
+    find: 'this.#refused = true // Unknown or unchanged: what was planned on top must be planned again.',
+    replace: '',
+  },
+  {
+    name: 'a change does not raise the version of its table',
+    file: 'src/engine/table-writer.ts',
+    find: 'version: before.head.version + 1,',
+    replace: 'version: before.head.version,',
+  },
+  {
+    name: 'the rows of a new table come in a second commit',
+    file: 'src/engine/create-table.ts',
+    find: `        ...records,
+        ...kept.puts,
+        ...markers,
+        [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
+        [catalogKey(order), encodeCatalogEntry({ table, name })],
+        [tableHeadKey(table), encodeTableHead(head)],
+      ],
+    })`,
+    replace: `        ...kept.puts,
+        ...markers,
+        [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
+        [catalogKey(order), encodeCatalogEntry({ table, name })],
+        [tableHeadKey(table), encodeTableHead(head)],
+      ],
+    })
+    await team.partition.commit({ puts: records })`,
+  },
+  {
+    name: 'a commit names segments that are not stored yet',
+    file: 'src/engine/prepare-rows.ts',
+    find: 'await this.#context.objects.put(object, bytes)',
+    replace: 'this.#context.objects.put(object, Uint8Array.from(bytes)).catch(() => 0)',
+  },
+  {
+    name: 'objects get their name before their bytes are on the disk',
+    file: 'test/conformance/faults/fault-objects.ts',
+    find: 'object.isSynced = true\n      })',
+    replace: 'object.isSynced = false\n      })',
+  },
+  {
+    name: 'the folder of an object is not synced',
+    file: 'test/conformance/faults/fault-objects.ts',
+    find: "await this.#step('syncFolder', () => this.#files.syncFolder(id))",
+    replace: '',
+  },
+  {
+    name: 'a stash is used short',
+    file: 'src/engine/stash-records.ts',
+    find: 'chunks: entries.sort((left, right) => order(left.serial, right.serial)),',
+    replace: 'chunks: entries.sort((left, right) => order(left.serial, right.serial)).slice(0, 2),',
+  },
+  {
+    name: 'two first chunks of a stash at once make it twice',
+    file: 'src/engine/stash-records.ts',
+    find: '      { key: headKey, equals: headBytes },',
+    replace: '',
+  },
+  {
+    name: 'the sweep deletes objects without a second mark',
+    file: 'src/engine/sweep.ts',
+    find: 'const doomed = due.filter((id) => this.#unnamed.has(id) && !ids.isPending(id))',
+    replace: 'const doomed = unnamed',
+  },
+  {
+    name: 'the sweep takes objects that operations are about to name',
+    file: 'src/engine/object-names.ts',
+    find: 'this.#pending.add(id)',
+    replace: '',
+  },
+  {
+    name: 'the sweep does not see what stashes name',
+    file: 'src/engine/sweep.ts',
+    find: 'for (const { object } of decodeChunkSegments(reference).segments) named.add(object)',
+    replace: 'decodeChunkSegments(reference)',
+  },
+  {
+    name: 'a fold deletes its records before its segment is linked',
+    file: 'src/engine/fold.ts',
+    find: `  try {
+    const entry = { ...place.entry, segment,`,
+    replace: `  await deleteUnchanged(
+    partition,
+    [...records.values()].map(({ key, bytes: equals }) => ({ key, equals })),
+  )
+  try {
+    const entry = { ...place.entry, segment,`,
+  },
+  {
+    name: 'a fold loses an update made meanwhile',
+    file: 'src/engine/delete-records.ts',
+    find: 'checks: left, deletes:',
+    replace: 'checks: [], deletes:',
+  },
+  {
+    name: 'an overwritten generation is forgotten before what it had is deleted',
+    file: 'src/engine/sweep-generations.ts',
+    find: `  if (!(await partition.commit(mark)).ok) return // Another sweep is at it.`,
+    replace: `  if (!(await partition.commit({ ...mark, puts: [], deletes: [key] })).ok) return`,
+  },
+  {
+    name: 'the result of an add is not kept for its repeat',
+    file: 'src/engine/repeats.ts',
+    find: 'puts: [[key, record]] }',
+    replace: 'puts: record.length < 0 ? [[key, record]] : [] }',
+  },
+  {
+    name: 'the bytes of a file are not held against their checksum',
+    file: 'src/engine/file-content.ts',
+    find: 'const isWhole = hash === undefined || sameBytes(hash.digest(), content.sha256)',
+    replace: 'const isWhole = hash === undefined || hash.digest().length > 0',
+  },
+]

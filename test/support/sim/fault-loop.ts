@@ -1,0 +1,158 @@
+// Fails one step of an operation after the other, until it comes to its end without meeting the fault.
+import { decodeChunkSegments } from '../../../src/format/chunk-records.js'
+import { decodeFilesHead, decodeUpload } from '../../../src/format/file-records.js'
+import { KEY_SPACE, serialOfChunkKey } from '../../../src/format/keys.js'
+import type { Fault } from '../../conformance/faults/fault-plan.js'
+import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { expectEqual, Mismatch, show } from '../model/operation.js'
+import type { Scenario } from './fault-scenarios.js'
+import { type SimOptions, SimWorld, TEAM } from './world.js'
+
+export type Variant = Readonly<{
+  name: string
+  fault: Fault
+  lasting: boolean
+  /** Whether the store opens its database again by itself. */
+  reopens: boolean
+}>
+
+/** The first two in every run of the tests, all of them in a deep one. */
+export const VARIANTS: readonly Variant[] = [
+  { name: 'fails once', fault: { kind: 'fail' }, lasting: false, reopens: true },
+  { name: 'fails, and all after it', fault: { kind: 'fail' }, lasting: true, reopens: true },
+  {
+    name: 'fails once, in a store that stays refused',
+    fault: { kind: 'fail' },
+    lasting: false,
+    reopens: false,
+  },
+  { name: 'finds the disk full', fault: { kind: 'full' }, lasting: false, reopens: true },
+  { name: 'fails, and is there later', fault: { kind: 'zombie' }, lasting: false, reopens: true },
+]
+
+const STEPS_MAX = 2_000
+
+/** @returns how often it ran. @throws {Mismatch} */
+export async function failEachStep(scenario: Scenario, variant: Variant): Promise<number> {
+  const [before, after] = await statesWithoutFault(scenario, variant)
+  for (let n = 0; n < STEPS_MAX; n++) {
+    const world = new SimWorld(optionsOf(scenario, variant), 1)
+    try {
+      if (!(await failStep(world, scenario, variant, { n, before, after }))) return n + 1
+    } catch (failure) {
+      if (!(failure instanceof Mismatch)) throw failure
+      throw new Mismatch(`${scenario.name}: step ${n} ${variant.name}: ${failure.message}`)
+    } finally {
+      world.disk.crash('process')
+    }
+  }
+  throw new Mismatch(`${scenario.name} has no end`)
+}
+
+type Expected = Readonly<{ n: number; before: string; after: string }>
+
+/** @returns whether the fault was met. */
+async function failStep(
+  world: SimWorld,
+  { prepare, act, isMaintenance = false }: Scenario,
+  { fault, lasting, reopens }: Variant,
+  { n, before, after }: Expected,
+): Promise<boolean> {
+  await world.open()
+  await prepare?.(world)
+  const plan = nthStep(n, fault, { lasting })
+  world.arm(plan)
+  const outcome = await world.outcomeOf(() => act(world))
+  world.disarm()
+  const allowed = new Set<string>()
+  if (outcome.kind !== 'done' || isMaintenance) allowed.add(before)
+  if (outcome.kind !== 'failed' || isMaintenance) allowed.add(after)
+  if (reopens) await checkLives(world, allowed)
+  await world.end(n % 2 === 0)
+  await world.open()
+  const found = await dump(world)
+  if (!allowed.has(found)) {
+    const told = outcome.kind === 'failed' ? show(outcome.failure) : outcome.kind
+    const wanted = [...allowed].join('\nor\n')
+    throw new Mismatch(
+      `it was ${told}, and after it there must be\n${wanted}\nbut there is\n${found}`,
+    )
+  }
+  await world.team.createTable({ name: 'later', rows: [{ n: 1 }] })
+  return plan.met() > 0
+}
+
+const TRIES_MAX = 5
+
+/** The disk works again: the store takes reads and writes, without being opened again. */
+async function checkLives(world: SimWorld, allowed: ReadonlySet<string>): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const outcome = await world.outcomeOf(() => dump(world))
+    if (outcome.kind === 'done' && allowed.has(String(outcome.value))) {
+      const written = await world.outcomeOf(() => world.team.stash('never').delete())
+      if (written.kind === 'done') return
+    }
+    await new Promise<void>((done) => setTimeout(done, 2_000))
+  }
+  throw new Mismatch('the disk works again, and the store does not')
+}
+
+async function statesWithoutFault(
+  scenario: Scenario,
+  variant: Variant,
+): Promise<readonly [before: string, after: string]> {
+  const world = new SimWorld(optionsOf(scenario, variant), 1)
+  await world.open()
+  await scenario.prepare?.(world)
+  const before = await dump(world)
+  await scenario.act(world)
+  const after = await dump(world)
+  await world.end(false)
+  await world.open()
+  expectEqual('the state after a reopen', await dump(world), after)
+  world.disk.crash('process')
+  return [before, after]
+}
+
+function optionsOf({ options = {} }: Scenario, { reopens }: Variant): SimOptions {
+  return {
+    store: { cacheBytesMax: 0, ...options },
+    disk: { seed: 1, logBytesMax: 1_000 },
+    kv: { commitRecordsMin: 8, checkpointBatches: 4, recordCacheBytes: 0 },
+    reopens,
+  }
+}
+
+const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
+
+/** All that a client could see, as text. */
+async function dump({ team, kv }: SimWorld): Promise<string> {
+  const lines: string[] = []
+  for (const { id, name } of await team.tables()) {
+    const table = team.table(id)
+    const { columns } = await table.schema()
+    const types = columns.map((column) => `${column.id}:${column.type.kind}`).join()
+    const rows: string[] = []
+    for await (const { $rowID: _, ...cells } of table.scan()) rows.push(JSON.stringify(cells))
+    lines.push(`table ${name} ${await table.version()} ${types} ${rows.join(' ')}`)
+  }
+  const entries = await kv.partition(TEAM).read((view) => view.scan(EVERYTHING))
+  for (const [key, value] of entries) {
+    const space = key[0]
+    if (space === KEY_SPACE.chunk) {
+      lines.push(`chunk ${serialOfChunkKey(key)} ${rowCount(value)}`)
+    }
+    if (space === KEY_SPACE.upload) lines.push(`upload ${showUpload(value)}`)
+    if (space === KEY_SPACE.filesHead) lines.push(`files ${show(decodeFilesHead(value))}`)
+  }
+  return lines.join('\n')
+}
+
+function rowCount(reference: Uint8Array): number {
+  return decodeChunkSegments(reference).segments.reduce((sum, one) => sum + one.rowCount, 0)
+}
+
+function showUpload(record: Uint8Array): string {
+  const upload = decodeUpload(record)
+  return upload.state === 'received' ? `received ${upload.received.bytes}` : upload.state
+}

@@ -1,0 +1,369 @@
+// The operations whose every step on the ports is made to fail, each in a small store made for it.
+import type { Created, StoreOptions, Table, Team } from '../../../src/index.js'
+import type { SimWorld } from './world.js'
+
+export type Scenario = Readonly<{
+  name: string
+  options?: StoreOptions
+  /** What is there before; its steps do not fail. */
+  prepare?(world: SimWorld): Promise<void>
+  act(world: SimWorld): Promise<unknown>
+  /** It ends what is over, piece by piece, and changes nothing that a client could miss. */
+  isMaintenance?: boolean
+}>
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** All rows go to segments. */
+const SEGMENTS: StoreOptions = { inlineRowsMax: 0, segmentRowsMax: 2 }
+
+const SCHEMA = {
+  columns: [
+    { id: 'n', type: { kind: 'number' } },
+    { id: 'v', type: { kind: 'string' } },
+  ],
+}
+
+const ROWS = [
+  { n: 1, v: 'a' },
+  { n: 2, v: 'b' },
+  { n: 3, v: 'c' },
+]
+const CSV = { csv: 'n,v\n4,d\n5,e\n6,f\n' }
+const OTHER_ROWS = [{ n: 7, v: 'g' }]
+
+function create({ team }: SimWorld, rows: object = ROWS): Promise<Created> {
+  return team.createTable({ name: 't', schema: SCHEMA, rows: rows as typeof ROWS })
+}
+
+async function withTable(world: SimWorld): Promise<void> {
+  await create(world)
+}
+
+async function theTable({ team }: SimWorld): Promise<Table> {
+  const [entry] = await team.tables()
+  return team.table(entry?.id ?? '')
+}
+
+async function rowIdAt(world: SimWorld, index: number): Promise<string> {
+  const { rows } = await (await theTable(world)).page()
+  return rows[index]?.$rowID ?? ''
+}
+
+async function withStash({ team }: SimWorld): Promise<void> {
+  await team.stash('s').put('0', ROWS)
+  await team.stash('s').put('1', CSV)
+  await team.stash('s').put('2', OTHER_ROWS)
+}
+
+async function withTableAndStash(world: SimWorld): Promise<void> {
+  await withTable(world)
+  await withStash(world)
+}
+
+/** Row IDs and tables are found beforehand: only what the operation itself does is to fail. */
+function onRow(
+  name: string,
+  index: number,
+  act: (table: Table, rowId: string) => Promise<unknown>,
+  options: StoreOptions = {},
+): Scenario {
+  const found = new WeakMap<SimWorld, { table: Table; rowId: string }>()
+  return {
+    name,
+    options,
+    async prepare(world) {
+      await withTable(world)
+      found.set(world, { table: await theTable(world), rowId: await rowIdAt(world, index) })
+    },
+    act: async (world) => {
+      const place = found.get(world)
+      return place && act(place.table, place.rowId)
+    },
+  }
+}
+
+function onTable(
+  name: string,
+  act: (table: Table, team: Team) => Promise<unknown>,
+  options: StoreOptions = {},
+  prepare: NonNullable<Scenario['prepare']> = withTable,
+): Scenario {
+  const found = new WeakMap<SimWorld, Table>()
+  return {
+    name,
+    options,
+    async prepare(world) {
+      await prepare(world)
+      found.set(world, await theTable(world))
+    },
+    act: async (world) => {
+      const table = found.get(world)
+      return table && act(table, world.team)
+    },
+  }
+}
+
+const CREATES: readonly Scenario[] = [
+  { name: 'create an empty table', act: (world) => create(world, []) },
+  { name: 'create a table of row records', act: (world) => create(world) },
+  { name: 'create a table of segments', options: SEGMENTS, act: (world) => create(world) },
+  { name: 'create a table of CSV', options: SEGMENTS, act: (world) => create(world, CSV) },
+  {
+    name: 'create a table and infer its schema',
+    act: ({ team }) => team.createTable({ name: 't', rows: ROWS }),
+  },
+  {
+    name: 'create a table with an idempotency key',
+    act: ({ team }) => team.createTable({ name: 't', rows: ROWS, idempotencyKey: 'k' }),
+  },
+  {
+    name: 'create a second table',
+    prepare: withTable,
+    act: ({ team }) => team.createTable({ name: 'u', rows: ROWS }),
+  },
+  {
+    name: 'create a table of a stash',
+    options: SEGMENTS,
+    prepare: withStash,
+    act: (world) => create(world, world.team.stash('s')),
+  },
+  {
+    name: 'create a table of a stash whose text is rewritten',
+    prepare: withStash,
+    act: ({ team }) => {
+      const columns = [{ id: 'n', type: { kind: 'string' } }, SCHEMA.columns[1]]
+      const schema = { columns } as typeof SCHEMA
+      return team.createTable({
+        name: 't',
+        schema,
+        rows: team.stash('s'),
+        onSchemaError: 'dropColumns',
+      })
+    },
+  },
+]
+
+const CHANGES: readonly Scenario[] = [
+  onTable('add row records', (table) => table.addRows(OTHER_ROWS)),
+  onTable('add segments', (table) => table.addRows(ROWS), SEGMENTS),
+  onTable('add segments after row records', (table) => table.addRows(ROWS), {
+    inlineRowsMax: 3,
+    inlineBytesMax: 60,
+  }),
+  onTable('add with an idempotency key', (table) => {
+    return table.addRows(OTHER_ROWS, { idempotencyKey: 'k' })
+  }),
+  onTable('add and widen the schema', (table) => {
+    return table.addRows([{ n: 'x', w: true }], { onSchemaError: 'updateSchema' })
+  }),
+  onTable('add a stash', (table, team) => table.addRows(team.stash('s')), {}, withTableAndStash),
+  onTable('overwrite with row records', (table) => table.overwrite({ rows: OTHER_ROWS })),
+  onTable('overwrite with segments', (table) => table.overwrite({ rows: ROWS }), SEGMENTS),
+  onTable('overwrite with nothing', (table) => table.overwrite({ rows: [] })),
+  onTable('overwrite under a precondition', (table) => {
+    return table.overwrite({ rows: OTHER_ROWS, ifMatch: 1 })
+  }),
+  onTable('overwrite with another schema', (table) => {
+    return table.overwrite({ rows: [{ v: 'z' }], schema: { columns: SCHEMA.columns.slice(1) } })
+  }),
+  onTable(
+    'overwrite with a stash',
+    (table, team) => table.overwrite({ rows: team.stash('s') }),
+    {},
+    withTableAndStash,
+  ),
+  onTable('overwrite and keep row IDs', async (table) => {
+    const { rows } = await table.page()
+    return table.overwrite({ rows: rows.slice(1) })
+  }),
+  onRow('update a row record', 1, (table, rowId) => table.updateRow(rowId, { v: 'x' })),
+  onRow(
+    'update a row of a segment',
+    1,
+    (table, rowId) => table.updateRow(rowId, { v: 'x' }),
+    SEGMENTS,
+  ),
+  onRow('update a row and widen its column', 0, (table, rowId) => {
+    return table.updateRow(rowId, { n: 'x' }, { onSchemaError: 'updateSchema' })
+  }),
+  onRow('update a row under a precondition', 2, (table, rowId) => {
+    return table.updateRow(rowId, { v: 'x' }, { ifMatch: 1 })
+  }),
+  onRow('delete a row record', 1, (table, rowId) => table.deleteRow(rowId)),
+  onRow('delete a row of a segment', 1, (table, rowId) => table.deleteRow(rowId), SEGMENTS),
+]
+
+const STASHES: readonly Scenario[] = [
+  { name: 'put the first chunk of a stash', act: ({ team }) => team.stash('s').put('0', ROWS) },
+  {
+    name: 'put a further chunk of a stash',
+    prepare: withStash,
+    act: ({ team }) => team.stash('s').put('3', CSV),
+  },
+  {
+    name: 'replace a chunk of a stash',
+    prepare: withStash,
+    act: ({ team }) => team.stash('s').put('1', OTHER_ROWS),
+  },
+  { name: 'delete a stash', prepare: withStash, act: ({ team }) => team.stash('s').delete() },
+]
+
+const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' }
+
+async function withFile({ team }: SimWorld): Promise<void> {
+  await team.files.put('content', ABOUT)
+}
+
+type Ticket = Readonly<{ uploadId: string; target: string }>
+
+function receive({ store }: SimWorld, { uploadId, target }: Ticket, text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text)
+  const [, query = ''] = target.split('?')
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield bytes
+  }
+  const about = { contentType: ABOUT.contentType, contentLength: bytes.length }
+  return store.files.receive({ uploadId, query, ...about, body: body() })
+}
+
+function onUpload(
+  name: string,
+  received: readonly string[],
+  act: (world: SimWorld, ticket: Ticket) => Promise<unknown>,
+): Scenario {
+  const tickets = new WeakMap<SimWorld, Ticket>()
+  return {
+    name,
+    async prepare(world) {
+      const ticket = await world.team.files.createUpload(ABOUT)
+      for (const text of received) await receive(world, ticket, text)
+      tickets.set(world, ticket)
+    },
+    act: async (world) => {
+      const ticket = tickets.get(world)
+      return ticket && act(world, ticket)
+    },
+  }
+}
+
+const FILES: readonly Scenario[] = [
+  { name: 'put a file', act: ({ team }) => team.files.put('content', ABOUT) },
+  {
+    name: 'put a second file',
+    prepare: withFile,
+    act: ({ team }) => team.files.put('more content', ABOUT),
+  },
+  { name: 'create an upload', act: ({ team }) => team.files.createUpload(ABOUT) },
+  onUpload('receive an upload', [], (world, ticket) => receive(world, ticket, 'one')),
+  onUpload('receive an upload again', ['one'], (world, ticket) => receive(world, ticket, 'three')),
+  onUpload('complete an upload', ['one'], ({ team }, ticket) => {
+    return team.files.completeUpload(ticket.uploadId)
+  }),
+]
+
+async function withRecordsOverSegment(world: SimWorld): Promise<void> {
+  await create(world)
+  const table = await theTable(world)
+  await table.updateRow(await rowIdAt(world, 0), { v: 'x' })
+  await table.deleteRow(await rowIdAt(world, 1))
+}
+
+async function sweepTwice({ store, clock, options }: SimWorld): Promise<void> {
+  for (let sweeps = 0; sweeps < 2; sweeps++) {
+    await store.sweep()
+    clock.pass(options.store.graceMs ?? 0)
+  }
+}
+
+const MAINTENANCE: readonly Scenario[] = [
+  {
+    name: 'fold row records',
+    options: { foldRecordsMin: 1, inlineRowsMax: 3, inlineBytesMax: 60 },
+    async prepare(world) {
+      await create(world)
+      await (await theTable(world)).addRows(ROWS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'fold records over a segment',
+    options: { ...SEGMENTS, foldRecordsMin: 1 },
+    prepare: withRecordsOverSegment,
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'sweep an overwritten generation',
+    options: { ...SEGMENTS, retentionMs: 0, retiredGenerationsMax: 0, graceMs: 0 },
+    async prepare(world) {
+      await create(world)
+      await (await theTable(world)).overwrite({ rows: OTHER_ROWS })
+      world.clock.pass(HOUR_MS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'sweep a stash that is over',
+    options: { stashTtlMs: HOUR_MS, graceMs: 0 },
+    async prepare(world) {
+      await withStash(world)
+      world.clock.pass(3 * HOUR_MS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'sweep an upload that is over',
+    options: { uploadTtlMs: HOUR_MS, graceMs: 0 },
+    async prepare(world) {
+      await world.team.files.createUpload(ABOUT)
+      world.clock.pass(3 * HOUR_MS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'sweep a file that no row names',
+    options: { fileRetentionMs: DAY_MS, graceMs: 0 },
+    async prepare(world) {
+      await withFile(world)
+      world.clock.pass(2 * DAY_MS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+]
+
+const READS: readonly Scenario[] = [
+  onTable('read a page of segments', (table) => table.page({ limit: 2 }), SEGMENTS),
+  onRow('read a row', 1, (table, rowId) => table.get(rowId), SEGMENTS),
+  readFile(),
+]
+
+function readFile(): Scenario {
+  const ids = new WeakMap<SimWorld, string>()
+  return {
+    name: 'read a file',
+    async prepare(world) {
+      const { id } = await world.team.files.put('content', ABOUT)
+      ids.set(world, id)
+    },
+    act: async (world) => {
+      const file = await world.team.files.get(ids.get(world) ?? '')
+      for await (const _ of file?.stream() ?? []);
+    },
+  }
+}
+
+export const SCENARIOS: readonly Scenario[] = [
+  ...CREATES,
+  ...CHANGES,
+  ...STASHES,
+  ...FILES,
+  ...MAINTENANCE,
+  ...READS,
+]

@@ -1,0 +1,48 @@
+// Timers that take turns of the promise queue instead of time, so that a history is the same each time and
+// waits for nothing.
+
+const MS_OF_A_TURN = 5
+
+type Cancel = { isCancelled: boolean }
+
+/** Timers of a process that has ended never fire. */
+let isAlive: () => boolean = () => true
+
+/** From here on timers belong to a process that lives as long as this says so. */
+export function beginProcess(alive: () => boolean): void {
+  isAlive = alive
+}
+
+/** Replaces the timers while something runs. */
+export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
+  const { setInterval, setTimeout, clearInterval, clearTimeout } = globalThis
+  const cancel = (timer: unknown): void => {
+    if (typeof timer === 'object' && timer !== null) (timer as Cancel).isCancelled = true
+  }
+  const start = (call: () => void, milliseconds: number): unknown => {
+    const timer = { isCancelled: false, unref: () => timer, ref: () => timer }
+    const alive = isAlive
+    const fire = async (): Promise<void> => {
+      for (let turn = 0; turn * MS_OF_A_TURN < milliseconds; turn++) {
+        if (timer.isCancelled || !alive()) return
+        await undefined
+      }
+      if (!timer.isCancelled && alive()) call()
+    }
+    void fire()
+    return timer
+  }
+  const replaced = {
+    setTimeout: start,
+    clearTimeout: cancel,
+    // What a store does from time to time, it does when it is told to.
+    setInterval: () => ({ unref: () => undefined }),
+    clearInterval: () => undefined,
+  }
+  Object.assign(globalThis, replaced)
+  try {
+    return await run()
+  } finally {
+    Object.assign(globalThis, { setInterval, setTimeout, clearInterval, clearTimeout })
+  }
+}

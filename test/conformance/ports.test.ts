@@ -50,7 +50,9 @@ runCases(
 for (const model of ['prefix', 'leveldb'] as const) {
   runCases(
     `a KvStore on a disk that could fail, in the model ${model}`,
-    kvSuite(() => openLevelKv(new FaultDisk({ model, logBytesMax: 200 }).level())),
+    kvSuite(() =>
+      openLevelKv(new FaultDisk({ model, logBytesMax: 200, getSync: model === 'prefix' }).level()),
+    ),
   )
 }
 runCases(

@@ -26,6 +26,8 @@ export type FaultDiskOptions = Readonly<{
   logBytesMax?: number
   /** Whether a second opening is refused while there is one. Default: true. */
   locks?: boolean
+  /** Whether a point read of the database may be done at once; else it can be delayed, too. Default: true. */
+  getSync?: boolean
 }>
 
 /** Damage at rest: of a record, of the log (a batch of it, or its end), or of an object. */
@@ -51,13 +53,16 @@ export class FaultDisk {
   readonly #fileBytes = new FileBytes()
   readonly #log: FaultLog
   readonly #locks: boolean
+  readonly #getSync: boolean
   #state: number
   #life: Life = { isOver: false }
   #steps = 0
   #user: object | null = null
 
   constructor(options: FaultDiskOptions = {}) {
-    const { seed = 0, model = 'leveldb', logBytesMax = LOG_BYTES_MAX, locks = true } = options
+    const { seed = 0, model = 'leveldb', logBytesMax = LOG_BYTES_MAX } = options
+    const { locks = true, getSync = true } = options
+    this.#getSync = getSync
     this.#state = (Math.imul(seed, 0x9e3779b1) ^ 0x6a09e667) | 1
     this.#locks = locks
     this.#log = new FaultLog({ model, logBytesMax, below: (limit) => this.#below(limit) })
@@ -76,7 +81,7 @@ export class FaultDisk {
   /** The database: not open yet. */
   level(): FaultLevel {
     this.#begin()
-    return new FaultLevel(this.#access, this.#life)
+    return new FaultLevel(this.#access, this.#life, this.#getSync)
   }
 
   objects(): FaultObjects {
@@ -132,7 +137,8 @@ export class FaultDisk {
     let isDone = false
     this.#log.rewrite((records) => {
       const at = this.#below(Math.max(1, records.length))
-      const other = this.#below(Math.max(1, records.length))
+      const isBeside = this.#below(2) === 0
+      const other = isBeside ? at + 1 : this.#below(Math.max(1, records.length))
       const changed = changeRecord(records, kind, { at, other }, (bits) => this.#below(bits))
       isDone = changed !== records
       return changed

@@ -42,7 +42,7 @@ type RangeOptions = ReadOptions &
 const ITERATOR_RECORDS_MAX = 1_000
 
 export class FaultLevel implements LevelDatabase {
-  readonly supports = { explicitSnapshots: true, getSync: true } as const
+  readonly supports: Readonly<{ explicitSnapshots: boolean; getSync: boolean }>
   readonly #disk: DiskAccess
   readonly #life: Life
   #status: 'opening' | 'open' | 'closed' = 'opening'
@@ -50,9 +50,10 @@ export class FaultLevel implements LevelDatabase {
   /** After a failed sync LevelDB refuses all further writes. */
   #refusesWrites = false
 
-  constructor(disk: DiskAccess, life: Life) {
+  constructor(disk: DiskAccess, life: Life, getSync: boolean) {
     this.#disk = disk
     this.#life = life
+    this.supports = { explicitSnapshots: true, getSync }
   }
 
   get status(): string {
@@ -86,7 +87,7 @@ export class FaultLevel implements LevelDatabase {
 
   getSync<K, V>(key: K, options: ReadOptions): V | undefined {
     const fault = this.#disk.stepNow('level', 'read', this.#life)
-    const found = this.#read(fault, () => this.#valueOf(key, options))
+    const found = this.#read(fault, key, () => this.#valueOf(key, options))
     this.#disk.after(fault, this.#life)
     return found as V | undefined
   }
@@ -94,7 +95,7 @@ export class FaultLevel implements LevelDatabase {
   async getMany<K, V>(keys: K[], options: ReadOptions): Promise<(V | undefined)[]> {
     const records = this.#recordsOf(options) // LevelDB takes its snapshot at the call.
     const fault = await this.#disk.step('level', 'read', this.#life)
-    const found = keys.map((key) => this.#read(fault, () => valueIn(records, key)))
+    const found = keys.map((key) => this.#read(fault, key, () => valueIn(records, key)))
     this.#disk.after(fault, this.#life)
     return found as (V | undefined)[]
   }
@@ -154,7 +155,7 @@ export class FaultLevel implements LevelDatabase {
       const at = this.#disk.below(taken.length)
       const record = taken[at]
       if (record !== undefined) {
-        taken[at] = { ...record, value: this.#damaged(fault, record.value) }
+        taken[at] = { ...record, value: this.#damaged(fault, record.key, record.value) }
       }
     }
     this.#disk.after(fault, this.#life)
@@ -165,17 +166,23 @@ export class FaultLevel implements LevelDatabase {
     return valueIn(this.#recordsOf(options), key)
   }
 
-  #read(fault: Fault | null, find: () => Uint8Array | undefined): Uint8Array | undefined {
+  #read(
+    fault: Fault | null,
+    key: unknown,
+    find: () => Uint8Array | undefined,
+  ): Uint8Array | undefined {
     this.#assertOpen()
     if (fault === null || fault.kind === 'crash') return find()
     if (!isOfValue(fault)) throw failureOf(fault)
     const value = find()
-    return value === undefined ? undefined : this.#damaged(fault, value)
+    return value === undefined ? undefined : this.#damaged(fault, bytesOf(key), value)
   }
 
-  #damaged(fault: Fault, value: Uint8Array): Uint8Array {
+  #damaged(fault: Fault, key: Uint8Array, value: Uint8Array): Uint8Array {
     if (fault.kind === 'flip') return flipBit(value, this.#disk.below(value.length * 8))
-    const other = this.#records[this.#disk.below(this.#records.length)]
+    // What is read in the place of a record is most often what stands beside it.
+    const at = lowerBound(this.#records, key)
+    const other = this.#records[at + 1] ?? this.#records[at - 1]
     return other?.value ?? value
   }
 

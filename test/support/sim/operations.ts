@@ -13,6 +13,8 @@ export type SimOperation = Readonly<{
   apply(state: TableState, outcome: Outcome): readonly TableState[]
   /** What it means for stashes and files; `outcome` is of the operation. */
   settle?(outcome: Outcome): void
+  /** It reads objects, which two sweeps without grace may delete meanwhile. */
+  readsObjects?: boolean
   /** A chunk that it puts; `rows` null: the whole stash is deleted. */
   stashed?: Readonly<{ stash: ModelStash; serial: string | null; rows: readonly ModelRow[] | null }>
 }>
@@ -100,6 +102,7 @@ export function createTable(world: SimWorld, oracle: Oracle, of: RowsOf): SimOpe
   return {
     text: `create ${table.name} of ${textOf(of)}`,
     table,
+    readsObjects: 'stash' in of,
     run: ({ team }) =>
       team.createTable({ name: table.name, schema: SCHEMA, rows: argumentOf(team, of) }),
     apply: (state, outcome) => {
@@ -136,6 +139,7 @@ export function changeTable(
   return {
     text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}`,
     table,
+    readsObjects: 'stash' in of,
     run: ({ team }) => {
       const target = team.table(table.id ?? '')
       const rows = argumentOf(team, of)
@@ -193,6 +197,7 @@ export function updateRow(
   return {
     text: `update ${table.name} ${row.n} to ${v}${ifMatch === undefined ? '' : ` if ${ifMatch}`}`,
     table,
+    readsObjects: true,
     run: ({ team }) => {
       const options = ifMatch === undefined ? {} : { ifMatch }
       return team.table(table.id ?? '').updateRow(row.id ?? '', { v }, options)
@@ -221,6 +226,7 @@ export function deleteRow(world: SimWorld, table: ModelTable, row: ModelRow): Si
   return {
     text: `delete ${table.name} ${row.n}`,
     table,
+    readsObjects: true,
     run: ({ team }) => team.table(table.id ?? '').deleteRow(row.id ?? ''),
     apply: (state, outcome) => {
       if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
@@ -239,6 +245,7 @@ export function readBeside(world: SimWorld, table: ModelTable): SimOperation {
   return {
     text: `read ${table.name}`,
     table,
+    readsObjects: true,
     run: ({ team }) => team.table(table.id ?? '').page(),
     apply: (state, outcome) => {
       if (outcome.kind === 'unknown') return []

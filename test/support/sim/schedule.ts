@@ -30,11 +30,12 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /** What kind of faults a history meets. */
-type Profile = 'clean' | 'crash' | 'io' | 'misread' | 'damage'
+type Profile = 'clean' | 'slow' | 'crash' | 'io' | 'misread' | 'damage'
 
 const PROFILES: readonly Profile[] = [
   'clean',
-  ...Array<Profile>(9).fill('crash'),
+  ...Array<Profile>(5).fill('slow'),
+  ...Array<Profile>(8).fill('crash'),
   ...Array<Profile>(5).fill('io'),
   ...Array<Profile>(2).fill('misread'),
   ...Array<Profile>(3).fill('damage'),
@@ -100,6 +101,7 @@ class Schedule {
 
   async run(): Promise<void> {
     await this.world.open()
+    if (this.#profile === 'slow') this.#slowDown()
     const steps = STEPS_MIN + this.#random.below(STEPS_MORE)
     for (let step = 0; step < steps; step++) {
       await this.#step()
@@ -158,8 +160,21 @@ class Schedule {
     if (this.#random.once(4)) world.disarm()
   }
 
+  /** Each step of the disk may take as long as many others, so that operations meet in many orders. */
+  #slowDown(): void {
+    const { below, once, pick } = seeded(this.#random.below(2 ** 30))
+    this.world.arm(() => (once(3) ? { kind: 'delay', turns: below(pick([10, 100, 400])) } : null))
+  }
+
   #armSometimes(): void {
-    if (this.#profile === 'clean' || this.#profile === 'damage' || this.#random.below(5) > 1) return
+    if (this.#profile === 'slow') this.#slowDown()
+    if (
+      this.#profile === 'clean' ||
+      this.#profile === 'slow' ||
+      this.#profile === 'damage' ||
+      this.#random.below(5) > 1
+    )
+      return
     const plan = anyPlan(this.#random, this.#profile)
     this.#trace.push(plan.text)
     this.world.arm(plan.plan)
@@ -181,16 +196,18 @@ class Schedule {
   }
 
   /** Sweeps while others work: twice, so that the second finds what the first has marked. */
-  async #sweepBeside(): Promise<void> {
+  async #sweepBeside(operations: readonly SimOperation[]): Promise<void> {
     const { clock, store, options } = this.world
-    this.#trace.push('  and beside it two sweeps')
+    const isSafe = options.store.graceMs !== 0 || !operations.some((one) => one.readsObjects)
+    const count = isSafe ? 2 : 1
+    this.#trace.push(`  and beside it ${count} sweeps`)
     const held = this.#oracle.heldFiles()
     for (const { id, completedAt } of [...this.#oracle.files.values()]) {
       // Whether a row names such a file in time, only the order of commits says.
       const isOld = clock.now() - completedAt > (options.store.fileRetentionMs ?? 0)
       if (isOld && !held.has(id)) this.#oracle.files.delete(id)
     }
-    for (let sweeps = 0; sweeps < 2; sweeps++) {
+    for (let sweeps = 0; sweeps < count; sweeps++) {
       const outcome = await this.world.outcomeOf(() => store.sweep())
       if (outcome.kind === 'unknown') this.#isPoisoned = true
     }
@@ -215,7 +232,8 @@ class Schedule {
     this.#widenStashes(operations)
     if (count > 1) this.#trace.push(`${count} at once:`)
     for (const { text } of operations) this.#trace.push(`  ${text}`)
-    const sweeping = this.#random.once(5) ? this.#sweepBeside() : undefined
+    const sweeps = this.#random.once(this.#profile === 'slow' ? 2 : 5)
+    const sweeping = sweeps ? this.#sweepBeside(operations) : undefined
     const outcomes = await Promise.all(
       operations.map((one) => world.outcomeOf(() => one.run(world))),
     )
@@ -473,6 +491,7 @@ function anyOptions(random: Seeded): SimOptions {
       seed: random.below(2 ** 30),
       model: random.pick(['leveldb', 'prefix'] as const),
       logBytesMax: random.pick([100, 1_000, 100_000]),
+      getSync: random.once(2),
     },
     kv: {
       commitRecordsMin: random.pick([1, 3, 65_536]),

@@ -126,7 +126,7 @@ function optionsOf({ options = {} }: Scenario, { reopens }: Variant): SimOptions
 const EVERYTHING = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100_000 }
 
 /** All that a client could see, as text. */
-async function dump({ team, kv }: SimWorld): Promise<string> {
+export async function dump({ team, kv }: SimWorld): Promise<string> {
   const lines: string[] = []
   for (const { id, name } of await team.tables()) {
     const table = team.table(id)
@@ -136,16 +136,17 @@ async function dump({ team, kv }: SimWorld): Promise<string> {
     for await (const { $rowID: _, ...cells } of table.scan()) rows.push(JSON.stringify(cells))
     lines.push(`table ${name} ${await table.version()} ${types} ${rows.join(' ')}`)
   }
+  const records: string[] = [] // Sorted, as the keys of stashes and uploads are random.
   const entries = await kv.partition(TEAM).read((view) => view.scan(EVERYTHING))
   for (const [key, value] of entries) {
     const space = key[0]
     if (space === KEY_SPACE.chunk) {
-      lines.push(`chunk ${serialOfChunkKey(key)} ${rowCount(value)}`)
+      records.push(`chunk ${serialOfChunkKey(key)} ${rowCount(value)}`)
     }
-    if (space === KEY_SPACE.upload) lines.push(`upload ${showUpload(value)}`)
-    if (space === KEY_SPACE.filesHead) lines.push(`files ${show(decodeFilesHead(value))}`)
+    if (space === KEY_SPACE.upload) records.push(`upload ${showUpload(value)}`)
+    if (space === KEY_SPACE.filesHead) records.push(`files ${show(decodeFilesHead(value))}`)
   }
-  return lines.join('\n')
+  return [...lines, ...records.sort()].join('\n')
 }
 
 function rowCount(reference: Uint8Array): number {

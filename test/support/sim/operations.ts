@@ -5,11 +5,17 @@ import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } fr
 import { rowsOfStash, showRows } from './oracle.js'
 import type { SimWorld } from './world.js'
 
+/** Where an operation runs: one of the stores of a history. */
+export type OperationPlace = Pick<SimWorld, 'team' | 'store'>
+
+/** Says whether a failure comes from the disk. */
+export type DiskJudge = Pick<SimWorld, 'isOfDisk'>
+
 export type SimOperation = Readonly<{
   text: string
   /** The table whose states it decides; null: none. */
   table: ModelTable | null
-  run(world: SimWorld): Promise<unknown>
+  run(place: OperationPlace): Promise<unknown>
   apply(state: TableState, outcome: Outcome): readonly TableState[]
   /** What it means for stashes and files; `outcome` is of the operation. */
   settle?(outcome: Outcome): void
@@ -80,7 +86,7 @@ function changed(
 
 /** What a failure without effect means: it must fit the state, unless it is the disk's. */
 function refused(
-  world: SimWorld,
+  world: DiskJudge,
   state: TableState,
   failure: StoreError,
   fits: (code: string) => boolean,
@@ -92,7 +98,7 @@ function isEmptyStash(of: RowsOf): boolean {
   return 'stash' in of && rowsOfStash(of.stash).some((rows) => rows.length === 0)
 }
 
-export function createTable(world: SimWorld, oracle: Oracle, of: RowsOf): SimOperation {
+export function createTable(world: DiskJudge, oracle: Oracle, of: RowsOf): SimOperation {
   const table: ModelTable = {
     name: `t${oracle.nextNumber()}`,
     id: null,
@@ -123,7 +129,7 @@ export function createTable(world: SimWorld, oracle: Oracle, of: RowsOf): SimOpe
 export type ChangeKind = 'add' | 'overwrite'
 
 export function changeTable(
-  world: SimWorld,
+  world: DiskJudge,
   kind: ChangeKind,
   table: ModelTable,
   of: RowsOf,
@@ -165,7 +171,7 @@ export function changeTable(
 
 /** The same add with the same key once more: it has its effect once, and answers as the first time. */
 export function repeatAdd(
-  world: SimWorld,
+  world: DiskJudge,
   table: ModelTable,
   rows: readonly ModelRow[],
   idempotencyKey: string,
@@ -187,7 +193,7 @@ export function repeatAdd(
 }
 
 export function updateRow(
-  world: SimWorld,
+  world: DiskJudge,
   oracle: Oracle,
   table: ModelTable,
   row: ModelRow,
@@ -222,7 +228,7 @@ export function updateRow(
   }
 }
 
-export function deleteRow(world: SimWorld, table: ModelTable, row: ModelRow): SimOperation {
+export function deleteRow(world: DiskJudge, table: ModelTable, row: ModelRow): SimOperation {
   return {
     text: `delete ${table.name} ${row.n}`,
     table,
@@ -241,7 +247,7 @@ export function deleteRow(world: SimWorld, table: ModelTable, row: ModelRow): Si
 }
 
 /** Reads a page beside others: it shows one state, and never a mix of two. */
-export function readBeside(world: SimWorld, table: ModelTable): SimOperation {
+export function readBeside(world: DiskJudge, table: ModelTable): SimOperation {
   return {
     text: `read ${table.name}`,
     table,
@@ -282,7 +288,7 @@ export function deleteStash(stash: ModelStash): SimOperation {
   }
 }
 
-export function putFile(world: SimWorld, oracle: Oracle, isUpload: boolean): SimOperation {
+export function putFile(world: DiskJudge, oracle: Oracle, isUpload: boolean): SimOperation {
   const content = `file ${oracle.nextNumber()}`
   const about = { fileName: 'a.txt', contentType: 'text/plain' }
   return {
@@ -302,7 +308,11 @@ export function putFile(world: SimWorld, oracle: Oracle, isUpload: boolean): Sim
   }
 }
 
-async function upload(store: SimWorld['store'], team: Team, content: string): Promise<unknown> {
+async function upload(
+  store: OperationPlace['store'],
+  team: Team,
+  content: string,
+): Promise<unknown> {
   const bytes = new TextEncoder().encode(content)
   const ticket = await team.files.createUpload({ fileName: 'a.txt', contentType: 'text/plain' })
   const [, query = ''] = ticket.target.split('?')

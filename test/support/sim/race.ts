@@ -1,0 +1,160 @@
+// Operations at once on two stores that share their ports, in the order that a scheduler gives their steps;
+// then one order of whole operations must explain every answer and what is there afterwards.
+import type { Scheduler } from 'fast-check'
+import type { StoreError, StoreOptions } from '../../../src/index.js'
+import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
+import { FaultDisk } from '../../conformance/faults/fault-disk.js'
+import { Mismatch, show } from '../model/operation.js'
+import { FakeClock, seededRandom } from '../model/seeded.js'
+import {
+  changeTable,
+  createTable,
+  deleteRow,
+  matchRows,
+  type OperationPlace,
+  putChunk,
+  type RowsOf,
+  readBeside,
+  type SimOperation,
+  updateRow,
+} from './operations.js'
+import type { ModelTable, Outcome } from './oracle.js'
+import { applyInSomeOrder, likelyState, Oracle, showState } from './oracle.js'
+import { scheduledKv, scheduledObjects, type Turn, turnsOf } from './scheduled-ports.js'
+import { TEAM } from './world.js'
+
+export type RaceSpec = Readonly<{
+  /** Which of the two stores. */
+  at: 0 | 1
+  what:
+    | 'add'
+    | 'add stash'
+    | 'overwrite'
+    | 'overwrite if'
+    | 'update'
+    | 'update if'
+    | 'delete'
+    | 'read'
+  row: number
+}>
+
+export type Race = Readonly<{
+  specs: readonly RaceSpec[]
+  options: Pick<StoreOptions, 'inlineRowsMax' | 'cacheBytesMax'>
+  /** false: with commits whose checks are lost, as a proof that the race finds that. */
+  checks: boolean
+}>
+
+const NO_DISK = { isOfDisk: () => false }
+
+/** @throws {Mismatch} if no order of the operations explains what they answered. */
+export async function runRace(race: Race, scheduler: Scheduler): Promise<void> {
+  const oracle = new Oracle()
+  let turn: Turn = (_, step) => step()
+  const places = await openPlaces(race, (text, step) => turn(text, step))
+  const [first] = places
+  if (first === undefined) throw new Error('There are two stores')
+  const stash = oracle.stash('s')
+  const rows = oracle.newRows(2, null)
+  await putChunk(stash, '0', rows, 'json').run(first)
+  stash.chunks.set('0', [rows])
+  const create = createTable(NO_DISK, oracle, { rows: oracle.newRows(3, null), form: 'objects' })
+  const table = create.table
+  if (table === null) throw new Error('A table is created')
+  settle(table, [create], [await outcomeOf(create, first)])
+
+  const operations = race.specs.map((spec) => bind(spec, oracle, table))
+  turn = turnsOf(scheduler)
+  const running = operations.map((operation, i) => {
+    return outcomeOf(operation, places[race.specs[i]?.at ?? 0] ?? first)
+  })
+  const outcomes = await scheduler.waitFor(Promise.all(running))
+  turn = (_, step) => step()
+  settle(table, operations, outcomes)
+  await checkTable(table, places)
+}
+
+async function openPlaces(race: Race, turn: Turn): Promise<OperationPlace[]> {
+  const disk = new FaultDisk({ seed: 1 })
+  const kv = await openLevelKv(disk.level())
+  const objects = disk.objects()
+  const random = seededRandom(1)
+  const opening = [0, 1].map(async () => {
+    const store = await openStore({
+      ...race.options,
+      sweepIntervalMs: 0,
+      foldIntervalMs: 0,
+      fileSweepIntervalMs: 0,
+      clock: new FakeClock(),
+      random,
+      kv: scheduledKv(kv, turn, race.checks),
+      objects: scheduledObjects(objects, turn),
+    })
+    return { store, team: store.team(TEAM) }
+  })
+  return Promise.all(opening)
+}
+
+function bind({ what, row }: RaceSpec, oracle: Oracle, table: ModelTable): SimOperation {
+  const state = likelyState(table)
+  const target = state?.rows[row % state.rows.length]
+  if (state === null || target === undefined) throw new Error('The table has rows')
+  const own: RowsOf = { rows: oracle.newRows(1 + (row % 2), null), form: 'objects' }
+  switch (what) {
+    case 'add':
+      return changeTable(NO_DISK, 'add', table, own, {})
+    case 'add stash':
+      return changeTable(NO_DISK, 'add', table, { stash: oracle.stash('s') }, {})
+    case 'overwrite':
+      return changeTable(NO_DISK, 'overwrite', table, own, {})
+    case 'overwrite if':
+      return changeTable(NO_DISK, 'overwrite', table, own, { ifMatch: state.version })
+    case 'update':
+      return updateRow(NO_DISK, oracle, table, target, undefined)
+    case 'update if':
+      return updateRow(NO_DISK, oracle, table, target, state.version)
+    case 'delete':
+      return deleteRow(NO_DISK, table, target)
+    case 'read':
+      return readBeside(NO_DISK, table)
+  }
+}
+
+async function outcomeOf(operation: SimOperation, place: OperationPlace): Promise<Outcome> {
+  try {
+    const outcome: Outcome = { kind: 'done', value: await operation.run(place) }
+    operation.settle?.(outcome)
+    return outcome
+  } catch (failure) {
+    if (!isStoreError(failure)) throw failure
+    return { kind: 'failed', failure: failure as StoreError }
+  }
+}
+
+function settle(
+  table: ModelTable,
+  operations: readonly SimOperation[],
+  outcomes: readonly Outcome[],
+): void {
+  const applied = operations.map(({ text, apply }, i) => {
+    return { text, apply, outcome: outcomes[i] ?? { kind: 'unknown' as const } }
+  })
+  const before = table.possible
+  table.possible = applyInSomeOrder(before, applied)
+  if (table.possible.length > 0) return
+  const told = applied.map(({ text, outcome }) => `${text}: ${show(outcome)}`).join('\n  ')
+  const from = before.map(({ state }) => showState(state)).join(' or ')
+  throw new Mismatch(`In no order from ${from} this fits:\n  ${told}`)
+}
+
+async function checkTable(table: ModelTable, places: readonly OperationPlace[]): Promise<void> {
+  for (const { team } of places) {
+    const { version, rows } = await team.table(table.id ?? '').page()
+    const fits = table.possible.some(({ state }) => {
+      return state?.version === version && matchRows(state.rows, rows) !== null
+    })
+    if (fits) continue
+    const wanted = table.possible.map(({ state }) => showState(state)).join('\n  ')
+    throw new Mismatch(`The table must be\n  ${wanted}\nbut is ${version}: ${show(rows)}`)
+  }
+}

@@ -1,0 +1,50 @@
+// Ports whose every step waits for a scheduler, which decides whose turn it is.
+import type { Scheduler } from 'fast-check'
+import type { KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
+
+/** Takes a step in its turn. */
+export type Turn = <T>(text: string, step: () => Promise<T>) => Promise<T>
+
+export function turnsOf(scheduler: Scheduler): Turn {
+  return async (text, step) => {
+    await scheduler.schedule(Promise.resolve(), text)
+    return step()
+  }
+}
+
+/** @param checks - false: a store that has lost the checks of its commits. */
+export function scheduledKv(kv: KvStore, turn: Turn, checks: boolean): KvStore {
+  return {
+    shared: true,
+    partition: (name) => scheduledPartition(kv.partition(name), turn, checks),
+    close: async () => undefined, // The ports outlive one store of two.
+  }
+}
+
+function scheduledPartition(partition: KvPartition, turn: Turn, checks: boolean): KvPartition {
+  return {
+    read: (use) => turn('read', () => partition.read((view) => use(scheduledView(view, turn)))),
+    commit: (commit) =>
+      turn('commit', () => partition.commit(checks ? commit : { ...commit, checks: [] })),
+    sweep: (range, count) => turn('sweep', () => partition.sweep(range, count)),
+  }
+}
+
+function scheduledView(view: KvView, turn: Turn): KvView {
+  return {
+    get: (key) => turn('get', () => view.get(key)),
+    getMany: (keys) => turn('get many', () => view.getMany(keys)),
+    scan: (scan) => turn('scan', () => view.scan(scan)),
+  }
+}
+
+export function scheduledObjects(objects: ObjectStore, turn: Turn): ObjectStore {
+  return {
+    put: (id, content) => turn('put', () => objects.put(id, content)),
+    get: (id, range) => turn('get object', () => objects.get(id, range)),
+    stream: (id, range) => turn('stream', () => objects.stream(id, range)),
+    delete: (ids) => turn('delete', () => objects.delete(ids)),
+    list: (prefix, after) => turn('list', () => objects.list(prefix, after)),
+    close: async () => undefined,
+  }
+}

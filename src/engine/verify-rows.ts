@@ -3,7 +3,7 @@
 //
 // Invariant: all of it is seen in one and the same commit, so what does not agree is damage and never a
 // change under way.
-import { type Bytes, toHex } from '../base/bytes.js'
+import type { Bytes } from '../base/bytes.js'
 import { isStoreError } from '../base/store-error.js'
 import { decodeExtentPage, type ExtentEntry } from '../format/extent-page.js'
 import {
@@ -243,9 +243,4 @@ class RowWalk {
     if (++this.#problems > PROBLEMS_MAX) return
     this.#findings.add(problem, { ...this.#where, ...(extent !== undefined && { extent }) })
   }
-}
-
-/** A name for the generation in messages. */
-export function generationName(nonce: Bytes): string {
-  return `generation ${toHex(nonce)}`
 }

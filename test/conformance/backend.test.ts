@@ -1,14 +1,15 @@
 // Goal: every database that the store may stand on is a whole abstract-level database.
 // Method: abstract-level's own suite, on each of them. (What the store needs beyond it, such as atomic
 // batches and views, is in kv-suite, which ports.test runs on each of them too.)
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AbstractLevel } from 'abstract-level'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { report } from '../support/ladder.js'
 import { type TapeFunction, tapeOnVitest } from '../support/tape-adapter.js'
 
@@ -22,12 +23,9 @@ const runAbstractSuite = createRequire(import.meta.url)('abstract-level/test') a
 /** The suite makes 5,120 of them on memory-level; one that makes far fewer was cut short. */
 const ASSERTIONS_MIN = 5_000
 
-let folder = ''
+// Here already, as the suite makes databases while it lists its tests.
+const folder = mkdtempSync(join(tmpdir(), 'rowstash-backend-'))
 let databases = 0
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rowstash-backend-'))
-})
 
 afterAll(async () => {
   await rm(folder, { recursive: true })

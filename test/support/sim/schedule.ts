@@ -163,7 +163,11 @@ class Schedule {
   /** Each step of the disk may take as long as many others, so that operations meet in many orders. */
   #slowDown(): void {
     const { below, once, pick } = seeded(this.#random.below(2 ** 30))
-    this.world.arm(() => (once(3) ? { kind: 'delay', turns: below(pick([10, 100, 400])) } : null))
+    this.world.arm(({ operation }) => {
+      // A read of an object may take as long as a whole sweep.
+      if (operation === 'get' && once(2)) return { kind: 'delay', turns: below(pick([100, 5_000])) }
+      return once(3) ? { kind: 'delay', turns: below(pick([10, 100, 400])) } : null
+    })
   }
 
   #armSometimes(): void {

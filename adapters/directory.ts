@@ -25,6 +25,7 @@ import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { openFsObjects } from './fs-objects.js'
 import { highWaterOf } from './high-water-file.js'
+import { checkTables } from './leveldb-check.js'
 
 export type DirectoryPorts = Readonly<{
   kv: KvStore
@@ -124,6 +125,7 @@ async function openRegistered(
   registry.set(identity, path)
   try {
     const store = await checkParts(path)
+    if (!options.acceptLoss) await checkTables(join(path, 'kv'))
     const kv = await openKv(path, store, options)
     const objects = await openObjects(path, kv, options)
     let closing: Promise<void> | undefined

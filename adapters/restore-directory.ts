@@ -112,6 +112,8 @@ async function* until(
   }
 }
 
+const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
+
 /** The objects of a store that nobody opens for this: only files of it are read. */
 function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
   const pathOf = (id: ObjectId): string =>
@@ -126,7 +128,7 @@ function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
         throw failure
       }
       const { start, limit } = range ?? { start: 0, limit: Number.POSITIVE_INFINITY }
-      return createReadStream(path, { start, end: limit - 1 })
+      return limit > start ? createReadStream(path, { start, end: limit - 1 }) : NOTHING
     },
   }
 }

@@ -35,6 +35,7 @@ const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
   'adapters/fs-error.ts',
   'adapters/fs-objects.ts',
   'adapters/high-water-file.ts',
+  'adapters/leveldb-check.ts',
 ])
 
 function layerOf(path: string): string | undefined {

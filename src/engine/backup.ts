@@ -19,6 +19,7 @@ import type { ForwardRef } from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { BackupOptions } from './backup-types.js'
+import { storedBytes, storedLeaves } from './file-content.js'
 import { type NamedObject, namedObjects, objectOf } from './named-objects.js'
 import { openSegment, readFrames } from './read-segment.js'
 import { scanBatches } from './stash-records.js'
@@ -171,9 +172,8 @@ async function* objectFrames(
   if (named.kind === 'segment') yield* segmentFrames(context, named.ref)
   else if (named.kind === 'forward') yield* forwardFrames(context, named.ref)
   else if (named.kind === 'content') {
-    const { object, bytes, sha256 } = named.content
     if (files === 'include') yield* contentFrames(context, named.content)
-    else yield { kind: 'reference', object, bytes, sha256 }
+    else yield { kind: 'reference', content: named.content }
   }
   // What is put at a presigned URL is copied before any record needs it.
 }
@@ -201,17 +201,18 @@ async function* forwardFrames({ objects }: StoreContext, ref: ForwardRef): Frame
 
 async function* contentFrames({ objects }: StoreContext, content: StoredContent): Frames {
   const { object, bytes, sha256 } = content
-  const pieces = await objects.stream(object)
-  if (pieces === null) throw notWhole(object)
-  yield { kind: 'object', object, bytes }
+  const read = await storedLeaves(objects, content, { start: 0, limit: bytes })
+  if (read === null) throw notWhole(object)
+  const objectBytes = storedBytes(content)
+  yield { kind: 'object', object, bytes: objectBytes }
   const hash = openHash('sha256')
   let found = 0
-  for await (const piece of pieces) {
-    found += piece.length
-    hash.update(piece)
-    yield { kind: 'bytes', bytes: piece }
+  for await (const leaf of read.leaves) {
+    found += leaf.stored.length
+    hash.update(leaf.bytes)
+    yield { kind: 'bytes', bytes: leaf.stored }
   }
-  if (found !== bytes || !sameBytes(hash.digest(), sha256)) throw notWhole(object)
+  if (found !== objectBytes || !sameBytes(hash.digest(), sha256)) throw notWhole(object)
 }
 
 function notWhole(object: ObjectId): StoreError {

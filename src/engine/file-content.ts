@@ -9,6 +9,14 @@ import { invariant } from '../base/invariant.js'
 import { type Hash, openHash } from '../base/platform.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { StoredContent } from '../format/file-records.js'
+import {
+  LEAF_BYTES,
+  type Leaf,
+  openLeaves,
+  seal,
+  sealedBytes,
+  sealedRange,
+} from '../format/sealed-content.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import type { Checksum, FileContent } from './file-types.js'
 import type { StoreContext } from './store-context.js'
@@ -34,9 +42,10 @@ export async function storeContent(
   const gauge = new Gauge(rules)
   const object = ids.next()
   try {
-    const bytes = await objects.put(object, gauge.pass(content))
-    invariant(bytes === gauge.bytes, 'the object store stored all bytes')
-    return { object, bytes, sha256: gauge.sha256() }
+    const stored = await objects.put(object, seal(object, gauge.pass(content)))
+    const { bytes } = gauge
+    invariant(stored === sealedBytes(bytes), 'the object store stored all bytes')
+    return { object, bytes, sha256: gauge.sha256(), sealed: true }
   } catch (failure) {
     ids.settleAfter(failure, [object])
     throw failure
@@ -180,25 +189,47 @@ export async function* readContent(
   isDeleted: () => Promise<boolean>,
 ): AsyncGenerator<Bytes, void> {
   const { start, limit } = clip(range, content.bytes)
-  const pieces = await objects.stream(content.object, { start, limit })
-  if (pieces === null) {
+  const leaves = await storedLeaves(objects, content, { start, limit })
+  if (leaves === null) {
     if (await isDeleted()) throw new StoreError('FILE_NOT_FOUND', 'The file was deleted')
     throw new StoreError('DATA_CORRUPT', 'The bytes of a file are missing')
   }
   const hash = limit - start === content.bytes ? openHash('sha256') : undefined
   let held: Bytes | undefined
-  let bytes = 0
-  for await (const piece of pieces) {
-    if (held !== undefined) yield held
-    bytes += piece.length
-    hash?.update(piece)
-    held = piece
+  let at = leaves.start
+  for await (const { bytes } of leaves.leaves) {
+    if (held !== undefined && held.length > 0) yield held
+    hash?.update(bytes)
+    held = bytes.subarray(Math.max(0, start - at), Math.max(0, limit - at))
+    at += bytes.length
   }
   const isWhole = hash === undefined || sameBytes(hash.digest(), content.sha256)
-  if (bytes !== limit - start || !isWhole) {
+  if (at < limit || !isWhole) {
     throw new StoreError('DATA_CORRUPT', 'The bytes of a file are not those that were stored')
   }
-  if (held !== undefined) yield held
+  if (held !== undefined && held.length > 0) yield held
+}
+
+/** Leaves of an object, of which each was checked if it is sealed; the first begins at byte `start` of the content. */
+type StoredLeaves = Readonly<{ start: number; leaves: AsyncIterable<Leaf> }>
+
+/** The leaves that hold a range of the content, and all that is stored behind them at the end. null: no object. */
+export async function storedLeaves(
+  objects: Pick<ObjectStore, 'stream'>,
+  { object, bytes, sealed }: StoredContent,
+  { start, limit }: ByteRange,
+): Promise<StoredLeaves | null> {
+  if (!sealed) {
+    const pieces = await objects.stream(object, { start, limit })
+    return pieces && { start, leaves: asLeaves(pieces) }
+  }
+  const pieces = await objects.stream(object, sealedRange({ start, limit }, bytes))
+  const first = Math.floor(start / LEAF_BYTES)
+  return pieces && { start: LEAF_BYTES * first, leaves: openLeaves(object, first, pieces) }
+}
+
+async function* asLeaves(pieces: AsyncIterable<Bytes>): AsyncGenerator<Leaf, void> {
+  for await (const bytes of pieces) yield { stored: bytes, bytes }
 }
 
 /**
@@ -209,28 +240,37 @@ export async function* readContent(
  */
 export async function checkContent(
   objects: ObjectStore,
-  { object, bytes, sha256 }: StoredContent,
+  content: StoredContent,
   full: boolean,
   onRead: (count: number) => void,
 ): Promise<Problem | null> {
+  const { object, bytes, sha256 } = content
   // One byte more than there may be, as a longer object is not the one that was put.
-  const start = full ? 0 : Math.max(0, bytes - 1)
-  const pieces = await objects.stream(object, { start, limit: bytes + 1 })
-  if (pieces === null) return { kind: 'object-missing', message: `Object ${object} is missing` }
-  const hash = full ? openHash('sha256') : undefined
-  let found = start
-  for await (const piece of pieces) {
-    found += piece.length
-    hash?.update(piece)
-    onRead(piece.length)
+  const stored = storedBytes(content)
+  const last = Math.max(0, stored - 1)
+  const tail = await objects.get(object, { start: last, limit: stored + 1 })
+  if (tail === null) return { kind: 'object-missing', message: `Object ${object} is missing` }
+  if (tail.length !== stored - last) {
+    const has = tail.length > stored - last ? 'more' : 'fewer'
+    return {
+      kind: 'object-length',
+      message: `Object ${object} should have ${stored} bytes and has ${has}`,
+    }
   }
-  if (found !== bytes) {
-    const has = found > bytes ? 'more' : `only ${found}`
-    const message = `Object ${object} should have ${bytes} bytes and has ${has}`
-    return { kind: 'object-length', message }
+  if (!full) return null
+  const hash = openHash('sha256')
+  const read = await storedLeaves(objects, content, { start: 0, limit: bytes })
+  for await (const leaf of read?.leaves ?? []) {
+    hash.update(leaf.bytes)
+    onRead(leaf.stored.length)
   }
-  if (hash === undefined || sameBytes(hash.digest(), sha256)) return null
+  if (sameBytes(hash.digest(), sha256)) return null
   return { kind: 'file', message: `The bytes of object ${object} are not those that were stored` }
+}
+
+/** How long the object is. */
+export function storedBytes({ bytes, sealed }: StoredContent): number {
+  return sealed ? sealedBytes(bytes) : bytes
 }
 
 function clip(range: ByteRange | undefined, bytes: number): ByteRange {

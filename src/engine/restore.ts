@@ -14,6 +14,7 @@ import type { KvStore } from '../kv/kv.js'
 import { RESTORED_VERSION_STEP } from '../kv/version-base.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { Restored } from './backup-types.js'
+import { storedLeaves } from './file-content.js'
 
 /** What a backup is restored into. */
 export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
@@ -130,32 +131,32 @@ async function restoreObject(
 
 /** Copies an object that is not in the backup from where it is. */
 async function fetchObject(
-  { object, bytes, sha256 }: Extract<BackupFrame, { kind: 'reference' }>,
+  { content }: Extract<BackupFrame, { kind: 'reference' }>,
   { objects, files }: Target,
 ): Promise<void> {
   if (files === undefined) {
     const message = 'The backup has its files by reference: say where they are'
     throw new StoreError('OPTION_NOT_ALLOWED', message)
   }
-  const stored = await files.stream(object, { start: 0, limit: bytes + 1 })
-  if (stored === null) {
+  const { object, bytes, sha256 } = content
+  const read = await storedLeaves(files, content, { start: 0, limit: bytes })
+  if (read === null) {
     throw new StoreError('FILE_NOT_FOUND', `The file in object ${object} is not where files are`)
   }
-  async function* checked(pieces: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+  const { leaves } = read
+  async function* checked(): AsyncGenerator<Bytes, void> {
     const hash = openHash('sha256')
-    let found = 0
-    for await (const piece of pieces) {
-      found += piece.length
-      hash.update(piece)
-      yield piece
+    for await (const leaf of leaves) {
+      hash.update(leaf.bytes)
+      yield leaf.stored
     }
-    if (found === bytes && sameBytes(hash.digest(), sha256)) return
+    if (sameBytes(hash.digest(), sha256)) return
     throw new StoreError(
       'DATA_CORRUPT',
       `The file in object ${object} is not the one of the backup`,
     )
   }
-  await objects.put(object, checked(stored))
+  await objects.put(object, checked())
 }
 
 function misplaced(problem: string): StoreError {

@@ -13,6 +13,7 @@ import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import { objectBytes } from './extent-page.js'
+import type { StoredContent } from './file-records.js'
 
 export const BACKUP_ID_BYTES = 16
 const MAGIC = utf8('RSBK')
@@ -58,13 +59,14 @@ export type BackupFrame =
   | Readonly<{ kind: 'object'; object: ObjectId; bytes: number }>
   | Readonly<{ kind: 'bytes'; bytes: Bytes }>
   /** An object that is elsewhere. */
-  | Readonly<{ kind: 'reference'; object: ObjectId; bytes: number; sha256: Bytes }>
+  | Readonly<{ kind: 'reference'; content: StoredContent }>
   | Readonly<{ kind: 'end'; end: BackupEnd }>
 
 /** The format of the store that the records and objects are in. */
 const STORE_FORMAT = 1
 
 const BY_REFERENCE = 0x01
+const SEALED = 0x01
 
 /** Makes the bytes of a backup, frame by frame. */
 export class BackupWriter {
@@ -122,9 +124,12 @@ function writePayload(writer: ByteWriter, frame: BackupFrame, sha256: () => Byte
     case 'bytes':
       writer.bytes(frame.bytes)
       return
-    case 'reference':
-      writer.bytes(objectBytes(frame.object)).u48(frame.bytes).bytes(frame.sha256)
+    case 'reference': {
+      const { object, bytes, sha256, sealed } = frame.content
+      writer.bytes(objectBytes(object)).u48(bytes).bytes(sha256)
+      writer.u8(sealed ? SEALED : 0)
       return
+    }
     case 'end':
       writer.u64(frame.end.records).u64(frame.end.objects).u64(frame.end.objectBytes)
       writer.bytes(sha256())
@@ -211,7 +216,9 @@ function decodePayload(kind: number, reader: ByteReader): BackupFrame {
       return { kind: 'bytes', bytes: reader.bytes(reader.left) }
     case FRAME.reference: {
       const named = { object: toHex(reader.bytes(16)), bytes: reader.u48() }
-      return { kind: 'reference', ...named, sha256: reader.bytes(SHA256_BYTES) }
+      const sha256 = reader.bytes(SHA256_BYTES)
+      const sealed = (reader.u8() & SEALED) !== 0
+      return { kind: 'reference', content: { ...named, sha256, sealed } }
     }
     case FRAME.end: {
       const counts = { records: reader.u64(), objects: reader.u64(), objectBytes: reader.u64() }

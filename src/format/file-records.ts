@@ -9,12 +9,20 @@ import { ALIAS_BYTES, FILE_KEY_BYTES } from './file-id.js'
 import type { FileKey } from './keys.js'
 
 const RECORD_VERSION = 1
+/** Of records that name sealed content. */
+const SEALED_VERSION = 2
 const SHA256_BYTES = 32
 const NONCE_BYTES = 8
 const SECRET_BYTES = 32
 
 /** Bytes that are stored as an object. */
-export type StoredContent = Readonly<{ object: ObjectId; bytes: number; sha256: Bytes }>
+export type StoredContent = Readonly<{
+  object: ObjectId
+  bytes: number
+  sha256: Bytes
+  /** The object has checksums between the bytes: see sealed-content. Older ones are the bytes alone. */
+  sealed: boolean
+}>
 
 /** What an upload was created for. Nothing of it changes. */
 export type UploadTerms = Readonly<{
@@ -59,7 +67,8 @@ const PRESIGNED = 0x02
 export function encodeUpload(upload: UploadRecord): Bytes {
   const { contentLength, presigned } = upload
   const flags = (contentLength === null ? 0 : HAS_LENGTH) | (presigned === null ? 0 : PRESIGNED)
-  const writer = record(256).u8(STATE[upload.state])
+  const sealed = upload.state !== 'created' && upload.received.sealed
+  const writer = contentRecord(256, sealed).u8(STATE[upload.state])
   writer.text(upload.app).text(upload.owner).text(upload.contentType).text(upload.fileName)
   writer
     .u8(flags)
@@ -76,10 +85,10 @@ export function encodeUpload(upload: UploadRecord): Bytes {
 }
 
 export function decodeUpload(bytes: Bytes): UploadRecord {
-  const reader = open(bytes, 'upload')
+  const { reader, sealed } = openContentRecord(bytes, 'upload')
   const state = reader.u8()
   const terms = readTerms(reader)
-  const upload = readState(reader, state, terms)
+  const upload = readState(reader, state, terms, sealed)
   reader.end()
   return upload
 }
@@ -103,12 +112,17 @@ function readTerms(reader: ByteReader): UploadTerms {
   return { ...texts, ...numbers, presigned }
 }
 
-function readState(reader: ByteReader, state: number, terms: UploadTerms): UploadRecord {
+function readState(
+  reader: ByteReader,
+  state: number,
+  terms: UploadTerms,
+  sealed: boolean,
+): UploadRecord {
   if (state === STATE.created) return { ...terms, state: 'created' }
   if (state !== STATE.received && state !== STATE.completed) {
     throw reader.corrupt(`its state is ${state}`)
   }
-  const received = readContent(reader)
+  const received = readContent(reader, sealed)
   if (state === STATE.received) return { ...terms, state: 'received', received }
   return { ...terms, state: 'completed', received, file: reader.bytes(FILE_KEY_BYTES) }
 }
@@ -121,13 +135,13 @@ export function objectsOfUpload(upload: UploadRecord): readonly ObjectId[] {
 }
 
 export function encodeFile(file: FileRecord): Bytes {
-  const writer = writeContent(record(160), file)
+  const writer = writeContent(contentRecord(160, file.sealed), file)
   return writer.text(file.contentType).text(file.fileName).u48(file.completedAt).finish()
 }
 
 export function decodeFile(bytes: Bytes): FileRecord {
-  const reader = open(bytes, 'file')
-  const content = readContent(reader)
+  const { reader, sealed } = openContentRecord(bytes, 'file')
+  const content = readContent(reader, sealed)
   const file = {
     ...content,
     contentType: reader.text(),
@@ -218,12 +232,29 @@ function writeContent(writer: ByteWriter, { object, bytes, sha256 }: StoredConte
   return writer.bytes(objectBytes(object)).u48(bytes).bytes(sha256)
 }
 
-function readContent(reader: ByteReader): StoredContent {
+function readContent(reader: ByteReader, sealed: boolean): StoredContent {
   return {
     object: toHex(reader.bytes(16)),
     bytes: reader.u48(),
     sha256: reader.bytes(SHA256_BYTES),
+    sealed,
   }
+}
+
+function contentRecord(capacity: number, sealed: boolean): ByteWriter {
+  return new ByteWriter(capacity).u8(sealed ? SEALED_VERSION : RECORD_VERSION)
+}
+
+function openContentRecord(
+  bytes: Bytes,
+  what: string,
+): Readonly<{ reader: ByteReader; sealed: boolean }> {
+  const reader = new ByteReader(bytes, what)
+  const version = reader.u8()
+  if (version !== RECORD_VERSION && version !== SEALED_VERSION) {
+    throw reader.corrupt(`record version ${version} is unknown`)
+  }
+  return { reader, sealed: version === SEALED_VERSION }
 }
 
 function record(capacity: number): ByteWriter {

@@ -120,7 +120,13 @@ const FORWARD = [
   { at: { extent: 1, slot: 0 }, count: 1, first: { nonce: NONCE, extent: 4, slot: 0 } },
 ]
 const FILE = utf8('file-key-16bytes')
-const CONTENT = { object: OBJECT, bytes: 2 ** 33 + 5, sha256: new Uint8Array(32).fill(0xab) }
+const CONTENT = {
+  object: OBJECT,
+  bytes: 2 ** 33 + 5,
+  sha256: new Uint8Array(32).fill(0xab),
+  sealed: false,
+}
+const SEALED = { ...CONTENT, sealed: true }
 const TERMS = {
   app: 'app-1',
   owner: '',
@@ -143,6 +149,8 @@ const UPLOADS: Record<string, files.UploadRecord> = {
   },
   'upload-received': { ...TERMS, state: 'received', received: CONTENT },
   'upload-completed': { ...TERMS, state: 'completed', received: CONTENT, file: FILE },
+  'upload-received-sealed': { ...TERMS, state: 'received', received: SEALED },
+  'upload-completed-sealed': { ...TERMS, state: 'completed', received: SEALED, file: FILE },
 }
 const STORED_FILE = {
   ...CONTENT,
@@ -183,6 +191,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
     Object.entries(UPLOADS).map(([name, upload]) => [name, () => files.encodeUpload(upload)]),
   ),
   file: () => files.encodeFile(STORED_FILE),
+  'file-sealed': () => files.encodeFile({ ...STORED_FILE, sealed: true }),
   'file-marker': () => files.encodeFileMarker(NONCE),
   'files-head': () => files.encodeFilesHead({ files: 258, bytes: 2 ** 48 + 3 }),
   alias: () => files.encodeAlias('Größe'),

@@ -31,7 +31,10 @@ const FRAMES: readonly BackupFrame[] = [
   { kind: 'records', partition: 'acme', records: [[utf8('key'), utf8('value')]] },
   { kind: 'object', object: OBJECT, bytes: 7 },
   { kind: 'bytes', bytes: utf8('segment') },
-  { kind: 'reference', object: OBJECT, bytes: 3, sha256: new Uint8Array(32).fill(9) },
+  {
+    kind: 'reference',
+    content: { object: OBJECT, bytes: 3, sha256: new Uint8Array(32).fill(9), sealed: true },
+  },
   { kind: 'end', end: { records: 1, objects: 1, objectBytes: 7 } },
 ]
 

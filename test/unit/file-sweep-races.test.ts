@@ -508,6 +508,7 @@ describe('very many files', () => {
       object: '0'.repeat(32),
       bytes: 0,
       sha256: new Uint8Array(32),
+      sealed: true,
       contentType: 'text/plain',
       fileName: 'a',
       completedAt: clock.now() - 2 * DAY_MS,

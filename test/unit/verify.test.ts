@@ -14,7 +14,7 @@ import type {
   VerifyFinding,
   VerifyReport,
 } from '../../src/index.js'
-import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import { isStoreError, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
 import { fillRichly, RICH_SIZES } from '../support/rich-store.js'
 
@@ -191,7 +191,18 @@ describe('damage of objects', () => {
 
 describe('damage of records', () => {
   test('every flipped bit of a value or a key is found by a full verify, and named', async () => {
-    const { store, database } = await openRich()
+    const { objects, database } = await openRich()
+    /** With nothing in memory of what was there before the damage. */
+    const isFine = async (): Promise<boolean> => {
+      try {
+        const store = await openStore({ ...RICH_SIZES, kv: await openLevelKv(database), objects })
+        const { ok } = await store.verify({ full: true })
+        return ok
+      } catch (failure) {
+        if (isStoreError(failure)) return false // It does not open.
+        throw failure
+      }
+    }
     const stored: Entry[] = await database.iterator({ keyEncoding: 'view' }).all()
     const missed: string[] = []
     for (const [index, [key, value]] of stored.entries()) {
@@ -199,7 +210,7 @@ describe('damage of records', () => {
       const [badValue, badKey] = [Uint8Array.from(value), Uint8Array.from(key)]
       badValue[index % value.length] = (badValue[index % value.length] ?? 0) ^ 1
       await database.put(key, badValue)
-      const ofValue = await store.verify({ full: true })
+      const ofValue = await isFine()
       await database.put(key, value)
       badKey[index % key.length] = (badKey[index % key.length] ?? 0) ^ 0x40
       if ((await database.get(badKey)) !== undefined) continue // It would take the place of another.
@@ -207,16 +218,16 @@ describe('damage of records', () => {
         { type: 'del', key },
         { type: 'put', key: badKey, value },
       ])
-      const ofKey = await store.verify({ full: true })
+      const ofKey = await isFine()
       await database.batch([
         { type: 'del', key: badKey },
         { type: 'put', key, value },
       ])
-      if (ofValue.ok || ofKey.ok) missed.push(Buffer.from(key).toString('hex'))
+      if (ofValue || ofKey) missed.push(Buffer.from(key).toString('hex'))
     }
 
     expect(missed).toEqual([])
-    expect(await store.verify({ full: true })).toMatchObject({ ok: true, findings: [] })
+    expect(await isFine()).toBe(true)
   })
 
   const LOST: readonly (readonly [keyof typeof keys.KEY_SPACE, string])[] = [

@@ -1,0 +1,158 @@
+// Checks the tables of a LevelDB database before it is opened. LevelDB does not look at their checksums when
+// it reads (ARCHITECTURE.md, F1, F2): a flipped bit may hide a record, or show an older one in its place,
+// which no checksum inside the records can tell.
+//
+// Invariants:
+// - Nothing is changed, so that a damaged database stays as it is.
+// - Of the tables that the manifest names, every byte is looked at. (What a crash left of others is not.)
+import type { FileHandle } from 'node:fs/promises'
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StoreError } from '../src/base/store-error.js'
+import { systemCode } from './fs-error.js'
+import { Cursor, crc32c, Malformed, maskCrc, unpackSnappy } from './leveldb-codec.js'
+import { readTables, type TableFile } from './leveldb-manifest.js'
+
+const FOOTER_BYTES = 48
+const HANDLES_BYTES = 40
+const MAGIC = Buffer.from('57fb808b247547db', 'hex')
+const TRAILER_BYTES = 5
+
+const COMPRESSION = { none: 0, snappy: 1 } as const
+
+/** Where a block is, without its trailer. */
+type Handle = Readonly<{ offset: number; bytes: number }>
+
+/** @throws {StoreError} DATA_CORRUPT, naming the file and the place in it. */
+export async function checkTables(folder: string): Promise<void> {
+  const tables = await readTables(folder)
+  const names = new Set(await readdir(folder))
+  for (const table of tables ?? []) {
+    const digits = String(table.number).padStart(6, '0')
+    const name = [`${digits}.ldb`, `${digits}.sst`].find((one) => names.has(one))
+    if (name !== undefined) await checkTable(join(folder, name), table) // LevelDB tells one that is missing.
+  }
+}
+
+async function checkTable(path: string, table: TableFile): Promise<void> {
+  let handle: FileHandle
+  try {
+    handle = await open(path, 'r')
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return
+    throw failure
+  }
+  try {
+    await new TableCheck(handle, table).run()
+  } catch (failure) {
+    if (!(failure instanceof Malformed)) throw failure
+    const message = `The database file ${path} is damaged: ${failure.message}; restore the store from a backup`
+    throw new StoreError('DATA_CORRUPT', message, { cause: failure })
+  } finally {
+    await handle.close()
+  }
+}
+
+class TableCheck {
+  readonly #handle: FileHandle
+  readonly #table: TableFile
+
+  constructor(handle: FileHandle, table: TableFile) {
+    this.#handle = handle
+    this.#table = table
+  }
+
+  async run(): Promise<void> {
+    const { size } = await this.#handle.stat()
+    const { bytes, smallest, largest } = this.#table
+    if (size !== bytes) throw new Malformed(`it has ${size} bytes instead of ${bytes}`)
+    const { meta, index } = await this.#footer(size)
+    const data = entriesOf(await this.#block(index)).map(({ value }) => handleOf(new Cursor(value)))
+    let first: Buffer | undefined
+    let last: Buffer | undefined
+    let end = 0
+    for (const handle of data) {
+      if (handle.offset !== end) throw new Malformed(`a gap is at byte ${end}`)
+      const block = await this.#block(handle)
+      end = endOf(handle)
+      if (first !== undefined && handle !== data[data.length - 1]) continue
+      const entries = entriesOf(block)
+      first ??= entries[0]?.key
+      last = entries[entries.length - 1]?.key
+    }
+    // The filters: a flipped bit in one would hide keys that are there.
+    for (const { value } of entriesOf(await this.#block(meta))) {
+      const filter = handleOf(new Cursor(value))
+      if (filter.offset !== end) throw new Malformed(`a gap is at byte ${end}`)
+      await this.#block(filter)
+      end = endOf(filter)
+    }
+    const isWhole = meta.offset === end && index.offset === endOf(meta)
+    if (!isWhole || endOf(index) !== size - FOOTER_BYTES)
+      throw new Malformed('its blocks leave gaps')
+    if (first?.equals(smallest) && last?.equals(largest)) return
+    throw new Malformed('it holds other keys than the manifest says')
+  }
+
+  async #footer(size: number): Promise<Readonly<{ meta: Handle; index: Handle }>> {
+    if (size < FOOTER_BYTES) throw new Malformed('it is too short')
+    const footer = await this.#read(size - FOOTER_BYTES, FOOTER_BYTES)
+    if (!footer.subarray(HANDLES_BYTES).equals(MAGIC)) throw new Malformed('it has no magic')
+    const cursor = new Cursor(footer.subarray(0, HANDLES_BYTES))
+    const handles = { meta: handleOf(cursor), index: handleOf(cursor) }
+    if (cursor.run(cursor.left).some((byte) => byte !== 0))
+      throw new Malformed('its footer is wrong')
+    return handles
+  }
+
+  /** The bytes of a block whose checksum is right, decompressed. */
+  async #block({ offset, bytes }: Handle): Promise<Buffer> {
+    if (endOf({ offset, bytes }) > this.#table.bytes)
+      throw new Malformed('a block is outside of it')
+    const stored = await this.#read(offset, bytes + TRAILER_BYTES)
+    const crc = maskCrc(crc32c(stored.subarray(0, bytes + 1)))
+    if (stored.readUInt32LE(bytes + 1) !== crc) {
+      throw new Malformed(`the block at byte ${offset} fails its checksum`)
+    }
+    const compression = stored[bytes] ?? 0
+    const content = stored.subarray(0, bytes)
+    if (compression === COMPRESSION.none) return content
+    if (compression === COMPRESSION.snappy) return unpackSnappy(content)
+    throw new Malformed(`the block at byte ${offset} has the unknown compression ${compression}`)
+  }
+
+  async #read(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length)
+    const { bytesRead } = await this.#handle.read(bytes, 0, length, offset)
+    if (bytesRead !== length) throw new Malformed(`it ends at byte ${offset + bytesRead}`)
+    return bytes
+  }
+}
+
+function handleOf(cursor: Cursor): Handle {
+  return { offset: cursor.varint(), bytes: cursor.varint() }
+}
+
+function endOf({ offset, bytes }: Handle): number {
+  return offset + bytes + TRAILER_BYTES
+}
+
+type Entry = Readonly<{ key: Buffer; value: Buffer }>
+
+/** The entries of a block: keys share what they begin with, and the places of some are listed at its end. */
+function entriesOf(block: Buffer): Entry[] {
+  if (block.length < 4) throw new Malformed('a block is too short')
+  const restarts = block.readUInt32LE(block.length - 4)
+  const limit = block.length - 4 - 4 * restarts
+  if (limit < 0) throw new Malformed('a block has too many restarts')
+  const cursor = new Cursor(block.subarray(0, limit))
+  const entries: Entry[] = []
+  let key = Buffer.alloc(0)
+  while (cursor.left > 0) {
+    const [shared, own, value] = [cursor.varint(), cursor.varint(), cursor.varint()]
+    if (shared > key.length) throw new Malformed('a key shares more than there is')
+    key = Buffer.concat([key.subarray(0, shared), cursor.run(own)])
+    entries.push({ key, value: cursor.run(value) })
+  }
+  return entries
+}

@@ -1,0 +1,132 @@
+// The encodings in LevelDB's files that Node has no function for: its checksum, its compression, its numbers.
+
+const CASTAGNOLI = 0x82f63b78
+const SLICES = 4
+
+/** Tables for four bytes at a time. */
+const TABLES = Array.from({ length: SLICES }, () => new Uint32Array(256))
+for (let byte = 0; byte < 256; byte++) {
+  let remainder = byte
+  for (let slice = 0; slice < SLICES; slice++) {
+    for (let bit = 0; bit < 8; bit++) {
+      remainder = remainder & 1 ? (remainder >>> 1) ^ CASTAGNOLI : remainder >>> 1
+    }
+    const table = TABLES[slice]
+    if (table !== undefined) table[byte] = remainder
+  }
+}
+const [T0, T1, T2, T3] = TABLES as [Uint32Array, Uint32Array, Uint32Array, Uint32Array]
+
+/** CRC-32C (Castagnoli). */
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  let at = 0
+  for (const limit = bytes.length - 3; at < limit; at += 4) {
+    const word =
+      crc ^
+      ((bytes[at] ?? 0) |
+        ((bytes[at + 1] ?? 0) << 8) |
+        ((bytes[at + 2] ?? 0) << 16) |
+        ((bytes[at + 3] ?? 0) << 24))
+    crc =
+      (T3[word & 0xff] ?? 0) ^
+      (T2[(word >>> 8) & 0xff] ?? 0) ^
+      (T1[(word >>> 16) & 0xff] ?? 0) ^
+      (T0[word >>> 24] ?? 0)
+  }
+  for (; at < bytes.length; at++) {
+    crc = (T0[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0) ^ (crc >>> 8)
+  }
+  return ~crc >>> 0
+}
+
+/** LevelDB stores checksums turned and shifted, as a checksum over bytes with checksums in them tells little. */
+export function maskCrc(crc: number): number {
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
+}
+
+/** Bytes that are not what LevelDB writes. */
+export class Malformed extends Error {}
+
+/** Reads numbers and runs of bytes one after the other. @throws {Malformed} where they end early. */
+export class Cursor {
+  readonly #bytes: Buffer
+  #at: number
+
+  constructor(bytes: Buffer, at = 0) {
+    this.#bytes = bytes
+    this.#at = at
+  }
+
+  get at(): number {
+    return this.#at
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at
+  }
+
+  byte(): number {
+    const [byte] = this.run(1)
+    return byte ?? 0
+  }
+
+  /** Seven bits to a byte, the lowest first. */
+  varint(): number {
+    let value = 0
+    for (let factor = 1; factor < 2 ** 56; factor *= 128) {
+      const byte = this.byte()
+      value += (byte & 0x7f) * factor
+      if (byte < 0x80) return value
+    }
+    throw new Malformed('a number is too long')
+  }
+
+  run(length: number): Buffer {
+    if (length > this.left) throw new Malformed('it ends early')
+    this.#at += length
+    return this.#bytes.subarray(this.#at - length, this.#at)
+  }
+
+  /** A run with its length before it. */
+  text(): Buffer {
+    return this.run(this.varint())
+  }
+}
+
+const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
+
+/** Decompresses Snappy's raw format. @throws {Malformed} */
+export function unpackSnappy(packed: Buffer): Buffer {
+  const cursor = new Cursor(packed)
+  const length = cursor.varint()
+  if (length > UNPACKED_BYTES_MAX) throw new Malformed('a block is too large')
+  const whole = Buffer.alloc(length)
+  let at = 0
+  while (cursor.left > 0) {
+    const tag = cursor.byte()
+    if ((tag & 3) === 0) {
+      const bytes = cursor.run(literalLength(cursor, tag >>> 2))
+      if (at + bytes.length > length) throw new Malformed('a block is longer than it says')
+      at += bytes.copy(whole, at)
+    } else {
+      const [count, offset] = copyOf(cursor, tag)
+      if (offset === 0 || offset > at || at + count > length)
+        throw new Malformed('a copy is outside')
+      for (let i = 0; i < count; i++, at++) whole[at] = whole[at - offset] ?? 0
+    }
+  }
+  if (at !== length) throw new Malformed('a block is shorter than it says')
+  return whole
+}
+
+function literalLength(cursor: Cursor, size: number): number {
+  if (size < 60) return size + 1
+  return cursor.run(size - 59).readUIntLE(0, size - 59) + 1
+}
+
+function copyOf(cursor: Cursor, tag: number): readonly [count: number, offset: number] {
+  if ((tag & 3) === 1) return [4 + ((tag >>> 2) & 7), ((tag >>> 5) << 8) | cursor.byte()]
+  const bytes = (tag & 3) === 2 ? 2 : 4
+  return [1 + (tag >>> 2), cursor.run(bytes).readUIntLE(0, bytes)]
+}

@@ -1,0 +1,114 @@
+// The object of a file: its bytes in leaves, each with its checksum, so that any range of them can be checked
+// without the rest. FORMAT.md section 10.
+//
+//     sealed := leaf*
+//     leaf   := u8[1..65536] crc:u32        // all but the last have 65,536 bytes
+//
+// The crc of leaf n is that of section 6 at the place n: over the object's id, n, and the bytes.
+import type { Bytes } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import type { ByteRange, ObjectId } from '../objects/objects.js'
+import { objectBytes } from './extent-page.js'
+import { pieceCrc } from './segment-writer.js'
+
+export const LEAF_BYTES = 65_536
+const CRC_BYTES = 4
+const SEALED_LEAF_BYTES = LEAF_BYTES + CRC_BYTES
+
+/** How long the object of so many bytes is. */
+export function sealedBytes(bytes: number): number {
+  return bytes + CRC_BYTES * Math.ceil(bytes / LEAF_BYTES)
+}
+
+/** Where in the object the leaves are that hold a range of the bytes. */
+export function sealedRange({ start, limit }: ByteRange, bytes: number): ByteRange {
+  const first = Math.floor(start / LEAF_BYTES)
+  const end = Math.ceil(limit / LEAF_BYTES)
+  const whole = sealedBytes(bytes)
+  return {
+    start: SEALED_LEAF_BYTES * first,
+    limit: Math.min(SEALED_LEAF_BYTES * Math.max(first, end), whole),
+  }
+}
+
+/** The bytes of the object for content that comes in pieces. */
+export async function* seal(
+  object: ObjectId,
+  pieces: AsyncIterable<Bytes>,
+): AsyncGenerator<Bytes, void> {
+  const id = objectBytes(object)
+  let leaf = new Uint8Array(SEALED_LEAF_BYTES)
+  let length = 0
+  let number = 0
+  const end = (): Bytes => {
+    const crc = pieceCrc(id, number++, leaf.subarray(0, length))
+    new DataView(leaf.buffer).setUint32(length, crc)
+    const sealed = leaf.subarray(0, length + CRC_BYTES)
+    leaf = new Uint8Array(SEALED_LEAF_BYTES)
+    length = 0
+    return sealed
+  }
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const part = piece.subarray(at, at + LEAF_BYTES - length)
+      leaf.set(part, length)
+      length += part.length
+      at += part.length
+      if (length === LEAF_BYTES) yield end()
+    }
+  }
+  if (length > 0) yield end()
+}
+
+/** A leaf that was checked: as it is stored, and the bytes of the content in it. */
+export type Leaf = Readonly<{ stored: Bytes; bytes: Bytes }>
+
+/**
+ * Checks the leaves of an object, from a leaf on.
+ * @param first - The number of the first leaf.
+ * @throws {StoreError} DATA_CORRUPT
+ */
+export async function* openLeaves(
+  object: ObjectId,
+  first: number,
+  pieces: AsyncIterable<Bytes>,
+): AsyncGenerator<Leaf, void> {
+  const id = objectBytes(object)
+  let number = first
+  for await (const stored of inRunsOf(SEALED_LEAF_BYTES, pieces)) {
+    const bytes = stored.subarray(0, Math.max(0, stored.length - CRC_BYTES))
+    const isWhole = bytes.length > 0 && storedCrc(stored) === pieceCrc(id, number, bytes)
+    if (!isWhole) {
+      const message = `The bytes of object ${object} from ${LEAF_BYTES * number} on are not those that were stored`
+      throw new StoreError('DATA_CORRUPT', message)
+    }
+    number++
+    yield { stored, bytes }
+  }
+}
+
+function storedCrc(leaf: Bytes): number {
+  return new DataView(leaf.buffer, leaf.byteOffset).getUint32(leaf.length - CRC_BYTES)
+}
+
+/** The same bytes in runs of one length; the last one may be shorter. */
+async function* inRunsOf(
+  length: number,
+  pieces: AsyncIterable<Bytes>,
+): AsyncGenerator<Bytes, void> {
+  let run = new Uint8Array(length)
+  let filled = 0
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const part = piece.subarray(at, at + length - filled)
+      run.set(part, filled)
+      filled += part.length
+      at += part.length
+      if (filled < length) continue
+      yield run
+      run = new Uint8Array(length)
+      filled = 0
+    }
+  }
+  if (filled > 0) yield run.subarray(0, filled)
+}

@@ -117,12 +117,12 @@ async function checkAgainstLedger(disk: TracedDisk, directory: string): Promise<
   return audit(directory, ledger)
 }
 
-const RUNS = 2
+const RUNS = { push: 2, deep: 1 }[tier]
 
 /** Records two writers, the first of which is killed, and cuts. @returns the number of calls to cut behind. */
 async function cutOneRun(seed: number, tally: Tally): Promise<number> {
   const random = seeded(seed)
-  const every = sizeOf({ push: 20, deep: 1 })
+  const every = sizeOf({ push: 28, deep: 1 })
   const place = join(folder, String(seed))
   await mkdir(place)
   const directory = join(place, 'store')

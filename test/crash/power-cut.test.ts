@@ -49,12 +49,14 @@ afterAll(async () => {
   await rm(cuts, { recursive: true, force: true })
 })
 
+type TracedJob = Readonly<{ job: object; killAt?: number }>
+
 /** Runs a program under strace, once for each job. @returns the calls of each. */
-async function trace(program: string, jobs: readonly object[]): Promise<SystemCall[][]> {
+async function trace(program: string, jobs: readonly TracedJob[]): Promise<SystemCall[][]> {
   const traces: SystemCall[][] = []
-  for (const [index, job] of jobs.entries()) {
+  for (const [index, { job, killAt }] of jobs.entries()) {
     const file = join(folder, `${program}-${index}.trace`)
-    const options = { before: straceCommand(file), env: ONE_THREAD }
+    const options = { before: straceCommand(file, killAt), env: ONE_THREAD }
     const { stderr, lines } = await startWriter(programs.path(program), job, options).ended
     expect(stderr).toBe('')
     expect(lines.filter(({ say }) => say === 'note' || say === 'failed')).toEqual([])
@@ -128,8 +130,8 @@ async function cutOneRun(seed: number, tally: Tally): Promise<number> {
   const directory = join(place, 'store')
   const job = { directory, seed, lanes: 3, rowBytesMax: 400, fileBytesMax: 20_000 }
   const traces = await trace('writer', [
-    { ...job, operationsMax: 60 + random.below(40) },
-    { ...job, seed: seed + 1, firstOperation: 1_000, operationsMax: 45 },
+    { job, killAt: 40 + random.below(40) },
+    { job: { ...job, seed: seed + 1, firstOperation: 1_000, operationsMax: 45 } },
   ])
   const disk = new TracedDisk(place, LEVELDB_FOLDER)
   const offset = random.below(every)
@@ -167,7 +169,7 @@ describe.skipIf(missing !== null)('a power cut', () => {
     const tally: Tally = { cuts: 0, bad: 0, wrong: [] }
     const disk = new TracedDisk(join(folder, 'plain'), 'store')
 
-    await playTraces(await trace('baseline-writer', [job]), disk, async (at) => {
+    await playTraces(await trace('baseline-writer', [{ job }]), disk, async (at) => {
       if (at.point % every > 0) return
       await checkCut(at, { random, tally }, async (target) => {
         const isWhole = await isBaselineWhole(target, { ...job, output: disk.output })

@@ -97,7 +97,7 @@ function describeFailure(output) {
 /** What a test of the ladder says: the line of the suite, and the first thing that was wrong. */
 function describeAssertion(output) {
   const suite = /^T\d[^\n]*, [1-9]\d* violations$/m.exec(output)?.[0]
-  const problem = /^\+ +"?([^\n]+)/m.exec(output)?.[1]
+  const problem = /^\+ {2,}"?([^\n]+)/m.exec(output)?.[1]
   if (suite === undefined || problem === undefined) return null
   return `${suite}\n      ${problem.slice(0, 300)}`
 }

@@ -42,10 +42,15 @@ const TRACED = [
 
 const STRING_BYTES_MAX = 64 * 1024 * 1024
 
-/** The command that runs another one and writes what it did to a file. */
-export function straceCommand(output: string): string[] {
+/**
+ * The command that runs another one and writes what it did to a file.
+ * @param killAt - The number of the fdatasync at which the process is killed: what it would have flushed was
+ *   written, and is not known to be on the disk.
+ */
+export function straceCommand(output: string, killAt?: number): string[] {
   const calls = TRACED.map((name) => `?${name}`).join(',')
-  const what = ['-e', `trace=${calls}`, '-e', 'signal=none']
+  const kill = killAt === undefined ? [] : ['-e', `inject=fdatasync:signal=KILL:when=${killAt}`]
+  const what = ['-e', `trace=${calls}`, '-e', 'signal=none', ...kill]
   return ['strace', '-f', '-qq', '-xx', '-s', String(STRING_BYTES_MAX), ...what, '-o', output, '--']
 }
 

@@ -8,7 +8,7 @@ import { expectNoViolation, runSeeds } from '../support/sim/run-seeds.js'
 
 test('the same operations give the same under all options', { timeout: 3_600_000 }, async () => {
   const seed = suiteSeed()
-  const done = await runSeeds(seed, sizeOf({ push: 300, deep: 10_000 }), compareVariants)
+  const done = await runSeeds(seed, sizeOf({ push: 200, deep: 10_000 }), compareVariants)
   report({ suite: 'T2b metamorphic options', ...done, seed })
 
   expectNoViolation(done)

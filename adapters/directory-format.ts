@@ -3,6 +3,7 @@
 //     format_file :=
 //       "rowstash store\n"
 //       "format: " digits "\n"                  // number of the byte format, 1
+//       [ "requires: " name *( " " name ) "\n" ] // features that a reader must know; none so far
 //       "created-by: rowstash " version "\n"    // for people; nothing depends on it
 //       "store: " hex[32] "\n"                  // random name of this store
 //
@@ -19,6 +20,8 @@ export const PACKAGE_VERSION = '0.1.0'
 const FORMAT_NUMBER = 1
 const FORMAT_BYTES_MAX = 1_024
 const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
+/** What a later version may add to format 1 in a way that this one would read wrongly. */
+const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/
 const REST_PATTERN = /^created-by: rowstash [0-9A-Za-z.+-]{1,64}\nstore: ([0-9a-f]{32})\n$/
 
 /** `store` has 32 lower-case hex digits. */
@@ -55,7 +58,13 @@ export function parseFormatFile(text: string, path: string): string {
     const message = `${path} names format ${number}; this version reads format ${FORMAT_NUMBER}`
     throw new StoreError('FORMAT_UNKNOWN', message)
   }
-  const [, store] = REST_PATTERN.exec(text.slice(head[0].length)) ?? []
+  const rest = text.slice(head[0].length)
+  const [, required] = REQUIRES_PATTERN.exec(rest) ?? []
+  if (required !== undefined) {
+    const message = `${path} names features that this version does not know: ${required}`
+    throw new StoreError('FORMAT_UNKNOWN', message)
+  }
+  const [, store] = REST_PATTERN.exec(rest) ?? []
   if (store === undefined) throw new StoreError('FORMAT_UNKNOWN', `${path} is damaged`)
   return store
 }

@@ -101,17 +101,18 @@ test.each(FORMATS)('a backup of format %s is restored', async (format) => {
 })
 
 test.each([
-  ['a newer format', (text: string) => text.replace('format: 1\n', 'format: 2\n')],
-  ['a newer format in another form', () => 'rowstash store\nformat: 3\nsomething: else\n'],
-  ['a feature that is not known', (text: string) => text.replace('1\n', '1\nrequires: sharding\n')],
-  ['several of them', (text: string) => text.replace('1\n', '1\nrequires: sharding b-trees\n')],
-])('a store of %s is refused, and left as it is', async (_, change) => {
+  ['a newer format', 'format 2', (text: string) => text.replace('format: 1\n', 'format: 2\n')],
+  ['another form', 'format 3', () => 'rowstash store\nformat: 3\nsomething: else\n'],
+  ['a new feature', 'sharding', (text: string) => text.replace('1\n', '1\nrequires: sharding\n')],
+  ['two of them', 'b c', (text: string) => text.replace('1\n', '1\nrequires: b c\n')],
+])('a store of %s is refused with its name, and left as it is', async (_, name, change) => {
   const copy = await goldenCopy('1')
   const path = join(copy, 'FORMAT')
   await writeFile(path, change(await readFile(path, 'utf8')))
   const before = await hashOf(copy)
 
-  await expect(openDirectory(copy)).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+  const refusal = { code: 'FORMAT_UNKNOWN', message: expect.stringContaining(name) }
+  await expect(openDirectory(copy)).rejects.toMatchObject(refusal)
   expect(await hashOf(copy)).toBe(before)
   runs++
 })

@@ -152,7 +152,7 @@ async function treeOf(folder: string): Promise<ReadonlyMap<string, string>> {
 }
 
 const OBJECT = /^a\/b\/store\/objects\/[0-9a-f]{16}(?:\/[0-9a-f]{13}(?:\/[0-9a-f]{32})?)?$/
-const RECORDS = /^a\/b\/store\/kv\//
+const RECORDS = /^a\/b\/store\/(?:kv\/|HIGHWATER$)/
 
 const AT_ONCE = 64
 

@@ -17,6 +17,7 @@ const FOOTER_BYTES = 48
 const HANDLES_BYTES = 40
 const MAGIC = Buffer.from('57fb808b247547db', 'hex')
 const TRAILER_BYTES = 5
+const WINDOW_BYTES = 256 * 1024
 
 const COMPRESSION = { none: 0, snappy: 1 } as const
 
@@ -56,6 +57,8 @@ async function checkTable(path: string, table: TableFile): Promise<void> {
 class TableCheck {
   readonly #handle: FileHandle
   readonly #table: TableFile
+  /** What was read last: blocks are small, and most follow the one before. */
+  #window: Readonly<{ start: number; bytes: Buffer }> = { start: 0, bytes: Buffer.alloc(0) }
 
   constructor(handle: FileHandle, table: TableFile) {
     this.#handle = handle
@@ -122,10 +125,15 @@ class TableCheck {
   }
 
   async #read(offset: number, length: number): Promise<Buffer> {
-    const bytes = Buffer.allocUnsafe(length)
-    const { bytesRead } = await this.#handle.read(bytes, 0, length, offset)
-    if (bytesRead !== length) throw new Malformed(`it ends at byte ${offset + bytesRead}`)
-    return bytes
+    const ahead = offset - this.#window.start
+    if (ahead >= 0 && ahead + length <= this.#window.bytes.length) {
+      return this.#window.bytes.subarray(ahead, ahead + length)
+    }
+    const bytes = Buffer.allocUnsafe(Math.max(length, WINDOW_BYTES))
+    const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, offset)
+    if (bytesRead < length) throw new Malformed(`it ends at byte ${offset + bytesRead}`)
+    this.#window = { start: offset, bytes: bytes.subarray(0, bytesRead) }
+    return bytes.subarray(0, length)
   }
 }
 

@@ -193,6 +193,7 @@ class Schedule {
 
   async #sweep(): Promise<void> {
     this.#trace.push('sweep')
+    this.#doubtFiles()
     const outcome = await this.world.outcomeOf(() => this.world.store.sweep())
     this.#trace.push(`  ${showOutcome(outcome)}`)
     if (outcome.kind === 'unknown') this.#isPoisoned = true
@@ -201,19 +202,25 @@ class Schedule {
 
   /** Sweeps while others work: twice, so that the second finds what the first has marked. */
   async #sweepBeside(operations: readonly SimOperation[]): Promise<void> {
-    const { clock, store, options } = this.world
+    const { store, options } = this.world
     const isSafe = options.store.graceMs !== 0 || !operations.some((one) => one.readsObjects)
     const count = isSafe ? 2 : 1
     this.#trace.push(`  and beside it ${count} sweeps`)
+    this.#doubtFiles()
+    for (let sweeps = 0; sweeps < count; sweeps++) {
+      const outcome = await this.world.outcomeOf(() => store.sweep())
+      if (outcome.kind === 'unknown') this.#isPoisoned = true
+    }
+  }
+
+  /** Files past their time that no row names may be gone from this sweep on: no row names them from here on. */
+  #doubtFiles(): void {
+    const { clock, options } = this.world
     const held = this.#oracle.heldFiles()
     for (const { id, completedAt } of [...this.#oracle.files.values()]) {
       // Whether a row names such a file in time, only the order of commits says.
       const isOld = clock.now() - completedAt > (options.store.fileRetentionMs ?? 0)
       if (isOld && !held.has(id)) this.#oracle.files.delete(id)
-    }
-    for (let sweeps = 0; sweeps < count; sweeps++) {
-      const outcome = await this.world.outcomeOf(() => store.sweep())
-      if (outcome.kind === 'unknown') this.#isPoisoned = true
     }
   }
 

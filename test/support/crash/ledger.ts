@@ -16,7 +16,7 @@ const NO_TABLE: TableState = { version: 0, rows: [] }
 /** What a full disk or a broken one may answer; any other failure is a fault of the store. */
 const STORAGE_CODES: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'INSUFFICIENT_STORAGE'])
 
-const CONTENTS_MAX = 64
+const CONTENTS_MAX = 1_024
 
 export class Ledger {
   readonly tables = new Map<string, readonly TableState[]>()

@@ -1,6 +1,7 @@
 // A file system of its own in a file, whose power can be cut: from one moment on nothing reaches its disk any
 // more, not even its journal. Needs root.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -20,11 +21,25 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
 /** The least that xfs takes, and a little. */
 const IMAGE_BYTES = 400 * 1024 * 1024
 
-/** EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, with the flag that leaves the journal as it is on the disk. */
-const PYTHON_CUT =
-  "import fcntl,os,struct,sys; fcntl.ioctl(os.open(sys.argv[1],os.O_RDONLY),0x8004587d,struct.pack('I',2))"
-const PERL_CUT =
-  "open(my $f,'<',$ARGV[0]) or die $!; my $n=pack('I',2); ioctl($f,0x8004587d,$n) or die $!"
+/**
+ * EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, with the flag that leaves the journal as it is on the disk. They say
+ * when they are ready, and cut when they are told.
+ */
+const PYTHON_CUT = [
+  'import fcntl,os,struct,sys',
+  'folder=os.open(sys.argv[1],os.O_RDONLY)',
+  "print('ready',flush=True)",
+  'sys.stdin.read(1)',
+  "fcntl.ioctl(folder,0x8004587d,struct.pack('I',2))",
+].join(';')
+const PERL_CUT = [
+  "open(my $folder,'<',$ARGV[0]) or die $!",
+  "my $flag=pack('I',2)",
+  '$|=1',
+  'print "ready\\n"',
+  'read(STDIN,my $told,1)',
+  'ioctl($folder,0x8004587d,$flag) or die $!',
+].join(';')
 const CUTTERS: readonly (readonly string[])[] = [
   ['python3', '-c', PYTHON_CUT],
   ['perl', '-e', PERL_CUT],
@@ -76,10 +91,22 @@ export class LoopDisk {
     execFileSync('umount', [this.mountPoint])
   }
 
-  /** From here on nothing is written. Unmount it, and mount it again, to see what is there. */
-  cut(): void {
+  /**
+   * Gets ready.
+   * @returns what cuts at once: from then on nothing is written. Mount again to see what is there.
+   */
+  async armCut(): Promise<() => Promise<void>> {
     const [command = '', ...args] = cutter ?? []
-    execFileSync(command, [...args, this.mountPoint])
+    const child = spawn(command, [...args, this.mountPoint], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'close')
+    await once(child.stdout, 'data')
+    return async () => {
+      child.stdin.end('x')
+      const [code] = await ended
+      if (code !== 0) throw new Error(`${command} could not cut the power`)
+    }
   }
 
   remove(): void {

@@ -62,6 +62,8 @@ export type RunningWriter = Readonly<{
   /** Resolves when it says its first line, or ends. */
   opened: Promise<void>
   ended: Promise<Ended>
+  /** How much of its output has come so far. */
+  heard(): number
 }>
 
 /** @param before - A program that runs the writer, with its arguments, such as strace. */
@@ -90,5 +92,5 @@ export function startWriter(
   const ended = once(child, 'close').then(([code, signal]) => {
     return { lines: parseLog(stdout), stdout, code, signal, stderr } as Ended
   })
-  return { child, opened, ended }
+  return { child, opened, ended, heard: () => stdout.length }
 }

@@ -99,7 +99,10 @@ export class TracedDisk {
     const touches =
       args.some((arg) => arg.startsWith('"') && this.#parts(bytesOf(arg).toString()) !== null) ||
       args.some((arg) => /^\d+$/.test(arg) && this.#opened.has(Number(arg)))
-    if (touches || /^(?:sync|syncfs|io_uring_setup)$/.test(name)) {
+    // libuv's ring for files polls; the other one, without that, only tells epoll what to watch.
+    const isFileRing =
+      name === 'io_uring_setup' && args.some((arg) => arg.includes('IORING_SETUP_SQPOLL'))
+    if (touches || isFileRing || /^(?:sync|syncfs)$/.test(name)) {
       throw new Error(`The model of a disk does not know ${name}(${args.join(', ').slice(0, 200)})`)
     }
     return false

@@ -24,6 +24,12 @@ const SUITES = [
     only: 'history',
     runs: { planted: '2000', intact: '200' },
   },
+  {
+    list: 'planted-sqlite-bugs.ts',
+    test: 'test/property/sqlite.test.ts',
+    only: 'SQLite',
+    runs: { planted: '500', intact: '50' },
+  },
   { list: 'planted-crash-bugs.ts', tests: ['kill', 'power-cut', 'disk-full'] },
 ]
 /** A bug that shows by chance only, such as one that needs a process to die in a certain millisecond. */

@@ -6,7 +6,7 @@
 //
 // Invariants:
 // - A file under its final name is whole and on the disk: it was written and flushed as `<id>.tmp`, and
-//   renamed. The put resolves after the folder's entry is on the disk too. (Not in a store that never syncs.)
+//   renamed. (Bytes that come in one piece are flushed by their write.) The put resolves after the folder's entry is on the disk too. (Not in a store that never syncs.)
 // - What a crash leaves of a put is a `.tmp` file, which the next open removes.
 import type { FileHandle } from 'node:fs/promises'
 import { open, stat, unlink } from 'node:fs/promises'
@@ -16,7 +16,17 @@ import { invariant } from '../src/base/invariant.js'
 import { StoreError } from '../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
-import { closeFile, exists, openFile, renameFile, syncData, writeAll } from './fs-calls.js'
+import {
+  closeFile,
+  closeNow,
+  exists,
+  existsNow,
+  openFile,
+  renameFile,
+  syncData,
+  WRITE_THROUGH,
+  writeAll,
+} from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
 import { OpenFiles } from './open-files.js'
@@ -196,20 +206,21 @@ class FsObjects implements ObjectStore {
   async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
     const { outer, inner, path } = place
     const temporary = `${path}.tmp`
+    const flags = this.#sync && isWhole(content) ? WRITE_THROUGH : undefined
     const descriptor = await writing(async () => {
       await this.#folders.make(outer)
       await this.#folders.make(inner)
-      invariant(!(await exists(path)), 'an object id is put once')
-      return await openNew(temporary)
+      invariant(!existsNow(path), 'an object id is put once')
+      return await openNew(temporary, flags ?? 'wx')
     })
     try {
       let bytes = 0
       try {
         if (content instanceof Uint8Array) bytes = await this.#append(descriptor, content)
         else for await (const piece of content) bytes += await this.#append(descriptor, piece)
-        if (this.#sync) await writing(() => syncData(descriptor))
+        if (this.#sync && flags === undefined) await writing(() => syncData(descriptor))
       } finally {
-        await writing(() => closeFile(descriptor))
+        await writing(() => this.#close(descriptor))
       }
       this.#assertOpen()
       const finished = this.#finish(temporary, place).finally(() =>
@@ -222,6 +233,11 @@ class FsObjects implements ObjectStore {
       await removeRemains(temporary)
       throw failure
     }
+  }
+
+  async #close(descriptor: number): Promise<void> {
+    if (this.#sync) closeNow(descriptor)
+    else await closeFile(descriptor)
   }
 
   async #append(descriptor: number, piece: Bytes): Promise<number> {
@@ -264,9 +280,14 @@ async function removeFile(path: string): Promise<void> {
   }
 }
 
-async function openNew(temporary: string): Promise<number> {
+/** Whether one write takes all of it. Without a byte there is none that could wait for the disk. */
+function isWhole(content: Bytes | AsyncIterable<Bytes>): boolean {
+  return content instanceof Uint8Array && content.length > 0
+}
+
+async function openNew(temporary: string, flags: 'wx' | number): Promise<number> {
   try {
-    return await openFile(temporary, 'wx')
+    return await openFile(temporary, flags)
   } catch (failure) {
     invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
     throw failure

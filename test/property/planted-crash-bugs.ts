@@ -8,8 +8,15 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
   {
     test: 'power-cut',
     name: 'the bytes of an object are not flushed',
+    file: 'adapters/fs-calls.ts',
+    find: ' | constants.O_DSYNC',
+    replace: '',
+  },
+  {
+    test: 'power-cut',
+    name: 'the bytes of an object that come in pieces are not flushed',
     file: 'adapters/fs-objects.ts',
-    find: 'if (this.#sync) await writing(() => syncData(descriptor))',
+    find: 'if (this.#sync && flags === undefined) await writing(() => syncData(descriptor))',
     replace: '',
   },
   {

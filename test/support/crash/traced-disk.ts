@@ -3,7 +3,8 @@
 // power cut at any point of the trace.
 //
 // The rules are those that POSIX gives, no kinder:
-// - Bytes of a file are on the disk if an fsync or fdatasync of it that began after they were written has ended.
+// - Bytes of a file are on the disk if an fsync or fdatasync of it that began after they were written has ended,
+//   or the write itself, if the file was opened with O_DSYNC or O_SYNC.
 // - Names of a directory are on the disk if an fsync of the directory that began after the change has ended.
 // - Bytes that were written over are those of before or the new ones, sector by sector.
 // - What is not known to be on the disk may be there, wholly, partly, or not.
@@ -35,7 +36,13 @@ export type TracedFolder = {
 
 export type TracedNode = TracedFile | TracedFolder
 
-type Opened = { readonly node: TracedNode; offset: number; readonly isAppending: boolean }
+type Opened = {
+  readonly node: TracedNode
+  offset: number
+  readonly isAppending: boolean
+  /** Whether a write ends when its bytes are on the disk. */
+  readonly isSynced: boolean
+}
 
 /** Of a sync: what it covers, as seen when it began. */
 type SyncStart = Readonly<{ node: TracedNode; length: number; rewrites: number; order: number }>
@@ -130,7 +137,7 @@ export class TracedDisk {
   #open(path: string, flags: string, descriptor: number): boolean {
     this.#opened.delete(descriptor)
     if (path === this.#rootPath) {
-      this.#opened.set(descriptor, { node: this.root, offset: 0, isAppending: false })
+      this.#opened.set(descriptor, { ...openedWith(''), node: this.root })
       return false
     }
     const place = this.#place(path)
@@ -143,7 +150,7 @@ export class TracedDisk {
       this.#setName(path, node)
     }
     if (node.kind === 'file' && flags.includes('O_TRUNC')) truncateFile(node, 0)
-    this.#opened.set(descriptor, { node, offset: 0, isAppending: flags.includes('O_APPEND') })
+    this.#opened.set(descriptor, { ...openedWith(flags), node })
     return isNew
   }
 
@@ -180,8 +187,16 @@ export class TracedDisk {
     if (opened.node.kind !== 'file') throw new Error('A folder was written to')
     const at = position ?? (opened.isAppending ? opened.node.length : opened.offset)
     writeFile(opened.node, at, bytes)
+    if (opened.isSynced) this.#syncWritten(opened.node, at, at + bytes.length)
     if (position === undefined) opened.offset = at + bytes.length
     return true
+  }
+
+  #syncWritten(node: TracedFile, from: number, to: number): void {
+    if (from < node.syncedLength)
+      throw new Error('A file that is synced by its writes was written over')
+    if (from === node.syncedLength) node.syncedLength = to
+    this.#syncNamesOf(this.root, node, this.order)
   }
 
   #truncate(descriptor: number, length: number): boolean {
@@ -221,6 +236,11 @@ export class TracedDisk {
       syncNames(node, (change) => change.order <= order && orders.has(change.order))
     }
   }
+}
+
+function openedWith(flags: string): Omit<Opened, 'node'> {
+  const isSynced = /\bO_D?SYNC\b/.test(flags)
+  return { offset: 0, isAppending: flags.includes('O_APPEND'), isSynced }
 }
 
 function newFile(): TracedFile {

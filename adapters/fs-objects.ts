@@ -10,9 +10,10 @@
 // - What a crash leaves of a put is a `.tmp` file, which the next open removes.
 import type { FileHandle } from 'node:fs/promises'
 import { open, stat, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import type { Bytes } from '../src/base/bytes.js'
 import { invariant } from '../src/base/invariant.js'
+import { attempt, isHere, type Soon } from '../src/base/soon.js'
 import { StoreError } from '../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
@@ -40,6 +41,8 @@ const OPEN_FILES_MAX = 128
 
 /** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
 const CLEANED_FOLDERS_MAX = 10_000
+
+const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
 const OUTER_DIGITS = 16
 const INNER_DIGITS = 13
@@ -119,15 +122,17 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  async get(id: ObjectId, range?: ByteRange, memory?: Bytes): Promise<Bytes | null> {
-    const { path } = this.#place(id)
-    if (range !== undefined) assertRange(range)
-    const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
-    try {
-      return await this.#files.read(path, { start, limit }, memory)
-    } catch (failure) {
-      throw fileError(failure, 'An object cannot be read')
-    }
+  get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Soon<Bytes | null> {
+    return attempt(() => {
+      assertRange(range)
+      const path = this.#path(id)
+      try {
+        const reading = this.#files.read(path, range, memory)
+        return isHere(reading) ? reading : reading.catch(readFailed)
+      } catch (failure) {
+        return readFailed(failure)
+      }
+    })
   }
 
   async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {
@@ -192,11 +197,17 @@ class FsObjects implements ObjectStore {
   }
 
   #place(id: ObjectId): ObjectPlace {
+    const path = this.#path(id)
+    const inner = dirname(path)
+    return { outer: dirname(inner), inner, path }
+  }
+
+  #path(id: ObjectId): string {
     invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
     this.#assertOpen()
-    const outer = join(this.#directory, id.slice(0, OUTER_DIGITS))
-    const inner = join(outer, id.slice(OUTER_DIGITS, OUTER_DIGITS + INNER_DIGITS))
-    return { outer, inner, path: join(inner, id) }
+    const outer = id.slice(0, OUTER_DIGITS)
+    const inner = id.slice(OUTER_DIGITS, OUTER_DIGITS + INNER_DIGITS)
+    return `${this.#directory}${sep}${outer}${sep}${inner}${sep}${id}`
   }
 
   #assertOpen(): void {
@@ -324,6 +335,10 @@ async function* pieces(path: string, range: ByteRange | undefined): AsyncGenerat
   } catch (failure) {
     throw fileError(failure, 'An object cannot be read')
   }
+}
+
+function readFailed(failure: unknown): never {
+  throw fileError(failure, 'An object cannot be read')
 }
 
 function assertRange({ start, limit }: ByteRange): void {

@@ -4,7 +4,7 @@
 // - A descriptor is closed once, and never while a read of it is under way.
 // - At most `openMax` files stay open beyond those that are being read.
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
-import type { ByteRange } from '../src/index.js'
+import type { ByteRange, Soon } from '../src/index.js'
 import { systemCode } from './fs-error.js'
 
 type OpenFile = { readonly descriptor: number; reads: number; dropped: boolean }
@@ -25,21 +25,24 @@ export class OpenFiles {
   }
 
   /**
-   * Bytes of a range, fewer at the end of the file; null: there is no such file.
+   * Bytes of a range, fewer at the end of the file; null: there is no such file. Few bytes come at once, and
+   * then what fails is thrown.
    * @param memory - Where they are put, if it is large enough; else they get memory of their own.
    */
-  async read(
-    path: string,
-    { start, limit }: ByteRange,
-    memory?: Uint8Array,
-  ): Promise<Uint8Array | null> {
+  read(path: string, { start, limit }: ByteRange, memory?: Uint8Array): Soon<Uint8Array | null> {
     const file = this.#open(path)
     if (file === null) return null
+    if (limit - start > AT_ONCE_BYTES_MAX) return this.#readLong(file, { start, limit }, memory)
+    return readAtOnce(file.descriptor, memoryFor(limit - start, memory), start)
+  }
+
+  async #readLong(
+    file: OpenFile,
+    { start, limit }: ByteRange,
+    memory: Uint8Array | undefined,
+  ): Promise<Uint8Array> {
     file.reads++
     try {
-      if (limit - start <= AT_ONCE_BYTES_MAX) {
-        return readAtOnce(file.descriptor, memoryFor(limit - start, memory), start)
-      }
       const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
       const length = Math.max(0, Math.min(limit, size) - start)
       return await readInPool(file.descriptor, memoryFor(length, memory), start)

@@ -1,6 +1,7 @@
 export type { Bytes } from './base/bytes.js'
 export type { Clock } from './base/clock.js'
 export type { Random } from './base/random.js'
+export type { Soon } from './base/soon.js'
 export type { ErrorPlace, StoreErrorCode, WriteOutcome } from './base/store-error.js'
 export { isStoreError, StoreError } from './base/store-error.js'
 export type { Contract } from './contract/contract.js'

@@ -101,6 +101,7 @@ test('the entry points export exactly these names', () => {
         "type RowWithId",
         "type RowsInput",
         "type SchemaInput",
+        "type Soon",
         "type Source",
         "type SourceLimits",
         "type Sources",

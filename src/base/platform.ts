@@ -137,7 +137,10 @@ function plain(bytes: Bytes): Bytes {
 type NodeBuffer = Readonly<{
   isUtf8?: (bytes: Bytes) => boolean
   Buffer?: {
-    prototype: { latin1Slice?(this: Bytes, from: number, to: number): string }
+    prototype: {
+      latin1Slice?(this: Bytes, from: number, to: number): string
+      utf8Slice?(this: Bytes, from: number, to: number): string
+    }
     from(memory: ArrayBufferLike, offset: number, length: number): NodeSlices
   }
 }>
@@ -172,13 +175,21 @@ export function byteText(bytes: Bytes): string {
   return text
 }
 
-/** Decodes parts of valid UTF-8 that begin and end between characters; many short ones are quick. */
+const utf8Slice = nodeBuffer()?.Buffer?.prototype.utf8Slice
+const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** Decodes a part of valid UTF-8 that begins and ends between characters. */
+export function sliceText(bytes: Bytes, from: number, to: number): string {
+  if (utf8Slice !== undefined) return utf8Slice.call(bytes, from, to)
+  return utf8Decoder.decode(bytes.subarray(from, to))
+}
+
+/** As `sliceText`; many short parts of the same bytes are quick. */
 export function sliceReader(bytes: Bytes): (from: number, to: number) => string {
   const slices = nodeBuffer()?.Buffer?.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const { utf8Slice } = slices ?? {}
   if (slices !== undefined && utf8Slice !== undefined) {
     return (from, to) => utf8Slice.call(slices, from, to)
   }
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  return (from, to) => decoder.decode(bytes.subarray(from, to))
+  return (from, to) => utf8Decoder.decode(bytes.subarray(from, to))
 }

@@ -2,6 +2,7 @@
 // link writes.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import {
   decodeExtentEntry,
@@ -21,18 +22,40 @@ export function nextGenerationStart(nextExtent: number): number {
   return Math.ceil(nextExtent / PAGE_EXTENTS) * PAGE_EXTENTS
 }
 
-/** The entry of a sealed extent. @throws {StoreError} DATA_CORRUPT if the table has lost it. */
-export async function readExtentEntry(
-  read: ReadRecord,
-  table: TableKey,
-  extent: number,
-): Promise<ExtentEntry> {
-  const page = Math.floor(extent / PAGE_EXTENTS)
-  const bytes = await read(extentPageKey(table, page))
-  const entry = bytes === null ? null : decodeExtentEntry(bytes, extent % PAGE_EXTENTS)
-  if (entry === null) throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
-  return entry
+/**
+ * Entries of sealed extents, one by one. Those that were decoded lately stay: while the record of a page stays in
+ * memory, its bytes are the same object each time.
+ */
+export class ExtentEntries {
+  #ofPage = new WeakMap<Bytes, Map<number, ExtentEntry>>()
+  #count = 0
+
+  /** @throws {StoreError} DATA_CORRUPT if the table has lost it. */
+  read(read: ReadRecord, table: TableKey, extent: number): Soon<ExtentEntry> {
+    const page = Math.floor(extent / PAGE_EXTENTS)
+    return after(read(extentPageKey(table, page)), (bytes) => {
+      const known = bytes === null ? undefined : this.#ofPage.get(bytes)?.get(extent)
+      return known ?? this.#decode(bytes, extent)
+    })
+  }
+
+  #decode(page: Bytes | null, extent: number): ExtentEntry {
+    const entry = page === null ? null : decodeExtentEntry(page, extent % PAGE_EXTENTS)
+    if (page === null || entry === null) {
+      throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
+    }
+    if (++this.#count > ENTRIES_MAX) {
+      this.#ofPage = new WeakMap()
+      this.#count = 1
+    }
+    const entries = this.#ofPage.get(page) ?? new Map<number, ExtentEntry>()
+    this.#ofPage.set(page, entries.set(extent, entry))
+    return entry
+  }
 }
+
+/** Decoded entries that stay. */
+const ENTRIES_MAX = 4_096
 
 /** An extent of a generation as a reader meets it: sealed with its entry, or open. */
 export type Extent = Readonly<{

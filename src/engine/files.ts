@@ -127,7 +127,7 @@ export class TeamFiles implements Files {
       const key = fileKey(name.key)
       return changeFiles(
         this.#team,
-        (view) => view.get(key),
+        async (view) => view.get(key),
         async (record, head) =>
           record === null
             ? { result: false, commit: null }

@@ -1,9 +1,10 @@
 // Forward objects by id: read whole, as many lookups of one page or walk need them.
 import { ByteCache } from '../base/byte-cache.js'
+import type { Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { ForwardMap } from '../format/forward.js'
 import type { Generation } from '../format/records.js'
-import type { ObjectStore } from '../objects/objects.js'
+import type { ObjectId, ObjectStore } from '../objects/objects.js'
 
 export class ForwardCache {
   readonly #objects: ObjectStore
@@ -15,16 +16,19 @@ export class ForwardCache {
   }
 
   /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */
-  async of({ forward }: Generation): Promise<ForwardMap | null> {
+  of({ forward }: Generation): Soon<ForwardMap | null> {
     if (forward === null) return null
     const known = this.#maps.get(forward.object)
-    if (known !== undefined) return known
-    const content = await this.#objects.get(forward.object)
+    return known ?? this.#read(forward.object)
+  }
+
+  async #read(object: ObjectId): Promise<ForwardMap> {
+    const content = await this.#objects.get(object)
     if (content === null) {
-      throw new StoreError('DATA_CORRUPT', `Forward object ${forward.object} is missing`)
+      throw new StoreError('DATA_CORRUPT', `Forward object ${object} is missing`)
     }
-    const map = new ForwardMap(forward.object, content)
-    this.#maps.set(forward.object, map)
+    const map = new ForwardMap(object, content)
+    this.#maps.set(object, map)
     return map
   }
 }

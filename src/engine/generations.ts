@@ -1,6 +1,7 @@
 // Which rows a walk reads: those of the table now, or those of a generation that an overwrite retired
 // and that is still retained.
 import { type Bytes, sameBytes } from '../base/bytes.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { retirementsRange, type TableKey, tableHeadKey } from '../format/keys.js'
 import {
@@ -19,15 +20,16 @@ export type GenerationInUse = Readonly<{ generation: Generation; version: number
 /** A table has at most so many retirements: the sweep ends all but the newest. */
 export const RETIREMENTS_MAX = 10_000
 
-export async function readHead(
+export function readHead(
   { heads }: Pick<StoreContext, 'heads'>,
   view: KvView,
   table: TableKey,
   tableId: string,
-): Promise<TableHead> {
-  const bytes = await view.get(tableHeadKey(table))
-  if (bytes === null) throw tableNotFound(tableId)
-  return heads.decode(bytes)
+): Soon<TableHead> {
+  return after(view.get(tableHeadKey(table)), (bytes) => {
+    if (bytes === null) throw tableNotFound(tableId)
+    return heads.decode(bytes)
+  })
 }
 
 /**

@@ -1,4 +1,5 @@
 // Opening and closing: operations under way are counted, so that close can wait for them.
+import { isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 
 export class Lifecycle {
@@ -12,11 +13,12 @@ export class Lifecycle {
   }
 
   /** Runs an operation, which keeps the store open until it settles. */
-  async run<T>(operation: () => Promise<T>): Promise<T> {
+  async run<T>(operation: () => Soon<T>): Promise<T> {
     this.checkOpen()
     this.#running++
     try {
-      return await operation()
+      const result = operation()
+      return isHere(result) ? result : await result
     } finally {
       this.#running--
       if (this.#running === 0) this.#idle?.()

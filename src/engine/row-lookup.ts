@@ -1,12 +1,13 @@
 // Reading one row by its ID: arithmetic on the ID, then the row record or the segment.
 import { sameBytes } from '../base/bytes.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { ExtentEntry } from '../format/extent-page.js'
+import type { ForwardMap } from '../format/forward.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { decodeRowRecord, type Generation } from '../format/records.js'
 import { parseRowId, type RowId } from '../format/row-id.js'
 import { convertRowText } from '../format/row-text.js'
-import { readExtentEntry } from './extents.js'
 import type { StoreContext } from './store-context.js'
 import type { ReadRecord } from './table-writer.js'
 
@@ -22,81 +23,124 @@ export type FoundRow = Readonly<{
 /** Of rows whose schema is not known any more, only that a column was widened since. No schema gets it. */
 const EARLIER_SCHEMA = 0xffff_ffff
 
-/** The row with an ID in a generation; null when there is none, or not any more. */
-export async function findRow(
+/** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
+export function findRow(
   context: StoreContext,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
   rowId: string,
-): Promise<FoundRow | null> {
-  const place = await findPlace(context, read, table, generation, rowId)
-  if (place === null) return null
-  const { position, entry } = place
-  const found = async (text: string, version: number, schemaNumber: number): Promise<FoundRow> => {
-    const row = { position, version: Math.max(version, generation.widenedAt) }
-    const stored = { text, schemaNumber }
-    if (schemaNumber === generation.schemaNumber) return { ...row, text, stored }
-    const { columns } = await context.schemas.get(table, generation.schemaNumber, read)
-    return { ...row, text: convertRowText(text, columns), stored }
-  }
-  const record = await read(rowKey(table, position))
-  if (record !== null) {
-    const { text, version, schemaNumber } = decodeRowRecord(record)
-    return text === null ? null : found(text, version, schemaNumber)
-  }
+): Soon<FoundRow | null> {
+  return after(findPlace(context, read, table, generation, rowId), (place) => {
+    if (place === null) return null
+    return after(read(rowKey(table, place.position)), (record): Soon<FoundRow | null> => {
+      if (record === null) return readStored(context, read, table, generation, place)
+      const { text, version, schemaNumber } = decodeRowRecord(record)
+      if (text === null) return null
+      const row = { position: place.position, version, stored: { text, schemaNumber } }
+      return asItReads(context, read, table, generation, row)
+    })
+  })
+}
+
+type StoredRow = Omit<FoundRow, 'text'>
+
+/** A row of a segment, over which there is no record. */
+function readStored(
+  context: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  { position, entry }: Place,
+): Soon<FoundRow | null> {
   if (entry === null || entry.segment === null) {
     if (entry?.folded) return null // No row of the extent was alive when it was folded.
     throw missingRecord(position.slot)
   }
-  const footer = entry.folded ? await context.segments.footer(entry.segment) : null
-  if (footer?.isDeleted?.(position.slot)) return null
-  const version = footer?.versionOf?.(position.slot) ?? entry.version
-  const text = await context.segments.rowText(entry.segment, position.slot)
+  const { segment } = entry
   const converts = entry.convert || position.extent < generation.convertBefore
-  return found(text, version, converts ? EARLIER_SCHEMA : generation.schemaNumber)
+  const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
+  const readText = (version: number): Soon<FoundRow> =>
+    after(context.segments.rowText(segment, position.slot), (text) => {
+      const row = { position, version, stored: { text, schemaNumber } }
+      return asItReads(context, read, table, generation, row)
+    })
+  if (!entry.folded) return readText(entry.version)
+  return after(context.segments.footer(segment), ({ isDeleted, versionOf }) => {
+    if (isDeleted?.(position.slot)) return null
+    return readText(versionOf?.(position.slot) ?? entry.version)
+  })
+}
+
+function asItReads(
+  { schemas }: Pick<StoreContext, 'schemas'>,
+  read: ReadRecord,
+  table: TableKey,
+  { schemaNumber, widenedAt }: Generation,
+  { position, version: changed, stored }: StoredRow,
+): Soon<FoundRow> {
+  const version = Math.max(changed, widenedAt)
+  if (stored.schemaNumber === schemaNumber) return { position, version, text: stored.text, stored }
+  return after(schemas.get(table, schemaNumber, read), ({ columns }) => {
+    return { position, version, text: convertRowText(stored.text, columns), stored }
+  })
 }
 
 type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>
 
 /** Where an ID points: to the row that this generation minted it for, or that kept it. It may be deleted. */
-async function findPlace(
+function findPlace(
   context: StoreContext,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
   rowId: string,
-): Promise<Place | null> {
+): Soon<Place | null> {
   const id = parseRowId(rowId)
   if (id === null) return null
-  const { firstExtent } = generation
-  const forward = await context.forwards.of(generation)
-  const minted = await findMinted(read, table, generation, id)
-  if (minted !== null) {
-    const { extent, slot } = minted.position
-    const keptAnother = forward?.idAt({ extent: extent - firstExtent, slot }) ?? null
-    return keptAnother === null ? minted : null
-  }
-  const kept = forward?.positionOf(id) ?? null
-  if (kept === null) return null
-  const position = { extent: kept.extent + firstExtent, slot: kept.slot }
-  const isOpen = generation.open?.extent === position.extent
-  return { position, entry: isOpen ? null : await readExtentEntry(read, table, position.extent) }
+  return after(context.forwards.of(generation), (forward) => {
+    const minted = findMinted(context, read, table, generation, id)
+    if (forward === null) return minted
+    return after(minted, (place) =>
+      findKept(context, read, table, generation, { id, forward, place }),
+    )
+  })
 }
 
-async function findMinted(
+/** As `findPlace`, in a generation that kept row IDs. @param minted - Where the ID was minted for. */
+function findKept(
+  { extents }: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  { firstExtent, open }: Generation,
+  { id, forward, place: minted }: Readonly<{ id: RowId; forward: ForwardMap; place: Place | null }>,
+): Soon<Place | null> {
+  if (minted !== null) {
+    const { extent, slot } = minted.position
+    return forward.idAt({ extent: extent - firstExtent, slot }) === null ? minted : null
+  }
+  const kept = forward.positionOf(id)
+  if (kept === null) return null
+  const position = { extent: kept.extent + firstExtent, slot: kept.slot }
+  if (open?.extent === position.extent) return { position, entry: null }
+  return after(extents.read(read, table, position.extent), (entry) => ({ position, entry }))
+}
+
+function findMinted(
+  { extents }: StoreContext,
   read: ReadRecord,
   table: TableKey,
   { firstExtent, nextExtent, open }: Generation,
   { nonce, extent, slot }: RowId,
-): Promise<Place | null> {
+): Soon<Place | null> {
   const position = { extent, slot }
   if (extent < firstExtent || extent >= nextExtent) return null
   if (open?.extent === extent) {
     return sameBytes(open.nonce, nonce) && slot < open.nextSlot ? { position, entry: null } : null
   }
-  const entry = await readExtentEntry(read, table, extent)
-  return sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null
+  return after(extents.read(read, table, extent), (entry) =>
+    sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null,
+  )
 }
 
 /** A row without a segment has a record as long as it is not folded, be it a tombstone. */

@@ -1,6 +1,7 @@
 // The rows of a table operation, from a body or from a stash, made ready to be linked: schema inferred
 // or checked in O(chunks), misfits named, chunks that need another form rewritten.
 import { type Bytes, sameBytes } from '../base/bytes.js'
+import type { Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { ChunkColumn } from '../format/chunk-records.js'
 import type { KvCheck, KvView } from '../kv/kv.js'
@@ -133,7 +134,7 @@ export class RowSources {
 /** Whether a plan may still link what was read: its stash must not have changed. */
 export async function sourceHolds(
   { check }: RowSource,
-  read: (key: Bytes) => Promise<Bytes | null>,
+  read: (key: Bytes) => Soon<Bytes | null>,
 ): Promise<boolean> {
   if (check === null) return true
   const now = await read(check.key)

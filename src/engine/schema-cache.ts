@@ -2,6 +2,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { schemaKey, type TableKey } from '../format/keys.js'
 import { decodeSchema } from '../format/records.js'
@@ -23,18 +24,21 @@ export class SchemaCache {
   /**
    * @throws {StoreError} DATA_CORRUPT
    */
-  async get(
+  get(
     table: TableKey,
     number: number,
-    read: (key: Bytes) => Promise<Bytes | null>,
-  ): Promise<IndexedSchema> {
-    const record = await read(schemaKey(table, number))
-    if (record === null) {
-      throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
-    }
-    const schema = this.#ofRecord.get(record) ?? this.#find(table, number, record)
-    this.#ofRecord.set(record, schema)
-    return schema
+    read: (key: Bytes) => Soon<Bytes | null>,
+  ): Soon<IndexedSchema> {
+    return after(read(schemaKey(table, number)), (record) => {
+      if (record === null) {
+        throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
+      }
+      const known = this.#ofRecord.get(record)
+      if (known !== undefined) return known
+      const schema = this.#find(table, number, record)
+      this.#ofRecord.set(record, schema)
+      return schema
+    })
   }
 
   #find(table: TableKey, number: number, record: Bytes): IndexedSchema {

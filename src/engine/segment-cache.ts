@@ -1,11 +1,13 @@
 // Rows of segments by (segment, row), through a cache of footers and frames with a byte budget.
 //
-// Single rows keep their frame in the cache; runs of rows (pages, scans, rewrites) use what is there
-// and leave nothing behind, so that a walk does not push out the frames that point reads use.
+// A frame is kept when a single row of it is asked for the second time: of rows that are read once in a while
+// only the footers stay. Runs of rows (pages, scans, rewrites) leave nothing behind, so that a walk does not
+// push out the frames that point reads use.
 
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
+import { after, ending, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import {
@@ -19,7 +21,13 @@ import {
 } from '../format/segment-reader.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
 
-type Piece = { readonly bytes: number; readonly footer?: SegmentFooter; readonly frame?: Frame }
+type Piece = Readonly<{ bytes: number; footer?: KeptFooter; frame?: Frame }>
+
+/** With the keys of its frames in the cache: strings that are hashed once. */
+type KeptFooter = Readonly<{ footer: SegmentFooter; frameKeys: string[] }>
+
+/** Of a frame of which one row was asked for. */
+const ASKED_ONCE: Piece = { bytes: 200 }
 
 /** Rows from `first` to `limit` (not included) of a frame; row `first` is in slot `slot`. */
 export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; slot: number }>
@@ -42,35 +50,67 @@ export class SegmentCache {
   }
 
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
-  async footer(ref: SegmentRef): Promise<SegmentFooter> {
+  footer(ref: SegmentRef): Soon<SegmentFooter> {
+    return after(this.#keptFooter(ref), ({ footer }) => footer)
+  }
+
+  #keptFooter(ref: SegmentRef): Soon<KeptFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
-    const footer = await this.footerOnce(ref)
-    const bytes = ref.footerBytes + 64 * footer.frames.length + 128 * footer.columns.length // About.
-    this.#pieces.set(ref.object, { bytes, footer })
-    return footer
+    return after(this.footerOnce(ref), (footer) => {
+      const kept = { footer, frameKeys: [] }
+      this.#pieces.set(ref.object, { bytes: footer.bytes, footer: kept })
+      return kept
+    })
   }
 
   /** As `footer`, for those who read many that nobody else wants: it stays out of the cache. */
-  async footerOnce(ref: SegmentRef): Promise<SegmentFooter> {
+  footerOnce(ref: SegmentRef): Soon<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
-    return cached ?? decodeFooter(ref, await this.#read(ref, footerRange(ref)))
+    if (cached !== undefined) return cached.footer
+    return after(this.#read(ref, footerRange(ref)), (bytes) => decodeFooter(ref, bytes))
   }
 
-  /** The text of one row. */
-  async rowText(ref: SegmentRef, row: number): Promise<string> {
-    const { frames } = await this.footer(ref)
-    const index = frameOf(frames, row)
-    const place = frames[index]
-    if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
-    const key = `${ref.object}:${index}`
-    let frame = this.#pieces.get(key)?.frame
-    if (frame === undefined) {
-      const range = { start: place.offset, limit: place.offset + place.bytes }
-      frame = await decodeFrame(ref, place, await this.#read(ref, range))
+  /** The text of one row. At once, if what is not in memory comes at once. */
+  rowText(ref: SegmentRef, row: number): Soon<string> {
+    return after(this.#keptFooter(ref), ({ footer, frameKeys }) => {
+      const index = footer.frameOf(row)
+      const place = footer.placeOf(index)
+      if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
+      frameKeys[index] ??= `${ref.object}:${index}`
+      const key = frameKeys[index]
+      const known = this.#pieces.get(key)
+      if (known?.frame !== undefined) return known.frame.rowText(row - place.firstRow)
+      if (known !== undefined) return this.#keep(key, ref, place, row)
+      return this.#rowTextOnce(key, ref, place, row)
+    })
+  }
+
+  #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
+    return after(this.#readFrame(ref, place), (frame) => {
       this.#pieces.set(key, { bytes: frame.bytes, frame })
-    }
-    return frame.rowText(row - place.firstRow)
+      return frame.rowText(row - place.firstRow)
+    })
+  }
+
+  /** A frame that is not kept is read into memory that is used again: fresh memory costs more than reading it. */
+  #rowTextOnce(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
+    const memory = this.#memory.take(place.bytes)
+    return ending(
+      () =>
+        after(this.#readFrame(ref, place, memory), (frame) => {
+          // One that was decompressed, or came elsewhere, has memory of its own.
+          const isKept = frame.texts.buffer !== memory.buffer
+          this.#pieces.set(key, isKept ? { bytes: frame.bytes, frame } : ASKED_ONCE)
+          return frame.rowText(row - place.firstRow)
+        }),
+      () => this.#memory.give(memory),
+    )
+  }
+
+  #readFrame(ref: SegmentRef, place: FramePlace, memory?: Bytes): Soon<Frame> {
+    const range = { start: place.offset, limit: place.offset + place.bytes }
+    return after(this.#read(ref, range, memory), (bytes) => decodeFrame(ref, place, bytes))
   }
 
   /**
@@ -78,8 +118,9 @@ export class SegmentCache {
    * which must not be looked at any more when the next piece is asked for.
    */
   async *frames(ref: SegmentRef, start: number, limit: number): AsyncGenerator<FrameRows[]> {
-    const { frames } = await this.footer(ref)
-    let index = frameOf(frames, start)
+    const footer = await this.footer(ref)
+    const { frames } = footer
+    let index = footer.frameOf(start)
     while (index < frames.length && (frames[index]?.firstRow ?? limit) < limit) {
       const run = frameRun(frames, index, limit)
       const memory = this.#memory.take(runBytes(run))
@@ -119,10 +160,11 @@ export class SegmentCache {
     return partsOf(frames)
   }
 
-  async #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Promise<Uint8Array> {
-    const bytes = await this.#objects.get(ref.object, range, memory)
-    if (bytes !== null) return bytes
-    throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
+  #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Soon<Uint8Array> {
+    return after(this.#objects.get(ref.object, range, memory), (bytes) => {
+      if (bytes !== null) return bytes
+      throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
+    })
   }
 }
 
@@ -171,18 +213,6 @@ async function decodeAll(ref: SegmentRef, part: StoredPart): Promise<Frame[]> {
 
 function isHere(frame: Frame | Promise<Frame>): frame is Frame {
   return !(frame instanceof Promise)
-}
-
-/** Index of the frame that holds a row: the last that does not begin after it. */
-function frameOf(frames: readonly FramePlace[], row: number): number {
-  let low = 0
-  let high = frames.length - 1
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if ((frames[middle]?.firstRow ?? 0) <= row) low = middle
-    else high = middle - 1
-  }
-  return low
 }
 
 /** Neighbouring frames from `index` on that one read brings, up to the row `limit`. */

@@ -1,6 +1,7 @@
 import type { BufferPool } from '../base/buffer-pool.js'
 import type { KvPartition, KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import type { ExtentEntries } from './extents.js'
 import type { ForwardCache } from './forward-cache.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { Lifecycle } from './lifecycle.js'
@@ -29,6 +30,7 @@ export type StoreContext = Readonly<{
   forwards: ForwardCache
   schemas: SchemaCache
   heads: TableHeads
+  extents: ExtentEntries
   writers: TableWriters
   pins: GenerationPins
   lifecycle: Lifecycle

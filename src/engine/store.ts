@@ -5,6 +5,7 @@ import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import { backupStore } from './backup.js'
 import type { BackupOptions } from './backup-types.js'
+import { ExtentEntries } from './extents.js'
 import type { PublicFiles } from './file-types.js'
 import { ForwardCache } from './forward-cache.js'
 import { GenerationPins } from './generation-pins.js'
@@ -60,6 +61,7 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),
     heads,
+    extents: new ExtentEntries(),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
     lifecycle: new Lifecycle(),

@@ -11,6 +11,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import type { Random } from '../base/random.js'
+import type { Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../format/records.js'
@@ -18,7 +19,7 @@ import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
 import type { TableHeads } from './table-heads.js'
 
 /** Reads a record as a plan must see it. */
-export type ReadRecord = (key: Bytes) => Promise<Bytes | null>
+export type ReadRecord = (key: Bytes) => Soon<Bytes | null>
 
 /** What a change writes beside the head. `next` is the new generation state; the version grows by one. */
 export type Change = Readonly<{
@@ -134,7 +135,7 @@ export class TableWriter {
     return { bytes, head: this.#heads.decode(bytes) }
   }
 
-  async #readRecord(view: KvView, key: Bytes): Promise<Bytes | null> {
+  #readRecord(view: KvView, key: Bytes): Soon<Bytes | null> {
     const planned = this.#overlay.get(byteText(key))
     return planned === undefined ? view.get(key) : planned
   }

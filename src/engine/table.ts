@@ -1,8 +1,10 @@
 import { fromHex, fromUtf8, sameBytes } from '../base/bytes.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
 import { renderRowObject } from '../format/row-text.js'
+import type { KvPartition, KvView } from '../kv/kv.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import {
@@ -39,7 +41,7 @@ import type {
   UpdateOptions,
 } from './store-types.js'
 import { changeRows, type TablePlace } from './table-change.js'
-import { tableNotFound } from './table-writer.js'
+import { type ReadRecord, tableNotFound } from './table-writer.js'
 import { versionBase, withBase } from './versions.js'
 
 type Version = Readonly<{ version: number }>
@@ -121,13 +123,16 @@ export class TeamTable implements Table {
   }
 
   rowText(rowId: string): Promise<{ json: string; version: number }> {
-    return this.#run(async ({ team, table, tableId }) => {
-      const row = await team.partition.read(async (view) => {
-        const { generation } = await readHead(team, view, table, tableId)
-        return findRow(team, (key) => view.get(key), table, generation, rowId)
+    return this.#run(({ team, table, tableId }) => {
+      const found = readSoon(team.partition, (view) =>
+        after(readHead(team, view, table, tableId), ({ generation }) =>
+          findRow(team, (key) => view.get(key), table, generation, rowId),
+        ),
+      )
+      return after(found, (row) => {
+        if (row === null) throw rowNotFound(rowId)
+        return withBase(team, { json: renderRowObject(rowId, row.text), version: row.version })
       })
-      if (row === null) throw rowNotFound(rowId)
-      return withBase(team, { json: renderRowObject(rowId, row.text), version: row.version })
     })
   }
 
@@ -158,7 +163,7 @@ export class TeamTable implements Table {
     return this.#run(({ team, table, tableId }) =>
       team.partition.read(async (view) => {
         const { generation } = await readHead(team, view, table, tableId)
-        const read = (key: Uint8Array): Promise<Uint8Array | null> => view.get(key)
+        const read: ReadRecord = (key) => view.get(key)
         return (await team.schemas.get(table, generation.schemaNumber, read)).schema
       }),
     )
@@ -185,9 +190,9 @@ export class TeamTable implements Table {
     }
   }
 
-  #run<T>(operation: (place: TablePlace) => Promise<T>): Promise<T> {
+  #run<T>(operation: (place: TablePlace) => Soon<T>): Promise<T> {
     const { id: tableId } = this
-    return this.#team.lifecycle.run(async () => {
+    return this.#team.lifecycle.run(() => {
       this.#key ??= tableKeyOf(tableId)
       return operation({ team: this.#team, table: this.#key, tableId })
     })
@@ -195,6 +200,11 @@ export class TeamTable implements Table {
 }
 
 const TABLE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Reads at once what can be read so. */
+function readSoon<T>(partition: KvPartition, use: (view: KvView) => Soon<T>): Soon<T> {
+  return partition.readSoon === undefined ? partition.read(use) : partition.readSoon(use)
+}
 
 /** The key of a table ID; a text that is no UUID is no table's ID. */
 function tableKeyOf(tableId: string): TableKey {

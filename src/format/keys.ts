@@ -68,7 +68,7 @@ export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
 export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
 
 export function tableHeadKey(table: TableKey): Bytes {
-  return tableWriter(KEY_SPACE.tableHead, table, 0).finish()
+  return tableBytes(KEY_SPACE.tableHead, table, 0)
 }
 
 export function schemaKey(table: TableKey, number: number): Bytes {
@@ -76,7 +76,9 @@ export function schemaKey(table: TableKey, number: number): Bytes {
 }
 
 export function extentPageKey(table: TableKey, page: number): Bytes {
-  return tableWriter(KEY_SPACE.extentPage, table, 6).u48(page).finish()
+  const key = tableBytes(KEY_SPACE.extentPage, table, 6)
+  putUint48(key, 17, page)
+  return key
 }
 
 /** The extent that the first entry of a page is of. */
@@ -100,7 +102,12 @@ export function extentPagesRange(table: TableKey, first: number, limit: number):
 export type Position = Readonly<{ extent: number; slot: number }>
 
 export function rowKey(table: TableKey, { extent, slot }: Position): Bytes {
-  return tableWriter(KEY_SPACE.row, table, 8).u48(extent).u16(slot).finish()
+  const key = tableBytes(KEY_SPACE.row, table, 8)
+  putUint48(key, 17, extent)
+  invariant(slot >= 0 && slot < SLOTS_MAX, 'a slot has two bytes')
+  key[23] = slot >>> 8
+  key[24] = slot & 0xff
+  return key
 }
 
 export function decodeRowKey(key: Bytes): Position {
@@ -219,6 +226,26 @@ export function teamAliasKey(teamId: string): Bytes {
 
 function spaceRange(space: number): KeyRange {
   return prefixRange(Uint8Array.of(space))
+}
+
+/** As `tableWriter`, for the keys that every read of a row makes: the rest is zero yet. */
+function tableBytes(space: number, table: TableKey, more: number): Uint8Array {
+  invariant(table.length === 16, 'a table key has 16 bytes')
+  const key = new Uint8Array(17 + more)
+  key[0] = space
+  for (let i = 0; i < 16; i++) key[1 + i] = table[i] ?? 0
+  return key
+}
+
+function putUint48(key: Uint8Array, at: number, value: number): void {
+  invariant(Number.isInteger(value) && value >= 0 && value < 2 ** 48, 'a u48 has six bytes')
+  const high = Math.floor(value / 2 ** 32)
+  key[at] = high >>> 8
+  key[at + 1] = high & 0xff
+  key[at + 2] = (value >>> 24) & 0xff
+  key[at + 3] = (value >>> 16) & 0xff
+  key[at + 4] = (value >>> 8) & 0xff
+  key[at + 5] = value & 0xff
 }
 
 function tableWriter(space: number, table: TableKey, more: number): ByteWriter {

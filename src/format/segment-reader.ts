@@ -1,7 +1,7 @@
 // Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
 import { type Bytes, NO_BYTES, sameBytes } from '../base/bytes.js'
-import { crc32, sliceReader } from '../base/platform.js'
+import { crc32, sliceText } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
@@ -30,6 +30,12 @@ export type FramePlace = Readonly<{
 export type SegmentFooter = Readonly<{
   rowCount: number
   frames: readonly FramePlace[]
+  /** Index of the frame that holds a row: the last that does not begin after it. */
+  frameOf(row: number): number
+  /** As `frames[index]`, without looking at the others. */
+  placeOf(index: number): FramePlace | undefined
+  /** What it costs to keep, about. */
+  bytes: number
   columns: readonly ColumnSummary[]
   /** The section as it is stored: runs are made of it only when they are wanted. */
   claims: Bytes
@@ -46,6 +52,10 @@ export function footerRange(ref: SegmentRef): ByteRange {
   return { start: ref.objectBytes - TRAILER_BYTES - ref.footerBytes, limit: ref.objectBytes }
 }
 
+/** What a footer costs beside what was read, and how much more what it lists takes when it is decoded. */
+const FOOTER_BYTES = 1_024
+const DECODED_BYTES_MAX = 6
+
 /** @param bytes - What `footerRange` names. */
 export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   const id = objectBytes(ref.object)
@@ -53,9 +63,17 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   checkTrailer(ref, id, bytes.subarray(ref.footerBytes))
   const sections = readDirectory(ref, id, bytes.subarray(0, ref.footerBytes))
   let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
+  let frames: readonly FramePlace[] | undefined // Who reads one row wants one of them.
+  const index = new FrameIndex(ref, sections.get(SECTION.frameIndex))
   return {
     rowCount: ref.rowCount,
-    frames: decodeFrameIndex(ref, sections.get(SECTION.frameIndex)),
+    get frames() {
+      frames ??= index.places()
+      return frames
+    },
+    frameOf: (row) => index.frameOf(row),
+    placeOf: (frame) => index.placeOf(frame),
+    bytes: FOOTER_BYTES + DECODED_BYTES_MAX * ref.footerBytes,
     get columns() {
       columns ??= decodeColumns(ref, sections.get(SECTION.columns))
       return columns
@@ -91,7 +109,6 @@ export class Frame {
   /** The texts of the rows, one after the other. */
   readonly texts: Bytes
   readonly #ends: DataView
-  #slice: ((from: number, to: number) => string) | undefined
 
   constructor(rowCount: number, ends: DataView, texts: Bytes) {
     this.rowCount = rowCount
@@ -110,16 +127,14 @@ export class Frame {
   }
 
   rowText(row: number): string {
-    this.#slice ??= sliceReader(this.texts)
-    return this.#slice(this.endOf(row - 1), this.endOf(row))
+    return sliceText(this.texts, this.endOf(row - 1), this.endOf(row))
   }
 
   /** Many at once, from `start` to `limit` (not included). */
   rowTexts(start: number, limit: number): string[] {
     const first = this.endOf(start - 1)
     const last = this.endOf(limit - 1)
-    this.#slice ??= sliceReader(this.texts)
-    const whole = this.#slice(first, last)
+    const whole = sliceText(this.texts, first, last)
     const ascii = whole.length === last - first // Then byte offsets are string offsets.
     const texts: string[] = []
     for (let row = start; row < limit; row++) {
@@ -173,20 +188,20 @@ function openFrame(reader: ByteReader, rowCount: number, raw: Bytes): Frame {
   const tableBytes = 4 * rowCount
   if (raw.length < tableBytes) throw reader.corrupt('its row table does not fit')
   const ends = new DataView(raw.buffer, raw.byteOffset, tableBytes)
-  const frame = new Frame(rowCount, ends, raw.subarray(tableBytes))
-  if (!isAscending(frame)) throw reader.corrupt('its row table does not fit')
-  return frame
+  const texts = raw.subarray(tableBytes)
+  if (!isAscending(ends, texts.length)) throw reader.corrupt('its row table does not fit')
+  return new Frame(rowCount, ends, texts)
 }
 
 /** Whether each row ends at or after the one before, and the last with the texts. */
-function isAscending(frame: Frame): boolean {
+function isAscending(ends: DataView, textBytes: number): boolean {
   let before = 0
-  for (let row = 0; row < frame.rowCount; row++) {
-    const end = frame.endOf(row)
+  for (let at = 0; at < ends.byteLength; at += 4) {
+    const end = ends.getUint32(at)
     if (end < before) return false
     before = end
   }
-  return before === frame.texts.length
+  return before === textBytes
 }
 
 function checkTrailer(ref: SegmentRef, id: Bytes, bytes: Bytes): void {
@@ -222,17 +237,59 @@ function readDirectory(ref: SegmentRef, id: Bytes, footer: Bytes): Map<number, B
   return sections
 }
 
-function decodeFrameIndex(ref: SegmentRef, bytes: Bytes | undefined): FramePlace[] {
-  if (bytes === undefined || bytes.length % 12 !== 0) throw corrupt(ref, 'it has no frame index')
-  const reader = new ByteReader(bytes, `frame index of segment ${ref.object}`)
-  const starts: { offset: number; bytes: number; firstRow: number }[] = []
-  while (reader.left > 0) {
-    starts.push({ offset: reader.u32(), bytes: reader.u32(), firstRow: reader.u32() })
+const INDEX_ENTRY_BYTES = 12
+
+/** The frame index of a footer, as it is stored: entries of offset, bytes and first row. */
+class FrameIndex {
+  readonly #view: DataView
+  readonly #rowCount: number
+  readonly #count: number
+
+  constructor(ref: SegmentRef, bytes: Bytes | undefined) {
+    if (bytes === undefined || bytes.length % INDEX_ENTRY_BYTES !== 0) {
+      throw corrupt(ref, 'it has no frame index')
+    }
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#rowCount = ref.rowCount
+    this.#count = bytes.length / INDEX_ENTRY_BYTES
   }
-  return starts.map((start, i) => {
-    const limit = starts[i + 1]?.firstRow ?? ref.rowCount
-    return { ...start, rowCount: limit - start.firstRow }
-  })
+
+  places(): FramePlace[] {
+    const places: FramePlace[] = []
+    for (let index = 0; index < this.#count; index++) places.push(this.#entry(index))
+    return places
+  }
+
+  placeOf(index: number): FramePlace | undefined {
+    return index < this.#count ? this.#entry(index) : undefined
+  }
+
+  frameOf(row: number): number {
+    let low = 0
+    let high = this.#count - 1
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      if (this.#firstRow(middle) <= row) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  #entry(index: number): FramePlace {
+    const at = INDEX_ENTRY_BYTES * index
+    const firstRow = this.#firstRow(index)
+    const limit = index + 1 < this.#count ? this.#firstRow(index + 1) : this.#rowCount
+    return {
+      offset: this.#view.getUint32(at),
+      bytes: this.#view.getUint32(at + 4),
+      firstRow,
+      rowCount: limit - firstRow,
+    }
+  }
+
+  #firstRow(index: number): number {
+    return this.#view.getUint32(INDEX_ENTRY_BYTES * index + 8)
+  }
 }
 
 function decodeColumns(ref: SegmentRef, bytes: Bytes | undefined): ColumnSummary[] {

@@ -5,6 +5,7 @@
 // - `commit` is atomic, durable when it resolves (unless the host chose less), and strictly serializable within a partition.
 // - A damaged record is reported as DATA_CORRUPT, never returned and never taken for absent.
 import type { Bytes } from '../base/bytes.js'
+import type { Soon } from '../base/soon.js'
 
 /** Keys from `start` (included) to `limit` (not included), in byte order. */
 export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
@@ -34,7 +35,8 @@ export type KvScan = KeyRange &
 
 /** A frozen view: no later commit shows in it. Valid only inside the `read` that made it. */
 export interface KvView {
-  get(key: Bytes): Promise<Bytes | null>
+  /** At once, if it is known without waiting; a failure is always a rejected promise. */
+  get(key: Bytes): Soon<Bytes | null>
   getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
   scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
 }
@@ -46,7 +48,13 @@ export interface KvPartition {
    * while it is open, nothing it sees is reclaimed.
    * @throws {StoreError} DATA_CORRUPT, STORE_CLOSED
    */
-  read<T>(use: (view: KvView) => Promise<T>): Promise<T>
+  read<T>(use: (view: KvView) => Soon<T>): Promise<T>
+
+  /**
+   * As `read`, for readers whose records are mostly in memory: what `use` returns at once is returned at
+   * once, if nothing else has to be waited for. A failure is always a rejected promise.
+   */
+  readSoon?<T>(use: (view: KvView) => Soon<T>): Soon<T>
 
   /**
    * Writes all of it or nothing. Resolves when it is durable, or with the failed checks.

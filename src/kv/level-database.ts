@@ -62,16 +62,12 @@ export async function writeBatch(
   await database.batch<Bytes, Bytes>(operations, options)
 }
 
-/** The payload of a record by its LevelDB key, as of the snapshot. */
-export async function readRecord(
+/** The payload of a record by its LevelDB key, as of the snapshot, or else as of now; of a database with `getSync`. */
+export function readRecordNow(
   database: LevelDatabase,
   key: Bytes,
-  snapshot: AbstractSnapshot,
-): Promise<Bytes | null> {
-  if (!database.supports.getSync) {
-    const [payload = null] = await readRecords(database, [key], snapshot)
-    return payload
-  }
+  snapshot: AbstractSnapshot | undefined,
+): Bytes | null {
   try {
     return openFound(key, database.getSync<Bytes, Bytes>(key, { ...ENCODINGS, snapshot }))
   } catch (failure) {

@@ -10,6 +10,7 @@
 // - Reads go on in the old one until there is room on the disk to open it again: on a full disk it could
 //   be closed, but not opened.
 import { waitAtMost } from '../base/platform.js'
+import { attempt, isHere, type Soon } from '../base/soon.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { CommitQueue } from './commit-queue.js'
 import type { HighWaterKeeper } from './high-water.js'
@@ -88,13 +89,29 @@ export class LevelSessions {
    * Reads from the database, in this turn if it is open.
    * @throws {StoreError} STORE_CLOSED, DATA_LOSS, STORAGE_UNAVAILABLE: it was not open again in time.
    */
-  async use<T>(read: (session: ReadSession) => Promise<T>): Promise<T> {
+  async use<T>(read: (session: ReadSession) => Soon<T>): Promise<T> {
     this.#assertUsable()
     if (!this.#isReadable) await this.#waitUntilReadable()
     const session = this.#session
+    return this.#finish(
+      session,
+      attempt(() => read(session)),
+    )
+  }
+
+  /** As `use`; what `read` returns at once is returned at once. */
+  useSoon<T>(read: (session: ReadSession) => Soon<T>): Soon<T> {
+    if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return this.use(read)
+    const session = this.#session
+    const result = attempt(() => read(session))
+    return isHere(result) ? result : this.#finish(session, result)
+  }
+
+  /** Waits for what reads from a session, which stays open until then. */
+  async #finish<T>(session: Session, reading: Soon<T>): Promise<T> {
     session.users++
     try {
-      return await read(session)
+      return await reading
     } catch (failure) {
       throw this.#isClosing || session === this.#readable() ? failure : interrupted(failure)
     } finally {

@@ -5,6 +5,8 @@
 //   begins, every view under way takes a snapshot, and the batch's records leave the memory.
 // - A record comes into memory only from a snapshot after which no batch began or ended, and never while a
 //   batch that writes it is under way: it is not known from which moment on the database shows that.
+// - A view without a snapshot reads the database itself only where that takes no turn of the event loop, and
+//   while no batch is under way: so it reads what it would have from a snapshot.
 // - After a batch that failed, its records stay out of memory for good.
 import type { AbstractSnapshot } from 'abstract-level'
 import { ByteCache } from '../base/byte-cache.js'
@@ -12,9 +14,10 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteText } from '../base/platform.js'
+import { attempt, isHere, type Soon } from '../base/soon.js'
 import type { KvScan, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
-import { readRecord, readRecords, scanRecords, storageError } from './level-database.js'
+import { readRecordNow, readRecords, scanRecords, storageError } from './level-database.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
 const SCAN_COUNT_MAX = 100_000
@@ -31,6 +34,9 @@ const ENTRY_BYTES = 128
 function recordBytes(key: string, value: Bytes | null): number {
   return ENTRY_BYTES + key.length + (value?.length ?? 0)
 }
+
+/** What the LevelDB keys of a partition begin with. */
+export type Prefix = Readonly<{ bytes: Bytes; text: string }>
 
 /** What a batch writes, by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
 export type BatchWrites = ReadonlyMap<string, Bytes | null>
@@ -54,11 +60,21 @@ export class LevelViews {
   }
 
   /** Runs `use` on a view of the latest commit of a partition. */
-  async read<T>(prefix: Bytes, use: (view: KvView) => Promise<T>): Promise<T> {
+  read<T>(prefix: Prefix, use: (view: KvView) => Soon<T>): Soon<T> {
     const view = new LevelView(this, this.#database, prefix)
-    this.#floating.add(view)
+    // What begins and ends in this turn meets no batch, which would ask for a snapshot.
+    const result = attempt(() => use(view))
+    if (isHere(result) && !view.hasSnapshot) {
+      view.close()
+      return result
+    }
+    return this.#finish(view, result)
+  }
+
+  async #finish<T>(view: LevelView, reading: Soon<T>): Promise<T> {
+    if (!view.hasSnapshot) this.#floating.add(view)
     try {
-      return await use(view)
+      return await reading
     } finally {
       this.#floating.delete(view)
       await view.end()
@@ -94,6 +110,11 @@ export class LevelViews {
     if (writes !== undefined) {
       for (const [key, payload] of writes) this.remember(key, payload, this.#moment)
     }
+  }
+
+  /** Begins and ends of batches so far, if no batch is under way; undefined: one is, or one has failed. */
+  get stillMoment(): number | undefined {
+    return this.#writing === undefined ? this.#moment : undefined
   }
 
   /** Whether no batch has begun or ended since a moment. */
@@ -145,23 +166,50 @@ export class LevelViews {
 class LevelView implements KvView {
   readonly #views: LevelViews
   readonly #database: LevelDatabase
-  readonly #prefix: Bytes
+  readonly #prefix: Prefix
   #snapshot: AbstractSnapshot | undefined
   #moment = 0
   #ended = false
 
-  constructor(views: LevelViews, database: LevelDatabase, prefix: Bytes) {
+  constructor(views: LevelViews, database: LevelDatabase, prefix: Prefix) {
     this.#views = views
     this.#database = database
     this.#prefix = prefix
   }
 
-  async get(key: Bytes): Promise<Bytes | null> {
-    const levelKey = this.#levelKey(key)
-    const text = byteText(levelKey)
+  get(key: Bytes): Soon<Bytes | null> {
+    this.#assertUsable()
+    const text = this.#prefix.text + byteText(key)
     const known = this.#recall(text)
-    if (known !== undefined) return known
-    const value = await readRecord(this.#database, levelKey, this.settle())
+    return known === undefined ? this.#read(this.#levelKey(key), text) : known
+  }
+
+  #read(levelKey: Bytes, text: string): Soon<Bytes | null> {
+    const still = this.#snapshot === undefined ? this.#views.stillMoment : undefined
+    try {
+      if (still !== undefined && this.#database.supports.getSync) {
+        const value = readRecordNow(this.#database, levelKey, undefined)
+        this.#views.remember(text, value, still)
+        return value
+      }
+      const snapshot = this.settle()
+      if (this.#database.supports.getSync) {
+        const value = readRecordNow(this.#database, levelKey, snapshot)
+        this.#views.remember(text, value, this.#moment)
+        return value
+      }
+      return this.#readLater(levelKey, text, snapshot)
+    } catch (failure) {
+      return Promise.reject(failure)
+    }
+  }
+
+  async #readLater(
+    levelKey: Bytes,
+    text: string,
+    snapshot: AbstractSnapshot,
+  ): Promise<Bytes | null> {
+    const [value = null] = await readRecords(this.#database, [levelKey], snapshot)
     this.#views.remember(text, value, this.#moment)
     return value
   }
@@ -190,7 +238,8 @@ class LevelView implements KvView {
     if (this.#knowsAll && this.#views.isEmpty(from, to)) return []
     const records = await scanRecords(this.#database, levelScan, this.settle())
     if (records.length === 0) this.#views.rememberEmpty(from, to, this.#moment)
-    return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, this.#prefix), value])
+    const { bytes } = this.#prefix
+    return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, bytes), value])
   }
 
   /** Takes the snapshot, if the view has none yet. */
@@ -200,6 +249,15 @@ class LevelView implements KvView {
       this.#snapshot = openSnapshot(this.#database)
     }
     return this.#snapshot
+  }
+
+  get hasSnapshot(): boolean {
+    return this.#snapshot !== undefined
+  }
+
+  /** Of a view without a snapshot. */
+  close(): void {
+    this.#ended = true
   }
 
   async end(): Promise<void> {
@@ -217,8 +275,12 @@ class LevelView implements KvView {
   }
 
   #levelKey(key: Bytes): Bytes {
+    this.#assertUsable()
+    return concatBytes([this.#prefix.bytes, key])
+  }
+
+  #assertUsable(): void {
     invariant(!this.#ended, 'a view is used only inside the read that made it')
-    return concatBytes([this.#prefix, key])
   }
 }
 

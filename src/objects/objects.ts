@@ -5,6 +5,7 @@
 // - An id is written once; its bytes never change until it is deleted. Only an id that `presignPut` gave
 //   away is written from outside.
 import type { Bytes } from '../base/bytes.js'
+import type { Soon } from '../base/soon.js'
 
 /** Bytes from `start` (included) to `limit` (not included). */
 export type ByteRange = Readonly<{ start: number; limit: number }>
@@ -34,11 +35,12 @@ export interface ObjectStore {
   put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number>
 
   /**
-   * Reads an object or a range of it, cut at its end. null: there is no such object.
+   * Reads an object or a range of it, cut at its end. null: there is no such object. At once, if that takes no
+   * longer than to ask for it; a failure is always a rejected promise.
    * @param memory - Where the bytes may be put, if it is large enough; they may as well come elsewhere.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
-  get(id: ObjectId, range?: ByteRange, memory?: Bytes): Promise<Bytes | null>
+  get(id: ObjectId, range?: ByteRange, memory?: Bytes): Soon<Bytes | null>
 
   /** As `get`, in pieces of bounded size, so that any object can be read in little memory. */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>

@@ -167,7 +167,7 @@ const putCases: ObjectRules = {
       `${FIRST}\n`,
     ]) {
       await assert.rejects(objects.put(id, bytes('')))
-      await assert.rejects(objects.get(id))
+      await assert.rejects(async () => objects.get(id))
       await assert.rejects(objects.stream(id))
       await assert.rejects(objects.delete([id]))
     }
@@ -394,7 +394,7 @@ const closeCases: ObjectRules = {
     await objects.close()
 
     await rejectsWithCode(objects.put(SECOND, bytes('')), 'STORE_CLOSED')
-    await rejectsWithCode(objects.get(FIRST), 'STORE_CLOSED')
+    await rejectsWithCode(Promise.resolve(objects.get(FIRST)), 'STORE_CLOSED')
     await rejectsWithCode(objects.stream(FIRST), 'STORE_CLOSED')
     await rejectsWithCode(objects.delete([FIRST]), 'STORE_CLOSED')
     await rejectsWithCode(objects.list(''), 'STORE_CLOSED')

@@ -633,12 +633,12 @@ describe('opening', () => {
     const { control, partition } = await openFaulty()
 
     await partition.read(async (view) => {
-      await view.get(utf8('a'))
+      await view.scan({ start: utf8('a'), limit: utf8('b'), count: 1 })
       expect(control.openSnapshots).toBe(1)
     })
     expect(control.openSnapshots).toBe(0)
     const fails = async (view: KvView) => {
-      await view.get(utf8('b'))
+      await view.scan({ start: utf8('b'), limit: utf8('c'), count: 1 })
       throw new Error('no')
     }
     await expect(partition.read(fails)).rejects.toThrow('no')

@@ -113,7 +113,7 @@ function partitionOf(partition: KvPartition, incarnation: Incarnation): KvPartit
 
 function viewOf(view: KvView, incarnation: Incarnation): KvView {
   return {
-    get: (key) => incarnation.step(`get ${space(key)}`, () => view.get(key)),
+    get: (key) => incarnation.step(`get ${space(key)}`, async () => view.get(key)),
     getMany: (keys) => incarnation.step('get many', () => view.getMany(keys)),
     scan: (scan) => incarnation.step(`scan ${space(scan.start)}`, () => view.scan(scan)),
   }
@@ -133,7 +133,7 @@ function space(key: Uint8Array): string {
 export function objectsOf(objects: ObjectStore, incarnation: Incarnation): ObjectStore {
   return {
     put: (id, content) => incarnation.step('object put', () => objects.put(id, content)),
-    get: (id, range) => incarnation.step('object get', () => objects.get(id, range)),
+    get: (id, range) => incarnation.step('object get', async () => objects.get(id, range)),
     stream: (id, range) => incarnation.step('object stream', () => objects.stream(id, range)),
     delete: (ids) => incarnation.step('object delete', () => objects.delete(ids)),
     list: (prefix, after) => incarnation.step('object list', () => objects.list(prefix, after)),

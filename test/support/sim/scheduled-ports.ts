@@ -32,7 +32,7 @@ function scheduledPartition(partition: KvPartition, turn: Turn, checks: boolean)
 
 function scheduledView(view: KvView, turn: Turn): KvView {
   return {
-    get: (key) => turn('get', () => view.get(key)),
+    get: (key) => turn('get', async () => view.get(key)),
     getMany: (keys) => turn('get many', () => view.getMany(keys)),
     scan: (scan) => turn('scan', () => view.scan(scan)),
   }
@@ -41,7 +41,7 @@ function scheduledView(view: KvView, turn: Turn): KvView {
 export function scheduledObjects(objects: ObjectStore, turn: Turn): ObjectStore {
   return {
     put: (id, content) => turn('put', () => objects.put(id, content)),
-    get: (id, range) => turn('get object', () => objects.get(id, range)),
+    get: (id, range) => turn('get object', async () => objects.get(id, range)),
     stream: (id, range) => turn('stream', () => objects.stream(id, range)),
     delete: (ids) => turn('delete', () => objects.delete(ids)),
     list: (prefix, after) => turn('list', () => objects.list(prefix, after)),

@@ -117,7 +117,8 @@ function findKept(
 ): Soon<Place | null> {
   if (minted !== null) {
     const { extent, slot } = minted.position
-    return forward.idAt({ extent: extent - firstExtent, slot }) === null ? minted : null
+    const keptAnother = forward.idAt({ extent: extent - firstExtent, slot })
+    return keptAnother === null ? minted : null
   }
   const kept = forward.positionOf(id)
   if (kept === null) return null

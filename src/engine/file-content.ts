@@ -63,7 +63,7 @@ export async function giveUp(
 ): Promise<void> {
   context.ids.settleAfter(failure, [object])
   if (isStoreError(failure) && failure.outcome === 'unknown') return
-  await deleteEarly(context, [object])
+  if (!context.holds.isHeld) await context.objects.delete([object]).catch(() => undefined)
 }
 
 /**
@@ -71,10 +71,16 @@ export async function giveUp(
  * which deletes them if this fails.
  */
 export async function deleteEarly(
-  { objects, holds }: StoreContext,
+  { kv, objects, holds }: StoreContext,
   ids: readonly ObjectId[],
 ): Promise<void> {
-  if (ids.length > 0 && !holds.isHeld) await objects.delete(ids).catch(() => undefined) // The sweep tries again.
+  if (ids.length === 0 || holds.isHeld) return
+  try {
+    await kv.flush?.() // A power cut must not bring back a record that names one.
+    await objects.delete(ids)
+  } catch {
+    // The sweep tries again.
+  }
 }
 
 /** Counts and hashes what passes, and fails when it breaks its rules. */

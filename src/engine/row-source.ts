@@ -30,6 +30,7 @@ import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
 import type { StoreContext, TeamContext } from './store-context.js'
 import type { OnSchemaError, RowsInput, Stash } from './store-types.js'
+import { versionBase } from './versions.js'
 
 /** Rows as they came, judged by nothing yet. */
 export type RowSource = Readonly<{
@@ -70,7 +71,7 @@ export class RowSources {
   async read(view: KvView): Promise<RowSource> {
     if (this.#prepared !== null) return this.#prepared
     const stashId = this.#stash?.id ?? ''
-    const { chunks, check } = await readStash(view, stashId)
+    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
     const { stashChunksMax } = this.#team.options
     if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
     return { chunks, inline: null, check }

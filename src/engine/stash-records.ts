@@ -2,6 +2,7 @@
 //
 // Invariants:
 // - A chunk counts from the commit of its reference on; its objects are durable before that.
+// - A stash that may have lost chunks with the commits of a power cut is not used: its number tells.
 // - Replacing a chunk raises the head's number; so a finalize, which checks the head, links exactly
 //   the references that it read.
 // - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted
@@ -43,11 +44,37 @@ export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvC
 
 const SCAN_COUNT = 1_000
 
-/** @throws {StoreError} STASH_NOT_FOUND if it holds no chunk. */
-export async function readStash(view: KvView, stashId: string): Promise<StashContent> {
+/**
+ * The number of a stash that begins. One that began before commits may have been lost has a lower one than the
+ * version base is now: chunks of it may be gone.
+ */
+export function firstNumber(base: number): number {
+  return Math.min(base, FIRST_NUMBER_MAX)
+}
+
+/** A number has 48 bits; half of them are left for chunks that are replaced. */
+const FIRST_NUMBER_MAX = 2 ** 47
+
+/**
+ * @param base - The version base of the store.
+ * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or may have lost some.
+ */
+export async function readStash(
+  view: KvView,
+  stashId: string,
+  base: number,
+): Promise<StashContent> {
   const key = stashHeadKey(stashId)
   const headBytes = await view.get(key)
-  const entries = headBytes === null ? [] : await readChunks(view, decodeStashHead(headBytes).nonce)
+  const head = headBytes === null ? null : decodeStashHead(headBytes)
+  if (head !== null && head.number < firstNumber(base)) {
+    const why = 'was begun before changes of the store may have been lost'
+    throw new StoreError(
+      'STASH_NOT_FOUND',
+      `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,
+    )
+  }
+  const entries = head === null ? [] : await readChunks(view, head.nonce)
   if (headBytes === null || entries.length === 0) {
     throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
   }

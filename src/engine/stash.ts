@@ -7,9 +7,17 @@ import type { StashHead } from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
 import { putMarkers } from './file-markers.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
-import { type PutState, planDelete, planPut, readPutState, scanBatches } from './stash-records.js'
+import {
+  firstNumber,
+  type PutState,
+  planDelete,
+  planPut,
+  readPutState,
+  scanBatches,
+} from './stash-records.js'
 import type { TeamContext } from './store-context.js'
 import type { RowsInput, Stash } from './store-types.js'
+import { versionBase } from './versions.js'
 
 /** Contract, section 7: the rule for stash IDs and serials. */
 const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
@@ -95,7 +103,12 @@ export class TeamStash implements Stash {
     const { partition, options } = this.#team
     const now = options.clock.now()
     const nonce = options.random.bytes(8)
-    const fresh: StashHead = { nonce, number: 0, expiring: false, createdAt: now }
+    const fresh: StashHead = {
+      nonce,
+      number: firstNumber(versionBase(this.#team)),
+      expiring: false,
+      createdAt: now,
+    }
     const { commit, state } = await partition.read(async (view) => {
       const state = await readPutState(view, this.id, serial, fresh)
       await this.#checkCount(view, state)

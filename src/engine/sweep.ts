@@ -148,6 +148,7 @@ export class Sweeper {
     this.#unnamed.clear()
     for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
     if (this.#context.holds.isHeld) return 0 // They are found again.
+    if (doomed.length > 0) await kv.flush?.() // A power cut must not bring back a record that names one.
     await objects.delete(doomed)
     for (const id of doomed) this.#unnamed.delete(id)
     return doomed.length

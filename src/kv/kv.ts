@@ -92,6 +92,12 @@ export interface KvStore {
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**
+   * Resolves when all that was committed until now is on the disk; absent: it is when a commit resolves. A store
+   * opened to never sync does not wait for it either.
+   * @throws {StoreError} as a commit does.
+   */
+  flush?(): Promise<void>
+  /**
    * Gives the disk space of deleted and replaced records back, where the database does not do it by
    * itself soon; reads and commits go on meanwhile. Called after each sweep, so it must be cheap when
    * little was written since.

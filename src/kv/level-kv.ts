@@ -127,6 +127,10 @@ class LevelKv implements KvStore {
     }
   }
 
+  async flush(): Promise<void> {
+    await this.#sessions.queue.barrier()
+  }
+
   async reclaim(): Promise<void> {
     const { operations } = this.#sessions.queue
     // A database that was opened again counts from 0.

@@ -22,7 +22,7 @@ const SUITES = [
     list: 'planted-sim-bugs.ts',
     test: 'test/sim/crash-sim.test.ts',
     only: 'history',
-    runs: { planted: '2000', intact: '200' },
+    runs: { planted: '3000', intact: '200' },
   },
   {
     list: 'planted-sqlite-bugs.ts',

@@ -58,6 +58,7 @@ export class FaultDisk {
   #life: Life = { isOver: false }
   #steps = 0
   #user: object | null = null
+  #hasLostPower = false
 
   constructor(options: FaultDiskOptions = {}) {
     const { seed = 0, model = 'leveldb', logBytesMax = LOG_BYTES_MAX } = options
@@ -78,15 +79,31 @@ export class FaultDisk {
     return this.#life.isOver
   }
 
+  /** Batches that its database has written so far. */
+  get batches(): number {
+    return this.#log.batches
+  }
+
+  /** Whether the machine ever went down. */
+  get hasLostPower(): boolean {
+    return this.#hasLostPower
+  }
+
+  /** Which of them power cuts took back since this was asked last. */
+  takeLost(): readonly number[] {
+    return this.#log.takeLost()
+  }
+
   /** The database: not open yet. */
   level(): FaultLevel {
     this.#begin()
     return new FaultLevel(this.#access, this.#life, this.#getSync)
   }
 
-  objects(): FaultObjects {
+  /** @param syncs - Whether a put waits for the disk. */
+  objects(syncs = true): FaultObjects {
     this.#begin()
-    return new FaultObjects(this.#access, this.#files, this.#life)
+    return new FaultObjects(this.#access, this.#files, this.#life, syncs)
   }
 
   /** A file for the high-water mark of the database. */
@@ -106,6 +123,7 @@ export class FaultDisk {
       this.onCrash()
     }
     if (of === 'machine') {
+      this.#hasLostPower = true
       this.#log.losePower()
       this.#files.losePower((limit) => this.#below(limit))
       this.#fileBytes.losePower((limit) => this.#below(limit))

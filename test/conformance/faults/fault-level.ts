@@ -63,6 +63,7 @@ export class FaultLevel implements LevelDatabase {
   async open(): Promise<void> {
     if (this.#status === 'open') return
     const fault = await this.#disk.step('level', 'open', this.#life)
+    if (this.#life.isOver) throw new DiskGone('The process has ended')
     if (fault !== null && fault.kind !== 'crash') throw notOpen(failureOf(fault))
     if (!this.#disk.lock(this)) throw notOpen(codedError('LEVEL_LOCKED', 'The lock is held'))
     this.#records = this.#disk.log.recover()
@@ -140,6 +141,7 @@ export class FaultLevel implements LevelDatabase {
   async compactRange(): Promise<void> {
     this.#assertOpen()
     const fault = await this.#disk.step('level', 'compact', this.#life)
+    this.#assertOpen()
     if (fault !== null && fault.kind !== 'crash') throw failureOf(fault)
     this.#disk.log.flush()
     this.#disk.after(fault, this.#life)

@@ -11,7 +11,12 @@ import { applyBatch, NO_RECORDS } from './sorted-records.js'
 
 export type LossModel = 'prefix' | 'leveldb'
 
-type LoggedBatch = { readonly changes: readonly RecordChange[]; isSynced: boolean }
+type LoggedBatch = {
+  /** Counts up from 1, over all logs and processes. */
+  readonly number: number
+  readonly changes: readonly RecordChange[]
+  isSynced: boolean
+}
 
 type Log = {
   readonly batches: LoggedBatch[]
@@ -35,9 +40,21 @@ export class FaultLog {
   readonly #options: FaultLogOptions
   #tables: SortedRecords = NO_RECORDS
   #logs: Log[] = []
+  #batches = 0
+  #lost: number[] = []
 
   constructor(options: FaultLogOptions) {
     this.#options = options
+  }
+
+  /** Batches that were written to a log so far, lost ones among them. */
+  get batches(): number {
+    return this.#batches
+  }
+
+  /** The numbers of the batches that power cuts took back since the last call, in order. */
+  takeLost(): readonly number[] {
+    return this.#lost.splice(0)
   }
 
   /** Reads the logs again, as an open does, which makes a table of what they hold. */
@@ -53,7 +70,7 @@ export class FaultLog {
     this.#ageOldLogs()
     const log = this.#current()
     log.bytes += changes.reduce((sum, change) => sum + sizeOf(change), 0)
-    if (!log.isTorn) log.batches.push({ changes, isSynced })
+    if (!log.isTorn) log.batches.push({ number: ++this.#batches, changes, isSynced })
     if (isSynced) this.#sync(log)
     if (log.bytes >= this.#options.logBytesMax) this.#logs.push(this.#newLog())
   }
@@ -75,6 +92,7 @@ export class FaultLog {
       const synced = log.batches.findLastIndex((batch) => batch.isSynced) + 1
       const kept = isCut ? synced : synced + this.#options.below(log.batches.length - synced + 1)
       if (kept < log.batches.length && this.#options.model === 'prefix') isCut = true
+      for (const { number } of log.batches.slice(kept)) this.#lost.push(number)
       log.batches.length = kept
       for (const batch of log.batches) batch.isSynced = true
     }

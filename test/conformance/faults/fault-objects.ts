@@ -83,10 +83,12 @@ export class FaultObjects implements ObjectStore {
   readonly #disk: DiskAccess
   readonly #files: ObjectFiles
   readonly #life: Life
+  readonly #syncs: boolean
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 
-  constructor(disk: DiskAccess, files: ObjectFiles, life: Life) {
+  constructor(disk: DiskAccess, files: ObjectFiles, life: Life, syncs = true) {
+    this.#syncs = syncs
     this.#disk = disk
     this.#files = files
     this.#life = life
@@ -108,7 +110,7 @@ export class FaultObjects implements ObjectStore {
       }
       this.#assertUsable(id)
       const object = { bytes: concatBytes(pieces), isSynced: false, isDurable: false }
-      await this.#step('sync', () => {
+      await this.#flush('sync', () => {
         object.isSynced = true
       })
       await this.#name(id, object)
@@ -163,7 +165,7 @@ export class FaultObjects implements ObjectStore {
   async #name(id: ObjectId, object: StoredObject): Promise<void> {
     try {
       await this.#step('rename', () => this.#files.rename(id, object))
-      await this.#step('syncFolder', () => this.#files.syncFolder(id))
+      await this.#flush('syncFolder', () => this.#files.syncFolder(id))
     } catch (failure) {
       // What fails leaves nothing, as long as there is somebody to clean up.
       if (!this.#life.isOver) this.#files.delete(id)
@@ -178,6 +180,10 @@ export class FaultObjects implements ObjectStore {
       if (other !== undefined) return this.#files.named.get(other)?.bytes ?? null
     }
     return this.#files.named.get(id)?.bytes ?? null
+  }
+
+  async #flush(operation: 'sync' | 'syncFolder', effect: () => void): Promise<void> {
+    if (this.#syncs) await this.#step(operation, effect)
   }
 
   /** A step with an effect, which a failure does not have. */

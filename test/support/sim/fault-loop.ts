@@ -121,7 +121,7 @@ function optionsOf({ options = {} }: Scenario, { reopens }: Variant): SimOptions
   return {
     store: { cacheBytesMax: 0, ...options },
     disk: { seed: 1, logBytesMax: 1_000 },
-    kv: { commitRecordsMin: 8, checkpointBatches: 4, recordCacheBytes: 0 },
+    kv: { commitRecordsMin: 8, checkpointBatches: 4, recordCacheBytes: 0, durability: 'commit' },
     reopens,
   }
 }

@@ -36,6 +36,7 @@ function anyVariant(random: Seeded): MetaVariant {
       commitRecordsMin: random.pick([1, 65_536]),
       checkpointBatches: random.pick([1, 3, 1_024]),
       recordCacheBytes: random.pick([0, 500, 4_194_304]),
+      durability: 'commit',
     },
     reopens: random.once(2),
     ends: random.once(3),

@@ -95,7 +95,8 @@ function refused(
 }
 
 function isEmptyStash(of: RowsOf): boolean {
-  return 'stash' in of && rowsOfStash(of.stash).some((rows) => rows.length === 0)
+  if (!('stash' in of)) return false
+  return of.stash.isDoubted || rowsOfStash(of.stash).some((rows) => rows.length === 0)
 }
 
 export function createTable(world: DiskJudge, oracle: Oracle, of: RowsOf): SimOperation {
@@ -118,7 +119,8 @@ export function createTable(world: DiskJudge, oracle: Oracle, of: RowsOf): SimOp
         })
       }
       if (state !== null) return []
-      return changed(of, outcome, (rows) => ({ version: 1, rows: at(rows, 1) }))
+      const version = oracle.base + 1
+      return changed(of, outcome, (rows) => ({ version, rows: at(rows, version) }))
     },
     settle: (outcome) => {
       if (outcome.kind === 'done') table.id = (outcome.value as Value).tableId ?? null
@@ -199,7 +201,7 @@ export function updateRow(
   row: ModelRow,
   ifMatch: number | undefined,
 ): SimOperation {
-  const v = `v${oracle.nextNumber()}`
+  const v = oracle.newText(row.n)
   return {
     text: `update ${table.name} ${row.n} to ${v}${ifMatch === undefined ? '' : ` if ${ifMatch}`}`,
     table,

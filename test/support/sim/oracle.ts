@@ -36,6 +36,8 @@ export type ModelStash = {
   readonly id: string
   readonly chunks: Map<string, readonly ChunkState[]>
   lastPutAt: number
+  /** It may have been begun before a loss: then it counts as missing until it was deleted. */
+  isDoubted: boolean
 }
 
 export type ModelFile = {
@@ -55,7 +57,13 @@ export class Oracle {
   readonly tables: ModelTable[] = []
   readonly stashes = new Map<string, ModelStash>()
   readonly files = new Map<string, ModelFile>()
+  /** What versions have grown by, beside the changes of their tables. */
+  base = 0
   readonly #contents = new Map<string, string>()
+  readonly #rowOfId = new Map<string, number>()
+  /** Every text that a row was ever given, by its number. */
+  readonly #texts = new Map<number, Set<string>>()
+  readonly #highest = new Map<string, number>()
   #numbers = 0
 
   nextNumber(): number {
@@ -65,12 +73,28 @@ export class Oracle {
   newRows(count: number, file: string | null): ModelRow[] {
     return Array.from({ length: count }, () => {
       const n = this.nextNumber()
-      return { n, v: `v${this.nextNumber()}`, f: file, id: null, version: 0 }
+      return { n, v: this.newText(n), f: file, id: null, version: 0 }
     })
   }
 
+  /** A text for a row that no other cell has. */
+  newText(n: number): string {
+    const text = `v${this.nextNumber()}`
+    this.#texts.set(n, (this.#texts.get(n) ?? new Set()).add(text))
+    return text
+  }
+
+  wasText(n: unknown, text: unknown): boolean {
+    return this.#texts.get(n as number)?.has(text as string) ?? false
+  }
+
   stash(id: string): ModelStash {
-    const stash = this.stashes.get(id) ?? { id, chunks: new Map(), lastPutAt: 0 }
+    const stash = this.stashes.get(id) ?? {
+      id,
+      chunks: new Map(),
+      lastPutAt: 0,
+      isDoubted: false,
+    }
     this.stashes.set(id, stash)
     return stash
   }
@@ -92,11 +116,40 @@ export class Oracle {
 
   /** A version names one content, for ever. */
   note(table: ModelTable, version: number, content: string): void {
+    this.#highest.set(table.name, Math.max(this.highest(table), version))
     const key = `${table.name} ${version}`
     const before = this.#contents.get(key)
     this.#contents.set(key, content)
     if (before === undefined || before === content) return
     throw new Mismatch(`version ${version} of ${table.name} was\n  ${before}\nand is\n  ${content}`)
+  }
+
+  /** The highest version of a table that anybody was shown. */
+  highest({ name }: ModelTable): number {
+    return this.#highest.get(name) ?? 0
+  }
+
+  /** An ID names one row, for ever. */
+  noteRow({ id, n }: ModelRow): void {
+    if (id === null) return
+    const before = this.#rowOfId.get(id) ?? n
+    this.#rowOfId.set(id, n)
+    if (before !== n) throw new Mismatch(`The ID ${id} named row ${before} and names row ${n}`)
+  }
+
+  /** All versions of tables and rows have grown by so much, and stashes from before are not used any more. */
+  raiseVersions(by: number): void {
+    this.base += by
+    const raised = ({ state, pending }: Possible): Possible => {
+      if (state === null) return { state, pending }
+      const rows = state.rows.map((row) => ({ ...row, version: row.version + by }))
+      return { state: { version: state.version + by, rows }, pending }
+    }
+    for (const table of this.tables) table.possible = table.possible.map(raised)
+    for (const stash of this.stashes.values()) {
+      stash.isDoubted ||= [...stash.chunks.values()].flat().some((rows) => rows !== null)
+      stash.chunks.clear()
+    }
   }
 }
 
@@ -121,6 +174,13 @@ export function rowsOfStash({ chunks }: ModelStash): (readonly ModelRow[])[] {
     )
   }
   return combinations
+}
+
+export function withState(
+  states: readonly ChunkState[],
+  more: readonly ChunkState[],
+): readonly ChunkState[] {
+  return [...new Set([...states, ...more])]
 }
 
 /** One operation as a table meets it: the states that it leaves, none if its outcome cannot be. */

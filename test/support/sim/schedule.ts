@@ -1,12 +1,14 @@
 // One history: from its seed come the options of the store, what is done, what fails, and when.
 import type { StoreOptions } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
+import type { Durability } from '../../../src/kv/batch-writer.js'
 import type { Damage } from '../../conformance/faults/fault-disk.js'
 import type { Fault, FaultPlan, PortStep } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
 import { Mismatch, show } from '../model/operation.js'
 import { type Seeded, seeded } from '../seeded.js'
-import { checkNothingIsLeft, readAll } from './checks.js'
+import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
+import { Moments } from './moments.js'
 import {
   changeTable,
   createTable,
@@ -22,8 +24,9 @@ import {
   updateRow,
 } from './operations.js'
 import type { ChunkState, ModelRow, ModelStash, ModelTable, Outcome } from './oracle.js'
-import { applyInSomeOrder, likelyState, Oracle, showState } from './oracle.js'
-import { type SimOptions, SimWorld } from './world.js'
+import { applyInSomeOrder, likelyState, Oracle, showState, withState } from './oracle.js'
+import { passInterval } from './virtual-time.js'
+import { FLUSH_MS, type SimOptions, SimWorld } from './world.js'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -76,6 +79,11 @@ class Schedule {
   readonly #random: Seeded
   readonly #profile: Profile
   readonly #trace: string[]
+  readonly #moments = new Moments()
+  /** Batches that must be on the disk: those before the last interval, or the last close. */
+  #promised = 0
+  /** Power cuts took commits back although later ones are there. */
+  #hasHole = false
   /** Adds without an answer, which may be sent again. */
   #unanswered: (() => SimOperation)[] = []
   /** Chunks without an answer, which may be there after the next open. */
@@ -94,13 +102,16 @@ class Schedule {
     const any = anyOptions(this.#random)
     // Lost commits are noticed among those whose records are kept.
     const kept = { ...any.kv, commitRecordsMin: 65_536 }
-    const options = this.#profile === 'damage' ? { ...any, kv: kept } : any
+    const strict = this.#profile === 'damage' ? { ...any, kv: kept } : any
+    const durability = this.#profile === 'damage' ? 'commit' : anyDurability(seed)
+    const options = withDurability(strict, durability)
     this.world = new SimWorld(options, this.#random.below(2 ** 30))
     trace.push(`${this.#profile} ${show(options)}`)
   }
 
   async run(): Promise<void> {
     await this.world.open()
+    this.#moments.begin(this.world.disk.batches, this.#oracle)
     if (this.#profile === 'slow') this.#slowDown()
     const steps = STEPS_MIN + this.#random.below(STEPS_MORE)
     for (let step = 0; step < steps; step++) {
@@ -121,6 +132,7 @@ class Schedule {
     if (!world.options.reopens || world.disk.isDown || world.excuses.damaged) return
     world.disarm()
     for (let tries = 0; tries < RECOVERY_TRIES_MAX; tries++) {
+      this.#moments.note(world.disk.batches, this.#oracle)
       const operation = putFile(world, this.#oracle, false)
       this.#trace.push(`  ${operation.text}, as the disk works again`)
       const outcome = await world.outcomeOf(() => operation.run(world))
@@ -149,6 +161,7 @@ class Schedule {
   async #step(): Promise<void> {
     const { world } = this
     this.#noteReopening()
+    this.#moments.note(world.disk.batches, this.#oracle)
     const kind = this.#random.below(20)
     this.#armSometimes()
     if (kind < 14) await this.#operate(kind < 5 ? 2 + this.#random.below(2) : 1)
@@ -157,7 +170,24 @@ class Schedule {
     else if (kind === 17) await readAll(world, this.#oracle)
     else if (kind === 18 && this.#profile !== 'clean') await this.#reopen()
     else await this.#operate(1)
+    if (world.options.kv.durability === 'interval' && this.#random.once(4)) {
+      await this.#passInterval()
+    }
     if (this.#random.once(4)) world.disarm()
+  }
+
+  /** The time passes after which everything that was answered is on the disk. */
+  async #passInterval(): Promise<void> {
+    const { world } = this
+    if (world.disk.isDown) return
+    const { batches } = world.disk
+    this.#trace.push(`pass the interval: ${batches} batches`)
+    passInterval(FLUSH_MS)
+    // It is answered after what was to be flushed.
+    const outcome = await world.outcomeOf(() => world.kv.partition('').commit({}))
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    if (outcome.kind === 'unknown') this.#isPoisoned = true
+    if (outcome.kind === 'done') this.#promised = batches
   }
 
   /** Each step of the disk may take as long as many others, so that operations meet in many orders. */
@@ -254,6 +284,7 @@ class Schedule {
   }
 
   #settle(operations: readonly SimOperation[], outcomes: readonly Outcome[]): void {
+    this.#moments.add(operations.filter((_, i) => outcomes[i]?.kind !== 'failed'))
     const applied = operations.flatMap(({ table, text, apply, settle }, i) => {
       const outcome = outcomes[i]
       if (outcome === undefined) return []
@@ -266,7 +297,11 @@ class Schedule {
       const own = applied.filter((one) => one.table === table)
       const before = table.possible
       table.possible = applyInSomeOrder(before, own)
-      if (table.possible.length > 0) continue
+      const [only, ...others] = table.possible
+      if (only !== undefined) {
+        if (others.length === 0) for (const row of only.state?.rows ?? []) this.#oracle.noteRow(row)
+        continue
+      }
       const texts = own.map(({ text, outcome }) => `${text}: ${showOutcome(outcome)}`).join('\n  ')
       throw new Mismatch(
         `In no order from ${before.map(({ state }) => showState(state)).join(' or ')} this fits:\n  ${texts}`,
@@ -305,6 +340,8 @@ class Schedule {
         stash.chunks.set(serial, withState(left, maybe))
       }
       this.#pendingChunks.push(...own.filter(({ kind }) => kind === 'unknown'))
+      if (own.some(({ serial, kind }) => serial === null && kind === 'done'))
+        stash.isDoubted = false
       if (own.length > 0) stash.lastPutAt = this.world.clock.now()
     }
     this.#before.clear()
@@ -387,17 +424,20 @@ class Schedule {
     const { world } = this
     const losesPower = this.#random.once(2)
     this.#trace.push(`reopen${losesPower ? ' after a power cut' : ''}`)
-    await world.end(losesPower)
-    this.#isPoisoned = false
-    this.#reopenings = 0
-    this.#decidePending()
+    await this.#endProcess(losesPower)
     if (this.#profile === 'damage') this.#damage(losesPower)
     if (this.#profile === 'crash' || this.#profile === 'io') {
       if (this.#random.once(4)) await this.#openUnderFaults()
     }
     try {
-      if (!this.#isOpen) await world.open()
+      if (!this.#isOpen) await this.#open()
     } catch (failure) {
+      if (this.#hasHole && isStoreError(failure) && failure.code === 'DATA_LOSS') {
+        this.#trace.push(`  refused: ${failure.message}`)
+        this.#isRefused = true
+        await this.#acceptLoss()
+        return
+      }
       if (world.excuses.damaged && isStoreError(failure) && failure.code.startsWith('DATA_')) {
         this.#trace.push(`  refused: ${failure.message}`)
         this.#isRefused = true
@@ -407,6 +447,64 @@ class Schedule {
     }
     this.#isOpen = false
     await readAll(world, this.#oracle)
+  }
+
+  /** @param losesPower - And with the process the machine. */
+  async #endProcess(losesPower: boolean): Promise<void> {
+    const { world } = this
+    const { durability } = world.options.kv
+    const isSudden = durability !== 'commit' && this.#random.once(2)
+    if (isSudden) this.#trace.push('  suddenly')
+    const isClosed = await world.end(losesPower, isSudden)
+    if (isClosed && durability === 'interval') this.#promised = world.disk.batches
+    this.#settleLoss()
+    this.#isPoisoned = false
+    this.#reopenings = 0
+    this.#decidePending()
+  }
+
+  /** Holds what power cuts took back against what was promised, and takes the oracle back with it. */
+  #settleLoss(): void {
+    const { disk, options } = this.world
+    const lost = disk.takeLost()
+    const [first] = lost
+    const { durability } = options.kv
+    // Objects are not synced either: what is left of one may be a part.
+    if (durability === 'none' && disk.hasLostPower) this.world.excuses.damaged = true
+    if (first === undefined || durability === 'commit') return
+    this.#trace.push(`  lost of ${disk.batches} batches: ${lost.join()}`)
+    this.#hasHole = lost.length < disk.batches - first + 1
+    if (durability === 'interval') {
+      if (this.#hasHole) throw new Mismatch('Commits were lost before others that are there')
+      if (first <= this.#promised) throw new Mismatch(`Batch ${first} was to be on the disk`)
+    }
+    if (!this.#hasHole) this.#moments.goBack(this.#oracle, first - 1)
+  }
+
+  async #open(): Promise<void> {
+    const { world } = this
+    await world.open()
+    if (this.#hasHole) throw new Mismatch('The store opens although commits are missing in it')
+    this.#takeOverBase()
+  }
+
+  #takeOverBase(): void {
+    const { kv, disk, options } = this.world
+    const by = (kv.versionBase ?? 0) - this.#oracle.base
+    const isUnsafe = this.#moments.hasLost && by === 0
+    if (by < 0 || isUnsafe || (by > 0 && options.kv.durability === 'commit')) {
+      throw new Mismatch(`Versions have grown by ${by}`)
+    }
+    if (by > 0) this.#oracle.raiseVersions(by)
+    this.#moments.begin(disk.batches, this.#oracle)
+    this.#doubtFiles()
+  }
+
+  /** Opened all the same, the store shows nothing that never was, and no version again. */
+  async #acceptLoss(): Promise<void> {
+    this.#trace.push('  opened with acceptLoss')
+    await this.world.open(true)
+    await checkRemains(this.world, this.#oracle)
   }
 
   /** With the process, what had no answer has had its effect or never will. */
@@ -430,7 +528,7 @@ class Schedule {
     this.#trace.push(`  opened meanwhile: ${text}`)
     world.arm(plan)
     const outcome = await world.outcomeOf(async () => {
-      await world.open()
+      await this.#open()
       await readAll(world, this.#oracle)
     })
     const isUsable = outcome.kind === 'done' && !world.disk.isDown
@@ -438,7 +536,7 @@ class Schedule {
     if (isUsable && this.#random.once(2)) {
       this.#isOpen = true
       world.disarm()
-    } else await world.end(this.#random.once(2))
+    } else await this.#endProcess(this.#random.once(2))
   }
 
   #damage(losesPower: boolean): void {
@@ -475,13 +573,6 @@ function showOutcome(outcome: Outcome): string {
   return show(outcome.kind === 'done' ? outcome.value : outcome.failure)
 }
 
-function withState(
-  states: readonly ChunkState[],
-  more: readonly ChunkState[],
-): readonly ChunkState[] {
-  return [...new Set([...states, ...more])]
-}
-
 function anyOptions(random: Seeded): SimOptions {
   const store: StoreOptions = {
     inlineRowsMax: random.pick([0, 2, 1_000]),
@@ -508,9 +599,33 @@ function anyOptions(random: Seeded): SimOptions {
       commitRecordsMin: random.pick([1, 3, 65_536]),
       checkpointBatches: random.pick([1, 4, 1_024]),
       recordCacheBytes: random.pick([0, 400, 4_194_304]),
+      durability: 'commit',
     },
     reopens: !random.once(3),
   }
+}
+
+/** Of a seed of its own, so that other choices do not change with it. */
+function anyDurability(seed: number): Durability {
+  const { below } = seeded(seed ^ 0x5f356495)
+  for (let i = 0; i < 4; i++) below(2)
+  return DURABILITIES[below(DURABILITIES.length)] ?? 'commit'
+}
+
+const DURABILITIES: readonly Durability[] = [
+  ...Array<Durability>(4).fill('commit'),
+  ...Array<Durability>(3).fill('interval'),
+  'none',
+]
+
+function withDurability(options: SimOptions, durability: Durability): SimOptions {
+  const { kv, disk } = options
+  const relaxed = { ...options, kv: { ...kv, durability } }
+  if (durability === 'commit') return relaxed
+  // Lost commits are noticed among those whose records are kept.
+  if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
+  // The database's own log is at least twice as long as what is written before it is flushed.
+  return { ...relaxed, disk: { ...disk, logBytesMax: Math.max(65_536, disk.logBytesMax ?? 0) } }
 }
 
 const FITS: readonly Readonly<{ text: string; most: number; fits(step: PortStep): boolean }>[] = [

@@ -8,6 +8,19 @@ type Cancel = { isCancelled: boolean }
 /** Timers of a process that has ended never fire. */
 let isAlive: () => boolean = () => true
 
+type Interval = Readonly<{ call: () => void; milliseconds: number; alive: () => boolean }>
+
+/** What is to be done from time to time. */
+const intervals = new Set<Interval>()
+
+/** Calls once what is due every so many milliseconds. */
+export function passInterval(milliseconds: number): void {
+  for (const interval of [...intervals]) {
+    if (!interval.alive()) intervals.delete(interval)
+    else if (interval.milliseconds === milliseconds) interval.call()
+  }
+}
+
 /** From here on timers belong to a process that lives as long as this says so. */
 export function beginProcess(alive: () => boolean): void {
   isAlive = alive
@@ -36,13 +49,18 @@ export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
     setTimeout: start,
     clearTimeout: cancel,
     // What a store does from time to time, it does when it is told to.
-    setInterval: () => ({ unref: () => undefined }),
-    clearInterval: () => undefined,
+    setInterval: (call: () => void, milliseconds: number) => {
+      const interval = { call, milliseconds, alive: isAlive, unref: () => undefined }
+      intervals.add(interval)
+      return interval
+    },
+    clearInterval: (interval: Interval) => void intervals.delete(interval),
   }
   Object.assign(globalThis, replaced)
   try {
     return await run()
   } finally {
     Object.assign(globalThis, { setInterval, setTimeout, clearInterval, clearTimeout })
+    intervals.clear()
   }
 }

@@ -1,15 +1,24 @@
 // One disk, and the stores that live on it one after the other.
 import type { KvStore, ObjectStore, Store, StoreOptions, Team } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore, type StoreError } from '../../../src/index.js'
+import type { Durability } from '../../../src/kv/batch-writer.js'
 import type { FaultDiskOptions } from '../../conformance/faults/fault-disk.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
-import type { Fault, FaultPlan } from '../../conformance/faults/fault-plan.js'
+import type { FaultLevel } from '../../conformance/faults/fault-level.js'
+import { DiskGone, type Fault, type FaultPlan } from '../../conformance/faults/fault-plan.js'
 import { Mismatch, show } from '../model/operation.js'
 import { FakeClock, seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
 import { beginProcess } from './virtual-time.js'
 
 export const TEAM = 'acme'
+
+/** In `interval`, after so many milliseconds what was answered is on the disk. */
+export const FLUSH_MS = 50
+
+const FLUSH_BYTES = 2_048
+
+const LAST_TURNS = 1_000
 
 const STORE_NAME = new TextEncoder().encode('the store of sim')
 
@@ -18,7 +27,12 @@ const FIRST_RECORD = [Uint8Array.of(0xfe), new Uint8Array(0)] as const
 export type SimOptions = Readonly<{
   disk: FaultDiskOptions
   store: StoreOptions
-  kv: Readonly<{ commitRecordsMin: number; checkpointBatches: number; recordCacheBytes: number }>
+  kv: Readonly<{
+    commitRecordsMin: number
+    checkpointBatches: number
+    recordCacheBytes: number
+    durability: Durability
+  }>
   /** Whether the store opens its database again by itself after a failed write. */
   reopens: boolean
 }>
@@ -89,19 +103,28 @@ export class SimWorld {
     this.disk.faults = () => null
   }
 
-  async open(): Promise<void> {
+  async open(acceptLoss = false): Promise<void> {
     const { kv, store, reopens } = this.options
+    // A database begins with a commit, so that one without any is known to be damaged.
+    if (!this.#wasWritten && kv.durability !== 'commit') await this.#create()
     const process = ++this.#processes
-    beginProcess(() => process === this.#processes && !this.disk.isDown)
+    const isAlive = (): boolean => process === this.#processes && !this.disk.isDown
+    beginProcess(isAlive)
     const database = this.disk.level()
-    const source = reopens ? firstThen(database, () => this.disk.level()) : database
+    const source = reopens ? firstThen(database, () => this.#levelAgain(isAlive)) : database
     const highWater = { file: this.disk.file(), store: STORE_NAME }
     try {
-      const opened = await openLevelKv(source, { ...kv, highWater, written: this.#wasWritten })
-      // A database begins with a commit, so that one without any is known to be damaged.
+      const given = {
+        highWater,
+        written: this.#wasWritten,
+        acceptLoss,
+        flushMs: FLUSH_MS,
+        flushBytes: FLUSH_BYTES,
+      }
+      const opened = await openLevelKv(source, { ...kv, ...given })
       if (!this.#wasWritten) await opened.partition('').commit({ puts: [FIRST_RECORD] })
       this.#wasWritten = true
-      this.#ports = { kv: opened, objects: this.disk.objects() }
+      this.#ports = { kv: opened, objects: this.disk.objects(kv.durability !== 'none') }
       this.#store = await openStore({
         ...store,
         sweepIntervalMs: 0,
@@ -117,20 +140,42 @@ export class SimWorld {
     }
   }
 
-  /** Ends the process, in order if it can be, and then the machine or not. */
-  async end(losesPower: boolean): Promise<void> {
+  #levelAgain(isAlive: () => boolean): FaultLevel {
+    if (!isAlive()) throw new DiskGone('The process has ended')
+    return this.disk.level()
+  }
+
+  async #create(): Promise<void> {
+    const highWater = { file: this.disk.file(), store: STORE_NAME }
+    const kv = await openLevelKv(this.disk.level(), { highWater })
+    await kv.partition('').commit({ puts: [FIRST_RECORD] })
+    await kv.close()
+    this.#wasWritten = true
+  }
+
+  /**
+   * Ends the process, and then the machine or not.
+   * @param isSudden - Nothing is closed; else it is if it can be.
+   * @returns whether it was closed in order, and nothing had failed before.
+   */
+  async end(losesPower: boolean, isSudden = false): Promise<boolean> {
     const store = this.#store
     this.#store = undefined
     this.#ports = undefined
-    if (store !== undefined && !this.disk.isDown) {
+    let isClosed = false
+    if (store !== undefined && !this.disk.isDown && !isSudden) {
       const outcome = await this.outcomeOf(() => store.close())
       if (outcome.kind !== 'done') this.disk.crash('process')
+      isClosed = !this.disk.isDown && !this.excuses.io
     }
     if (losesPower) this.disk.crash('machine')
     else if (!this.disk.isDown) this.disk.crash('process')
+    // What the process had under way meets its end before the next one begins.
+    for (let turn = 0; turn < LAST_TURNS; turn++) await undefined
     this.disarm()
     this.excuses.io = false
     this.excuses.misread = false
+    return isClosed
   }
 
   /** @throws {Mismatch} for a failure that nothing excuses, or that is no StoreError. */

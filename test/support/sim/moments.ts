@@ -1,0 +1,88 @@
+// What there was at the beginning of each step of a history, so that the oracle can go back with a store that
+// lost its newest commits in a power cut.
+import type { SimOperation } from './operations.js'
+import type { ModelFile, ModelStash, ModelTable, Oracle, Possible } from './oracle.js'
+import { withState } from './oracle.js'
+
+type StashThen = Readonly<{
+  chunks: ModelStash['chunks']
+  lastPutAt: number
+  isDoubted: boolean
+}>
+
+type Moment = Readonly<{
+  /** Batches that were written before it. */
+  batches: number
+  tables: ReadonlyMap<ModelTable, readonly Possible[]>
+  stashes: ReadonlyMap<ModelStash, StashThen>
+  files: readonly ModelFile[]
+  /** What was done from then to the next moment. */
+  operations: SimOperation[]
+}>
+
+export class Moments {
+  #moments: Moment[] = []
+  #hasLost = false
+
+  /** Whether it went back since it began. */
+  get hasLost(): boolean {
+    return this.#hasLost
+  }
+
+  /** Forgets what was: all of it is on the disk. */
+  begin(batches: number, oracle: Oracle): void {
+    this.#moments = []
+    this.#hasLost = false
+    this.note(batches, oracle)
+  }
+
+  note(batches: number, { tables, stashes, files }: Oracle): void {
+    const thenOf = ({ chunks, lastPutAt, isDoubted }: ModelStash): StashThen => {
+      return { chunks: new Map(chunks), lastPutAt, isDoubted }
+    }
+    this.#moments.push({
+      batches,
+      tables: new Map(tables.map((table) => [table, table.possible])),
+      stashes: new Map([...stashes.values()].map((stash) => [stash, thenOf(stash)])),
+      files: [...files.values()],
+      operations: [],
+    })
+  }
+
+  add(operations: readonly SimOperation[]): void {
+    this.#moments.at(-1)?.operations.push(...operations)
+  }
+
+  /** Takes the oracle back to when so many batches were written: what was done then may have had its effect. */
+  goBack(oracle: Oracle, batches: number): void {
+    const then = this.#moments.findLast((moment) => moment.batches <= batches)
+    this.#hasLost = true
+    if (then === undefined) throw new Error('What was on the disk before the first moment is lost')
+    for (const table of oracle.tables) {
+      const before = then.tables.get(table) ?? [{ state: null, pending: [] }]
+      const own = then.operations.filter((one) => one.table === table)
+      const maybe = own.map((one) => ({ ...one, outcome: { kind: 'unknown' } as const }))
+      table.possible = before.map(({ state, pending }) => {
+        return { state, pending: [...pending, ...maybe] }
+      })
+    }
+    for (const stash of oracle.stashes.values()) {
+      const { chunks, lastPutAt, isDoubted } = then.stashes.get(stash) ?? NO_STASH
+      stash.chunks.clear()
+      for (const [serial, states] of chunks) stash.chunks.set(serial, states)
+      stash.lastPutAt = lastPutAt
+      stash.isDoubted = isDoubted
+    }
+    for (const { stashed } of then.operations) {
+      if (stashed === undefined) continue
+      const { stash, serial, rows } = stashed
+      for (const one of serial === null ? [...stash.chunks.keys()] : [serial]) {
+        stash.chunks.set(one, withState(stash.chunks.get(one) ?? [null], [rows]))
+      }
+    }
+    oracle.files.clear()
+    for (const file of then.files) oracle.files.set(file.id, file)
+  }
+}
+
+const NO_STASH: StashThen = { chunks: new Map(), lastPutAt: 0, isDoubted: false }

@@ -188,6 +188,57 @@ describe('under a raised base', () => {
   })
 })
 
+test('a stash from before a possible loss counts as missing until it is deleted', async () => {
+  const world = await newWorld()
+  let store = await openOn(world, INTERVAL)
+  await store
+    .team('t')
+    .stash('s')
+    .put('1', [{ n: 1 }])
+  await store
+    .team('t')
+    .stash('t')
+    .put('1', [{ n: 1 }])
+  world.disk.crash('process')
+  store = await openOn(world, INTERVAL)
+  const team = store.team('t')
+  await team.stash('s').put('2', [{ n: 2 }])
+  const missing = { code: 'STASH_NOT_FOUND', message: expect.stringContaining('must be deleted') }
+  await expect(team.createTable({ name: 'T', rows: team.stash('s') })).rejects.toMatchObject(
+    missing,
+  )
+  await expect(team.createTable({ name: 'T', rows: team.stash('t') })).rejects.toMatchObject(
+    missing,
+  )
+
+  await team.stash('s').delete()
+  await team.stash('s').put('1', [{ n: 3 }])
+  const { tableId } = await team.createTable({ name: 'T', rows: team.stash('s') })
+  expect((await team.table(tableId).page()).rows).toMatchObject([{ n: 3 }])
+})
+
+test('objects that were replaced go only after what replaced them is on the disk', async () => {
+  const world = await newWorld()
+  let store = await openOn(world, INTERVAL)
+  const about = { fileName: 'a.txt', contentType: 'text/plain' }
+  const ticket = await store.team('t').files.createUpload(about)
+  const [, query = ''] = ticket.target.split('?')
+  const { uploadId } = ticket
+  for (const text of ['first', 'other']) {
+    const body = (async function* () {
+      yield utf8(text)
+    })()
+    const request = { uploadId, query, contentType: 'text/plain', contentLength: 5, body }
+    await store.files.receive(request)
+  }
+  world.disk.crash('machine')
+  store = await openOn(world, INTERVAL)
+  const { bytes } = await store.team('t').files.completeUpload(uploadId)
+
+  expect(bytes).toBe(5)
+  expect((await store.verify({ full: true })).ok).toBe(true)
+})
+
 test('after any power cut no version, no row ID and no walk means something else than before', async () => {
   let lost = 0
   for (let seed = 0; seed < 60; seed++) {

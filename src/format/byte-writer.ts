@@ -11,11 +11,26 @@ const LOOP_BYTES_MAX = 32
 
 const encoder = new TextEncoder()
 
+/**
+ * So much of a source is copied at once for a `part`: what is not needed yet stands behind the length. To move
+ * bytes within one buffer takes two thirds of the time of copying each part from another, and makes no garbage.
+ */
+const AHEAD_BYTES = 16 * 1024
+
+/**
+ * Bytes `from` to `to` of a source, which were copied to `at`. They are there still, except before the length
+ * and before `writtenTo`.
+ */
+type Ahead = Readonly<{ source: Bytes; from: number; to: number; at: number }> & {
+  writtenTo: number
+}
+
 /** Builds a record of big-endian integers and byte runs; grows as needed. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
   #view: DataView
   #length = 0
+  #ahead: Ahead | null = null
 
   /** @param start - How many bytes to begin with, or a buffer of the caller's to write into. */
   constructor(start: number | Uint8Array<ArrayBuffer> = 64) {
@@ -71,12 +86,33 @@ export class ByteWriter {
     return this
   }
 
-  /** A part of other bytes. */
+  /** A part of other bytes, which stay as they are. Parts that follow each other closely are the quickest. */
   part(source: Bytes, from: number, to: number): this {
     const at = this.#grow(to - from)
-    if (to - from > LOOP_BYTES_MAX) this.#bytes.set(source.subarray(from, to), at)
-    else for (let i = from; i < to; i++) this.#bytes[at + i - from] = source[i] ?? 0
+    if (to - from <= LOOP_BYTES_MAX) {
+      for (let i = from; i < to; i++) this.#bytes[at + i - from] = source[i] ?? 0
+      return this
+    }
+    const place = this.#placeAhead(at, source, from, to)
+    if (place >= 0) this.#bytes.copyWithin(at, place, place + to - from)
+    else this.#copyAhead(at, source, from, to)
     return this
+  }
+
+  /** Where a part of a source stands already, not before `at`; -1: nowhere. */
+  #placeAhead(at: number, source: Bytes, from: number, to: number): number {
+    const ahead = this.#ahead
+    if (ahead === null || ahead.source !== source || from < ahead.from || to > ahead.to) return -1
+    const place = ahead.at + from - ahead.from
+    return place >= at && place >= ahead.writtenTo ? place : -1
+  }
+
+  /** Copies a part of a source, and what follows it there as far as there is room. */
+  #copyAhead(at: number, source: Bytes, from: number, to: number): void {
+    const room = this.#bytes.length - at
+    const limit = Math.max(to, Math.min(source.length, from + Math.min(AHEAD_BYTES, room)))
+    this.#bytes.set(source.subarray(from, limit), at)
+    this.#ahead = { source, from, to: limit, at, writtenTo: 0 }
   }
 
   /**
@@ -84,6 +120,7 @@ export class ByteWriter {
    * view that this gives. `extend` then says how many there are.
    */
   room(count: number): DataView {
+    this.#ahead = null // The caller may write over it.
     const length = this.#grow(count)
     this.#length = length
     return this.#view
@@ -99,12 +136,15 @@ export class ByteWriter {
   /** Takes back what was written from `length` on. */
   truncate(length: number): this {
     invariant(length <= this.#length, 'only what was written is taken back')
+    const ahead = this.#ahead
+    if (ahead !== null) ahead.writtenTo = Math.max(ahead.writtenTo, this.#length)
     this.#length = length
     return this
   }
 
   /** UTF-8 without a count, encoded in place. */
   utf8(text: string): this {
+    this.#ahead = null // The encoder may write over it.
     const at = this.#grow(UTF8_BYTES_MAX * text.length)
     const { written } = encoder.encodeInto(text, this.#bytes.subarray(at, this.#length))
     this.#length = at + written
@@ -133,6 +173,7 @@ export class ByteWriter {
     if (needed > this.#bytes.length) {
       const larger = new Uint8Array(Math.max(needed, 2 * this.#bytes.length))
       larger.set(this.#bytes)
+      this.#ahead = null
       this.#bytes = larger
       this.#view = new DataView(larger.buffer)
     }

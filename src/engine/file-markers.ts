@@ -13,6 +13,7 @@
 //   hands when its view opens names no file of later.
 import type { Bytes } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
+import type { Soon } from '../base/soon.js'
 import { encodeFileMarker } from '../format/file-records.js'
 import { FileIds } from '../format/file-references.js'
 import { fileKey, fileMarkerKey, MANY_FILES_MARKER_KEY } from '../format/keys.js'
@@ -45,12 +46,15 @@ export function filesOfRecords(records: readonly Bytes[]): FileIds {
  * The markers that a commit puts beside row text that names these files.
  * @param read - Of a view that was opened when the text was at hand.
  */
-export async function putMarkers(
+export function putMarkers(read: ReadRecord, random: Random, files: FileIds): Soon<readonly Put[]> {
+  return files.isEmpty ? [] : markNamed(read, random, files)
+}
+
+async function markNamed(
   read: ReadRecord,
   random: Random,
   files: FileIds,
 ): Promise<readonly Put[]> {
-  if (files.isEmpty) return []
   const marker = encodeFileMarker(random.bytes(NONCE_BYTES))
   if (files.isOverfull) return [[MANY_FILES_MARKER_KEY, marker]]
   const named = [...files.keys()]

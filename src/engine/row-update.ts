@@ -1,6 +1,7 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
@@ -55,21 +56,24 @@ export function updateRow(
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { teamId, partition } = team
-  return team.writers.change({ teamId, partition, table, tableId }, async (head, read) => {
-    const row = await findRow(team, read, table, head.generation, rowId)
-    if (row === null) throw rowNotFound(rowId)
-    checkIfMatch('row', options.ifMatch, withBase(team, row).version)
-    if (changes instanceof StoreError) throw changes
-    const schema = await team.schemas.get(table, head.generation.schemaNumber, read)
-    const judge = judgeChanges(team, changes, schema, options.onSchemaError)
-    const cells = conformChanges(changes, judge)
-    if (cells.size === 0) return { result: { version: head.version } }
-    const newSchema = newSchemaOf(schema, judge.schema)
-    const text = spliceRowText(row.stored.text, cells)
-    checkRowSize(text, team.options.rowBytesMax)
-    const place = { read, random: team.options.random, table, position: row.position }
-    return writeText(head, place, { ...row.stored, text }, newSchema)
-  })
+  return team.writers.change({ teamId, partition, table, tableId }, (head, read) =>
+    after(findRow(team, read, table, head.generation, rowId), (row) => {
+      if (row === null) throw rowNotFound(rowId)
+      checkIfMatch('row', options.ifMatch, withBase(team, row).version)
+      if (changes instanceof StoreError) throw changes
+      const schema = team.schemas.get(table, head.generation.schemaNumber, read)
+      return after(schema, (found) => {
+        const judge = judgeChanges(team, changes, found, options.onSchemaError)
+        const cells = conformChanges(changes, judge)
+        if (cells.size === 0) return { result: { version: head.version } }
+        const newSchema = newSchemaOf(found, judge.schema)
+        const text = spliceRowText(row.stored.text, cells)
+        checkRowSize(text, team.options.rowBytesMax)
+        const place = { read, random: team.options.random, table, position: row.position }
+        return writeText(head, place, { ...row.stored, text }, newSchema)
+      })
+    }),
+  )
 }
 
 /**
@@ -77,20 +81,21 @@ export function updateRow(
  * the reader has to convert stay as they were stored, so that a later widening still converts them in one
  * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
  */
-async function writeText(
+function writeText(
   { version, generation: before }: TableHead,
   { read, random, table, position }: RowPlace,
   { text, schemaNumber: storedUnder }: FoundRow['stored'],
   newSchema: ReturnType<typeof newSchemaOf>,
-): Promise<Planned<Version>> {
+): Soon<Planned<Version>> {
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
   // A widening of this very change concerns only columns that are set by it.
   const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
-  const markers = await putMarkers(read, random, filesOfRecords([record]))
-  const puts = [[rowKey(table, position), record] as const, ...markers]
-  if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
-  return { result: { version: version + 1 }, change: { next, puts } }
+  return after(putMarkers(read, random, filesOfRecords([record])), (markers) => {
+    const puts = [[rowKey(table, position), record] as const, ...markers]
+    if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
+    return { result: { version: version + 1 }, change: { next, puts } }
+  })
 }
 
 export function deleteRow({ team, table, tableId }: TablePlace, rowId: string): Promise<Version> {

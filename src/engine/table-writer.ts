@@ -11,11 +11,12 @@
 import type { Bytes } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import type { Random } from '../base/random.js'
-import type { Soon } from '../base/soon.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../format/records.js'
 import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import { readSoon } from '../kv/read-soon.js'
 import type { TableHeads } from './table-heads.js'
 
 /** Reads a record as a plan must see it. */
@@ -36,7 +37,12 @@ export type Planned<T> = Readonly<{ result: T; change?: Change }>
  * Decides a change on the head as it is when its turn comes. May run again; must have no effects.
  * What it throws drops only itself.
  */
-export type Plan<T> = (head: TableHead, read: ReadRecord) => Promise<Planned<T>>
+export type Plan<T> = (head: TableHead, read: ReadRecord) => Soon<Planned<T>>
+
+/** A head, and the bytes that a commit checks. */
+type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
+
+type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 
 /** On a store that others write too, so many refusals in a row end a change. */
 const TRIES_MAX = 100
@@ -51,7 +57,7 @@ export class TableWriter {
   /** Overlay keys of commits that are durable, to be dropped before the next plan opens its view. */
   readonly #settled: Map<string, Bytes | null>[] = []
   readonly #inFlight = new Set<Promise<unknown>>()
-  #head: { readonly bytes: Bytes; readonly head: TableHead } | undefined
+  #head: SeenHead | undefined
   #refused = false
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
@@ -98,7 +104,7 @@ export class TableWriter {
     return turn
   }
 
-  async #planNext<T>(plan: Plan<T>): Promise<{ planned: Planned<T>; commit?: Promise<boolean> }> {
+  async #planNext<T>(plan: Plan<T>): Promise<Step<T>> {
     for (;;) {
       if (this.#refused) await this.#forgetAll()
       this.#dropSettled()
@@ -106,12 +112,16 @@ export class TableWriter {
       // Chosen before the view opens: what is in flight may settle before the plan gets to see it.
       const ahead = inFlight.length > 0 ? this.#head : undefined
       try {
-        const step = await this.#partition.read(async (view) => {
-          const before = ahead ?? (await this.#readHead(view))
-          const planned = await plan(before.head, (key) => this.#readRecord(view, key))
-          if (planned.change === undefined) return { planned }
-          return { planned, commit: this.#commit(before, planned.change) }
-        })
+        // In this turn, if all that the plan reads is at hand.
+        const step: Step<T> = await readSoon(this.#partition, (view) =>
+          after(ahead ?? this.#readHead(view), (before) => {
+            const planning = plan(before.head, (key) => this.#readRecord(view, key))
+            return after(planning, (planned): Step<T> => {
+              if (planned.change === undefined) return { planned }
+              return { planned, commit: this.#commit(before, planned.change) }
+            })
+          }),
+        )
         if (step.commit !== undefined || inFlight.length === 0) return step
       } catch (failure) {
         if (inFlight.length === 0) throw failure
@@ -129,10 +139,11 @@ export class TableWriter {
     this.#refused = false
   }
 
-  async #readHead(view: KvView): Promise<{ bytes: Bytes; head: TableHead }> {
-    const bytes = await view.get(tableHeadKey(this.#table))
-    if (bytes === null) throw tableNotFound(this.#tableId)
-    return { bytes, head: this.#heads.decode(bytes) }
+  #readHead(view: KvView): Soon<SeenHead> {
+    return after(view.get(tableHeadKey(this.#table)), (bytes) => {
+      if (bytes === null) throw tableNotFound(this.#tableId)
+      return { bytes, head: this.#heads.decode(bytes) }
+    })
   }
 
   #readRecord(view: KvView, key: Bytes): Soon<Bytes | null> {
@@ -140,7 +151,7 @@ export class TableWriter {
     return planned === undefined ? view.get(key) : planned
   }
 
-  #commit(before: { bytes: Bytes; head: TableHead }, change: Change): Promise<boolean> {
+  #commit(before: SeenHead, change: Change): Promise<boolean> {
     const key = tableHeadKey(this.#table)
     const head: TableHead = {
       ...before.head,

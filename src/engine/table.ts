@@ -4,7 +4,7 @@ import { StoreError } from '../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
 import { renderRowObject } from '../format/row-text.js'
-import type { KvPartition, KvView } from '../kv/kv.js'
+import { readSoon } from '../kv/read-soon.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import {
@@ -200,11 +200,6 @@ export class TeamTable implements Table {
 }
 
 const TABLE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-/** Reads at once what can be read so. */
-function readSoon<T>(partition: KvPartition, use: (view: KvView) => Soon<T>): Soon<T> {
-  return partition.readSoon === undefined ? partition.read(use) : partition.readSoon(use)
-}
 
 /** The key of a table ID; a text that is no UUID is no table's ID. */
 function tableKeyOf(tableId: string): TableKey {

@@ -14,6 +14,7 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes, NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteText, every, yieldToEventLoop } from '../base/platform.js'
+import { after, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
@@ -194,7 +195,8 @@ export class CommitQueue {
     const judged: JudgedCommit[] = []
     for (const queued of group) {
       try {
-        judged.push(await this.#judge(queued, state))
+        const verdict = this.#judge(queued, state)
+        judged.push(isHere(verdict) ? verdict : await verdict)
       } catch (failure) {
         queued.reject(unchanged(failure)) // Its checks cannot be read; the others are not concerned.
       }
@@ -214,39 +216,45 @@ export class CommitQueue {
   }
 
   /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
-  async #judge(queued: QueuedCommit, { known, changes }: GroupState): Promise<JudgedCommit> {
+  #judge(queued: QueuedCommit, { known, changes }: GroupState): Soon<JudgedCommit> {
     const { checks = [], puts = [], deletes = [] } = queued.commit
     const planned = planChanges(queued.prefix, { puts, deletes })
     const keys = checks.map(({ key }) => concatBytes([queued.prefix, key]))
-    await this.#readInto(known, keys)
+    const texts = keys.map(byteText)
+    return after(this.#readInto(known, keys, texts), () => {
+      const failed: FailedCheck[] = []
+      for (const [index, { key, equals }] of checks.entries()) {
+        const value = known.get(texts[index] ?? '') ?? null
+        if (!sameValue(value, equals)) failed.push({ key, value })
+      }
+      if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
 
-    const failed: FailedCheck[] = []
-    for (const [index, { key, equals }] of checks.entries()) {
-      const value = known.get(byteText(keys[index] ?? key)) ?? null
-      if (!sameValue(value, equals)) failed.push({ key, value })
-    }
-    if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
-
-    for (const [text, change] of planned) {
-      changes.set(text, change)
-      known.set(text, change.payload)
-    }
-    return { queued, result: { ok: true }, writes: planned.size > 0 }
+      for (const [text, change] of planned) {
+        changes.set(text, change)
+        known.set(text, change.payload)
+      }
+      return { queued, result: { ok: true }, writes: planned.size > 0 }
+    })
   }
 
   /** Between two batches, what is in memory is what the database holds. */
-  async #readInto(known: GroupState['known'], keys: readonly Bytes[]): Promise<void> {
+  #readInto(
+    known: GroupState['known'],
+    keys: readonly Bytes[],
+    texts: readonly string[],
+  ): Soon<void> {
     const unread: Bytes[] = []
-    for (const key of keys) {
-      const text = byteText(key)
+    for (const [index, key] of keys.entries()) {
+      const text = texts[index] ?? ''
       if (known.has(text)) continue
       const recalled = this.#options.views.recall(text)
       if (recalled === undefined) unread.push(key)
       else known.set(text, recalled)
     }
     if (unread.length === 0) return
-    const values = await readRecords(this.#database, unread)
-    for (const [index, key] of unread.entries()) known.set(byteText(key), values[index] ?? null)
+    return after(readRecords(this.#database, unread), (values) => {
+      for (const [index, key] of unread.entries()) known.set(byteText(key), values[index] ?? null)
+    })
   }
 
   async #write({ changes }: GroupState, isBarrier: boolean): Promise<void> {

@@ -63,6 +63,7 @@ async function verifyStash(verifying: Verifying, stash: string, nonce: Bytes): P
   const where = { team: teamId, stash }
   findings.counts.stashes++
   let { start } = chunksRange(nonce)
+  let isFirst = true
   for (;;) {
     const from = start
     const chunks = await findings.step(where, () =>
@@ -70,9 +71,29 @@ async function verifyStash(verifying: Verifying, stash: string, nonce: Bytes): P
     )
     for (const chunk of chunks ?? []) await verifyChunk(verifying, chunk, where)
     const last = chunks?.[chunks.length - 1]
+    if (chunks?.length === 0 && isFirst) await checkIsGone(verifying, stash, nonce)
+    isFirst = false
     if (last === undefined || (chunks?.length ?? 0) < CHUNKS_AT_ONCE) return
     start = keyAfter(last.key)
   }
+}
+
+/** A stash begins with its first chunk, and its head goes before its chunks: one without any has lost them. */
+async function checkIsGone(
+  { findings, partition, teamId }: Verifying,
+  stash: string,
+  nonce: Bytes,
+): Promise<void> {
+  const isThere = await partition.read(async (view) => {
+    const head = await view.get(stashHeadKey(stash))
+    if (head === null || !sameBytes(decodeStashHead(head).nonce, nonce)) return false
+    return (await view.scan({ ...chunksRange(nonce), count: 1 })).length === 0
+  })
+  if (!isThere) return
+  findings.add(
+    { kind: 'record-missing', message: 'Its chunks are missing' },
+    { team: teamId, stash },
+  )
 }
 
 /** Chunks from a key on; none if the stash was ended meanwhile. */

@@ -124,7 +124,8 @@ async function verifyRecords(
   if (headBytes === null) return null
   const head = decodeTableHead(headBytes)
   await verifyCatalogOf(findings, view, head, table, where)
-  const retired = (await readRetirements(view, table)).filter(({ dropping }) => !dropping)
+  const retirements = await readRetirements(view, table)
+  const retired = retirements.filter(({ dropping }) => !dropping)
   const places = [
     { table, generation: head.generation, versionMax: head.version },
     ...retired.map(({ generation, lastVersion }) => {
@@ -150,6 +151,8 @@ async function verifyRecords(
     if (liveRows === null && findings.damageCount === before) isCounted = false
   }
   await verifyUnused(findings, view, table, head.generation, where)
+  const kept = [head.generation, ...retirements.map(({ generation }) => generation)]
+  await verifyForgotten(findings, view, table, kept, where)
   return { generations: places.map(({ generation }) => generation.nonce), isCounted }
 }
 
@@ -212,6 +215,32 @@ async function verifySchema(
 function isStorage(failure: unknown): boolean {
   const { code } = failure as { code?: unknown }
   return code === 'STORAGE_UNAVAILABLE' || code === 'STORE_CLOSED' || code === 'ABORTED'
+}
+
+/**
+ * Nothing lies between the generations: nothing would ever delete it.
+ * @param kept - Newest first.
+ */
+async function verifyForgotten(
+  findings: Findings,
+  view: KvView,
+  table: TableKey,
+  kept: readonly Generation[],
+  where: VerifyPlace,
+): Promise<void> {
+  for (const [i, { firstExtent: limit }] of kept.entries()) {
+    const from = kept[i + 1]?.nextExtent ?? 0
+    if (from >= limit) continue
+    const firstPage = PAGE_EXTENTS * Math.ceil(from / PAGE_EXTENTS)
+    const pages = extentPagesRange(table, firstPage, limit)
+    for (const range of [rowsRange(table, { extent: from, slot: 0 }, limit), pages]) {
+      const found = await view.scan({ ...range, count: 1 })
+      if (found.length === 0) continue
+      const message = `Records are left of extents ${from} to ${limit - 1}, which are of no generation`
+      findings.add({ kind: 'orphan-record', message }, where)
+      break
+    }
+  }
 }
 
 /** Nothing lies where the table's next extents will be. */

@@ -69,3 +69,28 @@ test('an overwrite that keeps IDs ends, though a row is deleted whenever it has 
 const DELETE_MS = 50
 
 const memoryKv = () => openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
+
+test('rows that a fold found deleted keep no ID, even if it left no row of their extent', async () => {
+  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1 })
+  onTestFinished(() => store.close())
+  const team = store.team('t')
+  const { tableId, rowIds } = await team.createTable({ name: 't', rows: [{ n: 1 }, { n: 2 }] })
+  const table = team.table(tableId)
+  const gone = [...rowIds]
+  // Of a second extent, so that the first one is closed and folded.
+  const big = Array.from({ length: 1_500 }, (_, n) => ({ n }))
+  const added = await table.addRows(big)
+  for (const id of gone) await table.deleteRow(id)
+  const { folds } = await store.sweep()
+  const [stays = ''] = added.rowIds
+
+  const after = await table.overwrite({
+    rows: [...gone, stays].map(($rowID, n) => ({ $rowID, n })),
+  })
+
+  expect(folds).toBeGreaterThan(0)
+  const [first, second, third] = after.rowIds
+  expect(gone).not.toContain(first)
+  expect(gone).not.toContain(second)
+  expect(third).toBe(stays)
+})

@@ -1,76 +1,20 @@
 // What verify finds in a store that was damaged on purpose, and that it finds nothing in one that was not.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MemoryLevel } from 'memory-level'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
 import { decodeFile } from '../../src/format/file-records.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
-import type {
-  KvPartition,
-  KvStore,
-  ObjectStore,
-  Store,
-  VerifyFinding,
-  VerifyReport,
-} from '../../src/index.js'
-import { isStoreError, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
+import type { KvPartition, VerifyFinding, VerifyReport } from '../../src/index.js'
+import { isStoreError, openLevelKv, openStore } from '../../src/index.js'
 import {
   encodePartitionPrefix,
   LevelSpace,
   partitionOfKey,
   payloadOf,
 } from '../../src/kv/record-envelope.js'
-import { TestClock } from '../conformance/store/fixture.js'
-import { fillRichly, RICH_SIZES } from '../support/rich-store.js'
-
-type Opened = Readonly<{
-  store: Store
-  kv: KvStore
-  acme: KvPartition
-  objects: ObjectStore
-  database: MemoryLevel<Uint8Array, Uint8Array>
-  clock: TestClock
-}>
-
-async function openRich(fills = true): Promise<Opened> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-    storeEncoding: 'view',
-  })
-  const [kv, objects, clock] = [await openLevelKv(database), memoryObjects(), new TestClock()]
-  const store = await openStore({ ...RICH_SIZES, clock, kv, objects })
-  onTestFinished(() => store.close())
-  if (fills) await fillRichly(store, clock)
-  return { store, kv, acme: kv.partition('acme'), objects, database, clock }
-}
-
-type Entry = readonly [key: Uint8Array, value: Uint8Array]
-
-async function all(partition: KvPartition, space: number): Promise<Entry[]> {
-  const range = { start: Uint8Array.of(space), limit: Uint8Array.of(space + 1), count: 10_000 }
-  return partition.read((view) => view.scan(range))
-}
-
-async function firstOf(partition: KvPartition, space: number): Promise<Entry> {
-  const [found] = await all(partition, space)
-  if (found === undefined) throw new Error(`No record in space ${space}`)
-  return found
-}
-
-/** Puts other bytes in the place of an object. */
-async function replaceObject(
-  objects: ObjectStore,
-  id: string,
-  change: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | null,
-): Promise<void> {
-  const bytes = await objects.get(id)
-  if (bytes === null) throw new Error('The object is not there')
-  const changed = change(Uint8Array.from(bytes))
-  await objects.delete([id])
-  if (changed !== null) await objects.put(id, changed)
-}
+import { all, type Entry, firstOf, openRich, replaceObject } from '../support/rich-database.js'
+import { RICH_SIZES } from '../support/rich-store.js'
 
 function flip(at: number): (bytes: Uint8Array<ArrayBuffer>) => Uint8Array {
   return (bytes) => {

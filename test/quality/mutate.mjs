@@ -1,0 +1,156 @@
+// Changes the source in one place at a time, as Stryker does, and counts how often the tests notice.
+//
+//     npm run test:mutate [-- --sample 0.04 --from 0 --seed 1 --wide --files GLOB --at src/engine/fold.ts:82 …]
+//
+// All mutants of src/engine and src/format take a day, so a random part of them is run. `--sample`: how large
+// a part, 1 is all; `--from`: where it begins, so that two parts have no mutant in common; `--files`: only of
+// these files; `--at`: instead all mutants of a line, as often as it is given; `--wide`: more tests, see
+// mutation.config.ts. They run in random order: so whoever ends it early (Ctrl-C) has the score of a smaller
+// sample. What came of each is written to coverage/mutants.jsonl; what survived is looked at in survivors.md.
+import { createHash } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import process from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { installTools } from './install-tools.mjs'
+
+const FOLDER = import.meta.dirname
+const ROOT = join(FOLDER, '../..')
+const NOT_DRAWN = 'not in the sample'
+
+const { values } = parseArgs({
+  options: {
+    sample: { type: 'string', default: '0.04' },
+    from: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
+    files: { type: 'string', default: 'src/{engine,format}/**/*.ts' },
+    at: { type: 'string', multiple: true },
+    wide: { type: 'boolean', default: false },
+  },
+})
+
+/** Between 0 and 1: the same for the same mutant in each run. */
+function placeOf({ fileName, original, mutatorName, replacementCode }) {
+  const { line, column } = original.loc.start
+  const parts = [values.seed, relative(ROOT, fileName), line, column, mutatorName, replacementCode]
+  return createHash('sha256').update(parts.join('\n')).digest().readUInt32BE() / 2 ** 32
+}
+
+function isDrawn({ fileName, original }, place) {
+  if (values.at !== undefined) {
+    return values.at.includes(`${relative(ROOT, fileName)}:${original.loc.start.line}`)
+  }
+  const from = place - Number(values.from)
+  return from >= 0 && from < Number(values.sample)
+}
+
+/** By the IDs that Stryker gives to mutants. */
+const places = new Map()
+
+async function importInside(path) {
+  return await import(pathToFileURL(join(FOLDER, 'node_modules/@stryker-mutator', path)).href)
+}
+
+/**
+ * Stryker knows no samples: a mutant that is not drawn is ignored as it is made, so that the code has only
+ * the others in it. What is changed here is no interface of Stryker, so its version is fixed.
+ */
+async function drawSample() {
+  const path = 'instrumenter/dist/src/transformers/mutant-collector.js'
+  const { MutantCollector } = await importInside(path)
+  const { collect } = MutantCollector.prototype
+  MutantCollector.prototype.collect = function (...given) {
+    const mutant = collect.apply(this, given)
+    const place = placeOf(mutant)
+    places.set(mutant.id, place)
+    if (!isDrawn(mutant, place)) mutant.ignoreReason ??= NOT_DRAWN
+    return mutant
+  }
+}
+
+async function shufflePlan() {
+  const { MutantTestPlanner } = await importInside('core/dist/src/mutants/mutant-test-planner.js')
+  const { makePlan } = MutantTestPlanner.prototype
+  MutantTestPlanner.prototype.makePlan = async function (...given) {
+    const plans = await makePlan.apply(this, given)
+    return plans.sort((left, right) => places.get(left.mutant.id) - places.get(right.mutant.id))
+  }
+}
+
+async function runMutants() {
+  const { Stryker } = await importInside('core/dist/src/index.js')
+  const plugin = 'node_modules/@stryker-mutator/vitest-runner/dist/src/index.js'
+  const files = values.at?.map((place) => place.replace(/:\d+$/, '')) ?? [values.files]
+  const stryker = new Stryker({
+    mutate: [...new Set(files)],
+    testRunner: 'vitest',
+    vitest: { configFile: 'test/quality/mutation.config.ts', related: false },
+    coverageAnalysis: 'perTest',
+    ignoreStatic: true,
+    concurrency: 1,
+    tempDirName: 'coverage/stryker',
+    ignorePatterns: ['bench', 'dist', 'coverage', 'test/quality/node_modules', '**/*.tgz'],
+    plugins: [plugin, 'mutant-results.mjs'].map((path) => pathToFileURL(join(FOLDER, path)).href),
+    reporters: ['mutant-results'],
+    timeoutMS: 20_000,
+    timeoutFactor: 1.2,
+    dryRunTimeoutMinutes: 20,
+    allowConsoleColors: false,
+  })
+  await stryker.runMutationTest()
+}
+
+/** Wilson's interval for a share, of 95 %. */
+function intervalOf(part, count) {
+  const z = 1.96
+  const share = part / count
+  const middle = (share + z ** 2 / (2 * count)) / (1 + z ** 2 / count)
+  const spread = (share * (1 - share)) / count + z ** 2 / (4 * count ** 2)
+  const half = (z / (1 + z ** 2 / count)) * Math.sqrt(spread)
+  return [middle - half, middle + half].map(percent)
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+const ENDS = ['Killed', 'Timeout', 'Survived', 'NoCoverage']
+
+function printScore(results, isWhole) {
+  const drawn = results.filter(({ reason }) => reason !== NOT_DRAWN)
+  const ran = drawn.filter(({ status }) => status !== 'NoCoverage' && status !== 'Ignored')
+  // Those that no test meets are told at once: of them count as many as of the others.
+  const limit = isWhole ? 1 : Math.max(0, ...ran.map(({ id }) => places.get(id)))
+  const counted = drawn.filter(({ id }) => places.get(id) <= limit)
+  const valid = counted.filter(({ status }) => ENDS.includes(status))
+  console.log(
+    `${places.size} mutants in these files, ${counted.length} drawn, ${valid.length} valid`,
+  )
+  for (const status of new Set(counted.map((mutant) => mutant.status))) {
+    console.log(`  ${status}: ${counted.filter((mutant) => mutant.status === status).length}`)
+  }
+  if (valid.length === 0) return
+  const killed = valid.filter(({ status }) => status === 'Killed' || status === 'Timeout').length
+  const interval = intervalOf(killed, valid.length).join(' to ')
+  console.log(`mutation score ${percent(killed / valid.length)}, 95 % interval ${interval}`)
+  for (const { status, path, line, mutatorName, source, replacement } of valid) {
+    if (status !== 'Survived' && status !== 'NoCoverage') continue
+    console.log(`${status} ${path}:${line} ${mutatorName}\n  - ${source}`)
+    console.log(`  + ${replacement.replaceAll(/\s+/g, ' ').slice(0, 160)}`)
+  }
+}
+
+process.chdir(ROOT)
+mkdirSync('coverage', { recursive: true })
+rmSync('coverage/stryker', { recursive: true, force: true })
+writeFileSync('coverage/mutants.jsonl', '')
+process.env.ROWSTASH_MUTANTS_WIDE = values.wide ? '1' : '0'
+installTools()
+await drawSample()
+await shufflePlan()
+const { results } = await import('./mutant-results.mjs')
+let isWhole = false
+process.on('exit', () => printScore(results, isWhole))
+await runMutants()
+isWhole = true

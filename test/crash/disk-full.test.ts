@@ -16,7 +16,12 @@ import {
   missingStrace,
   smallDiskCommand,
 } from '../support/crash/capabilities.js'
-import type { FullDiskCase, FullDiskResult } from '../support/crash/full-disk-job.js'
+import type {
+  FullDiskCase,
+  FullDiskResult,
+  PlainFullDiskCase,
+  PlainFullDiskResult,
+} from '../support/crash/full-disk-job.js'
 import { Ledger } from '../support/crash/ledger.js'
 import { failingCalls } from '../support/crash/system-calls.js'
 import { type BuiltPrograms, buildPrograms, startWriter } from '../support/crash/writer-process.js'
@@ -31,25 +36,30 @@ const SHOWN = 10
 const ONE_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' }
 
 let programs: BuiltPrograms
+/** With logs of 4 MiB, as anybody has it. */
+let plainPrograms: BuiltPrograms
 let folder = ''
 
 beforeAll(async () => {
   programs = await buildPrograms(['writer', 'full-disk'], { smallBuffers: true })
+  plainPrograms = await buildPrograms(['plain-full-disk'], { smallBuffers: false })
   folder = await mkdtemp(join(tmpdir(), 'rowstash-full-'))
 })
 
 afterAll(async () => {
   await programs.remove()
+  await plainPrograms.remove()
   await rm(folder, { recursive: true })
 })
 
-async function runCases(
+async function runCases<T = FullDiskResult>(
   place: string,
-  cases: readonly FullDiskCase[],
+  cases: readonly (FullDiskCase | PlainFullDiskCase)[],
   before: readonly string[],
-): Promise<FullDiskResult[]> {
+  program = programs.path('full-disk'),
+): Promise<T[]> {
   const job = JSON.stringify({ folder: place, cases })
-  const [command = '', ...args] = [...before, process.execPath, programs.path('full-disk'), job]
+  const [command = '', ...args] = [...before, process.execPath, program, job]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
@@ -64,8 +74,13 @@ async function runCases(
   return stdout
     .split('\n')
     .slice(0, -1)
-    .map((line) => JSON.parse(line) as FullDiskResult)
+    .map((line) => JSON.parse(line) as T)
 }
+
+/** Levels and sizes at which plain LevelDB is tried. */
+const PLAIN_CASES: readonly PlainFullDiskCase[] = [200, 4_000].flatMap((valueBytes) =>
+  [1, 5_000, 20_000, 50_000, 100_000, 200_000, 400_000].map((bytes) => ({ bytes, valueBytes })),
+)
 
 /** Levels from nothing to some hundred kilobytes, small changes and big ones. */
 function anyCase(random: Seeded, limit: FullDiskCase['limit']): FullDiskCase {
@@ -114,6 +129,30 @@ describe('a full or broken disk', { concurrent: true }, () => {
 
       expect(results).toHaveLength(count)
       summarize('T9 disk full', seed, startedAt, results)
+    },
+  )
+
+  test.runIf(missingDisk === null)(
+    'on a full disk plain LevelDB loses what it acknowledges afterwards',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const startedAt = performance.now()
+      const place = join(folder, 'plain')
+      await mkdir(place)
+      const command = smallDiskCommand(place, DISK_MEBIBYTES)
+      const program = plainPrograms.path('plain-full-disk')
+
+      const results = await runCases<PlainFullDiskResult>(place, PLAIN_CASES, command, program)
+
+      expect(results).toHaveLength(PLAIN_CASES.length)
+      const lossy = results.filter(({ lost }) => lost > 0)
+      const writes = lossy.reduce((sum, { lost }) => sum + lost, 0)
+      const which = `${lossy.length} of ${results.length}, ${writes} in all`
+      const suite = `T9 baseline: plain LevelDB, acknowledged writes lost in ${which}`
+      const seconds = (performance.now() - startedAt) / 1_000
+      report({ suite, seed: 0, runs: results.length, seconds, violations: 0 })
+      expect(results.every(({ failed }) => failed)).toBe(true)
+      expect(lossy.length).toBeGreaterThan(results.length / 2)
     },
   )
 

@@ -10,7 +10,7 @@ import { openDirectory } from '../../adapters/node.js'
 import { isStoreError, type Store } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
 import { DAMAGES, damageFile, type FileKind, filesByKind } from '../support/corruption.js'
-import { baselineTrial, makeBaseline } from '../support/corruption-baseline.js'
+import { baselineFlip, baselineTrial, makeBaseline } from '../support/corruption-baseline.js'
 import { report, sizeOf, suiteSeed } from '../support/ladder.js'
 import {
   type Answers,
@@ -158,6 +158,29 @@ test('damage is never served and hides nothing', { timeout: 3_600_000 }, async (
     'object',
   ])
   expect(await readdir(folder)).not.toContain('trial-0')
+})
+
+test('a flipped bit in a table is mostly served by a plain LevelDB database', {
+  timeout: 3_600_000,
+}, async () => {
+  const [runs, seed] = [sizeOf({ push: 20, deep: 60 }), suiteSeed()]
+  const startedAt = performance.now()
+  await makeBaseline(join(folder, 'plain-tables'))
+  const tally = { silent: 0, told: 0, harmless: 0 }
+  for (let run = 0; run < runs; run++) {
+    tally[await baselineFlip(join(folder, 'plain-tables'), seeded(seed + run))]++
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const what = `silently wrong in ${tally.silent}, told ${tally.told}`
+  report({
+    suite: `T10 baseline: plain LevelDB, one bit of a table of incompressible data, ${what}`,
+    seed,
+    runs,
+    seconds,
+    violations: 0,
+  })
+
+  expect(tally.silent).toBeGreaterThan(runs / 2)
 })
 
 test('the same damage is mostly served by a plain LevelDB database', {

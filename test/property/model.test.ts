@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { runOptions } from '../support/fast-check-options.js'
-import { report, sizeOf, suiteSeed, tier } from '../support/ladder.js'
+import { recordedSeeds, report, sizeOf, suiteSeed, tier } from '../support/ladder.js'
 import { anyCommands } from '../support/model/commands.js'
 import {
   checkAll,
@@ -88,6 +88,8 @@ async function checkRuns(
       await world.remove()
     }
   })
+  for (const { seed, runs } of recordedSeeds('T2'))
+    await fc.assert(property, { seed, numRuns: runs })
   const options = { seed: suiteSeed(), ...runOptions(count) }
   const startedAt = performance.now()
   let violations = 1

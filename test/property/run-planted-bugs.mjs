@@ -14,7 +14,10 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
 /** Folders and configurations. */
 const COPIED = /^(?:src|adapters|test|package\.json|tsconfig\.json)$/
 const CONFIG = 'test/vitest.config.ts'
-/** Each list of bugs, and the test that must find them; where bugs name one, it is that one of `tests`. `runs`: of a suite of the ladder. */
+/**
+ * Each list of bugs, and the test that must find them; where bugs name one, it is that one of `tests`. `runs`: of a
+ * suite of the ladder. `tries`: for bugs that show by chance only, as when a process must die in a certain millisecond.
+ */
 const SUITES = [
   { list: 'planted-bugs.ts', test: 'test/property/model.test.ts', only: 'in memory' },
   { list: 'planted-file-bugs.ts', test: 'test/property/files-model.test.ts', only: 'files' },
@@ -30,10 +33,31 @@ const SUITES = [
     only: 'SQLite',
     runs: { planted: '500', intact: '50' },
   },
-  { list: 'planted-crash-bugs.ts', tests: ['kill', 'power-cut', 'disk-full'] },
+  {
+    list: 'planted-crash-bugs.ts',
+    tests: {
+      kill: 'test/crash/kill.test.ts',
+      'power-cut': 'test/crash/power-cut.test.ts',
+      'disk-full': 'test/crash/disk-full.test.ts',
+    },
+    tries: 6,
+  },
+  {
+    list: 'planted-ladder-bugs.ts',
+    tests: {
+      backend: 'test/conformance/backend.test.ts',
+      meta: 'test/sim/meta.test.ts',
+      race: 'test/sim/race.test.ts',
+      'fault-loop': 'test/sim/fault-loop.test.ts',
+      'import-killed': 'test/crash/import-killed.test.ts',
+      'power-cut-root': 'test/crash/power-cut-root.test.ts',
+      corrupt: 'test/property/corrupt.test.ts',
+      upgrade: 'test/upgrade/upgrade.test.ts',
+      backup: 'test/property/backup.test.ts',
+    },
+    env: { 'power-cut-root': { ROWSTASH_TIER: 'deep', ROWSTASH_RUNS: '6' } },
+  },
 ]
-/** A bug that shows by chance only, such as one that needs a process to die in a certain millisecond. */
-const TRIES = 6
 /** Some bugs show in one run of a thousand; with so many they are found for sure. */
 const RUNS_SCALE = '4'
 const INTACT_SCALE = '0.2'
@@ -50,15 +74,12 @@ async function readBugs(copy, suite) {
   const module = join(copy, suite.list.replace('.ts', '.mjs'))
   await writeFile(module, outputText)
   const { PLANTED_BUGS } = await import(pathToFileURL(module).href)
-  const { list, tests } = suite
-  const suites = tests?.map((name) => ({
-    list,
-    name,
-    test: `test/crash/${name}.test.ts`,
-    only: '',
-  }))
+  const { list, tests = {}, tries, env = {} } = suite
+  const suites = Object.entries(tests).map(([name, test]) => {
+    return { list, name, test, only: '', tries, env: env[name] }
+  })
   return PLANTED_BUGS.map((bug) => {
-    return { ...bug, suite: suites?.find(({ name }) => name === bug.test) ?? suite }
+    return { ...bug, suite: suites.find(({ name }) => name === bug.test) ?? suite }
   })
 }
 
@@ -77,9 +98,9 @@ async function plant(copy, { name, file, find, replace }) {
 }
 
 /** What the test printed when it failed; null when it passed. */
-async function runTest(copy, { test, only, runs }, scale) {
+async function runTest(copy, { test, only, runs, env: more }, scale) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  const env = { ...process.env, ROWSTASH_RUNS_SCALE: scale, NO_COLOR: '1' }
+  const env = { ...process.env, ROWSTASH_RUNS_SCALE: scale, NO_COLOR: '1', ...more }
   if (runs !== undefined) env.ROWSTASH_RUNS = scale === INTACT_SCALE ? runs.intact : runs.planted
   const options = { cwd: copy, maxBuffer: OUTPUT_BYTES_MAX, env }
   try {
@@ -103,14 +124,16 @@ function describeFailure(output) {
 /** What a test of the ladder says: the line of the suite, and the first thing that was wrong. */
 function describeAssertion(output) {
   const suite = /^T\d[^\n]*, [1-9]\d* violations$/m.exec(output)?.[0]
-  const problem = /^\+ {2,}"?([^\n]+)/m.exec(output)?.[1]
+  const problem =
+    /^\+ {2,}"?([^\n]+)/m.exec(output)?.[1] ??
+    /^(?:Assertion|Store)?Error: ([^\n]+)/m.exec(output)?.[1]
   if (suite === undefined || problem === undefined) return null
   return `${suite}\n      ${problem.slice(0, 300)}`
 }
 
 /** What is planted may not show in every run. @returns what the test printed when it failed. */
 async function runUntilFound(copy, suite) {
-  for (let run = 1; run < (suite.name === undefined ? 1 : TRIES); run++) {
+  for (let run = 1; run < (suite.tries ?? 1); run++) {
     const output = await runTest(copy, suite, RUNS_SCALE)
     if (output !== null) return output
   }

@@ -2,7 +2,7 @@
 // Method: the same seeded operations on a store and, as transactions, on SQLite, which judges rows, keeps
 // their order and rolls back by itself; answers, failures and all rows must be equal after each operation.
 import { test } from 'vitest'
-import { report, sizeOf, suiteSeed } from '../support/ladder.js'
+import { recordedSeeds, report, sizeOf, suiteSeed } from '../support/ladder.js'
 import { expectNoViolation, runSeeds } from '../support/sim/run-seeds.js'
 import { compareWithSqlite } from '../support/sqlite/differential.js'
 import { loadSqlite } from '../support/sqlite/sql-js.js'
@@ -10,7 +10,12 @@ import { loadSqlite } from '../support/sqlite/sql-js.js'
 test('a store and SQLite do the same', { timeout: 3_600_000 }, async () => {
   const seed = suiteSeed()
   const compare = compareWithSqlite(await loadSqlite())
-  const done = await runSeeds(seed, sizeOf({ push: 500, deep: 10_000 }), compare)
+  const done = await runSeeds(
+    seed,
+    sizeOf({ push: 500, deep: 10_000 }),
+    compare,
+    recordedSeeds('T14'),
+  )
   report({ suite: 'T14 beside SQLite', ...done, seed })
 
   expectNoViolation(done)

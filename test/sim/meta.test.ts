@@ -2,13 +2,18 @@
 // Method: the same seeded operations run on stores with different options, some opened again after every
 // operation, some swept; transcripts and dumps must be equal to the letter.
 import { test } from 'vitest'
-import { report, sizeOf, suiteSeed } from '../support/ladder.js'
+import { recordedSeeds, report, sizeOf, suiteSeed } from '../support/ladder.js'
 import { compareVariants } from '../support/sim/meta.js'
 import { expectNoViolation, runSeeds } from '../support/sim/run-seeds.js'
 
 test('the same operations give the same under all options', { timeout: 3_600_000 }, async () => {
   const seed = suiteSeed()
-  const done = await runSeeds(seed, sizeOf({ push: 200, deep: 10_000 }), compareVariants)
+  const done = await runSeeds(
+    seed,
+    sizeOf({ push: 200, deep: 10_000 }),
+    compareVariants,
+    recordedSeeds('T2b'),
+  )
   report({ suite: 'T2b metamorphic options', ...done, seed })
 
   expectNoViolation(done)

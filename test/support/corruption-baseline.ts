@@ -38,21 +38,42 @@ function contentOf(record: number): Uint8Array {
   return Uint8Array.from({ length: 100 }, () => random.below(256))
 }
 
+/** One bit of a table file: what nobody checks, LevelDB serves. */
+export async function baselineFlip(
+  place: string,
+  random: Seeded,
+): Promise<'silent' | 'told' | 'harmless'> {
+  return damaged(place, async (copy) => {
+    const tables = (await filesByKind(copy)).get('ldb') ?? []
+    return damageFile(copy, random.pick(tables), 'bit', random, [])
+  })
+}
+
 /** `silent`: something else than what was stored was read, or less of it, without any error. */
 export async function baselineTrial(
   place: string,
   random: Seeded,
 ): Promise<'silent' | 'told' | 'harmless'> {
-  const copy = join(place, 'trial')
-  await cp(join(place, 'kv'), copy, { recursive: true })
-  try {
+  return damaged(place, async (copy) => {
     const kinds = await filesByKind(copy)
     const olderKinds = await filesByKind(join(place, 'older'))
     const kind = random.pick([...kinds.keys()])
     const older = (olderKinds.get(kind) ?? []).map((name) => join(place, 'older', name))
     const path = random.pick(kinds.get(kind) ?? [])
     const damage = random.pick(older.length === 0 ? DAMAGES.slice(0, -1) : DAMAGES)
-    if ((await damageFile(copy, path, damage, random, older)) === null) return 'harmless'
+    return damageFile(copy, path, damage, random, older)
+  })
+}
+
+/** @param damage - Damages a copy; null: it has not changed. */
+async function damaged(
+  place: string,
+  damage: (copy: string) => Promise<string | null>,
+): Promise<'silent' | 'told' | 'harmless'> {
+  const copy = join(place, 'trial')
+  await cp(join(place, 'kv'), copy, { recursive: true })
+  try {
+    if ((await damage(copy)) === null) return 'harmless'
     return await readAll(join(copy, 'kv'))
   } finally {
     await rm(copy, { recursive: true })

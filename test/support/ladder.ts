@@ -1,5 +1,6 @@
 // The test ladder: suites that run in two sizes, each from one seed, and say in one line what they did.
 import { appendFileSync } from 'node:fs'
+import { readText } from './source-files.js'
 
 /** `push`: with every change, minutes for all suites together. `deep`: `npm run test:deep`. */
 export type Tier = 'push' | 'deep'
@@ -22,6 +23,30 @@ export function suiteSeed(): number {
   return tier === 'push' ? PUSH_SEED : Math.floor(Math.random() * 2 ** 31)
 }
 
+/** Runs of a suite that failed once. */
+export type RecordedSeed = Readonly<{ seed: number; runs: number }>
+
+const SEEDS_FILE = 'test/seeds.txt'
+
+/** What a suite runs before all else: its lines of the file; nothing when ROWSTASH_SEED asks for one seed. */
+export function recordedSeeds(suiteId: string): readonly RecordedSeed[] {
+  if (process.env['ROWSTASH_SEED'] !== undefined) return []
+  return parseSeeds(readText(SEEDS_FILE)).get(suiteId) ?? []
+}
+
+/** Lines are `suite seed runs # what it found`; runs may be left out for 1. @throws {Error} for any other line. */
+export function parseSeeds(text: string): ReadonlyMap<string, readonly RecordedSeed[]> {
+  const seeds = new Map<string, RecordedSeed[]>()
+  for (const line of text.split('\n')) {
+    const [entry = ''] = line.split('#')
+    if (entry.trim() === '') continue
+    const [, suite = '', seed, runs = '1'] = /^(T\w+) (\d+)(?: (\d+))? *$/.exec(entry) ?? []
+    if (seed === undefined) throw new Error(`${SEEDS_FILE} has a line of another form: ${line}`)
+    seeds.set(suite, [...(seeds.get(suite) ?? []), { seed: Number(seed), runs: Number(runs) }])
+  }
+  return seeds
+}
+
 export type SuiteReport = Readonly<{
   /** Its name in the README, such as "T4 crash simulator, leveldb". */
   suite: string
@@ -29,14 +54,20 @@ export type SuiteReport = Readonly<{
   runs: number
   seconds: number
   violations: number
+  /** What fails alone already; without it all runs of the seed. */
+  failing?: RecordedSeed | undefined
 }>
 
 /** Prints the line of a suite, and adds it to the file ROWSTASH_REPORT, if there is one. */
 export function report(done: SuiteReport): void {
-  const { suite, seed, runs, seconds, violations } = done
+  const { suite, seed, runs, seconds, violations, failing = { seed, runs } } = done
   const took = `${seconds.toFixed(1)} s`
   console.log(`${suite}: ${runs} runs, seed ${seed}, ${took}, ${violations} violations`)
-  append(done)
+  if (violations > 0) {
+    const line = `${suite.split(/[ ,]/)[0]} ${failing.seed} ${failing.runs} # …`
+    console.log(`To run it first from now on, add this to ${SEEDS_FILE}: ${line}`)
+  }
+  append({ suite, seed, runs, seconds, violations })
 }
 
 /** Says that a suite did not run, and why: what this machine lacks for it. */

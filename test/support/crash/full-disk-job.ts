@@ -17,3 +17,20 @@ export type FullDiskResult = Readonly<{
   recoveryMs: number
   wrong: readonly string[]
 }>
+
+export type PlainFullDiskCase = Readonly<{
+  /** So many bytes stay free. */
+  bytes: number
+  valueBytes: number
+}>
+
+export type PlainFullDiskJob = Readonly<{ folder: string; cases: readonly PlainFullDiskCase[] }>
+
+export type PlainFullDiskResult = Readonly<{
+  /** Some write failed for want of space. */
+  failed: boolean
+  /** Writes that were acknowledged with sync when there was space again. */
+  acknowledgedAfter: number
+  /** Acknowledged writes that the next open does not show. */
+  lost: number
+}>

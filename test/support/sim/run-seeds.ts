@@ -1,4 +1,5 @@
 // Runs histories by their seeds, up to the first that breaks a rule.
+import type { RecordedSeed } from '../ladder.js'
 import { Mismatch } from '../model/operation.js'
 import { inVirtualTime } from './virtual-time.js'
 
@@ -8,6 +9,7 @@ export type SeedsDone = Readonly<{
   violations: number
   /** Of the first violation. */
   failure: string | null
+  failing: RecordedSeed | undefined
 }>
 
 type RunSeed = (seed: number, trace: string[]) => Promise<unknown>
@@ -15,22 +17,35 @@ type RunSeed = (seed: number, trace: string[]) => Promise<unknown>
 /** One that takes longer hangs. */
 const HANG_SECONDS = 20
 
-/** Seeds `first`, `first + 1`, and so on: each failing one can be run alone, as ROWSTASH_SEED. */
-export async function runSeeds(first: number, count: number, run: RunSeed): Promise<SeedsDone> {
+/**
+ * Seeds `first`, `first + 1`, and so on: each failing one can be run alone, as ROWSTASH_SEED.
+ * @param recorded - Seeds that are run before them.
+ */
+export async function runSeeds(
+  first: number,
+  count: number,
+  run: RunSeed,
+  recorded: readonly RecordedSeed[] = [],
+): Promise<SeedsDone> {
   const startedAt = performance.now()
   const watch = new Watch()
   const stray: unknown[] = []
   const onStray = (reason: unknown): void => void stray.push(reason)
   process.on('unhandledRejection', onStray)
   let failure: string | null = null
+  let failing: RecordedSeed | undefined
   let runs = 0
+  const before = recorded.flatMap(({ seed, runs: more }) => rangeOf(seed, more))
+  const total = before.length + count
   const runAll = async (): Promise<void> => {
-    while (runs < count && failure === null) {
-      const seed = first + runs++
+    while (runs < total && failure === null) {
+      const seed = before[runs] ?? first + runs - before.length
+      runs++
       failure = await failureOfSeed(seed, run, watch)
       // Rejections that nobody handles are told between two turns of the event loop.
       if (runs % 100 === 0 || failure !== null) await new Promise((done) => setImmediate(done))
       if (stray.length > 0) failure ??= `Nobody handled ${String(stray[0])}, near seed ${seed}`
+      if (failure !== null) failing = { seed, runs: 1 }
     }
   }
   try {
@@ -40,7 +55,11 @@ export async function runSeeds(first: number, count: number, run: RunSeed): Prom
     process.off('unhandledRejection', onStray)
   }
   const seconds = (performance.now() - startedAt) / 1_000
-  return { runs, seconds, violations: failure === null ? 0 : 1, failure }
+  return { runs, seconds, violations: failure === null ? 0 : 1, failure, failing }
+}
+
+function rangeOf(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => first + i)
 }
 
 async function failureOfSeed(seed: number, run: RunSeed, watch: Watch): Promise<string | null> {

@@ -441,6 +441,7 @@ class Schedule {
       if (world.excuses.damaged && isStoreError(failure) && failure.code.startsWith('DATA_')) {
         this.#trace.push(`  refused: ${failure.message}`)
         this.#isRefused = true
+        if (failure.code === 'DATA_LOSS') await this.#acceptLoss()
         return
       }
       throw new Mismatch(`The store cannot be opened: ${show(failure)}`)
@@ -624,8 +625,8 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
   if (durability === 'commit') return relaxed
   // Lost commits are noticed among those whose records are kept.
   if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
-  // The database's own log is at least twice as long as what is written before it is flushed.
-  return { ...relaxed, disk: { ...disk, logBytesMax: Math.max(65_536, disk.logBytesMax ?? 0) } }
+  // The database's own log is twice as long as what is written before it is flushed.
+  return { ...relaxed, disk: { ...disk, logBytesMax: 2_048 } }
 }
 
 const FITS: readonly Readonly<{ text: string; most: number; fits(step: PortStep): boolean }>[] = [

@@ -16,7 +16,7 @@ export const TEAM = 'acme'
 /** In `interval`, after so many milliseconds what was answered is on the disk. */
 export const FLUSH_MS = 50
 
-const FLUSH_BYTES = 2_048
+const FLUSH_BYTES = 1_024
 
 const LAST_TURNS = 1_000
 

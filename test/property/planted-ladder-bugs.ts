@@ -1,0 +1,85 @@
+// One bug for each suite of the test ladder that has no list of its own, to show that it can fail; see
+// planted-bugs.ts. Each names the test that must find it.
+import type { PlantedBug } from './planted-bugs.js'
+
+export type PlantedLadderBug = PlantedBug &
+  Readonly<{
+    test:
+      | 'backend'
+      | 'meta'
+      | 'race'
+      | 'fault-loop'
+      | 'import-killed'
+      | 'power-cut-root'
+      | 'corrupt'
+      | 'upgrade'
+      | 'backup'
+  }>
+
+export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
+  {
+    test: 'backend',
+    name: 'a database deletes nothing',
+    file: 'test/conformance/backend.test.ts',
+    find: '(options) => new MemoryLevel<unknown, unknown>(options) as Database,',
+    replace:
+      '(options) => Object.assign(new MemoryLevel<unknown, unknown>(options), { _del: async () => {} }) as Database,',
+  },
+  {
+    test: 'meta',
+    name: 'a fold gives all rows of an extent one version',
+    file: 'src/engine/fold.ts',
+    find: 'versions.push(laid?.version ?? old?.versionOf?.(slot) ?? entry.version)',
+    replace: 'versions.push(entry.version)',
+  },
+  {
+    test: 'race',
+    name: 'of two commits on one head both win',
+    file: 'src/kv/commit-queue.ts',
+    find: 'if (!sameValue(value, equals)) failed.push({ key, value })',
+    replace: 'sameValue(value, equals)',
+  },
+  {
+    test: 'fault-loop',
+    name: 'a write whose outcome is not known is told to have had none',
+    file: 'src/kv/commit-queue.ts',
+    find: "storageError(failure, 'A write failed', 'unknown')",
+    replace: "storageError(failure, 'A write failed', 'unchanged')",
+  },
+  {
+    test: 'import-killed',
+    name: 'a finalize leaves the last chunk of a stash out',
+    file: 'src/engine/stash-records.ts',
+    find: 'chunks: entries.sort((left, right) => order(left.serial, right.serial)),',
+    replace:
+      'chunks: entries.sort((left, right) => order(left.serial, right.serial)).slice(0, -1),',
+  },
+  {
+    test: 'power-cut-root',
+    name: 'on a real file system a commit is answered before it is on the disk',
+    file: 'src/kv/batch-writer.ts',
+    find: "await writeBatch(this.#database, operations, durability === 'commit')",
+    replace: 'await writeBatch(this.#database, operations, false)',
+  },
+  {
+    test: 'corrupt',
+    name: 'the checksum of a frame is not looked at',
+    file: 'src/format/segment-reader.ts',
+    find: "if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {",
+    replace: 'if (crc < 0) {',
+  },
+  {
+    test: 'upgrade',
+    name: 'a number of the format is used for something else',
+    file: 'src/format/keys.ts',
+    find: '  row: 0x06,',
+    replace: '  row: 0x12,',
+  },
+  {
+    test: 'backup',
+    name: 'a restored store goes on with the versions of the backup',
+    file: 'src/engine/restore.ts',
+    find: 'start.versionBase + RESTORED_VERSION_STEP',
+    replace: 'start.versionBase',
+  },
+]

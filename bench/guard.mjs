@@ -8,15 +8,24 @@ const RESULTS = join(import.meta.dirname, 'results')
 /** Ratios of one run hold to about this much; what differs less tells nothing. */
 const SHARE_MAX = 0.2
 
-/** @returns the newest stored comparison with the peers on this data set, or undefined */
+/** @returns the newest stored comparison on this data set, of this major version of Node if there is one, or undefined */
 export function newestPeers(data) {
   const names = readdirSync(RESULTS).filter((name) => /^peers-\d.*\.json$/.test(name))
-  for (const name of names.sort().reverse()) {
-    const stored = JSON.parse(readFileSync(join(RESULTS, name), 'utf8'))
-    if (stored.partial === undefined && stored.settings.data === data) return { name, ...stored }
-  }
-  return undefined
+  const all = names.sort().reverse().map(readStored)
+  const usable = all.filter(
+    ({ partial, settings }) => partial === undefined && settings.data === data,
+  )
+  return (
+    usable.find(({ machine }) => majorOf(machine.node) === majorOf(process.version)) ?? usable[0]
+  )
 }
+
+const readStored = (name) => ({
+  name,
+  ...JSON.parse(readFileSync(join(RESULTS, name), 'utf8')),
+})
+
+const majorOf = (version) => version.split('.')[0]
 
 /**
  * Only ratios are compared: milliseconds and megabytes are the machine's as well. `change` is above 1 for what

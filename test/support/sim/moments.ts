@@ -57,6 +57,8 @@ export class Moments {
   goBack(oracle: Oracle, batches: number): void {
     const then = this.#moments.findLast((moment) => moment.batches <= batches)
     this.#hasLost = true
+    // What is lost never was: a loss before the next opening must not go back to it.
+    this.#moments = this.#moments.filter((moment) => moment.batches <= batches)
     if (then === undefined) throw new Error('What was on the disk before the first moment is lost')
     for (const table of oracle.tables) {
       const before = then.tables.get(table) ?? [{ state: null, pending: [] }]

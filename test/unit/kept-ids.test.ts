@@ -82,6 +82,7 @@ test('rows that a fold found deleted keep no ID, even if it left no row of their
   const added = await table.addRows(big)
   for (const id of gone) await table.deleteRow(id)
   const { folds } = await store.sweep()
+  expect((await store.verify({ full: true })).findings).toEqual([])
   const [stays = ''] = added.rowIds
 
   const after = await table.overwrite({

@@ -11,8 +11,8 @@ const RECORDS_OF_A_READ = 4
 async function openOne(count: number): Promise<{ store: Store; table: Table; ids: string[] }> {
   const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, pageRowsMax: 100_000 })
   onTestFinished(() => store.close())
-  const json = `[${Array.from({ length: count }, (_, n) => `{"n":${n}}`).join()}]`
-  const { tableId, rowIds } = await store.team('t').createTable({ name: 't', rows: { json } })
+  const rows = Array.from({ length: count }, (_, n) => ({ n }))
+  const { tableId, rowIds } = await store.team('t').createTable({ name: 't', rows })
   return { store, table: store.team('t').table(tableId), ids: [...rowIds] }
 }
 

@@ -1,14 +1,15 @@
 // Changes the source in one place at a time, as Stryker does, and counts how often the tests notice.
 //
-//     npm run test:mutate [-- --sample 0.04 --from 0 --seed 1 --wide --files GLOB --at src/engine/fold.ts:82 …]
+//     npm run test:mutate [-- --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/fold.ts:82 … | --again FILE] [--wide]
 //
 // All mutants of src/engine and src/format take a day, so a random part of them is run. `--sample`: how large
 // a part, 1 is all; `--from`: where it begins, so that two parts have no mutant in common; `--files`: only of
-// these files; `--at`: instead all mutants of a line, as often as it is given; `--wide`: more tests, see
+// these files; `--at`: instead all mutants of a line, as often as it is given; `--again`: instead those that a
+// file of results says were not killed, known by the text of their line; `--wide`: more tests, see
 // mutation.config.ts. They run in random order: so whoever ends it early (Ctrl-C) has the score of a smaller
 // sample. What came of each is written to coverage/mutants.jsonl; what survived is looked at in survivors.md.
 import { createHash } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     files: { type: 'string', default: 'src/{engine,format}/**/*.ts' },
     at: { type: 'string', multiple: true },
+    again: { type: 'string' },
     wide: { type: 'boolean', default: false },
   },
 })
@@ -37,7 +39,26 @@ function placeOf({ fileName, original, mutatorName, replacementCode }) {
   return createHash('sha256').update(parts.join('\n')).digest().readUInt32BE() / 2 ** 32
 }
 
-function isDrawn({ fileName, original }, place) {
+/** Those of an earlier run; the same places may have moved to other lines since. */
+const before = values.again === undefined ? [] : readNotKilled(values.again)
+const keysBefore = new Set(before.map(keyOf))
+
+function readNotKilled(file) {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const results = lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+  return results.filter(({ status }) => status !== 'Killed')
+}
+
+function keyOf({ path, mutatorName, replacement, source }) {
+  return [path, mutatorName, replacement, source].join('\n')
+}
+
+function isDrawn({ fileName, original, mutatorName, replacementCode: replacement }, place) {
+  if (values.again !== undefined) {
+    const path = relative(ROOT, fileName)
+    const source = readFileSync(fileName, 'utf8').split('\n')[original.loc.start.line - 1].trim()
+    return keysBefore.has(keyOf({ path, mutatorName, replacement, source }))
+  }
   if (values.at !== undefined) {
     return values.at.includes(`${relative(ROOT, fileName)}:${original.loc.start.line}`)
   }
@@ -81,7 +102,8 @@ async function shufflePlan() {
 async function runMutants() {
   const { Stryker } = await importInside('core/dist/src/index.js')
   const plugin = 'node_modules/@stryker-mutator/vitest-runner/dist/src/index.js'
-  const files = values.at?.map((place) => place.replace(/:\d+$/, '')) ?? [values.files]
+  const chosen = values.at?.map((place) => place.replace(/:\d+$/, '')) ?? [values.files]
+  const files = values.again === undefined ? chosen : before.map(({ path }) => path)
   const stryker = new Stryker({
     mutate: [...new Set(files)],
     testRunner: 'vitest',

@@ -22,7 +22,8 @@ const QUICK = [
   ].map(unit),
   'test/quality/store-in-memory.ts',
   'test/property/model.test.ts',
-  ...['files', 'uploads', 'backup', 'verify'].map(unit),
+  ...['files', 'uploads', 'backup', 'restore-frames', 'verify', 'verify-contradictions'].map(unit),
+  ...['page-ends', 'store-background'].map(unit),
 ]
 
 /** Met too by what survives the quick ones: these take minutes. */
@@ -34,11 +35,7 @@ const SLOW = [
     (name) => `test/${name}.test.ts`,
   ),
   ...['compression', 'widen', 'fold', 'version-base', 'signing-keys', 'file-sweep-races'].map(unit),
-  ...['row-ids-answer', 'verify-command', 'import-files', 'file-name', 'durability'].map(unit),
-  'test/upgrade/upgrade.test.ts',
-  'test/conformance/store.test.ts',
-  'test/property/backup.test.ts',
-  'test/property/corrupt.test.ts',
+  ...['row-ids-answer', 'import-files', 'file-name'].map(unit),
 ]
 
 function unit(name: string): string {
@@ -62,8 +59,8 @@ export default defineConfig({
   test: {
     include: tests,
     env: {
-      ROWSTASH_RUNS: isWide ? '60' : '15',
-      ROWSTASH_RUNS_SCALE: isWide ? '0.1' : '0.03',
+      ROWSTASH_RUNS: isWide ? '40' : '15',
+      ROWSTASH_RUNS_SCALE: isWide ? '0.05' : '0.03',
       ROWSTASH_SEED: '1',
     },
     setupFiles: ['test/quality/first-failure.ts'],

@@ -27,21 +27,29 @@ test('a store that is closed does nothing in the background any more', async () 
   expect(vi.getTimerCount()).toBe(before)
 })
 
-test('a store whose sweeps are switched off does not look at objects when it is opened', async () => {
+/** How often a store that is just opened looks for its teams, which each sweep begins with. */
+async function looksForTeams(intervals: Readonly<Record<string, number>>): Promise<number> {
   const database = new MemoryLevel<Uint8Array, Uint8Array>({
     keyEncoding: 'view',
     valueEncoding: 'view',
   })
   const kv = await openLevelKv(database)
-  const objects = memoryObjects()
-  const list = vi.spyOn(objects, 'list')
-  const off = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
-  const store = await openStore({ kv, objects, ...off })
+  const partition = vi.spyOn(kv, 'partition')
+  const store = await openStore({ kv, objects: memoryObjects(), ...OFF, ...intervals })
   await store.team('t').tables()
   await new Promise((done) => setTimeout(done, 20))
-
-  expect(list).not.toHaveBeenCalled()
-  await store.sweep()
-  expect(list).toHaveBeenCalled()
+  const looks = partition.mock.calls.filter(([name]) => name === '').length
   await store.close()
-})
+  return looks
+}
+
+const OFF = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+
+test.each(['sweepIntervalMs', 'fileSweepIntervalMs'])(
+  'a store sweeps when it is opened, unless %s is 0',
+  async (interval) => {
+    const none = await looksForTeams({})
+
+    expect(await looksForTeams({ [interval]: 60_000 })).toBeGreaterThan(none)
+  },
+)

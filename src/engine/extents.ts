@@ -1,7 +1,6 @@
 // Extent entries of a generation: reading the pages that hold them, and planning the pages that a
 // link writes.
 import type { Bytes } from '../base/bytes.js'
-import { invariant } from '../base/invariant.js'
 import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import {
@@ -142,9 +141,13 @@ async function readEntriesBefore(
 ): Promise<{ entries: ExtentEntry[]; checks: readonly KvCheck[] }> {
   const count = firstExtent % PAGE_EXTENTS
   if (count === 0) return { entries: [], checks: [] }
-  const key = extentPageKey(table, Math.floor(firstExtent / PAGE_EXTENTS))
+  const number = Math.floor(firstExtent / PAGE_EXTENTS)
+  const key = extentPageKey(table, number)
   const equals = await read(key)
   const entries = equals === null ? [] : decodeExtentPage(equals)
-  invariant(entries.length === count, 'every extent before the next one has an entry')
+  if (entries.length !== count) {
+    const message = `Extent page ${number} has ${entries.length} entries instead of ${count}`
+    throw new StoreError('DATA_CORRUPT', message)
+  }
   return { entries, checks: [{ key, equals }] }
 }

@@ -1,7 +1,7 @@
 // Which branches of src/engine and src/format the tests of `npm test` that concern them go through: all but
 // those of processes that are killed, the browser and the command line. Ten minutes, so it is run by hand.
 //
-//     npm run test:cover
+//     npm run test:cover [-- again]
 //
 // Prints a table and writes it to results/coverage.md, with each branch that no test takes.
 import { spawnSync } from 'node:child_process'
@@ -19,7 +19,7 @@ const MEASURES = ['branches', 'statements', 'functions', 'lines']
  * What the compiler wants behind an index that is always there, `bytes[i] ?? 0`: no test can take it. It
  * stays in the count, and out of the list.
  */
-const FALLBACK = /^(?:-?\d+|''|\[\]|\{\}|[A-Z_]+|limit)$/
+const FALLBACK = /^(?:-?\d+|''|\[\]|\{\}|[A-Z][A-Z_]+|limit)(?![\w.(])/
 
 function runTests() {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
@@ -50,9 +50,9 @@ function sumUp(summary) {
   return [...folders].sort(([left], [right]) => (left < right ? -1 : 1))
 }
 
-function textAt(lines, { start, end }) {
-  if (start.line !== end.line) return lines.slice(start.line - 1, end.line).join(' ')
-  return lines[start.line - 1].slice(start.column, end.column)
+/** What stands where a way begins; where it ends is not always known. */
+function textFrom(lines, { line, column }) {
+  return lines[line - 1].slice(column).replace(/^[\s?(]+/, '')
 }
 
 function uncovered(details) {
@@ -64,7 +64,7 @@ function uncovered(details) {
       for (const [i, count] of counts.entries()) {
         if (count > 0) continue
         const place = locations[i]?.start?.line === undefined ? loc : locations[i]
-        const isFallback = type === 'binary-expr' && FALLBACK.test(textAt(lines, place).trim())
+        const isFallback = type === 'binary-expr' && FALLBACK.test(textFrom(lines, place.start))
         const { line } = place.start
         const way = type === 'if' ? ['taken', 'not taken'][i] : `way ${i + 1} of ${counts.length}`
         const source = lines[line - 1].trim().replaceAll('`', "'")
@@ -103,7 +103,7 @@ function render(folders, branches) {
 }
 
 installTools()
-runTests()
+if (process.argv[2] !== 'again') runTests() // `again`: only tells once more what the last run gave.
 const folders = sumUp(readJson('coverage-summary.json'))
 const text = render(folders, uncovered(readJson('coverage-final.json')))
 mkdirSync(join(FOLDER, 'results'), { recursive: true })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromBase64Url, fromHex, toBase64Url, toHex } from '../../src/base/bytes.js'
 import { crc32, tableCrc32 } from '../../src/base/platform.js'
-import { rowIdsOf } from '../../src/engine/row-ids.js'
+import { jsonOfRowIds, rowIdsOf } from '../../src/engine/row-ids.js'
 import { compareSerials } from '../../src/engine/serial-order.js'
 import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
@@ -157,4 +157,20 @@ describe('serials', () => {
       { numRuns: runs(500) },
     )
   })
+})
+
+test('row IDs that another store gave are rendered as those of this one, in pieces', () => {
+  const ids = Array.from({ length: 7 }, (_, n) => `id ${n} "`)
+  const foreign = {
+    length: ids.length,
+    at: (i: number) => ids.at(i),
+    [Symbol.iterator]: () => ids.values(),
+  }
+  const pieces = [...jsonOfRowIds(foreign, 3)].map((piece) => Buffer.from(piece).toString())
+
+  expect(pieces).toHaveLength(3)
+  expect(JSON.parse(`[${pieces.join('')}]`)).toEqual(ids)
+  expect(
+    [...jsonOfRowIds({ ...foreign, length: 0, [Symbol.iterator]: () => [].values() }, 3)].join(''),
+  ).toBe('')
 })

@@ -41,10 +41,10 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
   },
   {
     test: 'fault-loop',
-    name: 'a write whose outcome is not known is told to have had none',
+    name: 'the database is not opened again after a failed write',
     file: 'src/kv/commit-queue.ts',
-    find: "storageError(failure, 'A write failed', 'unknown')",
-    replace: "storageError(failure, 'A write failed', 'unchanged')",
+    find: 'this.#options.onPoison()',
+    replace: 'void 0',
   },
   {
     test: 'import-killed',

@@ -6,6 +6,7 @@ import type { TableKey } from '../format/keys.js'
 import { renderRowObject } from '../format/row-text.js'
 import { readSoon } from '../kv/read-soon.js'
 import type { TableSchema } from '../schema/column-kind.js'
+import { parseRendered } from '../schema/parse-rendered.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import {
   checkArguments,
@@ -87,7 +88,7 @@ export class TeamTable implements Table {
 
   async page(request: PageRequest = {}): Promise<Page> {
     const { json, rowCount: _, ...rest } = await this.pageBytes(request)
-    return { rows: JSON.parse(fromUtf8(json)), ...rest }
+    return { rows: parseRendered(fromUtf8(json)) as RowWithId[], ...rest }
   }
 
   pageBytes(request: PageRequest = {}): Promise<PageBytes> {
@@ -119,7 +120,7 @@ export class TeamTable implements Table {
 
   async get(rowId: string): Promise<{ row: RowWithId; version: number }> {
     const { json, version } = await this.rowText(rowId)
-    return { row: JSON.parse(json), version }
+    return { row: parseRendered(json) as RowWithId, version }
   }
 
   rowText(rowId: string): Promise<{ json: string; version: number }> {

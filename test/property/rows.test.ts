@@ -8,11 +8,11 @@ const anyTable = anySchema(fc).chain((schema) =>
   fc.tuple(fc.constant(schema), fc.array(anyRowOf(fc, schema), { maxLength: 12 })),
 )
 
-/**
- * V8 of Node 24 (seen in 24.21) takes a key with an escape for another one that it has met in the same place. What JSON.parse mixes up
- * is not of the store, whose bytes are right: such keys are left out there.
- */
-const MIXES_KEYS_UP = Number(process.versions['node']?.split('.')[0]) >= 24
+/** What JSON makes of the cells of a row, whose keys JSON.parse would not always get right on Node 24. */
+function asRead(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const cells = Object.entries(row)
+  return Object.fromEntries(cells.map(([id, value]) => [id, JSON.parse(JSON.stringify(value))]))
+}
 
 test('rows of any schema read back as they were put in, inline, as segments and as JSON text', async () => {
   const inline = await openMemory({ sweepIntervalMs: 0 })
@@ -22,8 +22,7 @@ test('rows of any schema read back as they were put in, inline, as segments and 
     await sealed.close()
   })
   const property = fc.asyncProperty(anyTable, async ([schema, rows]) => {
-    fc.pre(!MIXES_KEYS_UP || schema.columns.every(({ id }) => JSON.stringify(id) === `"${id}"`))
-    const expected = rows.map((row) => JSON.parse(JSON.stringify(row)))
+    const expected = rows.map(asRead)
     for (const [store, input] of [
       [inline, rows],
       [sealed, rows],

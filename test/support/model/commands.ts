@@ -1,5 +1,6 @@
 // The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
 import fc from 'fast-check'
+import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { type Model, type RunCommand, runAlone, TABLES_MAX } from './model.js'
 import {
   expectEqual,
@@ -199,7 +200,9 @@ const nextOfScan: Operation = {
     }
     const [row] = ahead
     const next =
-      row === undefined ? { done: true, value: undefined } : { done: false, value: JSON.parse(row) }
+      row === undefined
+        ? { done: true, value: undefined }
+        : { done: false, value: parseRendered(row) }
     expectEqual('what comes', expectValue(outcome), next)
     state.scans = row === undefined ? [] : [{ ...scan, at, ahead: ahead.slice(1) }]
   },

@@ -1,6 +1,7 @@
 // Operations on the rows that are there: reading, walking, changing, deleting, and the sweep.
 import { fromUtf8 } from '../../../src/base/bytes.js'
 import type { Page, PageBytes, RowObject, SweepReport } from '../../../src/index.js'
+import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { isEmpty, type ModelSchema, storedToken } from './cell-rules.js'
 import {
   type InputRow,
@@ -88,7 +89,7 @@ export function getRow(target: TableTarget, rowId: string, parsed: boolean): Ope
         if (found === null) return expectFailure(outcome, NOT_FOUND)
         const [row] = found
         const json = rowJsonOf(row, currentOf(table))
-        const expected = parsed ? { row: JSON.parse(json) } : { json }
+        const expected = parsed ? { row: parseRendered(json) } : { json }
         expectEqual('the row', expectValue(outcome), { ...expected, version: row.version })
       })
     },
@@ -215,7 +216,7 @@ export function readPage(
         if ('json' in page) {
           expectEqual('the page', fromUtf8(page.json), json)
           expectEqual('rowCount', page.rowCount, rows.length)
-        } else expectEqual('the page', page.rows, JSON.parse(json))
+        } else expectEqual('the page', page.rows, parseRendered(json))
         expectEqual('the version', page.version, read.retired?.lastVersion ?? table.version)
         const { continuation } = page
         if ((continuation !== undefined) !== (next !== null)) {
@@ -293,7 +294,7 @@ export function scanAll(target: TableTarget): Operation {
         const generation = currentOf(table)
         const rows = generation.rows.filter(({ gone }) => !gone)
         const texts = rows.map((row) => rowJsonOf(row, generation))
-        const expected = JSON.parse(`[${texts.join(',')}]`)
+        const expected = parseRendered(`[${texts.join(',')}]`)
         expectEqual('the rows', expectValue(outcome), expected)
       })
     },

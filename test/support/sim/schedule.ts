@@ -222,12 +222,20 @@ class Schedule {
   }
 
   async #sweep(): Promise<void> {
+    const { kv, store } = this.world.options
+    await this.#sweepOnce()
+    // The second deletes what the first has marked, while the commits that let it go may not be on the disk.
+    if (kv.durability === 'interval' && store.graceMs === 0 && !this.world.disk.isDown)
+      await this.#sweepOnce()
+    if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
+  }
+
+  async #sweepOnce(): Promise<void> {
     this.#trace.push('sweep')
     this.#doubtFiles()
     const outcome = await this.world.outcomeOf(() => this.world.store.sweep())
     this.#trace.push(`  ${showOutcome(outcome)}`)
     if (outcome.kind === 'unknown') this.#isPoisoned = true
-    if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
   }
 
   /** Sweeps while others work: twice, so that the second finds what the first has marked. */
@@ -620,14 +628,23 @@ const DURABILITIES: readonly Durability[] = [
 ]
 
 function withDurability(options: SimOptions, durability: Durability): SimOptions {
-  const { kv, disk } = options
+  const { kv, disk, store } = options
   const relaxed = { ...options, kv: { ...kv, durability } }
   if (durability === 'commit') return relaxed
   // Lost commits are noticed among those whose records are kept.
   if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
   // The database's own log is twice as long as what is written before it is flushed.
-  return { ...relaxed, disk: { ...disk, logBytesMax: 2_048 } }
+  const flushed = { ...relaxed, disk: { ...disk, logBytesMax: 2_048 } }
+  return store.graceMs === 0 ? { ...flushed, store: { ...store, ...HASTY } } : flushed
 }
+
+/** With these a store lets go of objects, and deletes them, as soon as it may. */
+const HASTY = {
+  retentionMs: 0,
+  retiredGenerationsMax: 0,
+  foldRecordsMin: 1,
+  inlineRowsMax: 0,
+} satisfies StoreOptions
 
 const FITS: readonly Readonly<{ text: string; most: number; fits(step: PortStep): boolean }>[] = [
   { text: 'write', most: 5, fits: ({ operation }) => operation === 'write' },

@@ -1,24 +1,26 @@
-// Compression of pieces of bytes: what the runtime has, off the main thread, else what the core brings.
+// Compression of pieces of bytes: what the runtime has, else what the core brings. Pieces are compressed off the
+// main thread; small ones are decompressed on it, as a trip to another thread and back takes longer than that.
 import { deflateSync, inflateSync } from 'fflate/browser'
-import type { Bytes } from './bytes.js'
+import { type Bytes, plainView } from './bytes.js'
 import { builtIn, yieldToEventLoop } from './platform.js'
+import type { Soon } from './soon.js'
 import { StoreError } from './store-error.js'
 import { ZlibLanes, type ZlibStream } from './zlib-lanes.js'
 import { isZstdFrame } from './zstd-frame.js'
 
 export type CodecName = 'deflate' | 'zstd'
 
-/** One way to compress. Nobody changes bytes that were handed in before the promise settles. */
+/** One way to compress. Nobody changes bytes that were handed in before the result is there. */
 export interface Codec {
   /** The compressed bytes; null: they would be more than `outBytesMax`. */
   compress(raw: Bytes, outBytesMax: number): Promise<Bytes | null>
 
   /**
-   * The bytes that were compressed, in memory of their own.
-   * @param rawBytes - How many they must be; no more than that is ever made.
-   * @throws {Error} of no special kind: it is not the compressed form of so many bytes.
+   * The bytes that were compressed, as a part of memory that may hold others too.
+   * @param rawBytes - How many they must be; no more than one above that is ever made.
+   * @throws {Error} of no special kind, at once or later: it is not the compressed form of so many bytes.
    */
-  decompress(stored: Bytes, rawBytes: number): Promise<Bytes>
+  decompress(stored: Bytes, rawBytes: number): Soon<Bytes>
 }
 
 /** null: the runtime lacks it. */
@@ -34,38 +36,52 @@ type StreamOptions = Readonly<{
 type OpenZlib = (options: StreamOptions) => ZlibStream & { reset(): void }
 
 type ConvertOptions = Readonly<{
+  chunkSize: number
   level?: number
   maxOutputLength: number
   params?: Readonly<Record<number, number>>
 }>
 
+/** Asks for what made the output too, as it says how many bytes it took in. */
+const WITH_ENGINE = { info: true } as const
+
+type Converted = Readonly<{ buffer: Bytes; engine: Readonly<{ bytesWritten: number }> }>
+
+type ConvertSync = (bytes: Bytes, options: ConvertOptions & typeof WITH_ENGINE) => Converted
+
 type Convert = (
   bytes: Bytes,
-  options: ConvertOptions,
-  done: (failure: unknown, out: Bytes) => void,
+  options: ConvertOptions & typeof WITH_ENGINE,
+  done: (failure: unknown, out: Converted) => void,
 ) => void
 
 /** What is used of `node:zlib`; the parts of zstd came with Node 22.15. */
 type Zlib = Readonly<{
   constants: Readonly<Record<string, number>>
   createDeflateRaw: OpenZlib
-  createInflateRaw: OpenZlib
   deflateRaw: Convert
   inflateRaw: Convert
+  inflateRawSync?: ConvertSync
   createZstdCompress?: OpenZlib
-  createZstdDecompress?: OpenZlib
   zstdCompress?: Convert
   zstdDecompress?: Convert
+  zstdDecompressSync?: ConvertSync
 }>
 
 /** Frames are compressed to be read often, so the fastest level of each; the next ones save 5 % more. */
 const LEVEL = 1
 
-/** Larger pieces go through a stream of their own: kept ones are made for many small pieces. */
-const LANE_BYTES_MAX = 512 * 1024
+/**
+ * Larger pieces go through a stream of their own, and are decompressed on another thread: of this many bytes the
+ * main thread sees a millisecond. Only frames of one large row are larger.
+ */
+const SMALL_BYTES_MAX = 512 * 1024
 
-/** Room for the output of some pieces. */
-const LANE = { chunkSize: 128 * 1024 }
+/** Room for the output of some pieces, or for a part of a large one's. */
+const ROOM = { chunkSize: 128 * 1024 }
+
+/** Less room for output zlib does not take. */
+const ROOM_BYTES_MIN = 64
 
 /** Memory that a frame of zstd may ask for, as a power of two: 8 MiB, which every decoder must give. */
 const ZSTD_WINDOW_LOG_MAX = 23
@@ -78,49 +94,39 @@ export function openCodecs(zlib: unknown): Codecs {
 }
 
 function zlibDeflate(zlib: Zlib): Codec {
-  const packing = { ...LANE, flush: zlib.constants['Z_FINISH'] ?? 4, level: LEVEL }
-  return codecOf(
-    {
-      lanes: new ZlibLanes(() => zlib.createDeflateRaw(packing), reset),
-      convert: zlib.deflateRaw,
+  const { createDeflateRaw, deflateRaw, inflateRaw, inflateRawSync } = zlib
+  const packing = { ...ROOM, flush: zlib.constants['Z_FINISH'] ?? 4, level: LEVEL }
+  return {
+    compress: packerOf({
+      lanes: new ZlibLanes(() => createDeflateRaw(packing), reset),
+      convert: deflateRaw,
       settings: { level: LEVEL },
-    },
-    {
-      lanes: new ZlibLanes(() => zlib.createInflateRaw(LANE), reset),
-      convert: zlib.inflateRaw,
-      settings: {},
-    },
-  )
+    }),
+    decompress: unpackerOf({ convert: inflateRaw, convertSync: inflateRawSync, settings: {} }),
+  }
 }
 
 function zlibZstd(zlib: Zlib): Codec | null {
-  const { constants, createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } = zlib
-  if (createZstdCompress === undefined || createZstdDecompress === undefined) return null
+  const { constants, createZstdCompress, zstdCompress, zstdDecompress, zstdDecompressSync } = zlib
+  if (createZstdCompress === undefined) return null
   if (zstdCompress === undefined || zstdDecompress === undefined) return null
-  const unpacking = {
-    ...LANE,
-    params: { [constants['ZSTD_d_windowLogMax'] ?? 100]: ZSTD_WINDOW_LOG_MAX },
-  }
   const params = { [constants['ZSTD_c_compressionLevel'] ?? 100]: LEVEL }
-  const codec = codecOf(
-    {
+  const decompress = unpackerOf({
+    convert: zstdDecompress,
+    convertSync: zstdDecompressSync,
+    settings: { params: { [constants['ZSTD_d_windowLogMax'] ?? 100]: ZSTD_WINDOW_LOG_MAX } },
+  })
+  return {
+    compress: packerOf({
       lanes: new ZlibLanes(() =>
-        createZstdCompress({ ...LANE, flush: constants['ZSTD_e_end'] ?? 2, params }),
+        createZstdCompress({ ...ROOM, flush: constants['ZSTD_e_end'] ?? 2, params }),
       ),
       convert: zstdCompress,
       settings: { params },
-    },
-    {
-      lanes: new ZlibLanes(() => createZstdDecompress(unpacking)),
-      convert: zstdDecompress,
-      settings: { params: unpacking.params },
-    },
-  )
-  return {
-    compress: codec.compress,
-    async decompress(stored, rawBytes) {
+    }),
+    decompress(stored, rawBytes) {
       if (!isZstdFrame(stored)) throw new Error('it is not one whole frame of zstd')
-      return codec.decompress(stored, rawBytes)
+      return decompress(stored, rawBytes)
     },
   }
 }
@@ -130,38 +136,58 @@ function reset(stream: ZlibStream): void {
   ;(stream as ZlibStream & { reset(): void }).reset()
 }
 
-type Direction = Readonly<{
-  lanes: ZlibLanes
-  convert: Convert
-  settings: Omit<ConvertOptions, 'maxOutputLength'>
-}>
+type Settings = Omit<ConvertOptions, 'chunkSize' | 'maxOutputLength'>
 
-function codecOf(packing: Direction, unpacking: Direction): Codec {
+type Packing = Readonly<{ lanes: ZlibLanes; convert: Convert; settings: Settings }>
+
+function packerOf({ lanes, convert, settings }: Packing): Codec['compress'] {
   const pack = async (raw: Bytes, outBytesMax: number): Promise<Bytes | null> => {
-    if (raw.length > LANE_BYTES_MAX) return convertLarge(packing, raw, outBytesMax)
+    if (raw.length > SMALL_BYTES_MAX) {
+      return (await converted(convert, raw, { ...ROOM, ...settings, maxOutputLength: outBytesMax }))
+        .buffer
+    }
     // What grows is not cut short here, as that would cost the stream.
-    const stored = await packing.lanes.run(raw, { min: 0, max: Number.POSITIVE_INFINITY })
+    const stored = await lanes.run(raw)
     return stored.length > outBytesMax ? null : stored
   }
-  return {
-    compress: (raw, outBytesMax) => pack(raw, outBytesMax).catch(() => null), // Too large as well.
-    async decompress(stored, rawBytes) {
-      if (rawBytes > LANE_BYTES_MAX) {
-        return ofLength(await convertLarge(unpacking, stored, rawBytes), rawBytes)
-      }
-      const raw = await unpacking.lanes.run(stored, { min: rawBytes, max: rawBytes })
-      return new Uint8Array(raw) // A copy: a cache would keep all that stands beside it.
-    },
+  return (raw, outBytesMax) => pack(raw, outBytesMax).catch(() => null) // Too large as well.
+}
+
+type Unpacking = Readonly<{
+  convert: Convert
+  /** undefined: the runtime lacks it, so small pieces go the way of large ones. */
+  convertSync: ConvertSync | undefined
+  settings: Settings
+}>
+
+function unpackerOf({ convert, convertSync, settings }: Unpacking): Codec['decompress'] {
+  return (stored, rawBytes) => {
+    const bounded = { ...settings, maxOutputLength: rawBytes }
+    if (convertSync === undefined || rawBytes > SMALL_BYTES_MAX) {
+      return converted(convert, stored, { ...ROOM, ...bounded }).then((out) =>
+        wholeOf(out, stored, rawBytes),
+      )
+    }
+    // With one byte of room to spare it ends in one step, and shows that more would come.
+    const chunkSize = Math.max(ROOM_BYTES_MIN, rawBytes + 1)
+    const out = convertSync(stored, { ...bounded, ...WITH_ENGINE, chunkSize })
+    return wholeOf(out, stored, rawBytes)
   }
 }
 
-function convertLarge({ convert, settings }: Direction, bytes: Bytes, outBytesMax: number) {
-  return new Promise<Bytes>((resolve, reject) => {
-    convert(bytes, { ...settings, maxOutputLength: outBytesMax }, (failure, out) => {
+function converted(convert: Convert, bytes: Bytes, options: ConvertOptions): Promise<Converted> {
+  return new Promise((resolve, reject) => {
+    convert(bytes, { ...options, ...WITH_ENGINE }, (failure, out) => {
       if (failure) reject(failure)
-      else resolve(new Uint8Array(out.buffer, out.byteOffset, out.length))
+      else resolve({ buffer: plainView(out.buffer), engine: out.engine })
     })
   })
+}
+
+/** What came out, if it came of all the stored bytes. */
+function wholeOf({ buffer, engine }: Converted, stored: Bytes, rawBytes: number): Bytes {
+  if (engine.bytesWritten === stored.length) return ofLength(plainView(buffer), rawBytes)
+  throw new Error('something follows the compressed bytes')
 }
 
 function ofLength(raw: Bytes, rawBytes: number): Bytes {

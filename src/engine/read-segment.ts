@@ -1,9 +1,16 @@
 // Reads a whole segment in order, and checks every byte of it: for those who trust none.
 import { type Bytes, sameBytes } from '../base/bytes.js'
+import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import type { FramePlace, SegmentFooter } from '../format/segment-reader.js'
-import { decodeFooter, decodeFrame, type Frame, footerRange } from '../format/segment-reader.js'
+import {
+  claimedBytes,
+  decodeFooter,
+  decodeFrame,
+  type Frame,
+  footerRange,
+} from '../format/segment-reader.js'
 import { SEGMENT_HEADER } from '../format/segment-writer.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { Problem } from './verify-findings.js'
@@ -85,8 +92,14 @@ export async function* readFrames(
     }
     const problems: Problem[] = start === 0 ? headerProblems(ref, bytes) : []
     const decoded: { place: FramePlace; frame: Frame }[] = []
+    let rawBytes = 0
     for (const place of run) {
       const piece = bytes.subarray(place.offset - start, place.offset + place.bytes - start)
+      rawBytes += claimedBytes(piece)
+      if (rawBytes > READ_BYTES_MAX) {
+        await yieldToEventLoop() // What was decompressed took a millisecond or more.
+        rawBytes = 0
+      }
       try {
         decoded.push({ place, frame: await decodeFrame(ref, place, piece) })
       } catch (failure) {

@@ -7,7 +7,8 @@
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
-import { after, ending, type Soon } from '../base/soon.js'
+import { yieldToEventLoop } from '../base/platform.js'
+import { after, attempt, ending, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import {
@@ -25,6 +26,9 @@ type Piece = Readonly<{ bytes: number; footer?: KeptFooter; frame?: Frame }>
 
 /** With the keys of its frames in the cache: strings that are hashed once. */
 type KeptFooter = Readonly<{ footer: SegmentFooter; frameKeys: string[] }>
+
+/** A frame, and the bytes that it is of. */
+type ReadFrame = Readonly<{ frame: Frame; bytes: Bytes }>
 
 /** Of a frame of which one row was asked for. */
 const ASKED_ONCE: Piece = { bytes: 200 }
@@ -87,8 +91,8 @@ export class SegmentCache {
   }
 
   #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
-    return after(this.#readFrame(ref, place), (frame) => {
-      this.#pieces.set(key, { bytes: frame.bytes, frame })
+    return after(this.#readFrame(ref, place), ({ frame, bytes }) => {
+      this.#keepFrame(key, frame, bytes)
       return frame.rowText(row - place.firstRow)
     })
   }
@@ -98,19 +102,26 @@ export class SegmentCache {
     const memory = this.#memory.take(place.bytes)
     return ending(
       () =>
-        after(this.#readFrame(ref, place, memory), (frame) => {
-          // One that was decompressed, or came elsewhere, has memory of its own.
-          const isKept = frame.texts.buffer !== memory.buffer
-          this.#pieces.set(key, isKept ? { bytes: frame.bytes, frame } : ASKED_ONCE)
+        after(this.#readFrame(ref, place, memory), ({ frame, bytes }) => {
+          if (frame.texts.buffer === memory.buffer) this.#pieces.set(key, ASKED_ONCE)
+          else this.#keepFrame(key, frame, bytes) // It was decompressed, or came elsewhere.
           return frame.rowText(row - place.firstRow)
         }),
       () => this.#memory.give(memory),
     )
   }
 
-  #readFrame(ref: SegmentRef, place: FramePlace, memory?: Bytes): Soon<Frame> {
+  /** @param read - The bytes that the frame is of. */
+  #keepFrame(key: string, frame: Frame, read: Bytes): void {
+    const isDecompressed = frame.texts.buffer !== read.buffer
+    this.#pieces.set(key, { bytes: frame.bytes, frame: isDecompressed ? frame.alone() : frame })
+  }
+
+  #readFrame(ref: SegmentRef, place: FramePlace, memory?: Bytes): Soon<ReadFrame> {
     const range = { start: place.offset, limit: place.offset + place.bytes }
-    return after(this.#read(ref, range, memory), (bytes) => decodeFrame(ref, place, bytes))
+    return after(this.#read(ref, range, memory), (bytes) =>
+      after(decodeFrame(ref, place, bytes), (frame) => ({ frame, bytes })),
+    )
   }
 
   /**
@@ -125,7 +136,8 @@ export class SegmentCache {
       const run = frameRun(frames, index, limit)
       const memory = this.#memory.take(runBytes(run))
       try {
-        for (const part of await this.#readFrames(ref, run, memory)) {
+        for (const [number, part] of (await this.#readFrames(ref, run, memory)).entries()) {
+          if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
           const read = await decodeAll(ref, part)
           yield read.map((frame, i) => frameRows(frame, part[i]?.place.firstRow ?? 0, start, limit))
         }
@@ -192,27 +204,20 @@ function partsOf(frames: StoredPart): readonly StoredPart[] {
 }
 
 /**
- * Those that are not compressed are there at once: a promise for each would cost more than reading it. Nothing is
- * under way any more when this fails, as the memory is used again.
+ * Those that are not large are there at once: a promise for each would cost more than reading it. Nothing is under
+ * way any more when this fails, as the memory is used again.
  */
-async function decodeAll(ref: SegmentRef, part: StoredPart): Promise<Frame[]> {
-  const frames = part.map(({ place, bytes }) => {
-    try {
-      return decodeFrame(ref, place, bytes)
-    } catch (failure) {
-      return Promise.reject(failure)
-    }
-  })
-  if (frames.every(isHere)) return frames
+function decodeAll(ref: SegmentRef, part: StoredPart): Soon<Frame[]> {
+  const frames = part.map(({ place, bytes }) => attempt(() => decodeFrame(ref, place, bytes)))
+  return frames.every(isHere) ? frames : allSettled(frames)
+}
+
+async function allSettled(frames: readonly Soon<Frame>[]): Promise<Frame[]> {
   const settled = await Promise.allSettled(frames)
   return settled.map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   })
-}
-
-function isHere(frame: Frame | Promise<Frame>): frame is Frame {
-  return !(frame instanceof Promise)
 }
 
 /** Neighbouring frames from `index` on that one read brings, up to the row `limit`. */

@@ -2,6 +2,7 @@
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
 import { type Bytes, NO_BYTES, sameBytes } from '../base/bytes.js'
 import { crc32, sliceText } from '../base/platform.js'
+import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
@@ -108,6 +109,7 @@ export class Frame {
   readonly rowCount: number
   /** The texts of the rows, one after the other. */
   readonly texts: Bytes
+  /** Where each ends; it stands right before them. */
   readonly #ends: DataView
 
   constructor(rowCount: number, ends: DataView, texts: Bytes) {
@@ -119,6 +121,18 @@ export class Frame {
   /** What it costs to keep. */
   get bytes(): number {
     return 4 * this.rowCount + this.texts.length
+  }
+
+  /** The same in memory of its own: one that is kept would else keep all that stands beside it. */
+  alone(): Frame {
+    const { byteOffset, byteLength } = this.#ends
+    const raw = new Uint8Array(
+      this.texts.buffer,
+      byteOffset,
+      byteLength + this.texts.length,
+    ).slice()
+    const ends = new DataView(raw.buffer, 0, byteLength)
+    return new Frame(this.rowCount, ends, raw.subarray(byteLength))
   }
 
   /** Where the text of a row ends in `texts`; it starts where the one before ends, the first at 0. */
@@ -148,15 +162,12 @@ export class Frame {
 }
 
 /**
- * A promise only if the frame is compressed.
+ * A promise only if the frame is compressed, and large. One that was compressed stands in memory that may hold
+ * others too.
  * @param bytes - The frame, header to crc.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
  */
-export function decodeFrame(
-  ref: SegmentRef,
-  place: FramePlace,
-  bytes: Bytes,
-): Frame | Promise<Frame> {
+export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Soon<Frame> {
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
   const header = bytes.subarray(0, FRAME_HEADER_BYTES)
   const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
@@ -173,10 +184,9 @@ export function decodeFrame(
     throw reader.corrupt('its sizes do not agree')
   }
   const problem = (what: string, cause?: unknown): StoreError => reader.corrupt(what, cause)
-  const raw = openStored({ codec, stored }, rawBytes, problem)
-  return raw instanceof Uint8Array
-    ? openFrame(reader, rowCount, raw)
-    : raw.then((bytes) => openFrame(reader, rowCount, bytes))
+  return after(openStored({ codec, stored }, rawBytes, problem), (raw) =>
+    openFrame(reader, rowCount, raw),
+  )
 }
 
 /** How many bytes of rows a stored frame says it has: good for planning, as its checksum was not looked at. */

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Bytes, concatBytes, sameBytes, utf8 } from '../../src/base/bytes.js'
 import { type Codec, codecs, codecToRead, openCodecs } from '../../src/base/codecs.js'
+import { isHere } from '../../src/base/soon.js'
 import { runs } from '../support/runs.js'
 
 /** Every way to compress that there is here. */
@@ -10,7 +11,18 @@ const CODECS: readonly (readonly [name: string, codec: Codec])[] = [
   ['deflate of zlib', codecs.deflate],
   ['deflate of the core', openCodecs(undefined).deflate],
   ...(codecs.zstd === null ? [] : ([['zstd', codecs.zstd]] as const)),
+  ...withoutSync(),
 ]
+
+/** Those of a runtime that decompresses on other threads only. */
+function withoutSync(): (readonly [name: string, codec: Codec])[] {
+  const without = { ...zlib, inflateRawSync: undefined, zstdDecompressSync: undefined }
+  const { deflate, zstd } = openCodecs(without)
+  return [
+    ['deflate of zlib on threads', deflate],
+    ...(zstd === null ? [] : ([['zstd on threads', zstd]] as const)),
+  ]
+}
 
 /** The bytes of all kinds of zstd are there from this version on. */
 const HAS_ZSTD = 'createZstdCompress' in zlib
@@ -21,6 +33,11 @@ async function pack(codec: Codec, raw: Bytes): Promise<Bytes> {
   const stored = await codec.compress(raw, 2 * raw.length + 1024)
   if (stored === null) throw new Error('anything fits in twice its size')
   return stored
+}
+
+/** What fails at once fails the promise too. */
+async function decompress(codec: Codec, stored: Bytes, rawBytes: number): Promise<Bytes> {
+  return codec.decompress(stored, rawBytes)
 }
 
 /** Repetitive, so that it compresses, and different for every seed. */
@@ -44,7 +61,7 @@ describe.each(CODECS)('%s', (name, codec) => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyBytes, { minLength: 1, maxLength: 30 }), async (pieces) => {
         const back = await Promise.all(
-          pieces.map(async (raw) => codec.decompress(await pack(codec, raw), raw.length)),
+          pieces.map(async (raw) => decompress(codec, await pack(codec, raw), raw.length)),
         )
 
         expect(back.map((raw, i) => sameBytes(raw, pieces[i] ?? utf8('')))).not.toContain(false)
@@ -58,7 +75,7 @@ describe.each(CODECS)('%s', (name, codec) => {
     for (const raw of sizes.map((size) => rowsLike(size, size))) {
       const stored = await pack(codec, raw)
 
-      expect(sameBytes(await codec.decompress(stored, raw.length), raw)).toBe(true)
+      expect(sameBytes(await decompress(codec, stored, raw.length), raw)).toBe(true)
       expect(raw.length < 1_000 || stored.length < raw.length / 10).toBe(true)
     }
   })
@@ -73,7 +90,7 @@ describe.each(CODECS)('%s', (name, codec) => {
 
     expect(await codec.compress(noise, 39_000)).toBeNull()
     expect(await codec.compress(large, MIB - 1)).toBeNull()
-    expect(sameBytes(await codec.decompress(await pack(codec, raw), raw.length), raw)).toBe(true)
+    expect(sameBytes(await decompress(codec, await pack(codec, raw), raw.length), raw)).toBe(true)
   })
 
   test('refuses another length than the one that is claimed, and goes on', async () => {
@@ -81,11 +98,11 @@ describe.each(CODECS)('%s', (name, codec) => {
       const raw = rowsLike(size, 2)
       const stored = await pack(codec, raw)
       for (let cut = 1; cut < 20; cut++) {
-        await expect(codec.decompress(stored.subarray(0, -cut), size)).rejects.toThrow()
+        await expect(decompress(codec, stored.subarray(0, -cut), size)).rejects.toThrow()
       }
-      await expect(codec.decompress(stored, size - 1)).rejects.toThrow()
-      await expect(codec.decompress(stored, size + 1)).rejects.toThrow()
-      expect(sameBytes(await codec.decompress(stored, size), raw)).toBe(true)
+      await expect(decompress(codec, stored, size - 1)).rejects.toThrow()
+      await expect(decompress(codec, stored, size + 1)).rejects.toThrow()
+      expect(sameBytes(await decompress(codec, stored, size), raw)).toBe(true)
     }
   })
 
@@ -93,7 +110,7 @@ describe.each(CODECS)('%s', (name, codec) => {
     const bomb = await pack(codec, new Uint8Array(16 * MIB))
     const before = process.memoryUsage().arrayBuffers
     const failed = Array.from({ length: 50 }, () =>
-      codec.decompress(bomb, 30_000).catch(() => 'no'),
+      decompress(codec, bomb, 30_000).catch(() => 'no'),
     )
 
     expect(new Set(await Promise.all(failed))).toEqual(new Set(['no']))
@@ -109,8 +126,8 @@ describe.each(CODECS)('%s', (name, codec) => {
       const damaged = new Uint8Array(stored)
       damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7))
       const [given, sound] = await Promise.all([
-        codec.decompress(damaged, raw.length).catch(() => null),
-        codec.decompress(packedOther, other.length),
+        decompress(codec, damaged, raw.length).catch(() => null),
+        decompress(codec, packedOther, other.length),
       ])
       return (given?.length ?? raw.length) === raw.length && sameBytes(sound, other)
     })
@@ -118,21 +135,49 @@ describe.each(CODECS)('%s', (name, codec) => {
     expect(await Promise.all(outcomes)).not.toContain(false)
   })
 
-  test('what it gives stands in memory of its own', async () => {
-    const raw = rowsLike(10_000, 5)
-    const back = await codec.decompress(await pack(codec, raw), raw.length)
+  test('refuses bytes that follow the compressed ones, of small and of large pieces', async () => {
+    if (name === 'deflate of the core') return
+    for (const size of [1, 30_000, MIB]) {
+      const raw = rowsLike(size, 8)
+      const stored = await pack(codec, raw)
+      for (const more of [Uint8Array.of(0), Uint8Array.of(3, 0), stored]) {
+        const both = concatBytes([stored, more])
 
-    expect(back.buffer.byteLength).toBeLessThanOrEqual(raw.length + 1)
-    expect([name, back.constructor]).toEqual([name, Uint8Array])
+        await expect(decompress(codec, both, size)).rejects.toThrow()
+        await expect(decompress(codec, both, 2 * size)).rejects.toThrow()
+      }
+    }
   })
+
+  test('what it gives is plain bytes, which no other piece changes', async () => {
+    const pieces = Array.from({ length: 40 }, (_, n) => rowsLike(10_000 + n, n))
+    const stored = await Promise.all(pieces.map((raw) => pack(codec, raw)))
+    const back = await Promise.all(stored.map((bytes, n) => decompress(codec, bytes, 10_000 + n)))
+
+    expect(back.map((raw, n) => sameBytes(raw, pieces[n] ?? utf8('')))).not.toContain(false)
+    expect([name, back[0]?.constructor]).toEqual([name, Uint8Array])
+  })
+})
+
+test.each([
+  ['deflate', codecs.deflate],
+  ...(codecs.zstd === null ? [] : ([['zstd', codecs.zstd]] as const)),
+] as const)('%s gives small pieces at once, and large ones later', async (_, codec) => {
+  const [small, large] = [rowsLike(512 * 1024, 9), rowsLike(512 * 1024 + 1, 9)]
+  const [packedSmall, packedLarge] = [await pack(codec, small), await pack(codec, large)]
+
+  expect(isHere(codec.decompress(packedSmall, small.length))).toBe(true)
+  const later = codec.decompress(packedLarge, large.length)
+  expect(isHere(later)).toBe(false)
+  expect(sameBytes(await later, large)).toBe(true)
 })
 
 test('the two ways to deflate read each other', async () => {
   const raw = rowsLike(50_000, 6)
   const [ofZlib, ofCore] = [codecs.deflate, openCodecs(undefined).deflate]
 
-  expect(sameBytes(await ofCore.decompress(await pack(ofZlib, raw), raw.length), raw)).toBe(true)
-  expect(sameBytes(await ofZlib.decompress(await pack(ofCore, raw), raw.length), raw)).toBe(true)
+  expect(sameBytes(await decompress(ofCore, await pack(ofZlib, raw), raw.length), raw)).toBe(true)
+  expect(sameBytes(await decompress(ofZlib, await pack(ofCore, raw), raw.length), raw)).toBe(true)
 })
 
 describe('zstd', () => {
@@ -149,11 +194,11 @@ describe('zstd', () => {
       const stored = new Uint8Array(zstdCompressSync(raw, { params } as zlib.ZlibOptions))
       const codec = codecToRead('zstd')
 
-      expect(sameBytes(await codec.decompress(stored, raw.length), raw)).toBe(true)
+      expect(sameBytes(await decompress(codec, stored, raw.length), raw)).toBe(true)
       for (let turn = 0; turn < 20; turn++) {
-        await expect(codec.decompress(stored.subarray(0, -4), raw.length)).rejects.toThrow()
-        await expect(codec.decompress(concatBytes([stored, stored]), raw.length)).rejects.toThrow()
-        expect(sameBytes(await codec.decompress(stored, raw.length), raw)).toBe(true)
+        await expect(decompress(codec, stored.subarray(0, -4), raw.length)).rejects.toThrow()
+        await expect(decompress(codec, concatBytes([stored, stored]), raw.length)).rejects.toThrow()
+        expect(sameBytes(await decompress(codec, stored, raw.length), raw)).toBe(true)
       }
     },
   )

@@ -7,8 +7,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
+import { readFrames } from '../../src/engine/read-segment.js'
 import { SegmentCache } from '../../src/engine/segment-cache.js'
 import { resolveStoreOptions } from '../../src/engine/store-options.js'
+import { decodeFrame } from '../../src/format/segment-reader.js'
 import {
   memoryObjects,
   type ObjectStore,
@@ -64,6 +66,8 @@ async function open(options: StoreOptions): Promise<Opened> {
     },
   }
 }
+
+const MIB = 1024 * 1024
 
 const ROWS = Array.from({ length: 1_000 }, (_, n) => ({
   n,
@@ -188,6 +192,67 @@ test('rows that take little space compressed are read about a megabyte at a time
   expect(bytes.length).toBeLessThan(200_000)
   expect(largest).toBeLessThan(1_200_000)
   expect(read).toEqual(texts)
+})
+
+test('who reads much that was compressed lets other work of the process run in between', async () => {
+  const objects = memoryObjects()
+  const object = '00112233445566770000000000000003'
+  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
+  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
+  await objects.put(object, bytes)
+  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const cache = new SegmentCache(objects, 0)
+  let turns = 0
+  const count = (): void => {
+    turns++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  onTestFinished(() => clearImmediate(next))
+  const turnsDuring = async (read: () => Promise<void>): Promise<number> => {
+    const before = turns
+    await read()
+    return turns - before
+  }
+  const walked = await turnsDuring(async () => {
+    for await (const piece of cache.rowTexts(ref, 0, texts.length)) expect(piece).not.toEqual([])
+  })
+  const { frames } = await cache.footer(ref)
+  const verified = await turnsDuring(async () => {
+    const footer = await cache.footer(ref)
+    for await (const piece of readFrames(objects, ref, footer)) {
+      expect([piece.problems, piece.frames.length]).toEqual([[], frames.length])
+    }
+  })
+
+  // Some 12.8 MB of texts, about a megabyte in each turn.
+  expect(walked).toBeGreaterThan(8)
+  expect(verified).toBeGreaterThan(8)
+})
+
+test('a row of a frame that was compressed is there at once, and the frame stays in as much memory as it needs', async () => {
+  const objects = memoryObjects()
+  const object = '00112233445566770000000000000004'
+  const texts = Array.from({ length: 64 }, (_, n) => `"n":${n},"t":"${'text '.repeat(20)}"`)
+  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
+  await objects.put(object, bytes)
+  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const get = objects.get.bind(objects)
+  objects.get = (id, range) => {
+    const [{ start, limit }, whole] = [range ?? { start: 0, limit: 0 }, bytes]
+    return id === object ? whole.slice(start, limit) : get(id, range)
+  }
+  const cache = new SegmentCache(objects, MIB)
+  const first = cache.rowText(ref, 0)
+  const { frames } = await cache.footer(ref)
+  const [place] = frames
+  const stored = bytes.slice(place?.offset, (place?.offset ?? 0) + (place?.bytes ?? 0))
+  const frame = place && (await decodeFrame(ref, place, stored))
+
+  expect(first).toBe(texts[0])
+  expect(cache.rowText(ref, 63)).toBe(texts[63])
+  expect(frame?.alone().rowTexts(0, 64)).toEqual(texts)
+  expect(frame?.alone().texts.buffer.byteLength).toBe(frame?.bytes)
 })
 
 test('of damaged and sound frames side by side nothing is read, and nothing is left behind', async () => {

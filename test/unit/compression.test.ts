@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MemoryLevel } from 'memory-level'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
 import { readFrames } from '../../src/engine/read-segment.js'
 import { SegmentCache } from '../../src/engine/segment-cache.js'
 import { resolveStoreOptions } from '../../src/engine/store-options.js'
-import { decodeFrame } from '../../src/format/segment-reader.js'
+import { decodeFrame, Frame } from '../../src/format/segment-reader.js'
 import {
   memoryObjects,
   type ObjectStore,
@@ -243,7 +243,10 @@ test('a row of a frame that was compressed is there at once, and the frame stays
     return id === object ? whole.slice(start, limit) : get(id, range)
   }
   const cache = new SegmentCache(objects, MIB)
+  const alone = vi.spyOn(Frame.prototype, 'alone')
+  onTestFinished(() => alone.mockRestore())
   const first = cache.rowText(ref, 0)
+  expect(alone).toHaveBeenCalledOnce()
   const { frames } = await cache.footer(ref)
   const [place] = frames
   const stored = bytes.slice(place?.offset, (place?.offset ?? 0) + (place?.bytes ?? 0))

@@ -178,7 +178,13 @@ class SegmentSink implements RowSink {
       const { buffers, options } = this.#context
       const buffer = buffers.take(SEGMENT_BYTES_FIRST)
       const frameBuffer = buffers.take(FRAME_BYTES_FIRST)
-      this.#builder = new SegmentBuilder(this.#object, buffer, options.compression, frameBuffer)
+      this.#builder = new SegmentBuilder(
+        this.#object,
+        buffer,
+        options.compression,
+        frameBuffer,
+        (bytes) => buffers.take(bytes),
+      )
     }
     return this.#builder
   }

@@ -51,6 +51,8 @@ export type BuiltSegment = Readonly<{
   used: readonly Bytes[]
 }>
 
+type TakeBuffer = (bytes: number) => Uint8Array<ArrayBuffer>
+
 /** A frame that is being compressed. */
 type PackingFrame = Readonly<{ rowCount: number; rawBytes: number; packed: Promise<StoredFrame> }>
 
@@ -77,6 +79,7 @@ export const FRAME_BYTES_FIRST = 64 * 1024
 export class SegmentBuilder {
   readonly #id: Bytes
   readonly #compression: Compression
+  readonly #takeBuffer: TakeBuffer
   /** The segment; only the raw bytes of its frames if they are being compressed. */
   #writer: ByteWriter
   readonly #packing: PackingFrame[] = []
@@ -93,13 +96,16 @@ export class SegmentBuilder {
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
    * @param buffer - Where to build it; a larger one is made when it does not hold the segment.
    * @param frameBuffer - Where to collect the texts of a frame, likewise.
+   * @param takeBuffer - Gives a buffer of at least so many bytes for the segment, once its frames are compressed.
    */
   constructor(
     object: ObjectId,
     buffer: Uint8Array<ArrayBuffer> | number,
     compression: Compression,
     frameBuffer: Uint8Array<ArrayBuffer> | number = FRAME_BYTES_FIRST,
+    takeBuffer: TakeBuffer = (bytes) => new Uint8Array(bytes),
   ) {
+    this.#takeBuffer = takeBuffer
     this.#id = objectBytes(object)
     this.#compression = compression
     this.#writer = new ByteWriter(buffer)
@@ -210,7 +216,7 @@ export class SegmentBuilder {
   /** Puts the compressed frames into a segment. @returns what they were made of. */
   async #writePacked(): Promise<Bytes> {
     const raw = this.#writer.finish()
-    const writer = new ByteWriter(Math.ceil(PACKED_BYTES_FIRST * raw.length))
+    const writer = new ByteWriter(this.#takeBuffer(Math.ceil(PACKED_BYTES_FIRST * raw.length)))
     writeHeader(writer)
     this.#writer = writer
     for (const { rowCount, rawBytes, packed } of this.#packing) {

@@ -8,7 +8,7 @@ import type { ByteWriter } from '../format/byte-writer.js'
 import type { StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import type { FileIds } from '../format/file-references.js'
-import { FRAME_BYTES_FIRST, SegmentBuilder } from '../format/segment-writer.js'
+import { SegmentBuilder } from '../format/segment-writer.js'
 import type { ObjectId } from '../objects/objects.js'
 import { openCsv } from '../schema/scan-csv.js'
 import { type CsvByteScanner, openCsvBytes } from '../schema/scan-csv-bytes.js'
@@ -176,14 +176,12 @@ class SegmentSink implements RowSink {
     if (this.#builder === undefined) {
       this.#object = this.#context.ids.next()
       const { buffers, options } = this.#context
-      const buffer = buffers.take(SEGMENT_BYTES_FIRST)
-      const frameBuffer = buffers.take(FRAME_BYTES_FIRST)
+      const take = (bytes: number): Uint8Array<ArrayBuffer> => buffers.take(bytes)
       this.#builder = new SegmentBuilder(
         this.#object,
-        buffer,
+        SEGMENT_BYTES_FIRST,
         options.compression,
-        frameBuffer,
-        (bytes) => buffers.take(bytes),
+        take,
       )
     }
     return this.#builder

@@ -51,6 +51,7 @@ export type BuiltSegment = Readonly<{
   used: readonly Bytes[]
 }>
 
+/** What is in the buffer does not matter. */
 type TakeBuffer = (bytes: number) => Uint8Array<ArrayBuffer>
 
 /** A frame that is being compressed. */
@@ -73,7 +74,7 @@ export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
 const BOUND_TO = new Uint8Array(20)
 
 /** Room for the texts of a frame to begin with: 64 rows of some hundred bytes. */
-export const FRAME_BYTES_FIRST = 64 * 1024
+const FRAME_BYTES_FIRST = 64 * 1024
 
 /** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
 export class SegmentBuilder {
@@ -94,22 +95,20 @@ export class SegmentBuilder {
 
   /**
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
-   * @param buffer - Where to build it; a larger one is made when it does not hold the segment.
-   * @param frameBuffer - Where to collect the texts of a frame, likewise.
-   * @param takeBuffer - Gives a buffer of at least so many bytes for the segment, once its frames are compressed.
+   * @param bytesFirst - Room to begin with; a larger buffer is made when it does not hold the segment.
+   * @param takeBuffer - Gives a buffer of at least so many bytes.
    */
   constructor(
     object: ObjectId,
-    buffer: Uint8Array<ArrayBuffer> | number,
+    bytesFirst: number,
     compression: Compression,
-    frameBuffer: Uint8Array<ArrayBuffer> | number = FRAME_BYTES_FIRST,
     takeBuffer: TakeBuffer = (bytes) => new Uint8Array(bytes),
   ) {
     this.#takeBuffer = takeBuffer
     this.#id = objectBytes(object)
     this.#compression = compression
-    this.#writer = new ByteWriter(buffer)
-    this.#texts = new ByteWriter(frameBuffer)
+    this.#writer = new ByteWriter(takeBuffer(bytesFirst))
+    this.#texts = new ByteWriter(takeBuffer(FRAME_BYTES_FIRST))
     if (compression === 'none') writeHeader(this.#writer)
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Bytes } from '../../src/base/bytes.js'
+import { type Bytes, sameBytes } from '../../src/base/bytes.js'
 import { codecs, openCodecs } from '../../src/base/codecs.js'
 import { StoreError } from '../../src/base/store-error.js'
 import { objectBytes, type SegmentRef } from '../../src/format/extent-page.js'
@@ -17,7 +17,7 @@ import {
   type FramePlace,
   footerRange,
 } from '../../src/format/segment-reader.js'
-import { pieceCrc } from '../../src/format/segment-writer.js'
+import { pieceCrc, SegmentBuilder } from '../../src/format/segment-writer.js'
 import { newSummary } from '../../src/schema/judge.js'
 import { buildSegment } from '../support/build-segment.js'
 import { runs } from '../support/runs.js'
@@ -95,6 +95,25 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
         expect(await readAll(await build(texts, compression))).toEqual(texts)
       }),
       { numRuns: runs(300) },
+    )
+  })
+
+  test('is the same in buffers that held something else, and gives all of them back', async () => {
+    const texts = Array.from({ length: 300 }, (_, n) => `"n":${n},"text":"${'a text '.repeat(20)}"`)
+    const taken: Bytes[] = []
+    const builder = new SegmentBuilder(OBJECT, 100_000, compression, (bytes) => {
+      const buffer = new Uint8Array(bytes + 1_000).fill(0xee)
+      taken.push(buffer)
+      return buffer
+    })
+    for (const text of texts) builder.add(text)
+    const { bytes, used } = await builder.finish([], [])
+    const fresh = await buildSegment(OBJECT, texts, [], [], compression)
+
+    expect(sameBytes(bytes, fresh.bytes)).toBe(true)
+    expect(taken).toHaveLength(compression === 'none' ? 2 : 3)
+    expect(new Set(used.map(({ buffer }) => buffer))).toEqual(
+      new Set(taken.map(({ buffer }) => buffer)),
     )
   })
 

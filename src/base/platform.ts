@@ -169,9 +169,14 @@ function decodesAsUtf8(bytes: Bytes): boolean {
 
 /** The bytes as a text with one UTF-16 unit a byte, so that they can be the key of a Map. */
 export function byteText(bytes: Bytes): string {
-  if (latin1Slice !== undefined) return latin1Slice.call(bytes, 0, bytes.length)
+  return byteTextUntil(bytes, bytes.length)
+}
+
+/** As `byteText`, of the bytes before `limit`. */
+export function byteTextUntil(bytes: Bytes, limit: number): string {
+  if (latin1Slice !== undefined) return latin1Slice.call(bytes, 0, limit)
   let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
+  for (const byte of bytes.subarray(0, limit)) text += String.fromCharCode(byte)
   return text
 }
 

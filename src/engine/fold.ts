@@ -10,7 +10,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'
 import type { ExtentEntry, SegmentRef } from '../format/extent-page.js'
-import { decodeExtentPage, encodeExtentPage } from '../format/extent-page.js'
+import { decodeExtentEntry, decodeExtentPage, encodeExtentPage } from '../format/extent-page.js'
 import {
   decodeRowKey,
   extentPageKey,
@@ -61,33 +61,38 @@ async function findCandidates({ options }: StoreContext, view: KvView): Promise<
   }
   const candidates: Candidate[] = []
   for (const candidate of counts.values()) {
-    const place = await findEntry(view, candidate)
-    if (place === null) continue
-    const isClosed = place.entry.segment === null
+    const page = await findPage(view, candidate)
+    if (page === null) continue
+    // Not the other entries of the page: of a big table with changes everywhere there are many candidates.
+    const entry = decodeExtentEntry(page.pageBytes, candidate.extent % PAGE_EXTENTS)
+    if (entry === null) continue
+    const isClosed = entry.segment === null
     if (isClosed || candidate.recordCount >= options.foldRecordsMin) candidates.push(candidate)
   }
   return candidates
 }
 
-type Place = Readonly<{
-  pageKey: Bytes
-  pageBytes: Bytes
-  entries: ExtentEntry[]
-  entry: ExtentEntry
-}>
+type Page = Readonly<{ pageKey: Bytes; pageBytes: Bytes }>
 
-/** The entry of a sealed or closed extent of the table's generation; null for any other. */
-async function findEntry(view: KvView, { table, extent }: Candidate): Promise<Place | null> {
+type Place = Page & Readonly<{ entries: ExtentEntry[]; entry: ExtentEntry }>
+
+/** The page with the entry of a sealed or closed extent of the table's generation; null for any other. */
+async function findPage(view: KvView, { table, extent }: Candidate): Promise<Page | null> {
   const head = await view.get(tableHeadKey(table))
   if (head === null) return null
   const { firstExtent, open } = decodeTableHead(head).generation
   if (extent < firstExtent || extent === open?.extent) return null
   const pageKey = extentPageKey(table, Math.floor(extent / PAGE_EXTENTS))
   const pageBytes = await view.get(pageKey)
-  if (pageBytes === null) return null
-  const entries = decodeExtentPage(pageBytes)
-  const entry = entries[extent % PAGE_EXTENTS]
-  return entry === undefined ? null : { pageKey, pageBytes, entries, entry }
+  return pageBytes && { pageKey, pageBytes }
+}
+
+async function findEntry(view: KvView, candidate: Candidate): Promise<Place | null> {
+  const page = await findPage(view, candidate)
+  if (page === null) return null
+  const entries = decodeExtentPage(page.pageBytes)
+  const entry = entries[candidate.extent % PAGE_EXTENTS]
+  return entry === undefined ? null : { ...page, entries, entry }
 }
 
 type LaidRecord = Readonly<{ key: Bytes; bytes: Bytes; record: RowRecord }>

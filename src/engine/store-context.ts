@@ -7,6 +7,7 @@ import type { GenerationPins } from './generation-pins.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { ObjectHolds } from './object-holds.js'
 import type { ObjectNames } from './object-names.js'
+import type { RowTexts } from './row-texts.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
 import type { SigningKeys } from './signing-keys.js'
@@ -31,6 +32,7 @@ export type StoreContext = Readonly<{
   schemas: SchemaCache
   heads: TableHeads
   extents: ExtentEntries
+  rows: RowTexts
   writers: TableWriters
   pins: GenerationPins
   lifecycle: Lifecycle

@@ -13,6 +13,7 @@ import { Lifecycle } from './lifecycle.js'
 import { ObjectHolds } from './object-holds.js'
 import { ObjectNames } from './object-names.js'
 import { StorePublicFiles } from './public-files.js'
+import { RowTexts } from './row-texts.js'
 import { SchemaCache } from './schema-cache.js'
 import { SegmentCache } from './segment-cache.js'
 import { SigningKeys } from './signing-keys.js'
@@ -40,6 +41,9 @@ export type OpenStore = StoreOptions &
 /** Buffers for segments that are kept for the next ones. */
 const BUFFER_BYTES_MAX = 16 * 1024 * 1024
 
+/** Of the memory for what was read: for single rows. The rest is for frames and footers. */
+const CACHED_ROWS_SHARE = 1 / 8
+
 /** Teams whose state is kept; more than these are made anew when they are used again. */
 const TEAMS_MAX = 1_000
 
@@ -50,6 +54,7 @@ const TEAMS_MAX = 1_000
 export async function openStore({ kv, objects, afterClose, ...given }: OpenStore): Promise<Store> {
   const options = resolveStoreOptions(given)
   const heads = new TableHeads()
+  const rowBytesMax = options.cacheBytesMax * CACHED_ROWS_SHARE
   const context: StoreContext = {
     kv,
     objects,
@@ -57,11 +62,12 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     ids: new ObjectNames(options.random),
     holds: new ObjectHolds(),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
-    segments: new SegmentCache(objects, options.cacheBytesMax),
+    segments: new SegmentCache(objects, options.cacheBytesMax - rowBytesMax),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),
     heads,
     extents: new ExtentEntries(),
+    rows: new RowTexts(rowBytesMax),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
     lifecycle: new Lifecycle(),

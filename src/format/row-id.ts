@@ -30,12 +30,17 @@ export function parseRowId(text: string): RowId | null {
   if (typeof text !== 'string' || text.length !== ROW_ID_CHARS) return null
   const bytes = fromBase64Url(text)
   if (bytes === null || bytes.length !== ROW_ID_BYTES) return null
-  const view = new DataView(bytes.buffer)
   return {
     nonce: bytes.subarray(0, 8),
-    extent: view.getUint16(8) * 2 ** 32 + view.getUint32(10),
-    slot: view.getUint16(14),
+    extent:
+      readUint16(bytes, 8) * 2 ** 32 + readUint16(bytes, 10) * 2 ** 16 + readUint16(bytes, 12),
+    slot: readUint16(bytes, 14),
   }
+}
+
+/** Without a DataView, which costs as much as all the rest. */
+function readUint16(bytes: Bytes, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }
 
 function writeRowId(bytes: Bytes, nonce: Bytes, extent: number, slot: number): void {

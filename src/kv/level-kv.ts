@@ -2,7 +2,6 @@
 // record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { byteText } from '../base/platform.js'
 import { pump } from '../base/pump.js'
 import { type HighWater, type HighWaterKeeper, startHighWater } from './high-water.js'
 import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
@@ -15,7 +14,7 @@ import {
   resolveLevelOptions,
 } from './level-options.js'
 import { LevelSessions } from './level-sessions.js'
-import { closeSnapshot, openSnapshot, type Prefix, withoutPrefix } from './level-views.js'
+import { closeSnapshot, openSnapshot, Prefix, withoutPrefix } from './level-views.js'
 import { encodePartitionPrefix } from './record-envelope.js'
 
 /** Deletes of one commit of a sweep, so that it never holds up the queue for long. */
@@ -100,7 +99,7 @@ class LevelKv implements KvStore {
 
   partition(name: string): KvPartition {
     const prefix = encodePartitionPrefix(name)
-    const prefixes: Prefix = { bytes: prefix, text: byteText(prefix) }
+    const prefixes = new Prefix(prefix)
     const sessions = this.#sessions
     return {
       read: (use) => sessions.use(({ views }) => views.read(prefixes, use)),

@@ -13,7 +13,7 @@ import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { byteText } from '../base/platform.js'
+import { byteText, byteTextUntil } from '../base/platform.js'
 import { attempt, isHere, type Soon } from '../base/soon.js'
 import type { KvScan, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
@@ -36,7 +36,28 @@ function recordBytes(key: string, value: Bytes | null): number {
 }
 
 /** What the LevelDB keys of a partition begin with. */
-export type Prefix = Readonly<{ bytes: Bytes; text: string }>
+export class Prefix {
+  readonly bytes: Bytes
+  /** The prefix, and room for the key whose text is wanted. */
+  readonly #joined: Bytes
+
+  constructor(bytes: Bytes) {
+    this.bytes = bytes
+    this.#joined = concatBytes([bytes, new Uint8Array(JOINED_BYTES)])
+  }
+
+  /** The text of a LevelDB key by the key of the partition, in one piece: one that was put together is looked up slowly. */
+  textOf(key: Bytes): string {
+    if (key.length > JOINED_BYTES) return byteText(concatBytes([this.bytes, key]))
+    const joined = this.#joined
+    const start = this.bytes.length
+    for (let i = 0; i < key.length; i++) joined[start + i] = key[i] ?? 0
+    return byteTextUntil(joined, start + key.length)
+  }
+}
+
+/** Most keys are shorter. */
+const JOINED_BYTES = 128
 
 /** What a batch writes, by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
 export type BatchWrites = ReadonlyMap<string, Bytes | null>
@@ -179,7 +200,7 @@ class LevelView implements KvView {
 
   get(key: Bytes): Soon<Bytes | null> {
     this.#assertUsable()
-    const text = this.#prefix.text + byteText(key)
+    const text = this.#prefix.textOf(key)
     const known = this.#recall(text)
     return known === undefined ? this.#read(this.#levelKey(key), text) : known
   }

@@ -194,6 +194,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: "schemaNumber < 0 ? convert(text ?? '') : text,",
   },
   {
+    name: 'a row that is kept in memory hides a change',
+    file: 'src/engine/row-texts.ts',
+    find: 'return kept?.head === head ? kept : undefined',
+    replace: 'return kept',
+  },
+  {
     name: 'an Idempotency-Key gives the result of another table',
     file: 'src/format/keys.ts',
     find: '.u8(REPEAT_SCOPE.table).bytes(table)',

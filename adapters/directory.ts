@@ -14,13 +14,13 @@
 //   two spellings of its path, and gives up its lock when a second open fails (ARCHITECTURE.md, F9, F10).
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { ClassicLevel } from 'classic-level'
 import { isStoreError, StoreError } from '../src/base/store-error.js'
 import type { KvStore } from '../src/kv/kv.js'
 import { openLevelKv } from '../src/kv/level-kv.js'
 import type { ObjectStore } from '../src/objects/objects.js'
 import { createDirectory } from './directory-creation.js'
 import { FORMAT_FILE, readFormatFile } from './directory-format.js'
+import { DirectoryLevel } from './directory-level.js'
 import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { openFsObjects } from './fs-objects.js'
@@ -177,7 +177,7 @@ const WIDE_BUFFER_BYTES = 32 * 1_048_576
 async function openKv(path: string, store: string, options: PortOptions): Promise<KvStore> {
   const openDatabase = () => {
     const folder = join(path, 'kv')
-    const database = new ClassicLevel<Uint8Array, Uint8Array>(folder, {
+    const database = new DirectoryLevel(folder, {
       keyEncoding: 'view',
       valueEncoding: 'view',
       createIfMissing: false,

@@ -30,6 +30,7 @@ const LAYERS = [['contract'], ['engine'], ['format'], ['schema'], ['kv', 'object
  */
 const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
   'adapters/directory.ts',
+  'adapters/directory-level.ts',
   'adapters/directory-creation.ts',
   'adapters/directory-format.ts',
   'adapters/fs-error.ts',

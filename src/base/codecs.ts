@@ -16,7 +16,7 @@ export interface Codec {
   compress(raw: Bytes, outBytesMax: number): Promise<Bytes | null>
 
   /**
-   * The bytes that were compressed, as a part of memory that may hold others too.
+   * The bytes that were compressed, in memory that holds nothing else but may be larger.
    * @param rawBytes - How many they must be; no more than one above that is ever made.
    * @throws {Error} of no special kind, at once or later: it is not the compressed form of so many bytes.
    */
@@ -80,8 +80,8 @@ const SMALL_BYTES_MAX = 512 * 1024
 /** Room for the output of some pieces, or for a part of a large one's. */
 const ROOM = { chunkSize: 128 * 1024 }
 
-/** Less room for output zlib does not take. */
-const ROOM_BYTES_MIN = 64
+/** Less room than that Node may give in memory that other buffers share. */
+const OWN_BYTES_MIN = 32 * 1024
 
 /** Memory that a frame of zstd may ask for, as a power of two: 8 MiB, which every decoder must give. */
 const ZSTD_WINDOW_LOG_MAX = 23
@@ -165,13 +165,13 @@ function unpackerOf({ convert, convertSync, settings }: Unpacking): Codec['decom
     const bounded = { ...settings, maxOutputLength: rawBytes }
     if (convertSync === undefined || rawBytes > SMALL_BYTES_MAX) {
       return converted(convert, stored, { ...ROOM, ...bounded }).then((out) =>
-        wholeOf(out, stored, rawBytes),
+        wholeOf(out, stored, rawBytes, ROOM.chunkSize),
       )
     }
     // With one byte of room to spare it ends in one step, and shows that more would come.
-    const chunkSize = Math.max(ROOM_BYTES_MIN, rawBytes + 1)
+    const chunkSize = Math.max(OWN_BYTES_MIN, rawBytes + 1)
     const out = convertSync(stored, { ...bounded, ...WITH_ENGINE, chunkSize })
-    return wholeOf(out, stored, rawBytes)
+    return wholeOf(out, stored, rawBytes, chunkSize)
   }
 }
 
@@ -184,10 +184,20 @@ function converted(convert: Convert, bytes: Bytes, options: ConvertOptions): Pro
   })
 }
 
-/** What came out, if it came of all the stored bytes. */
-function wholeOf({ buffer, engine }: Converted, stored: Bytes, rawBytes: number): Bytes {
-  if (engine.bytesWritten === stored.length) return ofLength(plainView(buffer), rawBytes)
-  throw new Error('something follows the compressed bytes')
+/** What came out, if it came of all the stored bytes: in memory of its own. */
+function wholeOf(
+  { buffer, engine }: Converted,
+  stored: Bytes,
+  rawBytes: number,
+  roomBytes: number,
+): Bytes {
+  if (engine.bytesWritten !== stored.length) {
+    throw new Error('something follows the compressed bytes')
+  }
+  const raw = ofLength(plainView(buffer), rawBytes)
+  const { byteLength } = raw.buffer
+  const isAlone = byteLength === roomBytes || byteLength === rawBytes
+  return isAlone && raw.byteOffset === 0 ? raw : raw.slice()
 }
 
 function ofLength(raw: Bytes, rawBytes: number): Bytes {

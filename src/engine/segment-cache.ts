@@ -7,7 +7,7 @@
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
-import { yieldToEventLoop } from '../base/platform.js'
+import { freeMemory, yieldToEventLoop } from '../base/platform.js'
 import { after, attempt, ending, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
@@ -92,8 +92,7 @@ export class SegmentCache {
 
   #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
     return after(this.#readFrame(ref, place), ({ frame, bytes }) => {
-      this.#keepFrame(key, frame, bytes)
-      return frame.rowText(row - place.firstRow)
+      return this.#kept(key, frame, bytes).rowText(row - place.firstRow)
     })
   }
 
@@ -103,18 +102,26 @@ export class SegmentCache {
     return ending(
       () =>
         after(this.#readFrame(ref, place, memory), ({ frame, bytes }) => {
-          if (frame.texts.buffer === memory.buffer) this.#pieces.set(key, ASKED_ONCE)
-          else this.#keepFrame(key, frame, bytes) // It was decompressed, or came elsewhere.
-          return frame.rowText(row - place.firstRow)
+          const at = row - place.firstRow
+          // Else it was decompressed, or came elsewhere.
+          if (frame.texts.buffer !== memory.buffer) return this.#kept(key, frame, bytes).rowText(at)
+          this.#pieces.set(key, ASKED_ONCE)
+          return frame.rowText(at)
         }),
       () => this.#memory.give(memory),
     )
   }
 
-  /** @param read - The bytes that the frame is of. */
-  #keepFrame(key: string, frame: Frame, read: Bytes): void {
-    const isDecompressed = frame.texts.buffer !== read.buffer
-    this.#pieces.set(key, { bytes: frame.bytes, frame: isDecompressed ? frame.alone() : frame })
+  /** The frame as it is kept from now on. @param read - The bytes that it is of. */
+  #kept(key: string, frame: Frame, read: Bytes): Frame {
+    if (!isDecompressed(frame, read)) {
+      this.#pieces.set(key, { bytes: frame.bytes, frame })
+      return frame
+    }
+    const alone = frame.alone()
+    freeMemory(frame.texts)
+    this.#pieces.set(key, { bytes: alone.bytes, frame: alone })
+    return alone
   }
 
   #readFrame(ref: SegmentRef, place: FramePlace, memory?: Bytes): Soon<ReadFrame> {
@@ -139,7 +146,13 @@ export class SegmentCache {
         for (const [number, part] of (await this.#readFrames(ref, run, memory)).entries()) {
           if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
           const read = await decodeAll(ref, part)
-          yield read.map((frame, i) => frameRows(frame, part[i]?.place.firstRow ?? 0, start, limit))
+          try {
+            yield read.map((frame, i) =>
+              frameRows(frame, part[i]?.place.firstRow ?? 0, start, limit),
+            )
+          } finally {
+            freeAll(read, part)
+          }
         }
       } finally {
         this.#memory.give(memory)
@@ -210,6 +223,18 @@ function partsOf(frames: StoredPart): readonly StoredPart[] {
 function decodeAll(ref: SegmentRef, part: StoredPart): Soon<Frame[]> {
   const frames = part.map(({ place, bytes }) => attempt(() => decodeFrame(ref, place, bytes)))
   return frames.every(isHere) ? frames : allSettled(frames)
+}
+
+/** A frame that was decompressed has memory of its own. */
+function isDecompressed(frame: Frame, stored: Bytes): boolean {
+  return frame.texts.buffer !== stored.buffer
+}
+
+function freeAll(frames: readonly Frame[], part: StoredPart): void {
+  for (const [i, { bytes }] of part.entries()) {
+    const frame = frames[i]
+    if (frame !== undefined && isDecompressed(frame, bytes)) freeMemory(frame.texts)
+  }
 }
 
 async function allSettled(frames: readonly Soon<Frame>[]): Promise<Frame[]> {

@@ -123,7 +123,7 @@ export class Frame {
     return 4 * this.rowCount + this.texts.length
   }
 
-  /** The same in memory of its own: one that is kept would else keep all that stands beside it. */
+  /** The same in memory that holds nothing else, and is no larger. */
   alone(): Frame {
     const { byteOffset, byteLength } = this.#ends
     const raw = new Uint8Array(
@@ -162,8 +162,8 @@ export class Frame {
 }
 
 /**
- * A promise only if the frame is compressed, and large. One that was compressed stands in memory that may hold
- * others too.
+ * A promise only if the frame is compressed, and large. One that was compressed stands in memory of its own,
+ * which may be larger, any other in that of `bytes`.
  * @param bytes - The frame, header to crc.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
  */

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Bytes, concatBytes, sameBytes, utf8 } from '../../src/base/bytes.js'
 import { type Codec, codecs, codecToRead, openCodecs } from '../../src/base/codecs.js'
+import { freeMemory } from '../../src/base/platform.js'
 import { isHere } from '../../src/base/soon.js'
 import { runs } from '../support/runs.js'
 
@@ -147,6 +148,20 @@ describe.each(CODECS)('%s', (name, codec) => {
         await expect(decompress(codec, both, 2 * size)).rejects.toThrow()
       }
     }
+  })
+
+  test('what it gives stands in memory of its own, so that it can be freed', async () => {
+    const raws = [1, 100, 10_000, 32_767, 32_768, 40_000, 600_000].map((size) => rowsLike(size, 10))
+    const stored = await Promise.all(raws.map((raw) => pack(codec, raw)))
+    const back: Bytes[] = []
+    for (const [i, raw] of raws.entries()) {
+      const bytes = stored[i] ?? raw
+      back.push(await decompress(codec, bytes, raw.length))
+      freeMemory(await decompress(codec, bytes, raw.length))
+    }
+
+    expect(new Set(back.map(({ buffer }) => buffer)).size).toBe(raws.length)
+    expect(back.map((raw, i) => sameBytes(raw, raws[i] ?? utf8('')))).not.toContain(false)
   })
 
   test('what it gives is plain bytes, which no other piece changes', async () => {

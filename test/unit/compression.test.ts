@@ -258,6 +258,31 @@ test('a row of a frame that was compressed is there at once, and the frame stays
   expect(frame?.alone().texts.buffer.byteLength).toBe(frame?.bytes)
 })
 
+test('what was decompressed for a walk is freed when the next piece is asked for, and what is stored never', async () => {
+  const canFree = 'transfer' in ArrayBuffer.prototype
+  for (const [number, compression] of (['none', 'deflate'] as const).entries()) {
+    const objects = memoryObjects()
+    const object = `0011223344556677000000000000010${number}`
+    const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(5_000)}"`)
+    const { bytes, footerBytes } = await buildSegment(object, texts, [], [], compression)
+    await objects.put(object, bytes)
+    const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+    const cache = new SegmentCache(objects, 0)
+    const lengths: number[] = []
+    const seen: Bytes[] = []
+    for (let turn = 0; turn < 2; turn++) {
+      for await (const piece of cache.frames(ref, 0, texts.length)) {
+        lengths.push(...piece.map(({ frame }) => frame.texts.length))
+        seen.push(...piece.map(({ frame }) => frame.texts))
+      }
+    }
+    const freed = seen.filter(({ length }) => length === 0).length
+
+    expect(lengths).not.toContain(0)
+    expect(freed).toBe(compression === 'none' || !canFree ? 0 : seen.length)
+  }
+})
+
 test('of damaged and sound frames side by side nothing is read, and nothing is left behind', async () => {
   const objects = memoryObjects()
   const object = '00112233445566770000000000000002'

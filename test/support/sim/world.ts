@@ -16,8 +16,6 @@ export const TEAM = 'acme'
 /** In `interval`, after so many milliseconds what was answered is on the disk. */
 export const FLUSH_MS = 50
 
-const FLUSH_BYTES = 1_024
-
 const LAST_TURNS = 1_000
 
 const STORE_NAME = new TextEncoder().encode('the store of sim')
@@ -32,6 +30,8 @@ export type SimOptions = Readonly<{
     checkpointBatches: number
     recordCacheBytes: number
     durability: Durability
+    /** In `interval`. */
+    flushBytes?: number
   }>
   /** Whether the store opens its database again by itself after a failed write. */
   reopens: boolean
@@ -119,7 +119,6 @@ export class SimWorld {
         written: this.#wasWritten,
         acceptLoss,
         flushMs: FLUSH_MS,
-        flushBytes: FLUSH_BYTES,
       }
       const opened = await openLevelKv(source, { ...kv, ...given })
       if (!this.#wasWritten) await opened.partition('').commit({ puts: [FIRST_RECORD] })

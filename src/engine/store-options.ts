@@ -73,8 +73,8 @@ export interface StoreOptions {
   readonly segmentBytesMax?: number
   /**
    * How the rows of new segments are compressed; those that are there stay as they are and are read anyhow.
-   * `zstd` takes about a quarter of the space, is made and read on other threads, and needs Node 22.15 or
-   * newer, for reading too; `deflate` takes as much, is slower, and is read everywhere; `none` is the
+   * `zstd` takes about a quarter of the space, is made on other threads, and needs Node 22.15 or newer, for
+   * reading too; `deflate` takes as much, is slower, and is read everywhere; `none` is the
    * fastest to read. Default: `auto`, which is `zstd` where the runtime has it, else `none`.
    */
   readonly compression?: 'auto' | Compression

@@ -22,8 +22,15 @@ export const TRAILER_MAGIC: Bytes = utf8('GSSR')
 export const TRAILER_BYTES = 16
 export const FRAME_HEADER_BYTES = 11
 export const DIRECTORY_ENTRY_BYTES = 9
-export const FRAME_ROWS_MAX = 64
-export const FRAME_TEXT_BYTES_MAX = 256 * 1024
+/**
+ * A frame is full with so many rows if they have so many bytes: each costs some 20 µs to compress and as much to
+ * read, whatever it holds, and a few kilobytes more to read for one row cost next to nothing.
+ */
+const FRAME_ROWS_FULL = 64
+const FRAME_TEXT_BYTES_FULL = 16 * 1024
+/** Most rows of a frame, and most bytes of text if it has more than one. */
+const FRAME_ROWS_MAX = 1_024
+const FRAME_TEXT_BYTES_MAX = 256 * 1024
 
 /** Sections of the footer. Written to disk: never change or reuse a number. */
 export const SECTION = Object.freeze({
@@ -122,11 +129,11 @@ export class SegmentBuilder {
   }
 
   /**
-   * Adds the next row, whose text `write` appends. A frame has 64 rows, or as many as 256 KiB hold, but at
-   * least one.
+   * Adds the next row, whose text `write` appends. A frame ends with the 64th row or a later one, when it has 16 KiB
+   * of text or 1,024 rows; and before the row with which it would have more than 256 KiB.
    */
   addRow(write: (texts: ByteWriter) => void): void {
-    if (this.#ends.length === FRAME_ROWS_MAX) this.#endFrame()
+    if (this.#isFrameFull) this.#endFrame()
     const start = this.#texts.length
     write(this.#texts)
     if (this.#texts.length > FRAME_TEXT_BYTES_MAX && this.#ends.length > 0) {
@@ -136,6 +143,12 @@ export class SegmentBuilder {
       this.#texts.bytes(text)
     }
     this.#ends.push(this.#texts.length)
+  }
+
+  get #isFrameFull(): boolean {
+    const rowCount = this.#ends.length
+    if (rowCount < FRAME_ROWS_FULL) return false
+    return this.#texts.length >= FRAME_TEXT_BYTES_FULL || rowCount === FRAME_ROWS_MAX
   }
 
   /** The whole segment, of 1 to 65,536 rows. The builder must not be used afterwards. */

@@ -117,19 +117,17 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
     )
   })
 
-  test('holds frames of 64 rows, and fewer of large rows', async () => {
-    const small = await build(
-      Array.from({ length: 130 }, (_, row) => `"n":${row}`),
-      compression,
-    )
-    const large = await build(
-      Array.from({ length: 3 }, () => 'x'.repeat(200_000)),
-      compression,
-    )
-    const rowsOf = (built: Built): number[] => framesOf(built).map(({ rowCount }) => rowCount)
+  test('holds frames of 64 rows, more of short rows and fewer of large ones', async () => {
+    const rowsOfFrames = async (rows: number, text: string): Promise<number[]> => {
+      const built = await build(Array<string>(rows).fill(text), compression)
+      return framesOf(built).map(({ rowCount }) => rowCount)
+    }
 
-    expect(rowsOf(small)).toEqual([64, 64, 2])
-    expect(rowsOf(large)).toEqual([1, 1, 1])
+    expect(await rowsOfFrames(130, 'x'.repeat(256))).toEqual([64, 64, 2])
+    expect(await rowsOfFrames(130, 'x'.repeat(255))).toEqual([65, 65])
+    expect(await rowsOfFrames(400, 'x'.repeat(128))).toEqual([128, 128, 128, 16])
+    expect(await rowsOfFrames(2_100, '')).toEqual([1_024, 1_024, 52])
+    expect(await rowsOfFrames(3, 'x'.repeat(200_000))).toEqual([1, 1, 1])
   })
 
   test('with any bit flipped never gives wrong rows, and says DATA_CORRUPT', async () => {
@@ -162,7 +160,8 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
   })
 
   test('with two frames swapped says DATA_CORRUPT', async () => {
-    const texts = Array.from({ length: 128 }, (_, row) => `"n":${100 + (row % 64)}`)
+    const text = 'a text '.repeat(40)
+    const texts = Array.from({ length: 128 }, (_, row) => `"n":${100 + (row % 64)},"t":"${text}"`)
     const { ref, bytes } = await build(texts, compression)
     const [first, second] = framesOf({ ref, bytes })
     if (first === undefined || second === undefined) throw new Error('two frames were expected')

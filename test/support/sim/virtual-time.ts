@@ -16,6 +16,19 @@ type Interval = Readonly<{ call: () => void; milliseconds: number; alive: () => 
 /** What is to be done from time to time. */
 const intervals = new Set<Interval>()
 
+let turning: Promise<void> | undefined
+
+/** The next turn of the event loop: one for all who wait for it, so that shorter timers still fire first. */
+function loopTurn(): Promise<void> {
+  turning ??= new Promise((turned) => {
+    setImmediate(() => {
+      turning = undefined
+      turned()
+    })
+  })
+  return turning
+}
+
 /** Calls once what is due every so many milliseconds. */
 export function passInterval(milliseconds: number): void {
   for (const interval of [...intervals]) {
@@ -41,7 +54,7 @@ export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
     const fire = async (): Promise<void> => {
       // Timers are turns of the promise queue, and starve the event loop while a database is opened again and
       // again (seed 501862 of T4). All else in the queue is done before, so that a history stays the same.
-      if (milliseconds >= LONG_MS) await new Promise((turned) => setImmediate(turned))
+      if (milliseconds >= LONG_MS) await loopTurn()
       for (let turn = 0; turn * MS_OF_A_TURN < milliseconds; turn++) {
         if (timer.isCancelled || !alive()) return
         await undefined

@@ -143,8 +143,8 @@ type Packing = Readonly<{ lanes: ZlibLanes; convert: Convert; settings: Settings
 function packerOf({ lanes, convert, settings }: Packing): Codec['compress'] {
   const pack = async (raw: Bytes, outBytesMax: number): Promise<Bytes | null> => {
     if (raw.length > SMALL_BYTES_MAX) {
-      return (await converted(convert, raw, { ...ROOM, ...settings, maxOutputLength: outBytesMax }))
-        .buffer
+      const options = { ...ROOM, ...settings, maxOutputLength: outBytesMax }
+      return plainView((await converted(convert, raw, options)).buffer)
     }
     // What grows is not cut short here, as that would cost the stream.
     const stored = await lanes.run(raw)
@@ -179,7 +179,7 @@ function converted(convert: Convert, bytes: Bytes, options: ConvertOptions): Pro
   return new Promise((resolve, reject) => {
     convert(bytes, { ...options, ...WITH_ENGINE }, (failure, out) => {
       if (failure) reject(failure)
-      else resolve({ buffer: plainView(out.buffer), engine: out.engine })
+      else resolve(out)
     })
   })
 }

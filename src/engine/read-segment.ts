@@ -4,19 +4,11 @@ import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import type { FramePlace, SegmentFooter } from '../format/segment-reader.js'
-import {
-  claimedBytes,
-  decodeFooter,
-  decodeFrame,
-  type Frame,
-  footerRange,
-} from '../format/segment-reader.js'
+import { decodeFooter, decodeFrame, type Frame, footerRange } from '../format/segment-reader.js'
 import { SEGMENT_HEADER } from '../format/segment-writer.js'
 import type { ObjectStore } from '../objects/objects.js'
+import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 import type { Problem } from './verify-findings.js'
-
-/** One read takes about so many bytes of frames. */
-const READ_BYTES_MAX = 1024 * 1024
 
 /**
  * The footer of a segment, which shows that the object is there and has its length.
@@ -92,23 +84,28 @@ export async function* readFrames(
     }
     const problems: Problem[] = start === 0 ? headerProblems(ref, bytes) : []
     const decoded: { place: FramePlace; frame: Frame }[] = []
-    let rawBytes = 0
-    for (const place of run) {
-      const piece = bytes.subarray(place.offset - start, place.offset + place.bytes - start)
-      rawBytes += claimedBytes(piece)
-      if (rawBytes > READ_BYTES_MAX) {
-        await yieldToEventLoop() // What was decompressed took a millisecond or more.
-        rawBytes = 0
-      }
-      try {
-        decoded.push({ place, frame: await decodeFrame(ref, place, piece) })
-      } catch (failure) {
-        const rows = `rows ${place.firstRow} to ${place.firstRow + place.rowCount - 1}`
-        problems.push({ ...corruptProblem(failure), place: `frame at ${place.offset}, ${rows}` })
+    for (const [number, part] of partsOf(run, bytes, start).entries()) {
+      if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
+      for (const stored of part) {
+        const found = await tryDecode(ref, stored)
+        if ('frame' in found) decoded.push(found)
+        else problems.push(found)
       }
     }
     yield { bytes, frames: decoded, problems }
     start = limit
+  }
+}
+
+async function tryDecode(
+  ref: SegmentRef,
+  { place, bytes }: StoredPart[number],
+): Promise<Readonly<{ place: FramePlace; frame: Frame }> | Problem> {
+  try {
+    return { place, frame: await decodeFrame(ref, place, bytes) }
+  } catch (failure) {
+    const rows = `rows ${place.firstRow} to ${place.firstRow + place.rowCount - 1}`
+    return { ...corruptProblem(failure), place: `frame at ${place.offset}, ${rows}` }
   }
 }
 

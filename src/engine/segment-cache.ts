@@ -12,7 +12,6 @@ import { after, attempt, ending, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import {
-  claimedBytes,
   decodeFooter,
   decodeFrame,
   type Frame,
@@ -21,6 +20,7 @@ import {
   type SegmentFooter,
 } from '../format/segment-reader.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
+import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 
 type Piece = Readonly<{ bytes: number; footer?: KeptFooter; frame?: Frame }>
 
@@ -38,9 +38,6 @@ export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; s
 
 /** Memory that stays for pieces: for a few of those who read at the same time. */
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024
-
-/** One read of neighbouring frames takes at most so many bytes. */
-const READ_BYTES_MAX = 1024 * 1024
 
 export class SegmentCache {
   readonly #objects: ObjectStore
@@ -178,11 +175,7 @@ export class SegmentCache {
     if (first === undefined) return []
     const range = { start: first.offset, limit: first.offset + runBytes(run) }
     const bytes = await this.#read(ref, range, memory)
-    const frames = run.map((place) => {
-      const start = place.offset - first.offset
-      return { place, bytes: bytes.subarray(start, start + place.bytes) }
-    })
-    return partsOf(frames)
+    return partsOf(run, bytes, first.offset)
   }
 
   #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Soon<Uint8Array> {
@@ -196,24 +189,6 @@ export class SegmentCache {
 /** Neighbouring frames stand one after the other. */
 function runBytes(run: readonly FramePlace[]): number {
   return run.reduce((bytes, place) => bytes + place.bytes, 0)
-}
-
-type StoredPart = readonly Readonly<{ place: FramePlace; bytes: Bytes }>[]
-
-/** What is stored in little may be much: frames that claim more than about a megabyte of rows together are parted. */
-function partsOf(frames: StoredPart): readonly StoredPart[] {
-  const parts: StoredPart[number][][] = []
-  let rawBytes = Number.POSITIVE_INFINITY
-  for (const frame of frames) {
-    const claimed = claimedBytes(frame.bytes)
-    rawBytes += claimed
-    if (rawBytes > READ_BYTES_MAX) {
-      parts.push([])
-      rawBytes = claimed
-    }
-    parts[parts.length - 1]?.push(frame)
-  }
-  return parts
 }
 
 /**

@@ -1,7 +1,7 @@
 // What stands between a frame's rows and its stored bytes. FORMAT.md section 6.
 import type { Bytes } from '../base/bytes.js'
 import { type CodecName, type Codecs, codecs, codecToRead } from '../base/codecs.js'
-import { isHere, type Soon } from '../base/soon.js'
+import { attempt, isHere, type Soon } from '../base/soon.js'
 
 /** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
 export const CODEC = Object.freeze({ none: 0, deflate: 1, zstd: 2 })
@@ -28,7 +28,7 @@ export async function packFrame(compression: CodecName, raw: Bytes): Promise<Sto
 }
 
 /**
- * The raw bytes of a frame whose checksum was right; a promise only if there is much to decompress.
+ * The raw bytes of a frame whose checksum was right; a promise only if there is much to decompress, or it fails.
  * @param problem - Makes the error for what is wrong with the frame.
  * @throws {StoreError} FORMAT_UNKNOWN if this runtime lacks the codec; else what `problem` makes.
  */
@@ -48,14 +48,11 @@ export function openStored(
     throw problem(`no compressed frame has ${rawBytes} bytes of rows`)
   }
   const reader = codecToRead(name, available)
-  const broken = (cause: unknown): Error =>
-    problem('it does not decompress to what its header says', cause)
-  try {
-    const raw = reader.decompress(stored, rawBytes)
-    return isHere(raw) ? raw : raw.catch((cause: unknown) => Promise.reject(broken(cause)))
-  } catch (cause) {
-    throw broken(cause)
-  }
+  const raw = attempt(() => reader.decompress(stored, rawBytes))
+  if (isHere(raw)) return raw
+  return raw.catch((cause: unknown) => {
+    throw problem('it does not decompress to what its header says', cause)
+  })
 }
 
 const PACKED_NAMES: Readonly<Record<number, CodecName>> = {

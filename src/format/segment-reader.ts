@@ -162,7 +162,7 @@ export class Frame {
 }
 
 /**
- * A promise only if the frame is compressed, and large. One that was compressed stands in memory of its own,
+ * A promise only if the frame is compressed, and large or broken. One that was compressed stands in memory of its own,
  * which may be larger, any other in that of `bytes`.
  * @param bytes - The frame, header to crc.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.

@@ -9,7 +9,7 @@
 //   which begins a new log, before LevelDB would do so by itself. A file that is only appended to loses its end.
 // - While LevelDB may begin a new log at any moment, as in a compaction, every batch is synced.
 import type { LevelDatabase, LevelOperation } from './level-database.js'
-import { flushMemory, writeBatch } from './level-database.js'
+import { flushMemory, operationBytes, writeBatch } from './level-database.js'
 
 export type Durability = 'commit' | 'interval' | 'none'
 
@@ -72,9 +72,6 @@ export class BatchWriter {
 
 function sizeOf(operations: readonly LevelOperation[]): number {
   let bytes = 0
-  for (const operation of operations) {
-    bytes += OPERATION_BYTES + operation.key.length
-    if (operation.type === 'put') bytes += operation.value.length
-  }
+  for (const operation of operations) bytes += OPERATION_BYTES + operationBytes(operation)
   return bytes
 }

@@ -70,13 +70,18 @@ export async function writeBatch(
   await database.batch<Bytes, Bytes>(operations, options)
 }
 
+/** The bytes of its key and its value. */
+export function operationBytes(operation: LevelOperation): number {
+  return operation.key.length + (operation.type === 'put' ? operation.value.length : 0)
+}
+
 /** A few hundred changes of rows at most. */
 const SMALL_BYTES_MAX = 64 * 1024
 
 function isSmall(operations: readonly LevelOperation[]): boolean {
   let bytes = 0
   for (const operation of operations) {
-    bytes += operation.key.length + (operation.type === 'put' ? operation.value.length : 0)
+    bytes += operationBytes(operation)
     if (bytes > SMALL_BYTES_MAX) return false
   }
   return true

@@ -198,6 +198,15 @@ export function decodeString(token: string): string {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
 }
 
+/** Passes a key of an object and the colon behind it. @returns the key, decoded. */
+export function readKey(cursor: Cursor): string {
+  const start = cursor.at
+  readString(cursor)
+  const key = decodeString(cursor.text.slice(start, cursor.at))
+  passColon(cursor)
+  return key
+}
+
 /** The failure of a cursor that came to its stop within a value. */
 function cutOff(cursor: Cursor): StoreError {
   if (cursor.stop < cursor.text.length) return invalidBody(cursor, 'the row is too long')

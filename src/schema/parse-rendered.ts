@@ -1,24 +1,22 @@
 // Values of JSON text that the store rendered itself.
 import {
   type Cursor,
-  decodeString,
-  endOfString,
   enter,
   expectEnd,
   hasMore,
   judge,
   openCursor,
-  passColon,
+  readKey,
   skipValue,
 } from './json-cursor.js'
 
 /** A key with an escape: from its last escape on to the colon. */
 const ESCAPED_KEY = /\\.[^"\\]*"\s*:/
 
-const OPEN_BRACE = '{'.charCodeAt(0)
-const CLOSE_BRACE = '}'.charCodeAt(0)
-const OPEN_BRACKET = '['.charCodeAt(0)
-const CLOSE_BRACKET = ']'.charCodeAt(0)
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
 
 /**
  * As `JSON.parse`, where keys are what they are: V8 of Node 24 (seen in 24.21) gives `{"\"":1}` the key `\` once it has met
@@ -57,10 +55,7 @@ function readObject(cursor: Cursor): object {
   const members: [string, unknown][] = []
   let isNext = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (isNext) {
-    const start = cursor.at
-    cursor.at = endOfString(cursor.text, start, cursor.stop)
-    const key = decodeString(cursor.text.slice(start, cursor.at))
-    passColon(cursor)
+    const key = readKey(cursor)
     members.push([key, readValue(cursor)])
     isNext = hasMore(cursor, CLOSE_BRACE)
   }

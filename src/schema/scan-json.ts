@@ -14,6 +14,7 @@ import {
   judge,
   openCursor,
   passColon,
+  readKey,
   readString,
   skipSpace,
   skipValue,
@@ -128,10 +129,7 @@ export function splitJsonObject(text: string): { key: string; text: string }[] {
   let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (more) {
     if (members.length === JSON_MEMBERS_MAX) throw invalidBody(cursor, 'too many members')
-    const keyStart = cursor.at
-    readString(cursor)
-    const key = decodeString(text.slice(keyStart, cursor.at))
-    passColon(cursor)
+    const key = readKey(cursor)
     const valueStart = cursor.at
     skipValue(cursor, 0)
     members.push({ key, text: text.slice(valueStart, cursor.at) })

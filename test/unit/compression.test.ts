@@ -174,13 +174,25 @@ describe('the option compression', () => {
   })
 })
 
-test('rows that take little space compressed are read about a megabyte at a time', async () => {
+const OBJECT = '00112233445566770000000000000001'
+
+/** A segment of these rows, alone among its objects. */
+async function putSegment(texts: readonly string[], compression: 'none' | 'deflate') {
   const objects = memoryObjects()
-  const object = '00112233445566770000000000000001'
+  const { bytes, footerBytes } = await buildSegment(OBJECT, texts, [], [], compression)
+  await objects.put(OBJECT, bytes)
+  const ref = { object: OBJECT, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  return { objects, ref, bytes }
+}
+
+async function replaceSegment(objects: ObjectStore, bytes: Bytes): Promise<void> {
+  await objects.delete([OBJECT])
+  await objects.put(OBJECT, bytes)
+}
+
+test('rows that take little space compressed are read about a megabyte at a time', async () => {
   const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
-  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
-  await objects.put(object, bytes)
-  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
   const cache = new SegmentCache(objects, 0)
   const read: string[] = []
   let largest = 0
@@ -195,12 +207,8 @@ test('rows that take little space compressed are read about a megabyte at a time
 })
 
 test('who reads much that was compressed lets other work of the process run in between', async () => {
-  const objects = memoryObjects()
-  const object = '00112233445566770000000000000003'
   const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
-  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
-  await objects.put(object, bytes)
-  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const { objects, ref } = await putSegment(texts, 'deflate')
   const cache = new SegmentCache(objects, 0)
   let turns = 0
   const count = (): void => {
@@ -231,16 +239,12 @@ test('who reads much that was compressed lets other work of the process run in b
 })
 
 test('a row of a frame that was compressed is there at once, and the frame stays in as much memory as it needs', async () => {
-  const objects = memoryObjects()
-  const object = '00112233445566770000000000000004'
   const texts = Array.from({ length: 64 }, (_, n) => `"n":${n},"t":"${'text '.repeat(20)}"`)
-  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
-  await objects.put(object, bytes)
-  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
   const get = objects.get.bind(objects)
   objects.get = (id, range) => {
     const [{ start, limit }, whole] = [range ?? { start: 0, limit: 0 }, bytes]
-    return id === object ? whole.slice(start, limit) : get(id, range)
+    return id === ref.object ? whole.slice(start, limit) : get(id, range)
   }
   const cache = new SegmentCache(objects, MIB)
   const alone = vi.spyOn(Frame.prototype, 'alone')
@@ -260,13 +264,9 @@ test('a row of a frame that was compressed is there at once, and the frame stays
 
 test('what was decompressed for a walk is freed when the next piece is asked for, and what is stored never', async () => {
   const canFree = 'transfer' in ArrayBuffer.prototype
-  for (const [number, compression] of (['none', 'deflate'] as const).entries()) {
-    const objects = memoryObjects()
-    const object = `0011223344556677000000000000010${number}`
+  for (const compression of ['none', 'deflate'] as const) {
     const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(5_000)}"`)
-    const { bytes, footerBytes } = await buildSegment(object, texts, [], [], compression)
-    await objects.put(object, bytes)
-    const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+    const { objects, ref } = await putSegment(texts, compression)
     const cache = new SegmentCache(objects, 0)
     const lengths: number[] = []
     const seen: Bytes[] = []
@@ -284,14 +284,11 @@ test('what was decompressed for a walk is freed when the next piece is asked for
 })
 
 test('of damaged and sound frames side by side nothing is read, and nothing is left behind', async () => {
-  const objects = memoryObjects()
-  const object = '00112233445566770000000000000002'
   const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'text '.repeat(50)}"`)
-  const { bytes, footerBytes } = await buildSegment(object, texts, [], [], 'deflate')
+  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
   const damaged = new Uint8Array(bytes)
   damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 1
-  await objects.put(object, damaged)
-  const ref = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  await replaceSegment(objects, damaged)
   const cache = new SegmentCache(objects, 0)
   const read = async (): Promise<number> => {
     let rows = 0
@@ -302,7 +299,6 @@ test('of damaged and sound frames side by side nothing is read, and nothing is l
   for (let turn = 0; turn < 10; turn++) {
     await expect(read()).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
   }
-  await objects.delete([object])
-  await objects.put(object, bytes)
+  await replaceSegment(objects, bytes)
   expect(await read()).toBe(640)
 })

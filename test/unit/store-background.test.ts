@@ -7,11 +7,7 @@ afterEach(() => {
 })
 
 test('a store that is closed does nothing in the background any more', async () => {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
-  const kv = await openLevelKv(database)
+  const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const before = vi.getTimerCount()
   const store = await openStore({
@@ -29,11 +25,7 @@ test('a store that is closed does nothing in the background any more', async () 
 
 /** How often a store that is just opened looks for its teams, which each sweep begins with. */
 async function looksForTeams(intervals: Readonly<Record<string, number>>): Promise<number> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
-  const kv = await openLevelKv(database)
+  const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   const partition = vi.spyOn(kv, 'partition')
   const store = await openStore({ kv, objects: memoryObjects(), ...OFF, ...intervals })
   await store.team('t').tables()

@@ -10,30 +10,56 @@ import { systemCode } from './fs-error.js'
 type OpenFile = { readonly descriptor: number; reads: number; dropped: boolean }
 
 /**
- * Reads up to this long happen at once, on the calling thread: out of the system's cache they take 3 µs, on the thread
- * pool 23. Longer ones let the thread do something else meanwhile.
+ * Reads up to this long always happen at once, on the calling thread: out of the system's cache they take 3 µs, on the
+ * thread pool 23.
  */
-const AT_ONCE_BYTES_MAX = 65_536
+const SHORT_BYTES_MAX = 65_536
+
+/**
+ * Reads up to this long, those of a page, happen at once as long as the system has the bytes in its cache, which takes
+ * 0.1 ms; the trip to the thread pool takes as much of this thread, and a page twice as long. Longer ones let the thread
+ * do something else meanwhile.
+ */
+const AT_ONCE_BYTES_MAX = 1_048_576
+
+/** A read at once that took longer was one of the disk: then that many go to the thread pool, and the next is tried again. */
+const CACHED_MS_MAX = 2
+const POOLED_READS = 64
 
 export class OpenFiles {
   readonly #openMax: number
+  readonly #nowMs: () => number
   /** By path, in order of last use, oldest first. */
   readonly #files = new Map<string, OpenFile>()
+  /** How many of the reads that are not short still go to the thread pool. */
+  #pooledReads = 0
 
-  constructor(openMax: number) {
+  /** @param nowMs - A clock that only goes forward. */
+  constructor(openMax: number, nowMs = () => performance.now()) {
     this.#openMax = openMax
+    this.#nowMs = nowMs
   }
 
   /**
-   * Bytes of a range, fewer at the end of the file; null: there is no such file. Few bytes come at once, and
-   * then what fails is thrown.
+   * Bytes of a range, fewer at the end of the file; null: there is no such file. What comes at once throws what
+   * fails.
    * @param memory - Where they are put, if it is large enough; else they get memory of their own.
    */
   read(path: string, { start, limit }: ByteRange, memory?: Uint8Array): Soon<Uint8Array | null> {
     const file = this.#open(path)
     if (file === null) return null
-    if (limit - start > AT_ONCE_BYTES_MAX) return this.#readLong(file, { start, limit }, memory)
-    return readAtOnce(file.descriptor, memoryFor(limit - start, memory), start)
+    const length = limit - start
+    if (length <= SHORT_BYTES_MAX) {
+      return readAtOnce(file.descriptor, memoryFor(length, memory), start)
+    }
+    if (length > AT_ONCE_BYTES_MAX || this.#pooledReads > 0) {
+      if (this.#pooledReads > 0) this.#pooledReads--
+      return this.#readLong(file, { start, limit }, memory)
+    }
+    const startMs = this.#nowMs()
+    const bytes = readAtOnce(file.descriptor, memoryFor(length, memory), start)
+    if (this.#nowMs() - startMs > CACHED_MS_MAX) this.#pooledReads = POOLED_READS
+    return bytes
   }
 
   async #readLong(

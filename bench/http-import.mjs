@@ -1,9 +1,9 @@
 // An import over HTTP beside a server that only parses the same PUTs, in turn.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { emptyFiles } from './empty-files.mjs'
 import { createTable, runClient, startClients } from './import.mjs'
 import { median, printTable } from './report.mjs'
 
@@ -17,7 +17,7 @@ export async function measureHttp(directory, { rows, rounds, chunkFolder }) {
     for (const kind of KINDS) {
       const place = join(directory, `http-${kind}-${round}`)
       runs[kind].push(await runServer(kind, place, { rows, chunkFolder }))
-      await rm(place, { recursive: true, force: true })
+      await emptyFiles(place)
     }
   }
   return runs

@@ -1,10 +1,10 @@
 // rowstash beside what else would be picked: every engine in turn, round after round, each run in a
 // process of its own.
 import { fork } from 'node:child_process'
-import { rm } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { emptyFiles } from './empty-files.mjs'
 import { measureFinalize } from './finalize.mjs'
 import { measureHttp } from './http-import.mjs'
 import { buildSqlite, installPeers } from './install-peers.mjs'
@@ -39,7 +39,7 @@ export async function measurePeers(directory, settings) {
   settings.onRound('all but finalize', { rows, workload, engines, http })
   const finalizing = { seed, chunkRows: full ? ROWS_PER_CHUNK : SMALL_CHUNK_ROWS }
   const finalize = await measureFinalize(join(directory, 'finalize'), finalizing)
-  await rm(join(directory, 'finalize'), { recursive: true })
+  await emptyFiles(join(directory, 'finalize'))
   const eight = full
     ? await runEngine(directory, 'rowstash', { ...argument, rows: FULL_ROWS, importOnly: true })
     : undefined
@@ -70,9 +70,12 @@ async function runEngines(directory, argument, { rounds, engines: wanted, onRoun
   return results
 }
 
+/** Runs so far: each has a directory of its own, and what it wrote is removed at the very end. */
+let places = 0
+
 /** A message of the process says what came of the run: what it measured, or why there is nothing. */
 async function runEngine(directory, name, argument) {
-  const place = join(directory, name)
+  const place = join(directory, `${name}-${++places}`)
   const child = fork(ENGINE_PROCESS, [
     JSON.stringify({ ...argument, engine: name, directory: place }),
   ])
@@ -86,6 +89,6 @@ async function runEngine(directory, name, argument) {
     if (child.exitCode === null && child.signalCode === null) {
       await new Promise((resolve) => child.once('exit', resolve))
     }
-    await rm(place, { recursive: true, force: true })
+    await emptyFiles(place)
   }
 }

@@ -88,6 +88,7 @@ test('the entry points export exactly these names', () => {
         "type Overwrite",
         "type Page",
         "type PageBytes",
+        "type PageBytesRequest",
         "type PageRequest",
         "type PresignTerms",
         "type PublicFiles",

@@ -5,6 +5,9 @@ import { openDirectory } from '../../dist/node.js'
 
 const PUTS_AT_ONCE = 8
 
+/** Room for a page; each is put where the one before was. */
+const PAGE_BYTES = 1_048_576
+
 /** FORMAT.md, section 6: the codec byte of the first frame of a segment. */
 const FIRST_CODEC = 8
 const CODECS = ['none', 'deflate', 'zstd']
@@ -14,6 +17,7 @@ export async function openRowstash(directory, { columns, storeOptions, format = 
   const team = store.team('bench')
   let [table] = (await team.tables()).map(({ id }) => team.table(id))
   const [firstColumn] = columns
+  const memory = new Uint8Array(PAGE_BYTES)
 
   async function ingest({ count, text }) {
     const stash = team.stash('bench')
@@ -35,10 +39,7 @@ export async function openRowstash(directory, { columns, storeOptions, format = 
       json,
       rowCount,
       continuation: next,
-    } = await table.pageBytes({
-      limit: 1_000,
-      continuation,
-    })
+    } = await table.pageBytes({ limit: 1_000, continuation, memory })
     return { bytes: json, rows: rowCount, next }
   }
 

@@ -21,6 +21,12 @@ export function checkOnSchemaError(given: unknown): OnSchemaError {
   throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
 }
 
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkMemory(given: unknown): void {
+  if (given === undefined || given instanceof Uint8Array) return
+  throw invalid(`memory must be a Uint8Array, not ${shown(given)}`)
+}
+
 /**
  * Reads a part of a body. What is wrong with columns is handed back and not thrown: the contract tells it
  * after what is wrong with rows and versions (section 1, order of refusals).

@@ -194,15 +194,19 @@ function after({ extent, slot }: Position): Position {
   return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
 }
 
-/** Reads the rows of a plan, up to a number of rows and of bytes, but at least one if there is one. */
+/**
+ * Reads the rows of a plan, up to a number of rows and of bytes, but at least one if there is one.
+ * @param memory - As in `PageWriter`.
+ */
 export async function readPageRows(
   context: StoreContext,
   plan: PagePlan,
   limits: Readonly<{ rows: number; bytes: number }>,
+  memory: Bytes | undefined,
 ): Promise<PageRows> {
   const { forward, generation } = plan
   const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
-  const writer = new PageWriter(limits, kept)
+  const writer = new PageWriter(limits, kept, memory)
   const finish = (next: Position | null): PageRows => {
     return { json: writer.finish(), rowCount: writer.rowCount, next }
   }

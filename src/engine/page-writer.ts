@@ -4,7 +4,7 @@
 // will take, and from there each to its place. A row object is longer than its text, so no text is
 // written over before it was moved.
 import type { Bytes } from '../base/bytes.js'
-import { utf8 } from '../base/bytes.js'
+import { NO_BYTES, utf8 } from '../base/bytes.js'
 import type { ForwardMap } from '../format/forward.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../format/row-id.js'
 import type { Frame } from '../format/segment-reader.js'
@@ -33,7 +33,7 @@ const encoder = new TextEncoder()
 export class PageWriter {
   readonly #limits: Readonly<{ rows: number; bytes: number }>
   readonly #kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null
-  #bytes = new Uint8Array(FIRST_BYTES)
+  #bytes: Bytes
   #length = 1
   #rowCount = 0
   #textBytes = 0
@@ -41,11 +41,16 @@ export class PageWriter {
   readonly #head = new Uint8Array(OPENING.length + ROW_ID_CHARS + 1)
   #extent = -1
 
-  /** @param kept - The row IDs that rows brought with them, if some did. */
+  /**
+   * @param kept - The row IDs that rows brought with them, if some did.
+   * @param memory - Where the bytes go as long as it has room, if there is some; nobody else may use it meanwhile.
+   */
   constructor(
     limits: Readonly<{ rows: number; bytes: number }>,
     kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null,
+    memory: Bytes = NO_BYTES,
   ) {
+    this.#bytes = memory.length > 0 ? memory : new Uint8Array(FIRST_BYTES)
     this.#limits = limits
     this.#kept = kept
     this.#bytes[0] = OPEN_BRACKET

@@ -82,6 +82,16 @@ export type PageRequest = Readonly<{
   continuation?: string
 }>
 
+export type PageBytesRequest = PageRequest &
+  Readonly<{
+    /**
+     * Memory of the caller for the JSON, which saves making some for each page: fresh memory of this size keeps the
+     * garbage collector busy. Nobody else may use it until the page is there; what was in it is lost, also when the call
+     * fails. 64 bytes a row more than the texts of the rows are enough. Default, and if it is too small: memory of its own.
+     */
+    memory?: Bytes
+  }>
+
 /** A row with its `$rowID` and its non-empty cells. */
 export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
 
@@ -93,7 +103,7 @@ export type Page = Readonly<{
   version: number
 }>
 
-/** A page as JSON in UTF-8: an array of row objects. */
+/** A page as JSON in UTF-8: an array of row objects. With `memory`, `json` is a part of it, if it had room. */
 export type PageBytes = Readonly<{
   json: Bytes
   rowCount: number
@@ -177,7 +187,7 @@ export interface Table {
   overwrite(request: Overwrite): Promise<Changed>
   page(request?: PageRequest): Promise<Page>
   /** As `page`, without parsing the rows: what the HTTP contract sends. */
-  pageBytes(request?: PageRequest): Promise<PageBytes>
+  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
   /** Every row of one generation, in order, in bounded memory. */
   scan(): AsyncIterableIterator<RowWithId>
   /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */

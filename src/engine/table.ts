@@ -14,6 +14,7 @@ import {
   checkArguments,
   checkIdempotencyKey,
   checkIfMatchArgument,
+  checkMemory,
   checkOnSchemaError,
   readPart,
   shown,
@@ -36,6 +37,7 @@ import type {
   Overwrite,
   Page,
   PageBytes,
+  PageBytesRequest,
   PageRequest,
   RowObject,
   RowsInput,
@@ -49,6 +51,8 @@ import { type ReadRecord, tableNotFound } from './table-writer.js'
 import { versionBase, withBase } from './versions.js'
 
 type Version = Readonly<{ version: number }>
+
+const PAGE_ARGUMENTS = ['limit', 'continuation']
 
 /** Rows that a scan reads at once. */
 const SCAN_ROWS = 1_000
@@ -90,13 +94,17 @@ export class TeamTable implements Table {
   }
 
   async page(request: PageRequest = {}): Promise<Page> {
-    const { json, rowCount: _, ...rest } = await this.pageBytes(request)
+    const { json, rowCount: _, ...rest } = await this.#readPage('page', request, PAGE_ARGUMENTS)
     return { rows: parseRendered(fromUtf8(json)) as RowWithId[], ...rest }
   }
 
-  pageBytes(request: PageRequest = {}): Promise<PageBytes> {
+  pageBytes(request: PageBytesRequest = {}): Promise<PageBytes> {
+    return this.#readPage('pageBytes', request, [...PAGE_ARGUMENTS, 'memory'])
+  }
+
+  #readPage(what: string, request: PageBytesRequest, known: readonly string[]): Promise<PageBytes> {
     return this.#run(async (place) => {
-      checkArguments('page', request, ['limit', 'continuation'])
+      checkArguments(what, request, known)
       return readPage(place, request)
     })
   }
@@ -230,8 +238,9 @@ function readRowJson(
 
 async function readPage(
   { team, table, tableId }: TablePlace,
-  { limit, continuation }: PageRequest,
+  { limit, continuation, memory }: PageBytesRequest,
 ): Promise<PageBytes> {
+  checkMemory(memory)
   const { pageRowsMax, pageBytesMax } = team.options
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
   const token =
@@ -251,7 +260,7 @@ async function readPage(
     return planPage(team, view, table, used, { from, limit: rows })
   })
   const limits = { rows, bytes: pageBytesMax }
-  const { json, rowCount, next: position } = await readPageRows(team, plan, limits)
+  const { json, rowCount, next: position } = await readPageRows(team, plan, limits, memory)
   const page = withBase(team, { json, rowCount, version: plan.version })
   if (position === null) return page
   const next = { table, generation: plan.generation.nonce, position }

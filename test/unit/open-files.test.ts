@@ -40,12 +40,15 @@ function linkOf(name: string): string {
   }
 }
 
-test.each([1_000, 65_536, 65_537, 200_000])('a range of %d bytes is read whole', async (length) => {
-  const { path, content } = write('a', 300_000)
-  expect(await files.read(path, { start: 10, limit: 10 + length })).toEqual(
-    content.slice(10, 10 + length),
-  )
-})
+test.each([1_000, 65_536, 65_537, 200_000, 1_048_577])(
+  'a range of %d bytes is read whole',
+  async (length) => {
+    const { path, content } = write('a', 1_300_000)
+    expect(await files.read(path, { start: 10, limit: 10 + length })).toEqual(
+      content.slice(10, 10 + length),
+    )
+  },
+)
 
 test.each([100, 100_000])('a range of %d bytes ends where the file ends', async (length) => {
   const { path, content } = write('a', 50)
@@ -85,3 +88,29 @@ test.skipIf(process.platform !== 'linux')(
     expect(openDescriptors()).toBe(0)
   },
 )
+
+test('what the system has at hand comes at once; after a slow read the next 64 longer ones do not', async () => {
+  const ticksMs: number[] = []
+  const timed = new OpenFiles(OPEN_MAX, () => ticksMs.shift() ?? 0)
+  const { path, content } = write('a', 300_000)
+  const read = (limit: number) => timed.read(path, { start: 0, limit })
+  const expectFirst = (bytes: unknown, count: number): void => {
+    expect(bytes).toBeInstanceOf(Uint8Array)
+    expect(Buffer.compare(bytes as Uint8Array, content.subarray(0, count))).toBe(0)
+  }
+  try {
+    ticksMs.push(0, 1)
+    expectFirst(read(100_000), 100_000)
+    ticksMs.push(10, 13)
+    expectFirst(read(100_000), 100_000) // The slow one.
+    for (let i = 0; i < 64; i++) {
+      const later = read(100_000)
+      expect(later).toBeInstanceOf(Promise)
+      expectFirst(await later, 100_000)
+      expectFirst(read(1_000), 1_000)
+    }
+    expectFirst(read(100_000), 100_000)
+  } finally {
+    timed.close()
+  }
+})

@@ -1,7 +1,7 @@
 // Pages and scans: limits, continuations, overwritten rows and their retention.
 import assert from 'node:assert/strict'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
-import type { Page, Table } from '../../../src/index.js'
+import type { Page, PageRequest, Table } from '../../../src/index.js'
 import { columnOf, fails, numbered, type StoreCase, schemaOf } from './fixture.js'
 
 const HOUR_MS = 3_600_000
@@ -111,6 +111,35 @@ export const pageCases: readonly StoreCase[] = [
       )
       assert.deepEqual([rowCount, version], [2, 1])
       assert.deepEqual((await table.page()).rows, JSON.parse(json))
+    },
+  },
+  {
+    name: 'a page as bytes goes into memory of the caller if it has room, else into its own',
+    options: { inlineRowsMax: 2 },
+    async run(fixture) {
+      for (const rows of [numbered(2), numbered(90)]) {
+        const table = await fixture.createTable(rows)
+        const own = await table.pageBytes()
+        for (const length of [0, 1, 100, own.json.length, 3 * own.json.length]) {
+          const memory = new Uint8Array(length + 20).fill(0x7e).subarray(10, 10 + length)
+          const page = await table.pageBytes({ memory })
+          assert.deepEqual(page, own)
+          if (length > 2 * own.json.length) assert.equal(page.json.buffer, memory.buffer)
+          const around = new Uint8Array(memory.buffer)
+          const outside = [...around.subarray(0, 10), ...around.subarray(10 + length)]
+          assert.ok(outside.every((byte) => byte === 0x7e))
+        }
+      }
+    },
+  },
+  {
+    name: 'memory for a page that is none is refused, and a parsed page takes none',
+    async run(fixture) {
+      const table = await fixture.createTable(numbered(1))
+      const wrong = { memory: new ArrayBuffer(100) as unknown as Uint8Array }
+      await fails(table.pageBytes(wrong), 'REQUEST_VALIDATION_ERROR')
+      const parsed = { memory: new Uint8Array(100) } as PageRequest
+      await fails(table.page(parsed), 'REQUEST_VALIDATION_ERROR')
     },
   },
   {

@@ -186,6 +186,9 @@ export function deleteRow(target: TableTarget, rowId: string): Operation {
   }
 }
 
+/** Room for some pages, and not for others. */
+const MEMORY_BYTES = 2_048
+
 const WALKS_MAX = 6
 
 /** @param walk - Null begins a walk. A walk that ended, or cannot go on, is forgotten. */
@@ -202,7 +205,9 @@ export function readPage(
     text: `read a page ${walk === null ? '' : `on from row ${walk.at} of generation ${walk.generation} `}limit ${limit}`,
     run(world) {
       const table = tableOf(world, target)
-      return parsed ? table.page(request) : table.pageBytes(request)
+      if (parsed) return table.page(request)
+      const memory = new Uint8Array(MEMORY_BYTES).fill(0x7e)
+      return table.pageBytes(limit === undefined ? request : { ...request, memory })
     },
     check(state, outcome, { now, limits }) {
       onTable(state, target, outcome, (table) => {

@@ -30,10 +30,7 @@ export interface LevelDatabase {
     operations: LevelOperation<K, V>[],
     options: AbstractBatchOptions<K, V>,
   ): Promise<void>
-  /**
-   * Writes what `batch` writes, by a quicker way that may hold as much memory as was written until the next
-   * collection of garbage.
-   */
+  /** Writes what `batch` writes, by a quicker way that keeps as much memory as was written for the next time. */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
   iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
   keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>

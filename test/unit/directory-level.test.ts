@@ -43,24 +43,74 @@ test('a batch is synced if it has to be, whether it is small or not', async () =
     vi.restoreAllMocks()
   })
   await chained.close()
-  const put = (bytes: number): LevelOperation[] => {
+  const putOf = (bytes: number): LevelOperation[] => {
     return [{ type: 'put', key: Uint8Array.of(1), value: new Uint8Array(bytes) }]
   }
 
-  for (const sync of [true, false]) await writeBatch(level, put(100), sync)
+  for (const sync of [true, false]) await writeBatch(level, putOf(100), sync)
   expect(write.mock.calls.map(([options]) => options)).toMatchObject([
     { sync: true },
     { sync: false },
   ])
   expect(array).not.toHaveBeenCalled()
 
-  for (const sync of [true, false]) await writeBatch(level, put(100_000), sync)
+  for (const sync of [true, false]) await writeBatch(level, putOf(100_000), sync)
   expect(write).toHaveBeenCalledTimes(2)
   expect(array.mock.calls.map((given) => given[1])).toMatchObject([{ sync: true }, { sync: false }])
 })
 
+test('a batch that was written is used again, and what was in it is not', async () => {
+  const level = await open()
+  const made = vi.spyOn(level, 'batch')
+  for (const n of [1, 2, 3]) {
+    await level.writeSmall([put(n, n)], false)
+    await level.del(Uint8Array.of(n))
+  }
+  expect(made).toHaveBeenCalledTimes(1)
+  expect(await level.keys().all()).toEqual([])
+})
+
+test('small batches at the same time are written whole, each by itself', async () => {
+  const level = await open()
+  await level.writeSmall([put(9, 9)], false)
+  const made = vi.spyOn(level, 'batch')
+  const all = [1, 2, 3, 4].map((n) => level.writeSmall([put(n, n), put(10 + n, n)], n % 2 === 0))
+  await Promise.all(all)
+  expect((await level.keys().all()).map(([n]) => n)).toEqual([1, 2, 3, 4, 9, 11, 12, 13, 14])
+  expect(made).toHaveBeenCalledTimes(3) // Nothing is put into one that is being written.
+})
+
+test('of a batch that failed nothing is written with the next one', async () => {
+  const level = await open()
+  await level.writeSmall([put(9, 9)], false)
+  const write = vi.spyOn(Object.getPrototypeOf(level.batch()), '_write')
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+  })
+  write.mockRejectedValueOnce(new Error('no disk'))
+  await expect(level.writeSmall([put(1, 1)], true)).rejects.toThrow('no disk')
+  await level.writeSmall([put(2, 2)], true)
+  expect((await level.keys().all()).map(([n]) => n)).toEqual([2, 9])
+})
+
+test('a close waits for the small batch under way, and a database that is opened again takes others', async () => {
+  const level = await open()
+  for (const n of [1, 2]) {
+    const write = level.writeSmall([put(n, n)], true)
+    await Promise.all([write, level.close()])
+    await level.open()
+    await level.writeSmall([put(10 + n, n)], true)
+  }
+  expect((await level.keys().all()).map(([n]) => n)).toEqual([1, 2, 11, 12])
+})
+
+function put(key: number, value: number): LevelOperation {
+  return { type: 'put', key: Uint8Array.of(key), value: Uint8Array.of(value) }
+}
+
 test('a database that was closed takes no small batch', async () => {
   const level = await open()
+  await level.writeSmall([put(1, 1)], false)
   await level.close()
   const operation = { type: 'put', key: Uint8Array.of(1), value: Uint8Array.of(1) } as const
   await expect(writeBatch(level, [operation])).rejects.toMatchObject({

@@ -25,6 +25,7 @@ import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { openFsObjects } from './fs-objects.js'
 import { highWaterOf } from './high-water-file.js'
+import { keptFiles } from './kept-files.js'
 import { checkTables } from './leveldb-check.js'
 
 export type DirectoryPorts = Readonly<{
@@ -175,7 +176,10 @@ const BUFFER_BYTES = 4 * 1_048_576
 const WIDE_BUFFER_BYTES = 32 * 1_048_576
 
 async function openKv(path: string, store: string, options: PortOptions): Promise<KvStore> {
+  let openings = 0
   const openDatabase = () => {
+    // It is opened again after a write failed, perhaps for want of a descriptor, which LevelDB does not tell apart.
+    if (openings++ > 0) keptFiles().release()
     const folder = join(path, 'kv')
     const database = new DirectoryLevel(folder, {
       keyEncoding: 'view',

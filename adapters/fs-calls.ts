@@ -12,6 +12,7 @@ import {
   statSync,
   write,
 } from 'node:fs'
+import { withDescriptor } from './kept-files.js'
 
 type Done<T> = (failure: NodeJS.ErrnoException | null, result: T) => void
 
@@ -31,7 +32,7 @@ function ended(call: (done: (failure?: NodeJS.ErrnoException | null) => void) =>
 
 /** @returns a descriptor, which the caller closes. */
 export function openFile(path: string, flags: 'r' | 'wx' | number): Promise<number> {
-  return called((done) => open(path, flags, done))
+  return withDescriptor(() => called((done) => open(path, flags, done)))
 }
 
 /**

@@ -9,6 +9,7 @@ import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { closeFile, openFile, syncAll } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
+import { withDescriptor } from './kept-files.js'
 
 /** Flushes the entries of a directory (names, not contents) to the disk. */
 export async function syncDirectory(path: string): Promise<void> {
@@ -24,7 +25,7 @@ export async function syncDirectory(path: string): Promise<void> {
 /** Names in a directory; none when it is not there any more. */
 export async function readNames(path: string): Promise<string[]> {
   try {
-    return await readdir(path)
+    return await withDescriptor(() => readdir(path))
   } catch (failure) {
     if (systemCode(failure) === 'ENOENT') return []
     throw failure

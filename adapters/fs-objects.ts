@@ -30,14 +30,12 @@ import {
 } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
+import { keptFiles, withDescriptor } from './kept-files.js'
 import { OpenFiles } from './open-files.js'
 
 const LIST_COUNT_MAX = 1_000
 const PIECE_BYTES_MAX = 65_536
 const DELETES_AT_ONCE = 16
-
-/** Files that stay open to be read again; a process has often no more than 1,024 descriptors. */
-const OPEN_FILES_MAX = 128
 
 /** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
 const CLEANED_FOLDERS_MAX = 10_000
@@ -95,7 +93,8 @@ class FsObjects implements ObjectStore {
   readonly #directory: string
   readonly #sync: boolean
   readonly #folders: Folders
-  readonly #files = new OpenFiles(OPEN_FILES_MAX)
+  /** By id, which is looked up quicker than a path, and need not be made a path of. */
+  readonly #files = new OpenFiles(keptFiles(), (id) => this.#path(id))
   readonly #finishing = new Set<Promise<void>>()
   /** Ids of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
@@ -125,9 +124,9 @@ class FsObjects implements ObjectStore {
   get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Soon<Bytes | null> {
     return attempt(() => {
       assertRange(range)
-      const path = this.#path(id)
+      this.#assertOpen()
       try {
-        const reading = this.#files.read(path, range, memory)
+        const reading = this.#files.read(id, range, memory)
         return isHere(reading) ? reading : reading.catch(readFailed)
       } catch (failure) {
         return readFailed(failure)
@@ -149,7 +148,7 @@ class FsObjects implements ObjectStore {
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
     const places = ids.map((id) => this.#place(id))
-    for (const { path } of places) this.#files.drop(path)
+    for (const id of ids) this.#files.drop(id)
     try {
       for (let at = 0; at < places.length; at += DELETES_AT_ONCE) {
         const some = places.slice(at, at + DELETES_AT_ONCE)
@@ -320,7 +319,7 @@ async function readBytes(handle: FileHandle, start: number, length: number): Pro
 async function* pieces(path: string, range: ByteRange | undefined): AsyncGenerator<Bytes> {
   const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
   try {
-    const handle = await open(path, 'r')
+    const handle = await withDescriptor(() => open(path, 'r'))
     try {
       for (let at = start; at < limit; ) {
         const wanted = Math.min(PIECE_BYTES_MAX, limit - at)

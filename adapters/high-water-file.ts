@@ -10,6 +10,7 @@ import { invariant } from '../src/base/invariant.js'
 import type { HighWaterFile, HighWaterPlace } from '../src/kv/high-water.js'
 import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
+import { withDescriptor } from './kept-files.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
 
@@ -41,7 +42,7 @@ class FsHighWater implements HighWaterFile {
   async read(): Promise<Bytes | null> {
     try {
       await removeFile(`${this.#path}.probe`) // Of a process that ended on a full disk.
-      const handle = await open(this.#path, 'r')
+      const handle = await withDescriptor(() => open(this.#path, 'r'))
       try {
         const { bytesRead, buffer } = await handle.read(new Uint8Array(BYTES_MAX))
         return buffer.subarray(0, bytesRead)
@@ -57,7 +58,7 @@ class FsHighWater implements HighWaterFile {
   async replace(bytes: Bytes): Promise<void> {
     const temporary = `${this.#path}.tmp`
     try {
-      const handle = await open(temporary, 'w')
+      const handle = await withDescriptor(() => open(temporary, 'w'))
       try {
         await handle.writeFile(bytes)
         await handle.sync()
@@ -90,7 +91,7 @@ class FsHighWater implements HighWaterFile {
       for (const name of await readdir(folder)) {
         if (name.endsWith('.log')) room += (await stat(join(folder, name))).size
       }
-      const handle = await open(path, 'w')
+      const handle = await withDescriptor(() => open(path, 'w'))
       try {
         const piece = new Uint8Array(PROBE_PIECE_BYTES)
         for (let at = 0; at < room; at += piece.length) await handle.write(piece)

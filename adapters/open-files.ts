@@ -1,13 +1,8 @@
-// Files kept open for reading: opening one costs as much as reading a frame of it.
-//
-// Invariants:
-// - A descriptor is closed once, and never while a read of it is under way.
-// - At most `openMax` files stay open beyond those that are being read.
-import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+// Files of one store that are read piece by piece, and kept open as long as the process has room (kept-files).
+import { fstatSync, openSync, read, readSync } from 'node:fs'
 import type { ByteRange, Soon } from '../src/index.js'
 import { systemCode } from './fs-error.js'
-
-type OpenFile = { readonly descriptor: number; reads: number; dropped: boolean }
+import { freedFor, KeptFile, type KeptFiles } from './kept-files.js'
 
 /**
  * Reads up to this long always happen at once, on the calling thread: out of the system's cache they take 3 µs, on the
@@ -27,16 +22,20 @@ const CACHED_MS_MAX = 2
 const POOLED_READS = 64
 
 export class OpenFiles {
-  readonly #openMax: number
+  readonly #kept: KeptFiles
+  readonly #pathOf: (name: string) => string
   readonly #nowMs: () => number
-  /** By path, in order of last use, oldest first. */
-  readonly #files = new Map<string, OpenFile>()
+  readonly #files = new Map<string, KeptFile>()
   /** How many of the reads that are not short still go to the thread pool. */
   #pooledReads = 0
 
-  /** @param nowMs - A clock that only goes forward. */
-  constructor(openMax: number, nowMs = () => performance.now()) {
-    this.#openMax = openMax
+  /**
+   * @param pathOf - Where the file of a name is; asked only when it has to be opened.
+   * @param nowMs - A clock that only goes forward.
+   */
+  constructor(kept: KeptFiles, pathOf: (name: string) => string, nowMs = () => performance.now()) {
+    this.#kept = kept
+    this.#pathOf = pathOf
     this.#nowMs = nowMs
   }
 
@@ -45,16 +44,19 @@ export class OpenFiles {
    * fails.
    * @param memory - Where they are put, if it is large enough; else they get memory of their own.
    */
-  read(path: string, { start, limit }: ByteRange, memory?: Uint8Array): Soon<Uint8Array | null> {
-    const file = this.#open(path)
-    if (file === null) return null
+  read(name: string, { start, limit }: ByteRange, memory?: Uint8Array): Soon<Uint8Array | null> {
+    let file: KeptFile | null | undefined = this.#files.get(name)
+    if (file === undefined) {
+      file = this.#open(name)
+      if (file === null) return null
+    } else file.used = true
     const length = limit - start
     if (length <= SHORT_BYTES_MAX) {
       return readAtOnce(file.descriptor, memoryFor(length, memory), start)
     }
     if (length > AT_ONCE_BYTES_MAX || this.#pooledReads > 0) {
       if (this.#pooledReads > 0) this.#pooledReads--
-      return this.#readLong(file, { start, limit }, memory)
+      return readLong(file, { start, limit }, memory)
     }
     const startMs = this.#nowMs()
     const bytes = readAtOnce(file.descriptor, memoryFor(length, memory), start)
@@ -62,58 +64,48 @@ export class OpenFiles {
     return bytes
   }
 
-  async #readLong(
-    file: OpenFile,
-    { start, limit }: ByteRange,
-    memory: Uint8Array | undefined,
-  ): Promise<Uint8Array> {
-    file.reads++
-    try {
-      const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
-      const length = Math.max(0, Math.min(limit, size) - start)
-      return await readInPool(file.descriptor, memoryFor(length, memory), start)
-    } finally {
-      file.reads--
-      if (file.dropped && file.reads === 0) closeSync(file.descriptor)
-    }
-  }
-
   /** Lets go of a file that is, or was, deleted. */
-  drop(path: string): void {
-    const file = this.#files.get(path)
-    if (file === undefined) return
-    this.#files.delete(path)
-    file.dropped = true
-    if (file.reads === 0) closeSync(file.descriptor)
+  drop(name: string): void {
+    const file = this.#files.get(name)
+    if (file !== undefined) this.#kept.drop(file)
   }
 
   close(): void {
-    for (const path of [...this.#files.keys()]) this.drop(path)
+    for (const file of [...this.#files.values()]) this.#kept.drop(file)
   }
 
-  #open(path: string): OpenFile | null {
-    const known = this.#files.get(path)
-    if (known !== undefined) {
-      this.#files.delete(path)
-      this.#files.set(path, known)
-      return known
-    }
-    const descriptor = openToRead(path)
+  #open(name: string): KeptFile | null {
+    const descriptor = openToRead(this.#pathOf(name), this.#kept)
     if (descriptor === null) return null
-    const file = { descriptor, reads: 0, dropped: false }
-    this.#files.set(path, file)
-    const [oldest] = this.#files.keys()
-    if (this.#files.size > this.#openMax && oldest !== undefined) this.drop(oldest)
+    const file = new KeptFile(descriptor, () => this.#files.delete(name))
+    this.#files.set(name, file)
+    this.#kept.keep(file)
     return file
   }
 }
 
-function openToRead(path: string): number | null {
+function openToRead(path: string, kept: KeptFiles): number | null {
   try {
     return openSync(path, 'r')
   } catch (failure) {
     if (systemCode(failure) === 'ENOENT') return null
+    if (freedFor(failure, kept)) return openToRead(path, kept)
     throw failure
+  }
+}
+
+async function readLong(
+  file: KeptFile,
+  { start, limit }: ByteRange,
+  memory: Uint8Array | undefined,
+): Promise<Uint8Array> {
+  file.reads++
+  try {
+    const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
+    const length = Math.max(0, Math.min(limit, size) - start)
+    return await readInPool(file.descriptor, memoryFor(length, memory), start)
+  } finally {
+    file.endRead()
   }
 }
 

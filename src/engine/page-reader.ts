@@ -75,8 +75,8 @@ export async function planPage(
   let { extent: number, slot: first } = page.from
   for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
     const wanted = page.limit + 1 - liveRows
-    const isDeleted = await deletedRows(context, extent)
-    const run = await planRun(records, generation, { ...extent, isDeleted }, { first, wanted })
+    const shown = withDeleted(extent, await deletedRows(context, extent))
+    const run = await planRun(records, generation, shown, { first, wanted })
     if (run.liveRows > 0) runs.push(run)
     liveRows += run.liveRows
     first = 0
@@ -87,6 +87,14 @@ export async function planPage(
   const converts = generation.widenedAt > 0 || runs.some((run) => run.converts)
   const schema = converts ? await context.schemas.get(table, generation.schemaNumber, read) : null
   return { runs, version, generation, schema, forward: await context.forwards.of(generation) }
+}
+
+/** Member by member: V8 of Node 20 gives every `{ ...extent, isDeleted }` a shape of its own, which reads slowly. */
+function withDeleted(
+  { extent, nonce, rowCount, entry }: Extent,
+  isDeleted: SegmentFooter['isDeleted'],
+): Run['extent'] {
+  return { extent, nonce, rowCount, entry, isDeleted }
 }
 
 /** Which rows of a segment a fold found deleted; other segments have none. */
@@ -172,8 +180,8 @@ class RecordScan {
 
   async #readMore(from: Position | null): Promise<void> {
     if (from === null) return
-    const range = rowsRange(this.#table, from, this.#limitExtent)
-    const entries = await this.#view.scan({ ...range, count: this.#count })
+    const { start, limit } = rowsRange(this.#table, from, this.#limitExtent)
+    const entries = await this.#view.scan({ start, limit, count: this.#count })
     let bytes = 0
     for (const [key, value] of entries) {
       const record = decodeRowRecord(value)

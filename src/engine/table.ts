@@ -261,10 +261,11 @@ async function readPage(
   })
   const limits = { rows, bytes: pageBytesMax }
   const { json, rowCount, next: position } = await readPageRows(team, plan, limits, memory)
-  const page = withBase(team, { json, rowCount, version: plan.version })
-  if (position === null) return page
+  const base = versionBase(team)
+  const version = plan.version + base
+  if (position === null) return { json, rowCount, version }
   const next = { table, generation: plan.generation.nonce, position }
-  return { ...page, continuation: renderContinuation(next, versionBase(team)) }
+  return { json, rowCount, version, continuation: renderContinuation(next, base) }
 }
 
 function checkLimit(limit: number | undefined): number | undefined {

@@ -21,7 +21,7 @@ import { type CsvByteScanner, MARK, utf16Length } from '../schema/scan-csv-bytes
 import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 import { COLUMN_ID_CHARS_MAX } from '../schema/table-schema.js'
-import { isNumberToken } from '../schema/value-rules.js'
+import { isNumberToken, RULED_TEXT_KINDS } from '../schema/value-rules.js'
 
 /** Rows of one segment, not yet stored, with what is known of their columns. */
 export type RowBatch = Readonly<{
@@ -146,9 +146,7 @@ export class ChunkBuilder {
       if (form === FORM.null || (column.settled >> form) & 1) continue
       const from = cells[place + CELL.from] ?? 0
       const to = cells[place + CELL.to] ?? 0
-      const elements = (what >> 8) & 0xff
-      if (judgeBytes(column.summary, row.bytes, from, to, form, elements, textOf))
-        column.settled |= 1 << form
+      judgeCell(column, row, number, from, to, what, textOf)
     }
     this.#chars += chars
     this.#work += chars + CELL_WORK * row.cellCount
@@ -317,6 +315,25 @@ export class ChunkBuilder {
     if (this.#rowCount === 0) this.#line = { first: line, regular: true }
     else if (line !== this.#line.first + this.#rowCount) this.#line.regular = false
   }
+}
+
+/** Judges a cell of a byte scanner, and tells that which kinds to look for in the column's next texts. */
+function judgeCell(
+  column: Column,
+  { ruledOf }: JsonByteScanner,
+  number: number,
+  from: number,
+  to: number,
+  what: number,
+  textOf: (from: number, to: number) => string,
+): void {
+  const { summary } = column
+  const ruled = summary.scalarMask & RULED_TEXT_KINDS
+  let form = what & 0xff
+  // The first texts of a segment are asked for all kinds, whatever those of the last one were.
+  if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
+  if (judgeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)) column.settled |= 1 << form
+  ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS
 }
 
 function noteText(column: Column, text: string): void {

@@ -1,10 +1,11 @@
 // Quick answers to "does this text fit the kind", on the bytes of a text, for columns of which only
-// one or two kinds of text are left.
+// one or two kinds of text are left. A text is read as far as the kind goes, so who does not know yet where it
+// ends (in a JSON body, at its quote) need not look for that first.
 //
 // Invariants:
-// - True means that the rule in text-rules or time-rules says true. False says nothing: the text then goes
-//   to that rule.
-// - A text that is not all ASCII fits nothing here.
+// - Of a text that ends where it was read to, the rule in text-rules or time-rules says that it fits. Of all
+//   others nothing is said: they go to that rule.
+// - A text that is not all ASCII, or has a quote, a backslash or a control character, fits nothing here.
 import type { Bytes } from '../base/bytes.js'
 import { KIND_BIT } from './column-kind.js'
 
@@ -30,10 +31,12 @@ const DIGIT = 2
 const LOWER = 4
 /** In a URI after the host. */
 const PATH = 8
-/** In the local part of an e-mail address, besides letters and digits; dots apart. */
+/** In the local part of an e-mail address; dots apart. */
 const LOCAL = 16
 /** Between the digits of a phone number. */
 const SEPARATOR = 32
+/** A letter, a digit, a dash or a dot. */
+const IN_HOST = 64
 
 const CLASS = Uint8Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte)
@@ -43,7 +46,8 @@ const CLASS = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (/[a-zA-Z]/.test(char)) bits |= LETTER
   if (/[a-z]/.test(char)) bits |= LOWER
   if (/[0-9]/.test(char)) bits |= DIGIT
-  if ("!#$%&'*+/=?^_`{|}~-".includes(char)) bits |= LOCAL
+  if (/[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]/.test(char)) bits |= LOCAL
+  if (/[a-zA-Z0-9.-]/.test(char)) bits |= IN_HOST
   if ('+-.()/'.includes(char)) bits |= SEPARATOR
   return bits
 })
@@ -53,83 +57,134 @@ const EMAIL_CHARS_MAX = 254
 const LABEL_CHARS_MAX = 63
 const HOST_CHARS_MAX = 253
 
-/** Whether the text from `from` to `to` fits all of the ruled kinds given; false: not sure. */
-export function surelyFits(bytes: Bytes, from: number, to: number, ruled: number): boolean {
-  if (ruled & KIND_BIT.phoneNumber) {
-    const others = ruled & ~KIND_BIT.phoneNumber // A day fits as a phone number, too.
-    return isSurelyPhone(bytes, from, to) && (others === 0 || surelyFits(bytes, from, to, others))
+/** Shorter runs of bytes are not held against others by words. */
+const WORD_BYTES = 4
+
+/** Bytes of the body that were read and found good. */
+type Run = { from: number; bytes: number }
+
+/** Reads texts of one body. */
+export class ByteRules {
+  readonly #bytes: Bytes
+  readonly #view: DataView
+  /** The last domain of an e-mail address with the `@` before it: those of a column are often the same. */
+  readonly #domain: Run = { from: 0, bytes: 0 }
+  /** The last scheme and host of a URI that a path followed, with the slash. */
+  readonly #origin: Run = { from: 0, bytes: 0 }
+
+  constructor(bytes: Bytes) {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
-  if (ruled === KIND_BIT.emailAddress) return isSurelyEmail(bytes, from, to)
-  if ((ruled & ~URI_KINDS) === 0) return isSurelyUri(bytes, from, to)
-  if (ruled === KIND_BIT.dateTime) return isSurelyDateTime(bytes, from, to)
-  return (ruled & ~DAY_KINDS) === 0 && to - from === 10 && isSurelyDay(bytes, from)
+
+  /**
+   * Where a text ends that begins at `from` and fits all of the ruled kinds given; -1: not sure. It is read as
+   * far as it goes, up to `limit` at most: the byte at its end is not looked at.
+   */
+  endOf(from: number, limit: number, ruled: number): number {
+    if (ruled === KIND_BIT.emailAddress) return this.#endOfEmail(from, limit)
+    if ((ruled & ~URI_KINDS) === 0) return this.#endOfUri(from, limit)
+    if (ruled === KIND_BIT.dateTime) return endOfDateTime(this.#bytes, from, limit)
+    if ((ruled & ~DAY_KINDS) === 0) return endOfDay(this.#bytes, from, limit)
+    if ((ruled & KIND_BIT.phoneNumber) === 0) return -1
+    const end = endOfPhone(this.#bytes, from, limit)
+    const others = ruled & ~KIND_BIT.phoneNumber // A day fits as a phone number, too.
+    return end < 0 || others === 0 || this.endOf(from, end, others) === end ? end : -1
+  }
+
+  /** `local@domain.tld`, each label of letters, digits and inner dashes. */
+  #endOfEmail(from: number, limit: number): number {
+    const bytes = this.#bytes
+    let at = from
+    for (;;) {
+      const part = at
+      while (at < limit && (classOf(bytes, at) & LOCAL) !== 0) at++
+      if (at === part || at === limit) return -1
+      const byte = bytes[at]
+      if (byte === AT) break
+      if (byte !== DOT) return -1
+      at++
+    }
+    if (at - from > LOCAL_PART_CHARS_MAX) return -1
+    let end = this.#endOfRun(this.#domain, at, limit)
+    if (end < 0 || (end < limit && (classOf(bytes, end) & IN_HOST) !== 0)) {
+      end = endOfHost(bytes, at + 1, limit, LETTER | DIGIT)
+      if (end < 0) return -1
+      this.#domain.from = at
+      this.#domain.bytes = end - at
+    }
+    return end - from > EMAIL_CHARS_MAX ? -1 : end
+  }
+
+  /** `http://` or `https://`, a host in small letters that no rule of `URL` changes, and a path. */
+  #endOfUri(from: number, limit: number): number {
+    const bytes = this.#bytes
+    const known = this.#endOfRun(this.#origin, from, limit)
+    if (known >= 0) return endOfPath(bytes, known, limit)
+    const host = endOfScheme(bytes, from)
+    if (host < 0 || host >= limit) return -1
+    const end = endOfHost(bytes, host, limit, LOWER | DIGIT)
+    if (end < 0 || end - host > HOST_CHARS_MAX || !isSurelyName(bytes, host, end)) return -1
+    if (end === limit) return end
+    const byte = bytes[end] ?? 0
+    if (byte !== SLASH) return (classOf(bytes, end) & PATH) === 0 ? end : -1 // A port, or something odd.
+    this.#origin.from = from
+    this.#origin.bytes = end + 1 - from
+    return endOfPath(bytes, end + 1, limit)
+  }
+
+  /** Where bytes end that are the same as the run's; -1: there are others. */
+  #endOfRun({ from, bytes }: Run, start: number, limit: number): number {
+    const last = bytes - WORD_BYTES
+    if (last < 0 || start + bytes > limit) return -1
+    const view = this.#view
+    for (let i = 0; i < last; i += WORD_BYTES)
+      if (view.getInt32(start + i) !== view.getInt32(from + i)) return -1
+    return view.getInt32(start + last) === view.getInt32(from + last) ? start + bytes : -1
+  }
 }
 
 function classOf(bytes: Bytes, at: number): number {
   return CLASS[bytes[at] ?? 0] ?? 0
 }
 
-/** `local@domain.tld`, each label of letters, digits and inner dashes. */
-function isSurelyEmail(bytes: Bytes, from: number, to: number): boolean {
-  if (to - from > EMAIL_CHARS_MAX) return false
-  let at = from
-  for (;;) {
-    const part = at
-    while ((classOf(bytes, at) & (LETTER | DIGIT | LOCAL)) !== 0) at++
-    if (at === part) return false
-    if (bytes[at] === AT) break
-    if (bytes[at] !== DOT) return false
-    at++
-  }
-  if (at >= to || at - from > LOCAL_PART_CHARS_MAX) return false
-  return endOfHost(bytes, at + 1, to, LETTER | DIGIT) === to
-}
-
 /**
  * Where a host of labels ends that begins at `from`; -1 if a label is empty, too long, or begins or ends
  * with a dash, and for two dashes, which may be Punycode.
  */
-function endOfHost(bytes: Bytes, from: number, to: number, allowed: number): number {
+function endOfHost(bytes: Bytes, from: number, limit: number, allowed: number): number {
   let label = from
   let at = from
   for (;;) {
     const part = at
-    while (at < to && (classOf(bytes, at) & allowed) !== 0) at++
+    while (at < limit && (classOf(bytes, at) & allowed) !== 0) at++
     if (at === part || at - label > LABEL_CHARS_MAX) return -1
-    if (at === to) return at
+    if (at === limit) return at
     if (bytes[at] === DOT) label = at + 1
     else if (bytes[at] !== DASH) return at
     at++
   }
 }
 
-/** `http://` or `https://`, a host in small letters that no rule of `URL` changes, and a path. */
-function isSurelyUri(bytes: Bytes, from: number, to: number): boolean {
+/** Where the host of a URI begins; -1: its scheme is another one. */
+function endOfScheme(bytes: Bytes, from: number): number {
   if (bytes[from] !== LETTER_H || bytes[from + 1] !== LOWER_T || bytes[from + 2] !== LOWER_T)
-    return false
-  if (bytes[from + 3] !== LETTER_P) return false
+    return -1
+  if (bytes[from + 3] !== LETTER_P) return -1
   const colon = bytes[from + 4] === LETTER_S ? from + 5 : from + 4
-  if (bytes[colon] !== COLON || bytes[colon + 1] !== SLASH || bytes[colon + 2] !== SLASH)
-    return false
-  const host = colon + 3
-  if (host >= to) return false
-  const end = endOfHost(bytes, host, to, LOWER | DIGIT)
-  if (end < 0 || end - host > HOST_CHARS_MAX || !isSurelyName(bytes, host, end)) return false
-  if (end === to) return true
-  if (bytes[end] !== SLASH) return false // A port, or something odd.
-  return isPath(bytes, end, to)
+  if (bytes[colon] !== COLON || bytes[colon + 1] !== SLASH || bytes[colon + 2] !== SLASH) return -1
+  return colon + 3
 }
 
 /** Looks at four bytes in a step: the path is most of a URI. */
-function isPath(bytes: Bytes, from: number, to: number): boolean {
+function endOfPath(bytes: Bytes, from: number, limit: number): number {
   let at = from
-  for (; at + 4 <= to; at += 4) {
-    const [first, second] = [classOf(bytes, at), classOf(bytes, at + 1)]
-    const [third, fourth] = [classOf(bytes, at + 2), classOf(bytes, at + 3)]
-    if ((first & second & third & fourth & PATH) === 0) return false
+  for (; at + 4 <= limit; at += 4) {
+    const firstTwo = classOf(bytes, at) & classOf(bytes, at + 1)
+    if ((firstTwo & classOf(bytes, at + 2) & classOf(bytes, at + 3) & PATH) === 0) break
   }
-  for (; at < to; at++) if ((classOf(bytes, at) & PATH) === 0) return false
-  return true
+  while (at < limit && (classOf(bytes, at) & PATH) !== 0) at++
+  return at
 }
 
 /** Of a host: no IPv4 address, the last label of which begins with a digit. */
@@ -143,45 +198,53 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 /** Digits and separators, without the mark of an extension. */
-function isSurelyPhone(bytes: Bytes, from: number, to: number): boolean {
+function endOfPhone(bytes: Bytes, from: number, limit: number): number {
   let digits = 0
-  for (let at = from; at < to; at++) {
+  let at = from
+  for (; at < limit; at++) {
     const bits = classOf(bytes, at)
     if (bits & DIGIT) digits++
-    else if ((bits & SEPARATOR) === 0) return false
+    else if ((bits & SEPARATOR) === 0) break
   }
-  return digits >= PHONE_DIGITS_MIN && digits <= PHONE_DIGITS_MAX
+  return digits >= PHONE_DIGITS_MIN && digits <= PHONE_DIGITS_MAX ? at : -1
 }
 
 /** Days that every month but February has. */
 const DAYS_MIN = 30
 const FEBRUARY_DAYS_MIN = 28
+/** A bit for each month that has 31. */
+const LONG_MONTHS = 0b1010110101010
 
-function isSurelyDay(bytes: Bytes, from: number): boolean {
-  if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH) return false
-  const year = twoDigits(bytes, from) >= 0 && twoDigits(bytes, from + 2) >= 0
+function endOfDay(bytes: Bytes, from: number, limit: number): number {
+  if (from + DAY_BYTES > limit) return -1
+  if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH) return -1
+  if (twoDigits(bytes, from) < 0 || twoDigits(bytes, from + 2) < 0) return -1
   const month = twoDigits(bytes, from + 5)
   const day = twoDigits(bytes, from + 8)
-  const isMonth = month >= 1 && month <= 12
-  return year && isMonth && day >= 1 && day <= (month === 2 ? FEBRUARY_DAYS_MIN : DAYS_MIN)
+  if (month < 1 || month > 12 || day < 1) return -1
+  const days = month === 2 ? FEBRUARY_DAYS_MIN : DAYS_MIN + ((LONG_MONTHS >> month) & 1)
+  return day <= days ? from + DAY_BYTES : -1
 }
 
+const DAY_BYTES = 10
+const SECONDS_BYTES = 19
+
 /** `YYYY-MM-DDTHH:mm:ss`, or with a space for the `T`, with a fraction and a `Z` or without. */
-function isSurelyDateTime(bytes: Bytes, from: number, to: number): boolean {
-  if (to - from < 19 || !isSurelyDay(bytes, from)) return false
-  if (bytes[from + 10] !== LETTER_T && bytes[from + 10] !== SPACE) return false
-  if (bytes[from + 13] !== COLON || bytes[from + 16] !== COLON) return false
+function endOfDateTime(bytes: Bytes, from: number, limit: number): number {
+  if (from + SECONDS_BYTES > limit || endOfDay(bytes, from, limit) < 0) return -1
+  if (bytes[from + 10] !== LETTER_T && bytes[from + 10] !== SPACE) return -1
+  if (bytes[from + 13] !== COLON || bytes[from + 16] !== COLON) return -1
   const hour = twoDigits(bytes, from + 11)
   const minute = twoDigits(bytes, from + 14)
   const second = twoDigits(bytes, from + 17)
-  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return false
-  let at = from + 19
-  if (at < to && bytes[at] === DOT) {
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return -1
+  let at = from + SECONDS_BYTES
+  if (at < limit && bytes[at] === DOT) {
     const fraction = ++at
-    while (at < to && (classOf(bytes, at) & DIGIT) !== 0) at++
-    if (at === fraction) return false
+    while (at < limit && (classOf(bytes, at) & DIGIT) !== 0) at++
+    if (at === fraction) return -1
   }
-  return at === to || (at + 1 === to && bytes[at] === LETTER_Z)
+  return at < limit && bytes[at] === LETTER_Z ? at + 1 : at
 }
 
 function twoDigits(bytes: Bytes, at: number): number {

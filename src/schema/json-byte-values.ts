@@ -10,6 +10,8 @@ export const FORM = Object.freeze({
   emptyText: 1,
   /** Without escapes. */
   text: 2,
+  /** Without escapes, and found to fit the kinds that its column may still be of: see `ruledOf`. */
+  ruledText: 3,
   /** With escapes, none of which is a `\u`. */
   escapedText: 4,
   /** With `\u` escapes, so perhaps with a lone surrogate. */

@@ -2,8 +2,6 @@
 //
 // Invariant: the summary is the one that `judgeToken` makes of the same token. What needs a closer look
 // goes there as a text.
-import type { Bytes } from '../base/bytes.js'
-import { surelyFits } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { ELEMENT, FORM } from './json-byte-values.js'
@@ -15,11 +13,11 @@ const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
 
 /**
  * Adds a value, which is not null, to a summary.
+ * @param form - FORM.ruledText only if it fits all kinds with a rule that are left in the summary.
  * @returns true: more values of the same form in the same column would tell nothing new.
  */
 export function judgeBytes(
   summary: ColumnSummary,
-  bytes: Bytes,
   from: number,
   to: number,
   form: number,
@@ -38,6 +36,10 @@ export function judgeBytes(
     case FORM.emptyText:
       summary.seen |= SEEN.emptyText
       return true
+    case FORM.ruledText:
+      summary.seen |= SEEN.text | SEEN.scalarToken
+      summary.scalarMask &= PLAIN_TEXT_KINDS | RULED_TEXT_KINDS
+      return true
     case FORM.text:
     case FORM.escapedText: {
       const ruled = summary.scalarMask & RULED_TEXT_KINDS
@@ -46,8 +48,6 @@ export function judgeBytes(
       } else if (form === FORM.escapedText) {
         judgeToken(summary, textOf(from, to))
         return false
-      } else if (surelyFits(bytes, from + 1, to - 1, ruled)) {
-        summary.scalarMask &= PLAIN_TEXT_KINDS | ruled
       } else {
         summary.scalarMask &= textKindMask(textOf(from + 1, to - 1), summary.scalarMask)
       }

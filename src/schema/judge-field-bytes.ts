@@ -3,7 +3,7 @@
 // Invariant: the summary is the one that `judgeText` makes of the same text. What needs a closer look is left
 // alone, for the caller to take there.
 import type { Bytes } from '../base/bytes.js'
-import { surelyFits } from './byte-rules.js'
+import { ByteRules } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { FORM, JsonByteValues } from './json-byte-values.js'
@@ -51,12 +51,14 @@ const LETTER_T = 0x74
 /** Judges the cells of one body. */
 export class FieldJudge {
   readonly #bytes: Bytes
+  readonly #rules: ByteRules
   /** A cell that spells an array, unquoted. */
   readonly #array = new Uint8Array(ARRAY_BYTES_MAX)
   readonly #arrayValues = new JsonByteValues(this.#array)
 
   constructor(bytes: Bytes) {
     this.#bytes = bytes
+    this.#rules = new ByteRules(bytes)
   }
 
   /** Adds a cell, which is not empty, to a summary. @returns one of JUDGED */
@@ -122,7 +124,7 @@ export class FieldJudge {
     const ruled = kinds & RULED_TEXT_KINDS
     if (ruled !== 0) {
       if (mark & (MARK.wide | MARK.escape | MARK.quote)) return JUDGED.unsure
-      if (!surelyFits(bytes, from, to, ruled)) return JUDGED.unsure
+      if (this.#rules.endOf(from, to, ruled) !== to) return JUDGED.unsure
     }
     summary.scalarMask = kinds & (PLAIN_TEXT_KINDS | ruled)
     summary.elementMask = elementMask

@@ -8,6 +8,7 @@
 // - The bytes are valid UTF-8: who opens a scanner has checked that.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { ByteRules } from './byte-rules.js'
 import { ELEMENT, FORM, isPlain, JsonByteValues, skipSpace } from './json-byte-values.js'
 
 /** What is kept of a cell: the bounds of its value, and `column << 16 | elements << 8 | form`. */
@@ -18,6 +19,14 @@ export type ScanStep = 'row' | 'unsure' | 'end' | 'stop'
 /** The row ID of an input row is a key of its own, not a column. */
 const ROW_ID_KEY = Uint8Array.of(0x22, 0x24, 0x72, 0x6f, 0x77, 0x49, 0x44, 0x22)
 const NOT_A_COLUMN = -1
+const NO_MORE = -2
+const UNKNOWN = -3
+
+/**
+ * What is kept of a key that stood at a place of a row: where its bytes began, with the comma before it if it
+ * was not the first, how many there were up to its value, its column, and how many of the bytes are white space.
+ */
+const KEY = Object.freeze({ from: 0, length: 1, column: 2, spaces: 3, size: 4 })
 
 /** Whether the byte may be white space: seldom in bodies that programs make. */
 function isBlank(byte: number | undefined): boolean {
@@ -62,7 +71,14 @@ export class JsonByteScanner {
   keyTo = new Int32Array(CELLS_FIRST)
   columnCount = 0
 
+  /**
+   * By column, the kinds with a rule that its texts so far fit: a text that surely fits them too is of the form
+   * FORM.ruledText. Whoever judges the values sets it; zero: no rule is asked.
+   */
+  ruledOf = new Int32Array(CELLS_FIRST)
+
   readonly #values: JsonByteValues
+  readonly #rules: ByteRules
   readonly #view: DataView
   #at = 0
   #rows = 0
@@ -71,8 +87,8 @@ export class JsonByteScanner {
   readonly #columnOfKey = new Map<string, number>()
   /** The row in which each column was seen last, so that a key twice in a row is noticed. */
   #lastRow = new Int32Array(CELLS_FIRST)
-  /** The columns of the row before, by their place: rows mostly repeat them. */
-  #expected = new Int32Array(CELLS_FIRST).fill(NOT_A_COLUMN)
+  /** KEY.size numbers for each place in a row, see KEY: rows mostly repeat the keys of those before. */
+  #keys = new Int32Array(KEY.size * CELLS_FIRST)
   readonly #textOf: (from: number, to: number) => string
 
   /**
@@ -86,6 +102,7 @@ export class JsonByteScanner {
   ) {
     this.bytes = bytes
     this.#values = new JsonByteValues(bytes)
+    this.#rules = new ByteRules(bytes)
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#columnsMax = limits.columnsMax
     this.#rowBytesMax = limits.rowBytesMax
@@ -138,7 +155,6 @@ export class JsonByteScanner {
 
   /** Reads the row that begins at `start`. @returns where it ends, or -1: unsure. */
   #readRow(start: number): number {
-    const { bytes } = this
     const values = this.#values
     let { cells } = this
     let cell = 0
@@ -148,41 +164,41 @@ export class JsonByteScanner {
     this.rowIdTo = 0
     this.cellCount = 0
     let at = start + 1
-    if (isBlank(bytes[at])) at = this.#passSpace(at)
-    if (bytes[at] === CLOSE_BRACE) return at + 1
-    for (;;) {
-      const column = this.#readKey(at, cell)
-      if (column < NOT_A_COLUMN) return -1
+    for (let place = 0; ; place++) {
+      let column = this.#passKnownKey(at, place)
+      if (column === UNKNOWN) column = this.#readKey(at, place)
       at = this.#keyEnd
-      if (bytes[at] !== COLON) {
-        at = this.#passSpace(at)
-        if (bytes[at] !== COLON) return -1
-      }
-      at++
-      if (isBlank(bytes[at])) at = this.#passSpace(at)
-      const end = values.read(at)
+      if (column === NO_MORE) break
+      if (column === UNKNOWN) return -1
+      const ruled = column === NOT_A_COLUMN ? 0 : (this.ruledOf[column] ?? 0)
+      const ruledEnd = ruled === 0 ? -1 : this.#readRuled(at, ruled)
+      const end = ruledEnd > 0 ? ruledEnd : values.read(at)
       if (end < 0) return -1
       if (column === NOT_A_COLUMN) {
         if (!this.#noteRowId(at, end)) return -1
       } else {
-        const { form, elements } = values
-        const place = CELL.size * cell++
-        if (place === cells.length) cells = this.#growCells()
-        cells[place + CELL.from] = at
-        cells[place + CELL.to] = end
-        cells[place + CELL.what] = (column << 16) | (elements << 8) | form
+        const form = ruledEnd > 0 ? FORM.ruledText : values.form
+        const elements = ruledEnd > 0 ? 0 : values.elements
+        const first = CELL.size * cell++
+        if (first === cells.length) cells = this.#growCells()
+        cells[first + CELL.from] = at
+        cells[first + CELL.to] = end
+        cells[first + CELL.what] = (column << 16) | (elements << 8) | form
         if (form === FORM.null || (elements & ELEMENT.space) !== 0) isPlain = false
       }
       at = end
-      if (isBlank(bytes[at])) at = this.#passSpace(at)
-      if (bytes[at] === CLOSE_BRACE) break
-      if (bytes[at] !== COMMA) return -1
-      at++
-      if (isBlank(bytes[at])) at = this.#passSpace(at)
     }
     if (!isPlain) this.isCompact = false
     this.cellCount = cell
-    return at + 1
+    return at
+  }
+
+  /** Reads a text that fits all of the kinds. @returns where it ends, or -1: it is something else, perhaps. */
+  #readRuled(at: number, ruled: number): number {
+    const { bytes } = this
+    if (bytes[at] !== QUOTE) return -1
+    const end = this.#rules.endOf(at + 1, bytes.length, ruled)
+    return end > 0 && bytes[end] === QUOTE ? end + 1 : -1
   }
 
   #passSpace(at: number): number {
@@ -192,9 +208,7 @@ export class JsonByteScanner {
 
   #growCells(): Int32Array<ArrayBuffer> {
     this.cells = largerCopy(this.cells)
-    const expected = new Int32Array(this.cells.length / CELL.size).fill(NOT_A_COLUMN)
-    expected.set(this.#expected)
-    this.#expected = expected
+    this.#keys = largerCopy(this.#keys)
     return this.cells
   }
 
@@ -209,48 +223,84 @@ export class JsonByteScanner {
 
   #keyEnd = 0
 
-  /** Reads a key. @returns its column, NOT_A_COLUMN for `$rowID`, or less: unsure. */
-  #readKey(start: number, cell: number): number {
-    const expected = this.#expected[cell] ?? NOT_A_COLUMN
-    if (expected >= 0 && this.#lastRow[expected] !== this.#rows) {
-      const from = this.keyFrom[expected] ?? 0
-      const length = (this.keyTo[expected] ?? 0) - from
-      if (this.#isSame(start, from, length)) {
-        this.#keyEnd = start + length
-        this.#lastRow[expected] = this.#rows
-        return expected
-      }
-    }
-    return this.#readOtherKey(start, cell)
-  }
-
-  /** Whether as many bytes are the same at two places of the body. */
-  #isSame(start: number, from: number, length: number): boolean {
+  /**
+   * Passes the key at a place of the row, with its comma and colon, if it stands there as it stood in a row
+   * before; `#keyEnd` is where its value begins.
+   * @returns as `#readKey`; UNKNOWN: something else stands there.
+   */
+  #passKnownKey(start: number, place: number): number {
+    const keys = this.#keys
+    const first = KEY.size * place
+    const length = keys[first + KEY.length] ?? 0
+    if (length === 0 || start + length > this.bytes.length) return UNKNOWN
+    const from = keys[first + KEY.from] ?? 0
     const view = this.#view
-    const last = length - WORD_BYTES
-    if (last < 0 || start + length > this.bytes.length) return false
+    const last = length - WORD_BYTES // -1 for `"":` at the first place: the brace before it is the same.
     for (let i = 0; i < last; i += WORD_BYTES)
-      if (view.getInt32(start + i) !== view.getInt32(from + i)) return false
-    return view.getInt32(start + last) === view.getInt32(from + last)
+      if (view.getInt32(start + i) !== view.getInt32(from + i)) return UNKNOWN
+    if (view.getInt32(start + last) !== view.getInt32(from + last)) return UNKNOWN
+    const column = keys[first + KEY.column] ?? 0
+    if (column !== NOT_A_COLUMN) {
+      if (this.#lastRow[column] === this.#rows) return UNKNOWN
+      this.#lastRow[column] = this.#rows
+    }
+    if (keys[first + KEY.spaces] !== 0) this.isCompact = false
+    this.#keyEnd = start + length
+    return column
   }
 
-  #readOtherKey(start: number, cell: number): number {
+  /**
+   * Reads what stands before a value; `#keyEnd` is where the value begins, or the row ends.
+   * @returns its column, NOT_A_COLUMN for `$rowID`, NO_MORE after the last value, UNKNOWN: unsure.
+   */
+  #readKey(start: number, place: number): number {
     const { bytes } = this
-    if (bytes[start] !== QUOTE) return -2
+    let at = isBlank(bytes[start]) ? this.#passSpace(start) : start
+    if (bytes[at] === CLOSE_BRACE) {
+      this.#keyEnd = at + 1
+      return NO_MORE
+    }
+    if (place > 0) {
+      if (bytes[at] !== COMMA) return UNKNOWN
+      at++
+      if (isBlank(bytes[at])) at = this.#passSpace(at)
+    }
+    const column = this.#readColumn(at)
+    if (column === UNKNOWN) return UNKNOWN
+    const keyBytes = this.#keyEnd - at
+    at = this.#keyEnd
+    if (isBlank(bytes[at])) at = this.#passSpace(at)
+    if (bytes[at] !== COLON) return UNKNOWN
+    at++
+    if (isBlank(bytes[at])) at = this.#passSpace(at)
+    this.#keyEnd = at
+    const first = KEY.size * place
+    if (first < this.#keys.length) {
+      this.#keys[first + KEY.from] = start
+      this.#keys[first + KEY.length] = at - start
+      this.#keys[first + KEY.column] = column
+      this.#keys[first + KEY.spaces] = at - start - keyBytes - (place > 0 ? 2 : 1)
+    }
+    return column
+  }
+
+  /** Reads a key with its quotes, which ends at `#keyEnd`. @returns as `#readKey` */
+  #readColumn(start: number): number {
+    const { bytes } = this
+    if (bytes[start] !== QUOTE) return UNKNOWN
     let at = start + 1
     while (isPlain(bytes[at] ?? 0)) at++
-    if (bytes[at] !== QUOTE) return -2 // An escape, a control character, or the end of the body.
+    if (bytes[at] !== QUOTE) return UNKNOWN // An escape, a control character, or the end of the body.
     this.#keyEnd = at + 1
     if (this.#isRowIdKey(start)) return NOT_A_COLUMN
     const id = this.#textOf(start + 1, at)
     const known = this.#columnOfKey.get(id)
     if (known === undefined && (id === '$stashID' || this.columnCount >= this.#columnsMax)) {
-      return -2
+      return UNKNOWN
     }
     const column = known ?? this.#addColumn(id, start)
-    if (this.#lastRow[column] === this.#rows) return -2
+    if (this.#lastRow[column] === this.#rows) return UNKNOWN
     this.#lastRow[column] = this.#rows
-    if (cell < this.#expected.length) this.#expected[cell] = column
     return column
   }
 
@@ -265,6 +315,7 @@ export class JsonByteScanner {
       this.keyFrom = largerCopy(this.keyFrom)
       this.keyTo = largerCopy(this.keyTo)
       this.#lastRow = largerCopy(this.#lastRow)
+      this.ruledOf = largerCopy(this.ruledOf)
     }
     this.keyFrom[column] = start
     this.keyTo[column] = this.#keyEnd

@@ -146,6 +146,8 @@ type NodeBuffer = Readonly<{
   isUtf8?: (bytes: Bytes) => boolean
   Buffer?: {
     prototype: {
+      indexOf?(this: Bytes, needle: Bytes): number
+      lastIndexOf?(this: Bytes, needle: Bytes): number
       latin1Slice?(this: Bytes, from: number, to: number): string
       utf8Slice?(this: Bytes, from: number, to: number): string
     }
@@ -206,3 +208,20 @@ export function sliceReader(bytes: Bytes): (from: number, to: number) => string 
   }
   return (from, to) => utf8Decoder.decode(bytes.subarray(from, to))
 }
+
+const { indexOf, lastIndexOf } = nodeBuffer()?.Buffer?.prototype ?? {}
+
+/**
+ * Where other bytes stand in the bytes, -1: nowhere. Both are quick where one byte of the needle is rare, `indexOf`
+ * its first one, `lastIndexOf` its last. null: the runtime has no such search that beats a loop.
+ */
+export const byteSearch: Readonly<{
+  indexOf(bytes: Bytes, needle: Bytes): number
+  lastIndexOf(bytes: Bytes, needle: Bytes): number
+}> | null =
+  indexOf === undefined || lastIndexOf === undefined
+    ? null
+    : {
+        indexOf: (bytes, needle) => indexOf.call(bytes, needle),
+        lastIndexOf: (bytes, needle) => lastIndexOf.call(bytes, needle),
+      }

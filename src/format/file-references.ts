@@ -6,11 +6,13 @@
 //   found, as `"\rsf-…"`, which may show that ID once it is quoted; never too little.
 // - An ID never reaches over the end of a string, so texts of rows may stand side by side.
 //
-// This runs over every byte that is imported. An ID is 36 characters of which each is, as it is stored, a
+// This runs over every byte that is imported. Most of it has neither the prefix of an ID nor an escape that may
+// stand for a part of it, which the runtime tells at once. Else it is looked at closely: an ID is 36 characters of which each is, as it is stored, a
 // letter, a digit, `-`, `_` or a part of an escape. Other bytes end such a run every few characters, so the
 // search looks for a run of 36 from its end, and leaps over what cannot be one.
 import { type Bytes, compareBytes, fromBase64Url, fromUtf8, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { byteSearch } from '../base/platform.js'
 import { ByteWriter } from './byte-writer.js'
 import { ALIAS_BYTES, FILE_ID_CHARS, FILE_ID_PREFIX, FILE_KEY_BYTES } from './file-id.js'
 import type { FileKey } from './keys.js'
@@ -22,6 +24,7 @@ const DIGIT_ZERO = 0x30
 const BACKSLASH = 0x5c
 const ID_CHARS = PREFIX.length + FILE_ID_CHARS
 const NAME_BYTES = ALIAS_BYTES + FILE_KEY_BYTES
+const ESCAPE = utf8('\\u')
 const ESCAPE_CHARS = 6
 
 const IN_ID = new Uint8Array(256)
@@ -77,7 +80,7 @@ export class FileIds {
 
   /** Takes up what the texts of rows name, given as the bytes of one or of several. */
   note(texts: Bytes): void {
-    for (const name of namesIn(texts)) this.#add(name)
+    if (!surelyNameNone(texts)) for (const name of namesIn(texts)) this.#add(name)
   }
 
   addAll(other: FileIds): void {
@@ -138,6 +141,12 @@ function decodeName(name: string): Bytes {
   const bytes = fromBase64Url(name)
   invariant(bytes !== null && bytes.length === NAME_BYTES, 'an ID has 24 bytes')
   return bytes
+}
+
+/** A dash is rarer than other bytes of the prefix, and a backslash than a `u`. */
+function surelyNameNone(texts: Bytes): boolean {
+  if (byteSearch === null) return false
+  return byteSearch.lastIndexOf(texts, PREFIX) < 0 && byteSearch.indexOf(texts, ESCAPE) < 0
 }
 
 /** IDs without their prefix, in order, some more than once. */

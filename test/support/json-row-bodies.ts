@@ -52,16 +52,107 @@ const WORDS = ['true', 'false', 'null', 'null', 'true']
 const ODD_WORDS = ['tru', 'True', 'nul', 'undefined', '']
 const SPACES = ['', '', '', '', ' ', '  ', '\n', '\t', '\r\n', '\u00a0'] as const
 
-type Style = Readonly<{ space: () => string; odd: number }>
+/**
+ * Texts of a column that holds one kind: most fit its rule, and the others fail it in one place. Hosts and domains
+ * come again, also as the beginning of longer ones.
+ */
+const FAMILIES: readonly (readonly string[])[] = [
+  [
+    'ann@example.com',
+    'bob.b@example.com',
+    'eve+x@example.com',
+    'a@example.community',
+    'a@example.com-',
+    'a@example.com.',
+    'a@example.com.au',
+    'a@b',
+    'z.@example.com',
+    `${'l'.repeat(64)}@example.com`,
+    `${'l'.repeat(65)}@example.com`,
+    `a@${'d'.repeat(63)}.example.com`,
+    `a@${'d'.repeat(64)}.example.com`,
+    'a@example.com b',
+    'a@example.com\u00e9',
+  ],
+  [
+    'https://www.example.org/a',
+    'https://www.example.org/',
+    'https://www.example.org/a/b?c=d#e',
+    'https://www.example.org',
+    'https://www.example.organic/a',
+    'https://www.example.org/a b',
+    'https://www.example.org/<a>',
+    'https://www.example.org/żółw',
+    'http://a.b/c',
+    'http://a.b',
+    'http://a.b?c',
+    'http://a.b:8/c',
+    'http://1.2.3.4/c',
+    'ftp://a.b/c',
+    `https://${'h'.repeat(63)}.org/p`,
+    `https://${'h'.repeat(64)}.org/p`,
+  ],
+  [
+    '2024-01-31',
+    '2024-04-31',
+    '2023-02-28',
+    '2024-02-29',
+    '2023-02-29',
+    '1999-12-31',
+    '2024-13-01',
+    '2024-00-10',
+    '2024-10-00',
+    '2024-10-1',
+    '2024-10-011',
+    '2024/10/01',
+  ],
+  [
+    '2024-01-31T12:30:00Z',
+    '2024-04-31T12:30:00Z',
+    '2024-04-30 23:59:59',
+    '2024-04-30T23:59:59.123Z',
+    '2024-04-30T23:59:59.',
+    '2024-04-30T23:59:60Z',
+    '2024-04-30T24:59:59Z',
+    '2024-04-30T23:59:59Zx',
+    '2024-04-30T23:59:59+01:00',
+    '2024-04-30',
+  ],
+  [
+    '+1 555 0100',
+    '555-0100',
+    '(089) 1',
+    '12',
+    '1 2 3',
+    '555 0100 x',
+    '123456789012345678901',
+    '2024-01-31',
+  ],
+]
+
+type Style = Readonly<{
+  space: () => string
+  odd: number
+  /** What the texts of columns by key are taken from. */
+  textsOf: ReadonlyMap<string, readonly string[]>
+}>
 
 /** A body from the grammar; the larger `odd`, the rarer is what JSON does not know. */
 export function grammarBody(seed: number): string {
   const random = seeded(seed)
   const spaced = random.once(3)
-  const style: Style = { space: () => (spaced ? random.pick(SPACES) : ''), odd: 400 }
   const keys = Array.from({ length: 1 + random.below(5) }, () => random.pick(KEYS))
-  const rows = Array.from({ length: random.below(6) }, () => anyRow(random, keys, style))
+  const ruled = keys.filter(() => random.once(4))
+  const textsOf = new Map(ruled.map((key) => [key, fewOf(random, random.pick(FAMILIES))]))
+  const style: Style = { space: () => (spaced ? random.pick(SPACES) : ''), odd: 400, textsOf }
+  const count = random.below(ruled.length > 0 ? 12 : 6)
+  const rows = Array.from({ length: count }, () => anyRow(random, keys, style))
   return `${style.space()}[${style.space()}${rows.join(`${style.space()},${style.space()}`)}]`
+}
+
+/** Few of the texts, so that a column is not spoilt in each body. */
+function fewOf(random: Seeded, texts: readonly string[]): readonly string[] {
+  return Array.from({ length: 1 + random.below(4) }, () => random.pick(texts))
 }
 
 function anyRow(random: Seeded, keys: readonly string[], style: Style): string {
@@ -71,7 +162,12 @@ function anyRow(random: Seeded, keys: readonly string[], style: Style): string {
   if (random.once(60)) used.push(random.pick(keys)) // A key twice, perhaps.
   const members = used.map((key) => {
     const spelled = random.once(style.odd) ? random.pick(ODD_KEYS) : JSON.stringify(key)
-    return `${spelled}${space()}:${space()}${anyValue(random, style, 0)}`
+    const texts = style.textsOf.get(key)
+    const value =
+      texts === undefined || random.once(30)
+        ? anyValue(random, style, 0)
+        : JSON.stringify(random.pick(texts))
+    return `${spelled}${space()}:${space()}${value}`
   })
   return `{${space()}${members.join(`${space()},${space()}`)}${space()}}`
 }

@@ -2,6 +2,7 @@
 // and changed at random.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { FAMILIES } from './json-row-bodies.js'
 import { mutate, type Seeded, seeded } from './seeded.js'
 import { ROOT } from './source-files.js'
 
@@ -27,6 +28,7 @@ const ODD_IDS = ['', '$stashID', 'a', 'x'.repeat(257), 'line\nbreak', 'cr\r', '\
 
 /** Fields that mostly stand in one column, so that columns of numbers, days and so on come up. */
 const FIELDS: readonly (readonly string[])[] = [
+  ...FAMILIES,
   ['0', '1', '-1', '12.50', '1.0', '100', '007', '12345', '-0.5', '99999', '1234567890123456'],
   ['123', '45678', '0.000', '-0', '-0.0', '0.1234567890123456', '00', '123456789012345.0', '1e5'],
   ['1e-05', '-2.5E+3', '1e400', '-0e1', '+1', '.5', '1.', '-', '1_0', '0x1', '1'.repeat(320)],

@@ -56,7 +56,7 @@ const SPACES = ['', '', '', '', ' ', '  ', '\n', '\t', '\r\n', '\u00a0'] as cons
  * Texts of a column that holds one kind: most fit its rule, and the others fail it in one place. Hosts and domains
  * come again, also as the beginning of longer ones.
  */
-const FAMILIES: readonly (readonly string[])[] = [
+export const FAMILIES: readonly (readonly string[])[] = [
   [
     'ann@example.com',
     'bob.b@example.com',
@@ -150,6 +150,12 @@ export function grammarBody(seed: number): string {
   return `${style.space()}[${style.space()}${rows.join(`${style.space()},${style.space()}`)}]`
 }
 
+/** Seldom without the closing quote, or with something else in its place. */
+function inQuotes(random: Seeded, text: string): string {
+  const token = JSON.stringify(text)
+  return random.once(100) ? token.slice(0, -1) + random.pick(['', ' ', 'x', '\n', ',"']) : token
+}
+
 /** Few of the texts, so that a column is not spoilt in each body. */
 function fewOf(random: Seeded, texts: readonly string[]): readonly string[] {
   return Array.from({ length: 1 + random.below(4) }, () => random.pick(texts))
@@ -166,7 +172,7 @@ function anyRow(random: Seeded, keys: readonly string[], style: Style): string {
     const value =
       texts === undefined || random.once(30)
         ? anyValue(random, style, 0)
-        : JSON.stringify(random.pick(texts))
+        : inQuotes(random, random.pick(texts))
     return `${spelled}${space()}:${space()}${value}`
   })
   return `{${space()}${members.join(`${space()},${space()}`)}${space()}}`

@@ -151,11 +151,15 @@ export async function planPut(
   stashId: string,
   serial: string,
   { headBytes, head, reference }: PutState,
-  { markers, ...stored }: Readonly<{ chunk: StoredChunk; putAt: number; markers: readonly Put[] }>,
+  {
+    chunk,
+    putAt,
+    markers,
+  }: Readonly<{ chunk: StoredChunk; putAt: number; markers: readonly Put[] }>,
 ): Promise<KvCommit> {
-  const list = await findColumnList(view, head.nonce, stored.chunk)
+  const list = await findColumnList(view, head.nonce, chunk)
   const key = chunkKey(head.nonce, serial)
-  const value = encodeChunkReference({ ...stored, list: list.name })
+  const value = encodeChunkReference({ chunk, putAt, list: list.name })
   const changesHead = headBytes === null || reference !== null || head.expiring
   const next = { ...head, number: head.number + 1, expiring: false }
   const headKey = stashHeadKey(stashId)

@@ -295,23 +295,27 @@ const HAS_OPEN = 0x01
 const HAS_FORWARD = 0x02
 const HAS_BASE = 0x04
 
+/** Into one object member by member: V8 of Node 20 gives every one that is spread and added to a shape of its own. */
 function readGeneration(reader: ByteReader): Generation {
-  const fields = {
-    nonce: reader.bytes(8),
-    firstExtent: reader.u48(),
-    nextExtent: reader.u48(),
-    liveRows: reader.u48(),
-    deletedRows: reader.u48(),
-    schemaNumber: reader.u32(),
-    convertBefore: reader.u48(),
-    widenedAt: reader.u64(),
-  }
+  const nonce = reader.bytes(8)
+  const [firstExtent, nextExtent] = [reader.u48(), reader.u48()]
+  const [liveRows, deletedRows] = [reader.u48(), reader.u48()]
+  const schemaNumber = reader.u32()
+  const convertBefore = reader.u48()
+  const widenedAt = reader.u64()
   const flags = reader.u8()
   const isKnown = (flags & ~(HAS_OPEN | HAS_FORWARD | HAS_BASE)) === 0
   if (!isKnown || (flags & (HAS_OPEN | HAS_BASE)) === HAS_BASE)
     throw reader.corrupt(`its flags are ${flags}`)
   return {
-    ...fields,
+    nonce,
+    firstExtent,
+    nextExtent,
+    liveRows,
+    deletedRows,
+    schemaNumber,
+    convertBefore,
+    widenedAt,
     open: flags & HAS_OPEN ? readOpen(reader, (flags & HAS_BASE) !== 0) : null,
     forward:
       flags & HAS_FORWARD ? { object: toHex(reader.bytes(16)), objectBytes: reader.u48() } : null,

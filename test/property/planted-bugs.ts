@@ -32,8 +32,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the reference of a replaced chunk comes back',
     file: 'src/engine/stash-records.ts',
-    find: 'const value = encodeChunkReference({ ...stored, list: list.name })',
-    replace: 'const value = reference ?? encodeChunkReference({ ...stored, list: list.name })',
+    find: 'const value = encodeChunkReference({ chunk, putAt, list: list.name })',
+    replace: 'const value = reference ?? encodeChunkReference({ chunk, putAt, list: list.name })',
   },
   {
     name: 'numeric serials are in the order of texts',

@@ -13,7 +13,7 @@ import { open, stat, unlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import type { Bytes } from '../src/base/bytes.js'
 import { invariant } from '../src/base/invariant.js'
-import { attempt, isHere, type Soon } from '../src/base/soon.js'
+import { isHere, type Soon } from '../src/base/soon.js'
 import { StoreError } from '../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
@@ -122,16 +122,22 @@ class FsObjects implements ObjectStore {
   }
 
   get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Soon<Bytes | null> {
-    return attempt(() => {
+    try {
       assertRange(range)
       this.#assertOpen()
-      try {
-        const reading = this.#files.read(id, range, memory)
-        return isHere(reading) ? reading : reading.catch(readFailed)
-      } catch (failure) {
-        return readFailed(failure)
-      }
-    })
+      return this.#read(id, range, memory)
+    } catch (failure) {
+      return Promise.reject(failure)
+    }
+  }
+
+  #read(id: ObjectId, range: ByteRange, memory: Bytes | undefined): Soon<Bytes | null> {
+    try {
+      const reading = this.#files.read(id, range, memory)
+      return isHere(reading) ? reading : reading.catch(readFailed)
+    } catch (failure) {
+      return readFailed(failure)
+    }
   }
 
   async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {

@@ -16,18 +16,24 @@ export class BufferPool {
 
   /** A buffer of at least so many bytes, with anything in it. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
-    const index = this.#free.findIndex(
-      ({ length }) => length >= bytes && length <= 4 * bytes + SIZE_MIN,
-    )
-    const [buffer] = index < 0 ? [] : this.#free.splice(index, 1)
-    if (buffer === undefined) return new Uint8Array(sizeFor(bytes))
-    this.#bytes -= buffer.length
-    return buffer
+    const free = this.#free
+    for (let index = free.length - 1; index >= 0; index--) {
+      const buffer = free[index]
+      if (buffer === undefined || buffer.length < bytes) continue
+      if (buffer.length > 4 * bytes + SIZE_MIN) continue
+      const last = free.pop()
+      if (last !== undefined && last !== buffer) free[index] = last
+      this.#bytes -= buffer.length
+      return buffer
+    }
+    return new Uint8Array(sizeFor(bytes))
   }
 
   /** Gives back a buffer, or what a part of one stands on. Nobody may use it any more. */
-  give({ buffer }: Bytes): void {
-    const whole = new Uint8Array(buffer as ArrayBuffer)
+  give(bytes: Bytes): void {
+    const buffer = bytes.buffer as ArrayBuffer
+    const isWhole = bytes.length === buffer.byteLength
+    const whole = isWhole ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(buffer)
     if (whole.length < SIZE_MIN || this.#bytes + whole.length > this.#bytesMax) return
     this.#free.push(whole)
     this.#bytes += whole.length

@@ -1,3 +1,5 @@
+import { builtInHex } from './platform.js'
+
 /** A run of bytes. Whoever hands one on does not change it afterwards. */
 export type Bytes = Uint8Array
 
@@ -48,9 +50,17 @@ export function concatBytes(parts: readonly Bytes[]): Bytes {
   return whole
 }
 
+/** Four bytes from `at` on, in big-endian order. Without a DataView, which costs more than a few numbers. */
+export function readUint32(bytes: Bytes, at: number): number {
+  const low = ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)
+  return (bytes[at] ?? 0) * 0x100_0000 + low
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 export function toHex(bytes: Bytes): string {
+  const known = builtInHex(bytes)
+  if (known !== undefined) return known
   let text = ''
   for (const byte of bytes) text += HEX[byte]
   return text

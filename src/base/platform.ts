@@ -38,6 +38,16 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder
 })
 
+/** The crc32 of four bytes, those of a number in big-endian order: to call the built-in for so few costs more. */
+export function crc32OfUint32(value: number, seed: number): number {
+  let crc = ~seed
+  crc = (CRC_TABLE[(crc ^ (value >>> 24)) & 0xff] ?? 0) ^ (crc >>> 8)
+  crc = (CRC_TABLE[(crc ^ (value >>> 16)) & 0xff] ?? 0) ^ (crc >>> 8)
+  crc = (CRC_TABLE[(crc ^ (value >>> 8)) & 0xff] ?? 0) ^ (crc >>> 8)
+  crc = (CRC_TABLE[(crc ^ value) & 0xff] ?? 0) ^ (crc >>> 8)
+  return ~crc >>> 0
+}
+
 /** The portable twin of the built-in; exported so that tests can hold the two against each other. */
 export function tableCrc32(bytes: Bytes, seed = 0): number {
   let crc = ~seed
@@ -146,6 +156,7 @@ type NodeBuffer = Readonly<{
   isUtf8?: (bytes: Bytes) => boolean
   Buffer?: {
     prototype: {
+      hexSlice?(this: Bytes, from: number, to: number): string
       indexOf?(this: Bytes, needle: Bytes): number
       lastIndexOf?(this: Bytes, needle: Bytes): number
       latin1Slice?(this: Bytes, from: number, to: number): string
@@ -175,6 +186,13 @@ function decodesAsUtf8(bytes: Bytes): boolean {
   } catch {
     return false // It says only what the bytes are.
   }
+}
+
+const hexSlice = nodeBuffer()?.Buffer?.prototype.hexSlice
+
+/** The bytes as lower-case hex digits; undefined: the runtime has nothing of its own for it. */
+export function builtInHex(bytes: Bytes): string | undefined {
+  return hexSlice?.call(bytes, 0, bytes.length)
 }
 
 /** The bytes as a text with one UTF-16 unit a byte, so that they can be the key of a Map. */

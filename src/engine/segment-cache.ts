@@ -19,19 +19,37 @@ import {
   footerRange,
   type SegmentFooter,
 } from '../format/segment-reader.js'
+import {
+  decodeFramePlaces,
+  type FramePlaces,
+  frameOf,
+  placeOf,
+  placesOf,
+  readRowText,
+} from '../format/segment-rows.js'
+import { TRAILER_BYTES } from '../format/segment-writer.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
 import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 
-type Piece = Readonly<{ bytes: number; footer?: KeptFooter; frame?: Frame }>
+/** Under the ID of a segment what is known of its places, under the key of a frame the frame. */
+type Piece = Readonly<{ bytes: number; footer?: SegmentFooter; rows?: Rows; frame?: Frame }>
 
-/** With the keys of its frames in the cache: strings that are hashed once. */
-type KeptFooter = Readonly<{ footer: SegmentFooter; frameKeys: string[] }>
+/** What reading single rows of a segment needs. */
+type Rows = Readonly<{
+  places: FramePlaces
+  /** The keys of frames of which a row was asked for: a string that was looked up once is hashed. */
+  frameKeys: string[]
+}>
 
-/** A frame, and the bytes that it is of. */
-type ReadFrame = Readonly<{ frame: Frame; bytes: Bytes }>
+/** What they cost, about. */
+function rowsBytes({ places }: Rows): number {
+  return ROWS_BYTES + ROWS_NUMBER_BYTES * places.length
+}
 
-/** Of a frame of which one row was asked for. */
-const ASKED_ONCE: Piece = { bytes: 200 }
+const ROWS_BYTES = 300
+
+/** A number, and a third of a key. */
+const ROWS_NUMBER_BYTES = 40
 
 /** Rows from `first` to `limit` (not included) of a frame; row `first` is in slot `slot`. */
 export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; slot: number }>
@@ -52,58 +70,99 @@ export class SegmentCache {
 
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
   footer(ref: SegmentRef): Soon<SegmentFooter> {
-    return after(this.#keptFooter(ref), ({ footer }) => footer)
-  }
-
-  #keptFooter(ref: SegmentRef): Soon<KeptFooter> {
-    const cached = this.#pieces.get(ref.object)?.footer
-    if (cached !== undefined) return cached
     return after(this.footerOnce(ref), (footer) => {
-      const kept = { footer, frameKeys: [] }
-      this.#pieces.set(ref.object, { bytes: footer.bytes, footer: kept })
-      return kept
+      if (this.#pieces.get(ref.object)?.footer !== footer) this.#keepPiece(ref, { footer })
+      return footer
     })
   }
 
   /** As `footer`, for those who read many that nobody else wants: it stays out of the cache. */
   footerOnce(ref: SegmentRef): Soon<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
-    if (cached !== undefined) return cached.footer
+    if (cached !== undefined) return cached
     return after(this.#read(ref, footerRange(ref)), (bytes) => decodeFooter(ref, bytes))
   }
 
   /** The text of one row. At once, if what is not in memory comes at once. */
   rowText(ref: SegmentRef, row: number): Soon<string> {
-    return after(this.#keptFooter(ref), ({ footer, frameKeys }) => {
-      const index = footer.frameOf(row)
-      const place = footer.placeOf(index)
-      if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
-      frameKeys[index] ??= `${ref.object}:${index}`
-      const key = frameKeys[index]
-      const known = this.#pieces.get(key)
-      if (known?.frame !== undefined) return known.frame.rowText(row - place.firstRow)
-      if (known !== undefined) return this.#keep(key, ref, place, row)
-      return this.#rowTextOnce(key, ref, place, row)
+    const rows = this.#pieces.get(ref.object)?.rows
+    if (rows !== undefined) return this.#rowOf(ref, rows, row)
+    return after(this.#readRows(ref), (read) => this.#rowOf(ref, read, row))
+  }
+
+  #readRows(ref: SegmentRef): Soon<Rows> {
+    const { footer } = this.#pieces.get(ref.object) ?? {}
+    if (footer !== undefined) return this.#keepRows(ref, placesOf(footer.frames))
+    const memory = this.#memory.take(ref.footerBytes + TRAILER_BYTES)
+    return ending(
+      () =>
+        after(this.#read(ref, footerRange(ref), memory), (bytes) =>
+          this.#keepRows(ref, decodeFramePlaces(ref, bytes)),
+        ),
+      () => this.#memory.give(memory),
+    )
+  }
+
+  #keepRows(ref: SegmentRef, places: FramePlaces): Rows {
+    const rows = { places, frameKeys: [] }
+    this.#keepPiece(ref, { rows })
+    return rows
+  }
+
+  /** Beside what is kept of the segment already. */
+  #keepPiece({ object }: SegmentRef, more: Pick<Piece, 'footer' | 'rows'>): void {
+    const { footer, rows } = { ...this.#pieces.get(object), ...more }
+    const bytes = (footer?.bytes ?? 0) + (rows === undefined ? 0 : rowsBytes(rows))
+    this.#pieces.set(object, {
+      bytes,
+      ...(footer !== undefined && { footer }),
+      ...(rows !== undefined && { rows }),
     })
+  }
+
+  #rowOf(ref: SegmentRef, { places, frameKeys }: Rows, row: number): Soon<string> {
+    const index = frameOf(places, row)
+    const place = placeOf(ref, places, index)
+    if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
+    const key = frameKeys[index]
+    if (key === undefined) return this.#rowTextOnce(ref, frameKeys, { index, place, row })
+    const frame = this.#pieces.get(key)?.frame
+    return frame === undefined
+      ? this.#keep(key, ref, place, row)
+      : frame.rowText(row - place.firstRow)
   }
 
   #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
-    return after(this.#readFrame(ref, place), ({ frame, bytes }) => {
-      return this.#kept(key, frame, bytes).rowText(row - place.firstRow)
-    })
+    return after(this.#readFrame(ref, place), (bytes) =>
+      after(decodeFrame(ref, place, bytes), (frame) =>
+        this.#kept(key, frame, bytes).rowText(row - place.firstRow),
+      ),
+    )
   }
 
   /** A frame that is not kept is read into memory that is used again: fresh memory costs more than reading it. */
-  #rowTextOnce(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
+  #rowTextOnce(
+    ref: SegmentRef,
+    frameKeys: string[],
+    { index, place, row }: Readonly<{ index: number; place: FramePlace; row: number }>,
+  ): Soon<string> {
     const memory = this.#memory.take(place.bytes)
+    const rowInFrame = row - place.firstRow
     return ending(
       () =>
-        after(this.#readFrame(ref, place, memory), ({ frame, bytes }) => {
-          const at = row - place.firstRow
-          // Else it was decompressed, or came elsewhere.
-          if (frame.texts.buffer !== memory.buffer) return this.#kept(key, frame, bytes).rowText(at)
-          this.#pieces.set(key, ASKED_ONCE)
-          return frame.rowText(at)
+        after(this.#readFrame(ref, place, memory), (bytes) => {
+          // Else it came elsewhere, or is decompressed: then it has memory of its own.
+          const isOurs = bytes.buffer === memory.buffer
+          const text = isOurs ? readRowText(ref, place, bytes, rowInFrame) : null
+          const key = `${ref.object}:${index}`
+          if (text !== null) {
+            frameKeys[index] = key
+            return text
+          }
+          return after(decodeFrame(ref, place, bytes), (frame) => {
+            frameKeys[index] = key
+            return this.#kept(key, frame, bytes).rowText(rowInFrame)
+          })
         }),
       () => this.#memory.give(memory),
     )
@@ -121,11 +180,8 @@ export class SegmentCache {
     return alone
   }
 
-  #readFrame(ref: SegmentRef, place: FramePlace, memory?: Bytes): Soon<ReadFrame> {
-    const range = { start: place.offset, limit: place.offset + place.bytes }
-    return after(this.#read(ref, range, memory), (bytes) =>
-      after(decodeFrame(ref, place, bytes), (frame) => ({ frame, bytes })),
-    )
+  #readFrame(ref: SegmentRef, { offset, bytes }: FramePlace, memory?: Bytes): Soon<Bytes> {
+    return this.#read(ref, { start: offset, limit: offset + bytes }, memory)
   }
 
   /**
@@ -179,11 +235,14 @@ export class SegmentCache {
   }
 
   #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Soon<Uint8Array> {
-    return after(this.#objects.get(ref.object, range, memory), (bytes) => {
-      if (bytes !== null) return bytes
-      throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
-    })
+    const bytes = this.#objects.get(ref.object, range, memory)
+    return isHere(bytes) ? present(ref, bytes) : bytes.then((read) => present(ref, read))
   }
+}
+
+function present(ref: SegmentRef, bytes: Bytes | null): Bytes {
+  if (bytes !== null) return bytes
+  throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} is missing`)
 }
 
 /** Neighbouring frames stand one after the other. */

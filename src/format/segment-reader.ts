@@ -1,7 +1,7 @@
 // Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
 import { type Bytes, NO_BYTES, sameBytes } from '../base/bytes.js'
-import { crc32, sliceText } from '../base/platform.js'
+import { sliceText } from '../base/platform.js'
 import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
@@ -33,8 +33,6 @@ export type SegmentFooter = Readonly<{
   frames: readonly FramePlace[]
   /** Index of the frame that holds a row: the last that does not begin after it. */
   frameOf(row: number): number
-  /** As `frames[index]`, without looking at the others. */
-  placeOf(index: number): FramePlace | undefined
   /** What it costs to keep, about. */
   bytes: number
   columns: readonly ColumnSummary[]
@@ -64,7 +62,7 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   checkTrailer(ref, id, bytes.subarray(ref.footerBytes))
   const sections = readDirectory(ref, id, bytes.subarray(0, ref.footerBytes))
   let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
-  let frames: readonly FramePlace[] | undefined // Who reads one row wants one of them.
+  let frames: readonly FramePlace[] | undefined
   const index = new FrameIndex(ref, sections.get(SECTION.frameIndex))
   return {
     rowCount: ref.rowCount,
@@ -73,7 +71,6 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
       return frames
     },
     frameOf: (row) => index.frameOf(row),
-    placeOf: (frame) => index.placeOf(frame),
     bytes: FOOTER_BYTES + DECODED_BYTES_MAX * ref.footerBytes,
     get columns() {
       columns ??= decodeColumns(ref, sections.get(SECTION.columns))
@@ -169,14 +166,14 @@ export class Frame {
  */
 export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Soon<Frame> {
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
-  const header = bytes.subarray(0, FRAME_HEADER_BYTES)
   const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
   const reader = new ByteReader(bytes, `frame at ${place.offset} of segment ${ref.object}`)
   const codec = reader.u8()
   const rowCount = reader.u16()
   const rawBytes = reader.u32()
   const storedBytes = reader.u32()
-  const crc = crc32(stored, pieceCrc(objectBytes(ref.object), place.offset, header))
+  const covered = bytes.subarray(0, bytes.length - 4)
+  const crc = pieceCrc(objectBytes(ref.object), place.offset, covered)
   if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {
     throw reader.corrupt('its checksum is wrong')
   }
@@ -270,10 +267,6 @@ class FrameIndex {
     return places
   }
 
-  placeOf(index: number): FramePlace | undefined {
-    return index < this.#count ? this.#entry(index) : undefined
-  }
-
   frameOf(row: number): number {
     let low = 0
     let high = this.#count - 1
@@ -311,6 +304,6 @@ function decodeColumns(ref: SegmentRef, bytes: Bytes | undefined): ColumnSummary
   })
 }
 
-function corrupt(ref: SegmentRef, problem: string): StoreError {
+export function corrupt(ref: SegmentRef, problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `Segment ${ref.object} cannot be read: ${problem}`)
 }

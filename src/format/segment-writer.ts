@@ -1,7 +1,7 @@
 // Builds a segment: the rows of a chunk as frames, then a footer. FORMAT.md section 6.
 import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { crc32 } from '../base/platform.js'
+import { crc32, crc32OfUint32 } from '../base/platform.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteWriter } from './byte-writer.js'
@@ -69,16 +69,16 @@ const PACKED_BYTES_FIRST = 0.5
 
 /** The crc32 of a piece of an object, bound to the object's id and to the piece's place in it. */
 export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
-  BOUND_TO.set(id, 0)
-  BOUND_TO[16] = place >>> 24
-  BOUND_TO[17] = (place >>> 16) & 0xff
-  BOUND_TO[18] = (place >>> 8) & 0xff
-  BOUND_TO[19] = place & 0xff
-  return crc32(piece, crc32(BOUND_TO))
+  if (id !== lastId) {
+    lastIdCrc = crc32(id)
+    lastId = id
+  }
+  return crc32(piece, crc32OfUint32(place, lastIdCrc))
 }
 
-/** Where `pieceCrc` puts the 16 bytes of an id and the 4 of a place together. */
-const BOUND_TO = new Uint8Array(20)
+/** The pieces of one object mostly come one after the other. An id is never changed. */
+let lastId: Bytes | undefined
+let lastIdCrc = 0
 
 /** Room for the texts of a frame to begin with: 64 rows of some hundred bytes. */
 const FRAME_BYTES_FIRST = 64 * 1024

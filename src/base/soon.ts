@@ -7,7 +7,8 @@ export type Soon<T> = T | Promise<T>
 /** Whether the value is here. A promise may be of another realm, or a class of its own. */
 export function isHere<T>(soon: Soon<T>): soon is T {
   if (typeof soon !== 'object' || soon === null) return true
-  return !(soon instanceof Promise) && !('then' in soon)
+  // Asking for the property is quicker than asking whether there is one, on values of many shapes.
+  return !(soon instanceof Promise) && (soon as { then?: unknown }).then === undefined
 }
 
 /** What `use` makes of a value: at once if it is here, and then what `use` throws is thrown at once too. */

@@ -11,9 +11,9 @@
 //   loses them (13 of 14 configurations, ARCHITECTURE.md, F7). Nothing is written any more: a queue serves
 //   one opening of the database.
 import type { Bytes } from '../base/bytes.js'
-import { concatBytes, NO_BYTES, sameBytes } from '../base/bytes.js'
+import { NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { byteText, every, yieldToEventLoop } from '../base/platform.js'
+import { every, yieldToEventLoop } from '../base/platform.js'
 import { after, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
@@ -22,7 +22,7 @@ import { planCommitRecord } from './commit-log.js'
 import type { KvCommit, KvCommitResult } from './kv.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 import { readRecords, storageError } from './level-database.js'
-import type { LevelViews } from './level-views.js'
+import { type LevelViews, Prefix } from './level-views.js'
 import { payloadOf, sealValue } from './record-envelope.js'
 
 /** A group ends before the commit with which it would exceed one of these. Checks count as well. */
@@ -35,13 +35,16 @@ const GROUP_BYTES_MAX = 4 * 1_048_576
  */
 const HALVED_MIN = 24
 
+/** Of a commit that changes nothing. */
+const NO_PREFIX = new Prefix(NO_BYTES)
+
 type FailedCheck = { key: Bytes; value: Bytes | null }
 
 type CommitSize = Readonly<{ operationCount: number; bytes: number }>
 
 type QueuedCommit = Readonly<{
   /** What the LevelDB keys of the commit's partition begin with. */
-  prefix: Bytes
+  prefix: Prefix
   commit: KvCommit
   isBarrier: boolean
   size: CommitSize
@@ -51,11 +54,15 @@ type QueuedCommit = Readonly<{
 
 type JudgedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
 
+/** What a commit does to a record. */
+type PlannedChange = Readonly<{ prefix: Prefix; key: Bytes; payload: Bytes | null }>
+
 /** What a group finds and changes, by the text of the LevelDB key. */
 type GroupState = Readonly<{
-  /** Present values, as far as checks asked for them, with the group's changes laid over them. */
-  known: Map<string, Bytes | null>
-  changes: Map<string, Readonly<{ key: Bytes; payload: Bytes | null }>>
+  /** What the database holds, as far as checks asked for it. */
+  found: Map<string, Bytes | null>
+  /** Of a record that several commits change, what the last of them does. */
+  changes: Map<string, PlannedChange>
 }>
 
 export type CommitQueueOptions = CommitLogOptions &
@@ -119,7 +126,7 @@ export class CommitQueue {
    * The caller leaves the commit's arrays as they are until this settles: they are read later.
    * @param isBarrier - Resolve when it is on the disk, with all before it, unless the store never syncs.
    */
-  commit(prefix: Bytes, commit: KvCommit, isBarrier = false): Promise<KvCommitResult> {
+  commit(prefix: Prefix, commit: KvCommit, isBarrier = false): Promise<KvCommitResult> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         throw new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
@@ -143,7 +150,7 @@ export class CommitQueue {
 
   /** Resolves when all that was committed until now is on the disk, unless the store never syncs. */
   async barrier(): Promise<void> {
-    await this.commit(NO_BYTES, {}, true)
+    await this.commit(NO_PREFIX, {}, true)
   }
 
   /** Runs what may make LevelDB begin a new log at any moment. */
@@ -191,7 +198,7 @@ export class CommitQueue {
   }
 
   async #settle(group: readonly QueuedCommit[]): Promise<void> {
-    const state: GroupState = { known: new Map(), changes: new Map() }
+    const state: GroupState = { found: new Map(), changes: new Map() }
     const judged: JudgedCommit[] = []
     for (const queued of group) {
       try {
@@ -216,44 +223,47 @@ export class CommitQueue {
   }
 
   /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
-  #judge(queued: QueuedCommit, { known, changes }: GroupState): Soon<JudgedCommit> {
-    const { checks = [], puts = [], deletes = [] } = queued.commit
-    const planned = planChanges(queued.prefix, { puts, deletes })
-    const keys = checks.map(({ key }) => concatBytes([queued.prefix, key]))
-    const texts = keys.map(byteText)
-    return after(this.#readInto(known, keys, texts), () => {
+  #judge(queued: QueuedCommit, state: GroupState): Soon<JudgedCommit> {
+    const { prefix, commit } = queued
+    const { checks = [] } = commit
+    const planned = planChanges(prefix, commit)
+    const texts = checks.map(({ key }) => prefix.textOf(key))
+    return after(this.#findChecked(state, queued, texts), () => {
       const failed: FailedCheck[] = []
       for (const [index, { key, equals }] of checks.entries()) {
-        const value = known.get(texts[index] ?? '') ?? null
+        const value = presentValue(state, texts[index] ?? '')
         if (!sameValue(value, equals)) failed.push({ key, value })
       }
       if (failed.length > 0) return { queued, result: { ok: false, failed }, writes: false }
 
-      for (const [text, change] of planned) {
-        changes.set(text, change)
-        known.set(text, change.payload)
+      for (const [index, change] of planned.changes.entries()) {
+        state.changes.set(planned.texts[index] ?? '', change)
       }
-      return { queued, result: { ok: true }, writes: planned.size > 0 }
+      return { queued, result: { ok: true }, writes: planned.changes.length > 0 }
     })
   }
 
   /** Between two batches, what is in memory is what the database holds. */
-  #readInto(
-    known: GroupState['known'],
-    keys: readonly Bytes[],
+  #findChecked(
+    { found, changes }: GroupState,
+    { prefix, commit: { checks = [] } }: QueuedCommit,
     texts: readonly string[],
   ): Soon<void> {
     const unread: Bytes[] = []
-    for (const [index, key] of keys.entries()) {
+    const unreadTexts: string[] = []
+    for (const [index, { key }] of checks.entries()) {
       const text = texts[index] ?? ''
-      if (known.has(text)) continue
+      if (changes.has(text) || found.has(text)) continue
       const recalled = this.#options.views.recall(text)
-      if (recalled === undefined) unread.push(key)
-      else known.set(text, recalled)
+      if (recalled !== undefined) found.set(text, recalled)
+      else {
+        unread.push(prefix.keyOf(key))
+        unreadTexts.push(text)
+      }
     }
     if (unread.length === 0) return
     return after(readRecords(this.#database, unread), (values) => {
-      for (const [index, key] of unread.entries()) known.set(byteText(key), values[index] ?? null)
+      for (const [index, text] of unreadTexts.entries()) found.set(text, values[index] ?? null)
     })
   }
 
@@ -261,8 +271,9 @@ export class CommitQueue {
     if (changes.size === 0 && !(isBarrier && this.#writer.isBehind)) return
     const operations: LevelOperation[] = []
     const writes = new Map<string, Bytes | null>()
-    for (const [text, { key, payload }] of changes) {
-      const value = payload === null ? null : sealValue(key, payload)
+    for (const [text, change] of changes) {
+      const key = change.prefix.keyOf(change.key)
+      const value = change.payload === null ? null : sealValue(key, change.payload)
       if (value === null) operations.push({ type: 'del', key })
       else operations.push({ type: 'put', key, value })
       writes.set(text, value && payloadOf(value))
@@ -309,19 +320,30 @@ function groupLength(waiting: readonly QueuedCommit[]): number {
 }
 
 function planChanges(
-  prefix: Bytes,
-  { puts, deletes }: Required<Pick<KvCommit, 'puts' | 'deletes'>>,
-): GroupState['changes'] {
-  const planned: GroupState['changes'] = new Map()
+  prefix: Prefix,
+  { puts = [], deletes = [] }: KvCommit,
+): Readonly<{ texts: readonly string[]; changes: readonly PlannedChange[] }> {
+  const texts: string[] = []
+  const changes: PlannedChange[] = []
   const plan = (key: Bytes, payload: Bytes | null): void => {
-    const levelKey = concatBytes([prefix, key])
-    planned.set(byteText(levelKey), { key: levelKey, payload })
+    texts.push(prefix.textOf(key))
+    changes.push({ prefix, key, payload })
   }
   for (const [key, value] of puts) plan(key, value)
   for (const key of deletes) plan(key, null)
-  const distinct = planned.size === puts.length + deletes.length
-  invariant(distinct, 'a commit puts or deletes a key at most once')
-  return planned
+  invariant(areDistinct(texts), 'a commit puts or deletes a key at most once')
+  return { texts, changes }
+}
+
+function areDistinct(texts: readonly string[]): boolean {
+  if (texts.length <= 2) return texts.length < 2 || texts[0] !== texts[1]
+  return new Set(texts).size === texts.length
+}
+
+/** What a record is after the earlier commits of the group. */
+function presentValue({ found, changes }: GroupState, text: string): Bytes | null {
+  const change = changes.get(text)
+  return change === undefined ? (found.get(text) ?? null) : change.payload
 }
 
 function sameValue(left: Bytes | null, right: Bytes | null): boolean {

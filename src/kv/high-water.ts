@@ -15,7 +15,13 @@ import { concatBytes, sameBytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32, every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
-import { decodeUint64, encodeUint32, encodeUint64 } from './record-envelope.js'
+import {
+  decodeUint64,
+  encodeUint32,
+  encodeUint64,
+  putUint32,
+  putUint64,
+} from './record-envelope.js'
 
 /** A place of some bytes outside the database, on the same disk. */
 export interface HighWaterFile {
@@ -23,7 +29,10 @@ export interface HighWaterFile {
   read(): Promise<Bytes | null>
   /** Puts these bytes in the place of what is there, or leaves that; durable when it resolves. */
   replace(bytes: Bytes): Promise<void>
-  /** Writes some bytes over what the last `replace` put, without waiting for the disk. */
+  /**
+   * Writes some bytes over what the last `replace` put, without waiting for the disk. They may change as soon
+   * as this returns.
+   */
   overwrite(at: number, bytes: Bytes): void
   /** Fails while the disk has no room for what the database writes when it is opened. */
   probe(): Promise<void>
@@ -70,8 +79,14 @@ export function encodeHighWater(store: Bytes, state: HighWater): Bytes {
 }
 
 function encodeRunning(store: Bytes, commit: number): Bytes {
-  const content = encodeUint64(commit)
-  return concatBytes([content, encodeUint32(crc32(content, crc32(store)))])
+  const bytes = new Uint8Array(RUNNING_BYTES)
+  putRunning(bytes, commit, crc32(store))
+  return bytes
+}
+
+function putRunning(bytes: Bytes, commit: number, storeCrc: number): void {
+  putUint64(bytes, 0, commit)
+  putUint32(bytes, 8, crc32(bytes.subarray(0, 8), storeCrc))
 }
 
 /**
@@ -145,15 +160,19 @@ const LAG_MS_MAX = 10_000
 /** Keeps the mark of an open store. */
 export class HighWaterKeeper {
   readonly #place: HighWaterPlace
+  /** The running number; the same memory each time, as every commit writes it. */
+  readonly #running = new Uint8Array(RUNNING_BYTES)
+  readonly #storeCrc: number
   readonly #stop: () => void
-  #state: HighWater
+  readonly #state: { -readonly [name in keyof HighWater]: HighWater[name] }
   /** The commit that the mark on the disk names. */
   #marked: number
   #saving: Promise<void> = Promise.resolve()
 
   constructor(place: HighWaterPlace, state: HighWater) {
     this.#place = place
-    this.#state = state
+    this.#storeCrc = crc32(place.store)
+    this.#state = { ...state }
     this.#marked = state.commit
     this.#stop = every(LAG_MS_MAX, () => {
       // One that fails is tried again: until then the mark says less, and nothing wrong.
@@ -163,10 +182,10 @@ export class HighWaterKeeper {
 
   /** Notes that all commits up to this one are on the disk. */
   note(commit: number): void {
-    this.#state = { ...this.#state, commit }
-    const { file, store } = this.#place
+    this.#state.commit = commit
+    putRunning(this.#running, commit, this.#storeCrc)
     try {
-      file.overwrite(MARK_BYTES, encodeRunning(store, commit))
+      this.#place.file.overwrite(MARK_BYTES, this.#running)
     } catch {
       // The number on the disk stays lower, as when its page was not written back yet.
     }
@@ -174,7 +193,7 @@ export class HighWaterKeeper {
 
   /** Writes the mark of a database that was opened again. */
   restart(commit: number): Promise<void> {
-    this.#state = { ...this.#state, commit }
+    this.#state.commit = commit
     return this.#save()
   }
 
@@ -184,7 +203,7 @@ export class HighWaterKeeper {
    */
   async close(closed: boolean): Promise<void> {
     this.#stop()
-    this.#state = { ...this.#state, closed }
+    this.#state.closed = closed
     try {
       if (closed) await this.#save()
       else await this.#saving.catch(() => undefined) // What is known stays as it is.
@@ -197,11 +216,11 @@ export class HighWaterKeeper {
   #save(): Promise<void> {
     const { file, store } = this.#place
     const save = async (): Promise<void> => {
-      const state = this.#state
-      await file.replace(encodeHighWater(store, state))
-      this.#marked = state.commit
+      const { commit } = this.#state
+      await file.replace(encodeHighWater(store, this.#state))
+      this.#marked = commit
       // What came meanwhile was written over the file that is gone now.
-      if (this.#state.commit > state.commit) this.note(this.#state.commit)
+      if (this.#state.commit > commit) this.note(this.#state.commit)
     }
     this.#saving = this.#saving.then(save, save)
     return this.#saving

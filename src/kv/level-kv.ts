@@ -1,6 +1,5 @@
 // A KvStore inside any abstract-level database that has explicit snapshots. Its bytes are described in
 // record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
-import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { pump } from '../base/pump.js'
 import { type HighWater, type HighWaterKeeper, startHighWater } from './high-water.js'
@@ -98,16 +97,21 @@ class LevelKv implements KvStore {
   }
 
   partition(name: string): KvPartition {
-    const prefix = encodePartitionPrefix(name)
-    const prefixes = new Prefix(prefix)
+    const prefix = new Prefix(encodePartitionPrefix(name))
     const sessions = this.#sessions
     return {
-      read: (use) => sessions.use(({ views }) => views.read(prefixes, use)),
-      readSoon: (use) => sessions.useSoon(({ views }) => views.read(prefixes, use)),
-      commit: async (commit) => sessions.queue.commit(prefix, commit),
+      read: (use) => sessions.use(({ views }) => views.read(prefix, use)),
+      readSoon: (use) => sessions.useSoon(({ views }) => views.read(prefix, use)),
+      commit(commit) {
+        try {
+          return sessions.queue.commit(prefix, commit)
+        } catch (failure) {
+          return Promise.reject(failure)
+        }
+      },
       async sweep({ start, limit }, count) {
         invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
-        const range = { start: concatBytes([prefix, start]), limit: concatBytes([prefix, limit]) }
+        const range = { start: prefix.keyOf(start), limit: prefix.keyOf(limit) }
         let swept = 0
         while (swept < count) {
           const wanted = Math.min(count - swept, SWEEP_COMMIT_COUNT)
@@ -115,7 +119,7 @@ class LevelKv implements KvStore {
             return scanKeys(database, { ...range, count: wanted })
           })
           if (keys.length > 0) {
-            const deletes = keys.map((key) => withoutPrefix(key, prefix))
+            const deletes = keys.map((key) => withoutPrefix(key, prefix.bytes))
             await sessions.queue.commit(prefix, { deletes })
           }
           swept += keys.length

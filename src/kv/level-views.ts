@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - All that a view returns is of one commit. What is in memory is what the database holds; before a batch
-//   begins, every view under way takes a snapshot, and the batch's records leave the memory.
+//   begins, every view under way takes a snapshot, and until it ends the batch's records do not count.
 // - A record comes into memory only from a snapshot after which no batch began or ended, and never while a
 //   batch that writes it is under way: it is not known from which moment on the database shows that.
 // - A view without a snapshot reads the database itself only where that takes no turn of the event loop, and
@@ -53,6 +53,11 @@ export class Prefix {
     const start = this.bytes.length
     for (let i = 0; i < key.length; i++) joined[start + i] = key[i] ?? 0
     return byteTextUntil(joined, start + key.length)
+  }
+
+  /** The LevelDB key by the key of the partition. */
+  keyOf(key: Bytes): Bytes {
+    return concatBytes([this.bytes, key])
   }
 }
 
@@ -117,10 +122,8 @@ export class LevelViews {
     for (const view of this.#floating) view.settle()
     this.#moment++
     this.#writing = writes
-    for (const [key, payload] of writes) {
-      this.#records.delete(key)
-      if (payload !== null) this.#fill(key)
-    }
+    if (this.#empty.size === 0) return
+    for (const [key, payload] of writes) if (payload !== null) this.#fill(key)
   }
 
   /** Must be called when a batch has become durable; never after one that failed. */
@@ -145,7 +148,8 @@ export class LevelViews {
 
   /** A record as it is for a view under way, if it is in memory; undefined: it is not. */
   recall(key: string): Bytes | null | undefined {
-    return this.#records.get(key)
+    // Not taken out before each batch: a Map that is deleted from is built anew again and again.
+    return this.#writing?.has(key) ? undefined : this.#records.get(key)
   }
 
   /** Whether it is known that there are no records from `start` to `limit` (not included). */
@@ -181,6 +185,7 @@ export class LevelViews {
   remember(key: string, value: Bytes | null, moment: number): void {
     if (moment !== this.#moment || this.#writing?.has(key)) return
     if ((value?.length ?? 0) <= CACHED_BYTES_MAX) this.#records.set(key, value)
+    else this.#records.delete(key)
   }
 }
 
@@ -297,7 +302,7 @@ class LevelView implements KvView {
 
   #levelKey(key: Bytes): Bytes {
     this.#assertUsable()
-    return concatBytes([this.#prefix.bytes, key])
+    return this.#prefix.keyOf(key)
   }
 
   #assertUsable(): void {

@@ -42,7 +42,7 @@ export const VERSION_BASE_KEY: Bytes = Uint8Array.of(LevelSpace.Meta, 0x02)
 export function encodeCommitKey(sequence: number): Bytes {
   const key = new Uint8Array(1 + UINT64_BYTES)
   key[0] = LevelSpace.Commit
-  key.set(encodeUint64(sequence), 1)
+  putUint64(key, 1, sequence)
   return key
 }
 
@@ -78,10 +78,24 @@ export function partitionOfKey(key: Bytes): string | null {
 }
 
 export function encodeUint64(value: number): Bytes {
-  invariant(Number.isSafeInteger(value) && value >= 0, 'a stored number is a safe integer')
   const bytes = new Uint8Array(UINT64_BYTES)
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(value))
+  putUint64(bytes, 0, value)
   return bytes
+}
+
+/** Writes what `encodeUint64` gives over bytes that are there. */
+export function putUint64(bytes: Bytes, at: number, value: number): void {
+  invariant(Number.isSafeInteger(value) && value >= 0, 'a stored number is a safe integer')
+  putUint32(bytes, at, Math.floor(value / 2 ** 32))
+  putUint32(bytes, at + 4, value % 2 ** 32)
+}
+
+/** Byte by byte: a DataView of a few bytes costs more than all else, as they get memory of their own for it. */
+export function putUint32(bytes: Bytes, at: number, value: number): void {
+  bytes[at] = value >>> 24
+  bytes[at + 1] = value >>> 16
+  bytes[at + 2] = value >>> 8
+  bytes[at + 3] = value
 }
 
 /** `key` is only named in the error. */
@@ -97,7 +111,7 @@ export function decodeUint64(bytes: Bytes, key: Bytes): number {
 export function encodeUint32(value: number): Bytes {
   invariant(Number.isInteger(value) && value >= 0 && value <= 0xffffffff, 'a count fits 32 bits')
   const bytes = new Uint8Array(4)
-  new DataView(bytes.buffer).setUint32(0, value)
+  putUint32(bytes, 0, value)
   return bytes
 }
 
@@ -105,14 +119,15 @@ export function encodeUint32(value: number): Bytes {
 export function sealValue(key: Bytes, payload: Bytes): Bytes {
   const value = new Uint8Array(ENVELOPE_BYTES + payload.length)
   value[0] = ENVELOPE_FORMAT
-  new DataView(value.buffer).setUint32(1, crc32(payload, crc32(key)))
+  putUint32(value, 1, crc32(payload, crc32(key)))
   value.set(payload, ENVELOPE_BYTES)
   return value
 }
 
-/** The payload in what `sealValue` has just made, on the same memory. */
+/** The payload of a sealed value, which nobody checks: a plain Uint8Array on the same memory. */
 export function payloadOf(value: Bytes): Bytes {
-  return value.subarray(ENVELOPE_BYTES)
+  const at = value.byteOffset + ENVELOPE_BYTES
+  return new Uint8Array(value.buffer, at, value.length - ENVELOPE_BYTES)
 }
 
 /**
@@ -122,11 +137,7 @@ export function payloadOf(value: Bytes): Bytes {
 export function openValue(key: Bytes, value: Bytes): Bytes {
   if (value.length < ENVELOPE_BYTES) throw corrupt(key, `has only ${value.length} bytes`)
   if (value[0] !== ENVELOPE_FORMAT) throw corrupt(key, `has the unknown format ${value[0]}`)
-  const payload = new Uint8Array(
-    value.buffer,
-    value.byteOffset + ENVELOPE_BYTES,
-    value.length - ENVELOPE_BYTES,
-  )
+  const payload = payloadOf(value)
   if (dataView(value).getUint32(1) !== crc32(payload, crc32(key))) {
     throw corrupt(key, 'fails its checksum')
   }

@@ -53,8 +53,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a commit does not see what an earlier one of its group has changed',
     file: 'src/kv/commit-queue.ts',
-    find: '      known.set(text, change.payload)',
-    replace: '',
+    find: 'return change === undefined ? (found.get(text) ?? null) : change.payload',
+    replace: 'return found.get(text) ?? null',
   },
   {
     name: 'the commit sequence is not checked',

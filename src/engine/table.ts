@@ -1,5 +1,5 @@
 import { fromHex, fromUtf8, sameBytes } from '../base/bytes.js'
-import { after, type Soon } from '../base/soon.js'
+import { after, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
@@ -185,18 +185,20 @@ export class TeamTable implements Table {
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
-      const updated = await updateRow(place, rowId, await this.#readChanges(changes), wanted)
+      const read = this.#readChanges(changes)
+      const updated = await updateRow(place, rowId, isHere(read) ? read : await read, wanted)
       return withBase(place.team, updated)
     })
   }
 
   /** What is wrong with the cells is told only of a table that is there. */
-  async #readChanges(changes: () => CellChanges): Promise<CellChanges | StoreError> {
+  #readChanges(changes: () => CellChanges): Soon<CellChanges | StoreError> {
     try {
       return readPart(changes)
     } catch (failure) {
-      await this.version()
-      throw failure
+      return this.version().then(() => {
+        throw failure
+      })
     }
   }
 

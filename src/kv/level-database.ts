@@ -55,7 +55,7 @@ const ENCODINGS = Object.freeze({ keyEncoding: 'view', valueEncoding: 'view' })
 const SCAN_BYTES_MAX = 1_048_576
 
 /** Writes all operations or none; resolves when they are durable, or else when they are in the log. */
-export async function writeBatch(
+export function writeBatch(
   database: LevelDatabase,
   operations: LevelOperation[],
   sync = true,
@@ -65,7 +65,7 @@ export async function writeBatch(
   }
   // Only durable databases know `sync`; abstract-level hands it through to them.
   const options = { ...ENCODINGS, sync }
-  await database.batch<Bytes, Bytes>(operations, options)
+  return database.batch<Bytes, Bytes>(operations, options)
 }
 
 /** The bytes of its key and its value. */

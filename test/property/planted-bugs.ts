@@ -19,8 +19,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a link commit does not check the head of the table',
     file: 'src/engine/table-writer.ts',
-    find: 'checks: [{ key, equals: before.bytes }, ...(change.checks ?? [])],',
-    replace: 'checks: change.checks ?? [],',
+    find: 'checks: [{ key, equals: before.bytes }, ...checks],',
+    replace: 'checks,',
   },
   {
     name: 'a page ignores the tombstone over a row of a segment',
@@ -56,10 +56,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a precondition fails after the row was changed',
     file: 'src/engine/table.ts',
-    find: 'const updated = await updateRow(place, rowId, await this.#readChanges(changes), wanted)',
+    find: 'const updated = await updateRow(place, rowId, isHere(read) ? read : await read, wanted)',
     replace: `const before = (await this.get(rowId)).version
-      const cells = await this.#readChanges(changes)
-      const updated = await updateRow(place, rowId, cells, { ...wanted, ifMatch: undefined })
+      const updated = await updateRow(place, rowId, await read, { ...wanted, ifMatch: undefined })
       if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')`,
   },
   {
@@ -71,8 +70,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an answer rests on a commit in flight that may yet be refused',
     file: 'src/engine/table-writer.ts',
-    find: 'if (step.commit !== undefined || inFlight.length === 0) return step',
-    replace: 'return step',
+    find: 'if (isHere(step)) return step.commit === undefined ? again() : step',
+    replace: 'if (isHere(step)) return step',
   },
   {
     name: 'the sweep does not see what stashes name',

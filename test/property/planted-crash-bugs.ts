@@ -87,10 +87,11 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'kill',
     name: 'a commit is written in two batches',
     file: 'src/kv/level-database.ts',
-    find: '  await database.batch<Bytes, Bytes>(operations, options)\n',
+    find: '  return database.batch<Bytes, Bytes>(operations, options)\n',
     replace:
-      '  await database.batch<Bytes, Bytes>(operations.slice(0, 1), options)\n' +
-      '  await database.batch<Bytes, Bytes>(operations.slice(1), options)\n',
+      '  const [first, rest] = [operations.slice(0, 1), operations.slice(1)]\n' +
+      '  const written = database.batch<Bytes, Bytes>(first, options)\n' +
+      '  return written.then(() => database.batch<Bytes, Bytes>(rest, options))\n',
   },
   {
     test: 'kill',

@@ -177,10 +177,14 @@ export class CommitQueue {
       const group = this.#waiting.splice(0, this.#groupLength())
       if (this.#poison === undefined) await this.#settle(group)
       else for (const { reject } of group) reject(this.#refusal(this.#poison))
-      const underWay = group.length + this.#waiting.length
-      this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)
     }
     this.#running = undefined
+  }
+
+  /** Must be called before a group is answered: who commits again at once is not two of those under way. */
+  #expectAfter(group: readonly QueuedCommit[]): void {
+    const underWay = group.length + this.#waiting.length
+    this.#expected = underWay < HALVED_MIN ? underWay : Math.ceil(underWay / 2)
   }
 
   /** Waits for as many commits as are expected, or until nobody has one to give in this turn. */
@@ -219,6 +223,7 @@ export class CommitQueue {
       }
       return
     }
+    this.#expectAfter(group)
     for (const { queued, result } of judged) queued.resolve(result)
   }
 

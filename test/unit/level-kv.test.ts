@@ -100,6 +100,16 @@ async function openFaulty() {
   return { inner, control, kv, partition: kv.partition('p') }
 }
 
+test('who commits again as soon as there is an answer waits for no other work of the process', async () => {
+  const kv = await openLevelKv(memory())
+  const partition = kv.partition('p')
+  let turns = 0
+  setImmediate(() => turns++)
+  for (let n = 0; n < 3; n++) await partition.commit({ puts: [[utf8(`k${n}`), utf8('v')]] })
+  expect(turns).toBe(0)
+  await kv.close()
+})
+
 describe('the bytes of the database', () => {
   test('a commit writes these keys and values', async () => {
     const database = memory()

@@ -47,7 +47,7 @@ type Column = {
   readonly merged: ColumnSummary
   /** Of the segment that is being built. */
   summary: ColumnSummary
-  /** Forms of which more values would tell the summary nothing new, a bit each. */
+  /** Of what more values would tell the summary nothing new, see `settledBit`. */
   settled: number
   /** From text: every cell so far is a number or boolean token that reads back as it is. */
   exact: boolean
@@ -75,6 +75,8 @@ export class ChunkBuilder {
   #rows = 0
   #chars = 0
   #work = 0
+  /** The row that was added last was a scanner's, and more rows alike would tell the summaries nothing new. */
+  #isSettled = false
   #claims: ClaimRun[] = []
   #hasClaims = false
   #rowCount = 0
@@ -108,6 +110,7 @@ export class ChunkBuilder {
 
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the row or the number of columns is too large. */
   add(row: ScannedRow): void {
+    this.#isSettled = false
     this.#noteLine(row.line)
     const id = row.rowId === undefined ? null : parseRowId(row.rowId)
     if (id !== null) addClaim(this.#claims, this.pending.rows, id)
@@ -136,18 +139,7 @@ export class ChunkBuilder {
       const id = parseRowId(textOf(row.rowIdFrom, row.rowIdTo))
       if (id !== null) addClaim(this.#claims, this.#rows, id)
     }
-    const { cells } = row
-    const end = CELL.size * row.cellCount
-    for (let place = 0; place < end; place += CELL.size) {
-      const what = cells[place + CELL.what] ?? 0
-      const number = what >> 16
-      const column = this.#scanned[number] ?? this.#addScannedColumn(number, row)
-      const form = what & 0xff
-      if (form === FORM.null || (column.settled >> form) & 1) continue
-      const from = cells[place + CELL.from] ?? 0
-      const to = cells[place + CELL.to] ?? 0
-      judgeCell(column, row, number, from, to, what, textOf)
-    }
+    if (!(row.isAlike && this.#isSettled)) this.#judgeCells(row, textOf)
     this.#chars += chars
     this.#work += chars + CELL_WORK * row.cellCount
     this.#rows++
@@ -186,6 +178,24 @@ export class ChunkBuilder {
     return true
   }
 
+  #judgeCells(row: JsonByteScanner, textOf: (from: number, to: number) => string): void {
+    const { cells } = row
+    const end = CELL.size * row.cellCount
+    let isSettled = true
+    for (let place = 0; place < end; place += CELL.size) {
+      const what = cells[place + CELL.what] ?? 0
+      const number = what >> 16
+      const column = this.#scanned[number] ?? this.#addScannedColumn(number, row)
+      const bit = settledBit(what)
+      if ((what & 0xff) === FORM.null || (column.settled & bit) !== 0) continue
+      const from = cells[place + CELL.from] ?? 0
+      const to = cells[place + CELL.to] ?? 0
+      if (judgeCell(column, row, number, from, to, what, textOf)) column.settled |= bit
+      else isSettled = false
+    }
+    this.#isSettled = isSettled
+  }
+
   #addScannedColumn(number: number, row: JsonByteScanner): Column {
     const column = this.#column(row.columnId(number))
     if (column.firstRow === NO_ROW) column.firstRow = this.#rowCount
@@ -215,6 +225,7 @@ export class ChunkBuilder {
       column.settled = 0
       column.exact = true
     }
+    this.#isSettled = false
     this.#texts = []
     this.#cells = []
     this.#rows = 0
@@ -317,7 +328,19 @@ export class ChunkBuilder {
   }
 }
 
-/** Judges a cell of a byte scanner, and tells that which kinds to look for in the column's next texts. */
+/** A bit for each form of a cell, and of arrays for each mix of elements. */
+function settledBit(what: number): number {
+  const form = what & 0xff
+  return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
+}
+
+/** There are four bits of ELEMENT. */
+const FIRST_ARRAY_BIT = 16
+
+/**
+ * Judges a cell of a byte scanner, and tells that which kinds to look for in the column's next texts.
+ * @returns as `judgeBytes`
+ */
 function judgeCell(
   column: Column,
   { ruledOf }: JsonByteScanner,
@@ -326,14 +349,15 @@ function judgeCell(
   to: number,
   what: number,
   textOf: (from: number, to: number) => string,
-): void {
+): boolean {
   const { summary } = column
   const ruled = summary.scalarMask & RULED_TEXT_KINDS
   let form = what & 0xff
   // The first texts of a segment are asked for all kinds, whatever those of the last one were.
   if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
-  if (judgeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)) column.settled |= 1 << form
+  const isSettled = judgeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
   ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS
+  return isSettled
 }
 
 function noteText(column: Column, text: string): void {

@@ -60,6 +60,8 @@ export class JsonByteScanner {
   cellCount = 0
   /** CELL.size numbers for each cell, see CELL. */
   cells = new Int32Array(CELL.size * CELLS_FIRST)
+  /** The row has the same columns as the one before, each with a value of the same form and elements. */
+  isAlike = false
   /** The row's text is what stands between its braces: no white space, no null, no row ID. */
   isCompact = true
   /** Bounds of the row's `$rowID` value, a text without escapes; both 0: it has none. */
@@ -159,10 +161,10 @@ export class JsonByteScanner {
     let { cells } = this
     let cell = 0
     let isPlain = true
+    let differs = 0
     this.isCompact = true
     this.rowIdFrom = 0
     this.rowIdTo = 0
-    this.cellCount = 0
     let at = start + 1
     for (let place = 0; ; place++) {
       let column = this.#passKnownKey(at, place)
@@ -183,12 +185,15 @@ export class JsonByteScanner {
         if (first === cells.length) cells = this.#growCells()
         cells[first + CELL.from] = at
         cells[first + CELL.to] = end
-        cells[first + CELL.what] = (column << 16) | (elements << 8) | form
+        const what = (column << 16) | (elements << 8) | form
+        differs |= what ^ (cells[first + CELL.what] ?? 0)
+        cells[first + CELL.what] = what
         if (form === FORM.null || (elements & ELEMENT.space) !== 0) isPlain = false
       }
       at = end
     }
     if (!isPlain) this.isCompact = false
+    this.isAlike = differs === 0 && cell === this.cellCount
     this.cellCount = cell
     return at
   }

@@ -62,15 +62,27 @@ export function renderRowObject(rowId: string, text: string): string {
 export function readSpans(text: string): RowSpan[] {
   const spans: RowSpan[] = []
   for (let start = 0; start < text.length; ) {
-    const keyEnd = endOfString(text, start)
-    if (text.charCodeAt(keyEnd) !== COLON) throw damaged(keyEnd)
-    const end = endOfToken(text, keyEnd + 1)
-    if (end < text.length && text.charCodeAt(end) !== COMMA) throw damaged(end)
-    if (end === text.length - 1) throw damaged(end)
+    const keyEnd = endOfKey(text, start)
+    const end = endOfCell(text, keyEnd)
     spans.push({ id: readKey(text, start, keyEnd), start, valueStart: keyEnd + 1, end })
     start = end + 1
   }
   return spans
+}
+
+/** Returns where the key of the cell that starts at `start` ends: at its colon. */
+function endOfKey(text: string, start: number): number {
+  const end = endOfString(text, start)
+  if (text.charCodeAt(end) !== COLON) throw damaged(end)
+  return end
+}
+
+/** Returns where a cell ends, by where its key does: at the comma before the next one, or with the text. */
+function endOfCell(text: string, keyEnd: number): number {
+  const end = endOfToken(text, keyEnd + 1)
+  if (end < text.length && text.charCodeAt(end) !== COMMA) throw damaged(end)
+  if (end === text.length - 1) throw damaged(end)
+  return end
 }
 
 /**
@@ -80,17 +92,31 @@ export function readSpans(text: string): RowSpan[] {
  * @param changes - Column ID to JSON token, without white space outside of strings.
  */
 export function spliceRowText(text: string, changes: ReadonlyMap<string, string | null>): string {
-  const cells: string[] = []
-  const done = new Set<string>()
-  for (const { id, start, valueStart, end } of readSpans(text)) {
-    const token = changes.get(id)
-    done.add(id)
-    if (token === undefined) cells.push(text.slice(start, end))
-    else if (token !== null) cells.push(text.slice(start, valueStart) + token)
-  }
+  // By the keys as they stand in the text, so that those of other cells need not be made into IDs.
+  const left = new Map<string, string | null>()
+  const lengths = new Set<number>()
   for (const [id, token] of changes) {
-    if (token !== null && !done.has(id)) cells.push(`${renderKey(id)}:${token}`)
+    const key = renderKey(id)
+    left.set(key, token)
+    lengths.add(key.length)
   }
+  const cells: string[] = []
+  let kept = 0 // Where the cells begin that stay and were not taken over yet.
+  for (let start = 0; start < text.length; ) {
+    const keyEnd = endOfKey(text, start)
+    const end = endOfCell(text, keyEnd)
+    const key = lengths.has(keyEnd - start) ? text.slice(start, keyEnd) : ''
+    const token = left.get(key)
+    if (token !== undefined) {
+      if (kept < start) cells.push(text.slice(kept, start - 1))
+      if (token !== null) cells.push(`${key}:${token}`)
+      left.delete(key)
+      kept = end + 1
+    }
+    start = end + 1
+  }
+  if (kept < text.length) cells.push(text.slice(kept))
+  for (const [key, token] of left) if (token !== null) cells.push(`${key}:${token}`)
   return cells.join(',')
 }
 

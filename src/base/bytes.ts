@@ -56,6 +56,28 @@ export function readUint32(bytes: Bytes, at: number): number {
   return (bytes[at] ?? 0) * 0x100_0000 + low
 }
 
+/** Big-endian. Byte by byte: a DataView of a few bytes costs more, as they get memory of their own for it. */
+export function putUint32(bytes: Bytes, at: number, value: number): void {
+  bytes[at] = value >>> 24
+  bytes[at + 1] = value >>> 16
+  bytes[at + 2] = value >>> 8
+  bytes[at + 3] = value
+}
+
+/** Big-endian. @param value - A safe integer from 0 on. */
+export function putUint64(bytes: Bytes, at: number, value: number): void {
+  putUint32(bytes, at, Math.floor(value / 2 ** 32))
+  putUint32(bytes, at + 4, value % 2 ** 32)
+}
+
+/** A text as UTF-8 behind room for so many bytes. */
+export function utf8Behind(room: number, text: string): Bytes {
+  const bytes = new Uint8Array(room + text.length)
+  // Mostly each character has one byte: then nothing is made that is only copied from.
+  const { read } = encoder.encodeInto(text, bytes.subarray(room))
+  return read === text.length ? bytes : concatBytes([new Uint8Array(room), encoder.encode(text)])
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 export function toHex(bytes: Bytes): string {

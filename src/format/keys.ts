@@ -1,6 +1,6 @@
 // Keys inside a partition, as FORMAT.md section 3 has them. Byte order of keys is the order in which
 // the engine scans: catalog by order of creation, extent pages and row records by position.
-import { type Bytes, utf8 } from '../base/bytes.js'
+import { type Bytes, putUint32, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -72,7 +72,10 @@ export function tableHeadKey(table: TableKey): Bytes {
 }
 
 export function schemaKey(table: TableKey, number: number): Bytes {
-  return tableWriter(KEY_SPACE.schema, table, 4).u32(number).finish()
+  invariant(number >>> 0 === number, 'a schema number has four bytes')
+  const key = tableBytes(KEY_SPACE.schema, table, 4)
+  putUint32(key, 17, number)
+  return key
 }
 
 export function extentPageKey(table: TableKey, page: number): Bytes {

@@ -1,5 +1,5 @@
 // Control records of teams, tables and rows ⇄ bytes, as FORMAT.md section 4 has them.
-import { type Bytes, fromUtf8, NO_BYTES, toHex, utf8 } from '../base/bytes.js'
+import { type Bytes, fromUtf8, putUint32, putUint64, toHex, utf8Behind } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
@@ -172,13 +172,15 @@ const TOMBSTONE = 0x01
 const NAMES_FILES = 0x02
 
 export function encodeRowRecord({ version, schemaNumber, text }: RowRecord): Bytes {
-  const run = text === null ? NO_BYTES : utf8(text)
-  return record(ROW_TEXT_START + run.length)
-    .u8((text === null ? TOMBSTONE : 0) | (nameFiles(run) ? NAMES_FILES : 0))
-    .u64(version)
-    .u32(schemaNumber)
-    .bytes(run)
-    .finish()
+  invariant(Number.isSafeInteger(version) && version >= 0, 'a version is a safe integer')
+  invariant(schemaNumber >>> 0 === schemaNumber, 'a schema number has four bytes')
+  const bytes = utf8Behind(ROW_TEXT_START, text ?? '')
+  bytes[0] = RECORD_VERSION
+  if (text === null) bytes[1] = TOMBSTONE
+  else if (nameFiles(bytes.subarray(ROW_TEXT_START))) bytes[1] = NAMES_FILES
+  putUint64(bytes, 2, version)
+  putUint32(bytes, 10, schemaNumber)
+  return bytes
 }
 
 /** Whether a row record says that its row was deleted, without decoding its text. */

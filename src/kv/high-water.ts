@@ -11,17 +11,11 @@
 //   over in place after every batch, unflushed: it outlives the process, and most power cuts that come half
 //   a minute later. One that does not pass its checksum says nothing.
 import type { Bytes } from '../base/bytes.js'
-import { concatBytes, sameBytes, utf8 } from '../base/bytes.js'
+import { concatBytes, putUint32, putUint64, sameBytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32, every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
-import {
-  decodeUint64,
-  encodeUint32,
-  encodeUint64,
-  putUint32,
-  putUint64,
-} from './record-envelope.js'
+import { decodeUint64, encodeUint32, encodeUint64 } from './record-envelope.js'
 
 /** A place of some bytes outside the database, on the same disk. */
 export interface HighWaterFile {

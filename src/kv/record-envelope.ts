@@ -18,7 +18,7 @@
 // The length before the name keeps partitions apart although one name may begin with another. The
 // checksum covers the key, so a value that was read from the wrong place does not pass.
 import type { Bytes } from '../base/bytes.js'
-import { fromUtf8, toHex, utf8 } from '../base/bytes.js'
+import { fromUtf8, putUint32, putUint64, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32 } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
@@ -78,24 +78,10 @@ export function partitionOfKey(key: Bytes): string | null {
 }
 
 export function encodeUint64(value: number): Bytes {
+  invariant(Number.isSafeInteger(value) && value >= 0, 'a stored number is a safe integer')
   const bytes = new Uint8Array(UINT64_BYTES)
   putUint64(bytes, 0, value)
   return bytes
-}
-
-/** Writes what `encodeUint64` gives over bytes that are there. */
-export function putUint64(bytes: Bytes, at: number, value: number): void {
-  invariant(Number.isSafeInteger(value) && value >= 0, 'a stored number is a safe integer')
-  putUint32(bytes, at, Math.floor(value / 2 ** 32))
-  putUint32(bytes, at + 4, value % 2 ** 32)
-}
-
-/** Byte by byte: a DataView of a few bytes costs more than all else, as they get memory of their own for it. */
-export function putUint32(bytes: Bytes, at: number, value: number): void {
-  bytes[at] = value >>> 24
-  bytes[at + 1] = value >>> 16
-  bytes[at + 2] = value >>> 8
-  bytes[at + 3] = value
 }
 
 /** `key` is only named in the error. */

@@ -232,7 +232,10 @@ export class CommitQueue {
     const { prefix, commit } = queued
     const { checks = [] } = commit
     const planned = planChanges(prefix, commit)
-    const texts = checks.map(({ key }) => prefix.textOf(key))
+    const last = planned.changes.at(-1) // Often the record that is checked, by the same key.
+    const texts = checks.map(({ key }) =>
+      key === last?.key ? (planned.texts.at(-1) ?? '') : prefix.textOf(key),
+    )
     return after(this.#findChecked(state, queued, texts), () => {
       const failed: FailedCheck[] = []
       for (const [index, { key, equals }] of checks.entries()) {

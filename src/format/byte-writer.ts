@@ -133,6 +133,27 @@ export class ByteWriter {
     return this
   }
 
+  /** Leaves room for so many bytes, which are to be written by the `view`. */
+  skip(count: number): this {
+    this.#grow(count)
+    return this
+  }
+
+  /** Moves what was written from `from` on by so many bytes, up or down. */
+  move(from: number, by: number): this {
+    invariant(from + by >= 0 && from <= this.#length, 'what was written stays in the buffer')
+    const end = this.#length
+    if (by > 0) this.#grow(by)
+    else this.truncate(end + by)
+    this.#bytes.copyWithin(from + by, from, end)
+    return this
+  }
+
+  /** What was written so far, to write over; valid until the next write. */
+  view(): DataView {
+    return this.#view
+  }
+
   /** Takes back what was written from `length` on. */
   truncate(length: number): this {
     invariant(length <= this.#length, 'only what was written is taken back')

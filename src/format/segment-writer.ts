@@ -21,6 +21,8 @@ export const SEGMENT_HEADER: Bytes = concatBytes([
 export const TRAILER_MAGIC: Bytes = utf8('GSSR')
 export const TRAILER_BYTES = 16
 export const FRAME_HEADER_BYTES = 11
+/** Where the text of a row of a frame ends. */
+const END_BYTES = 4
 export const DIRECTORY_ENTRY_BYTES = 9
 /**
  * A frame is full with so many rows if they have so many bytes: each costs some 20 µs to compress and as much to
@@ -80,9 +82,6 @@ export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
 let lastId: Bytes | undefined
 let lastIdCrc = 0
 
-/** Room for the texts of a frame to begin with: 64 rows of some hundred bytes. */
-const FRAME_BYTES_FIRST = 64 * 1024
-
 /** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
 export class SegmentBuilder {
   readonly #id: Bytes
@@ -90,12 +89,21 @@ export class SegmentBuilder {
   readonly #takeBuffer: TakeBuffer
   /** The segment; only the raw bytes of its frames if they are being compressed. */
   #writer: ByteWriter
+  /** Bytes of a frame before its raw ones. */
+  readonly #headerBytes: number
   readonly #packing: PackingFrame[] = []
   readonly #frameIndex = new ByteWriter(192)
   readonly #files = new FileIds(FILES_LISTED_MAX)
-  /** The row texts of the frame that is being built, and where each ends. */
-  readonly #texts: ByteWriter
-  #ends: number[] = []
+  /**
+   * Where the frame that is being built begins, and where its texts do: in between is room for its header and
+   * for the ends of as many rows as the last frame had. There are none before its first row.
+   */
+  #frameFrom = 0
+  #textsFrom = 0
+  #rowsBefore = FRAME_ROWS_FULL
+  /** Where the texts of its rows end, counted from their beginning. */
+  readonly #ends = new Uint32Array(FRAME_ROWS_MAX)
+  #frameRows = 0
   /** Rows of frames that are full, and of those that are in the segment. */
   #endedRows = 0
   #firstRow = 0
@@ -115,12 +123,12 @@ export class SegmentBuilder {
     this.#id = objectBytes(object)
     this.#compression = compression
     this.#writer = new ByteWriter(takeBuffer(bytesFirst))
-    this.#texts = new ByteWriter(takeBuffer(FRAME_BYTES_FIRST))
+    this.#headerBytes = compression === 'none' ? FRAME_HEADER_BYTES : 0
     if (compression === 'none') writeHeader(this.#writer)
   }
 
   get rowCount(): number {
-    return this.#endedRows + this.#ends.length
+    return this.#endedRows + this.#frameRows
   }
 
   /** Adds the text of the next row. */
@@ -134,21 +142,28 @@ export class SegmentBuilder {
    */
   addRow(write: (texts: ByteWriter) => void): void {
     if (this.#isFrameFull) this.#endFrame()
-    const start = this.#texts.length
-    write(this.#texts)
-    if (this.#texts.length > FRAME_TEXT_BYTES_MAX && this.#ends.length > 0) {
-      const text = this.#texts.written(start).slice()
-      this.#texts.truncate(start)
+    if (this.#frameRows === 0) this.#beginFrame()
+    const writer = this.#writer
+    const start = writer.length
+    write(writer)
+    if (this.#textBytes > FRAME_TEXT_BYTES_MAX && this.#frameRows > 0) {
+      const text = writer.written(start).slice()
+      writer.truncate(start)
       this.#endFrame()
-      this.#texts.bytes(text)
+      this.#beginFrame()
+      writer.bytes(text)
     }
-    this.#ends.push(this.#texts.length)
+    this.#ends[this.#frameRows++] = this.#textBytes
+  }
+
+  get #textBytes(): number {
+    return this.#writer.length - this.#textsFrom
   }
 
   get #isFrameFull(): boolean {
-    const rowCount = this.#ends.length
+    const rowCount = this.#frameRows
     if (rowCount < FRAME_ROWS_FULL) return false
-    return this.#texts.length >= FRAME_TEXT_BYTES_FULL || rowCount === FRAME_ROWS_MAX
+    return this.#textBytes >= FRAME_TEXT_BYTES_FULL || rowCount === FRAME_ROWS_MAX
   }
 
   /** The whole segment, of 1 to 65,536 rows. The builder must not be used afterwards. */
@@ -191,38 +206,46 @@ export class SegmentBuilder {
       .u32(pieceCrc(this.#id, TRAILER_PLACE, trailer))
       .bytes(TRAILER_MAGIC)
     const bytes = this.#writer.finish()
-    const texts = this.#texts.finish()
-    const used = raw === null ? [bytes, texts] : [bytes, texts, raw]
+    const used = raw === null ? [bytes] : [bytes, raw]
     return { bytes, footerBytes, files: this.#files, used }
   }
 
   /** The buffers, when the segment is not wanted any more. */
   abandon(): readonly Bytes[] {
-    const texts = this.#texts.finish()
     // What is compressed may still be read by what compresses.
-    return this.#packing.length > 0 ? [texts] : [texts, this.#writer.finish()]
+    return this.#packing.length > 0 ? [] : [this.#writer.finish()]
+  }
+
+  #beginFrame(): void {
+    this.#frameFrom = this.#writer.length
+    this.#writer.skip(this.#headerBytes + END_BYTES * this.#rowsBefore)
+    this.#textsFrom = this.#writer.length
   }
 
   #endFrame(): void {
-    const texts = this.#texts.written(0)
-    this.#files.note(texts)
-    const rowCount = this.#ends.length
-    this.#endedRows += rowCount
-    const rawBytes = 4 * rowCount + texts.length
+    const writer = this.#writer
+    const rowCount = this.#frameRows
+    const textBytes = this.#textBytes
+    const rawFrom = this.#frameFrom + this.#headerBytes
+    const shift = rawFrom + END_BYTES * rowCount - this.#textsFrom
+    if (shift !== 0) writer.move(this.#textsFrom, shift)
+    const view = writer.view()
+    for (let row = 0; row < rowCount; row++)
+      view.setUint32(rawFrom + END_BYTES * row, this.#ends[row] ?? 0)
+    this.#files.note(writer.written(rawFrom + END_BYTES * rowCount))
+    const rawBytes = END_BYTES * rowCount + textBytes
     if (this.#compression === 'none') {
-      const offset = this.#writer.length
-      writeFrameHeader(this.#writer, { codec: CODEC.none, rowCount, rawBytes }, rawBytes)
-      writeRaw(this.#writer, this.#ends, texts)
-      this.#sealFrame(offset, rowCount)
+      const frame = { codec: CODEC.none, rowCount, rawBytes }
+      setFrameHeader(view, this.#frameFrom, frame, rawBytes)
+      this.#sealFrame(this.#frameFrom, rowCount)
     } else {
-      const at = this.#writer.length
-      writeRaw(this.#writer, this.#ends, texts)
       // The writer may move on to a larger buffer; nothing changes these bytes in the old one.
-      const packed = packFrame(this.#compression, this.#writer.written(at))
+      const packed = packFrame(this.#compression, writer.written(rawFrom))
       this.#packing.push({ rowCount, rawBytes, packed })
     }
-    this.#ends = []
-    this.#texts.truncate(0)
+    this.#endedRows += rowCount
+    this.#rowsBefore = rowCount
+    this.#frameRows = 0
   }
 
   /** Puts the compressed frames into a segment. @returns what they were made of. */
@@ -234,7 +257,8 @@ export class SegmentBuilder {
     for (const { rowCount, rawBytes, packed } of this.#packing) {
       const { codec, stored } = await packed
       const offset = writer.length
-      writeFrameHeader(writer, { codec, rowCount, rawBytes }, stored.length)
+      writer.skip(FRAME_HEADER_BYTES)
+      setFrameHeader(writer.view(), offset, { codec, rowCount, rawBytes }, stored.length)
       writer.bytes(stored)
       this.#sealFrame(offset, rowCount)
     }
@@ -256,17 +280,16 @@ function writeHeader(writer: ByteWriter): void {
   writer.bytes(SEGMENT_HEADER)
 }
 
-function writeFrameHeader(
-  writer: ByteWriter,
+function setFrameHeader(
+  view: DataView,
+  at: number,
   { codec, rowCount, rawBytes }: { codec: number; rowCount: number; rawBytes: number },
   storedBytes: number,
 ): void {
-  writer.u8(codec).u16(rowCount).u32(rawBytes).u32(storedBytes)
-}
-
-function writeRaw(writer: ByteWriter, ends: readonly number[], texts: Bytes): void {
-  for (const end of ends) writer.u32(end)
-  writer.bytes(texts)
+  view.setUint8(at, codec)
+  view.setUint16(at + 1, rowCount)
+  view.setUint32(at + 3, rawBytes)
+  view.setUint32(at + 7, storedBytes)
 }
 
 /** The directory comes first, so that its length is known from its first byte. */

@@ -17,6 +17,8 @@ type Step = Readonly<
   | { kind: 'utf8'; count: number }
   | { kind: 'room'; count: number; used: number }
   | { kind: 'truncate'; share: number }
+  | { kind: 'skip'; count: number }
+  | { kind: 'move'; share: number; by: number }
 >
 
 const source = fc.integer({ min: 0, max: 9 }).map((n) => (n === 9 ? 1 : 0))
@@ -31,11 +33,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   {
-    weight: 1,
+    weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('back' as const),
       source,
-      by: fc.integer({ min: 0, max: 3_000 }),
+      by: fc.oneof(fc.nat(300), fc.nat(3_000)),
     }),
   },
   {
@@ -65,6 +67,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       share: fc.double({ min: 0, max: 1, noNaN: true }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('skip' as const),
+      count: fc.integer({ min: 0, max: 500 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('move' as const),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+      by: fc.oneof(fc.integer({ min: -500, max: 0 }), fc.nat(2_000)),
+    }),
+  },
 )
 
 test('a writer holds what was written, whatever was copied ahead of it', () => {
@@ -82,6 +99,16 @@ test('a writer holds what was written, whatever was copied ahead of it', () => {
     ),
     { numRuns: 2_000 },
   )
+})
+
+test('what was moved down is not taken for what was copied ahead', () => {
+  const [bytes = new Uint8Array(0)] = sources
+  const writer = new ByteWriter(100_000)
+
+  writer.part(bytes, 0, 100).part(bytes, 120, 220).move(150, -60).part(bytes, 145, 245)
+
+  const moved = [...bytes.subarray(0, 90), ...bytes.subarray(170, 220)]
+  expect([...writer.finish()]).toEqual([...moved, ...bytes.subarray(145, 245)])
 })
 
 function apply(step: Step, writer: ByteWriter, expected: number[], next: number[]): void {
@@ -119,6 +146,30 @@ function apply(step: Step, writer: ByteWriter, expected: number[], next: number[
       const length = Math.floor(step.share * writer.length)
       writer.truncate(length)
       expected.length = length
+      return
+    }
+    case 'skip': {
+      const from = writer.length
+      writer.skip(step.count)
+      fill(writer, from, step.count)
+      for (let i = 0; i < step.count; i++) expected.push(FILLED)
+      return
+    }
+    case 'move': {
+      const from = Math.floor(step.share * writer.length)
+      const by = Math.max(step.by, -from)
+      writer.move(from, by)
+      if (by > 0) fill(writer, from, by)
+      if (by > 0) expected.splice(from, 0, ...Array<number>(by).fill(FILLED))
+      else expected.splice(from + by, -by)
     }
   }
+}
+
+const FILLED = 0xdd
+
+/** Writes over bytes that are there already. */
+function fill(writer: ByteWriter, from: number, count: number): void {
+  const view = writer.view()
+  for (let i = 0; i < count; i++) view.setUint8(from + i, FILLED)
 }

@@ -32,10 +32,13 @@ export class ExtentEntries {
   /** @throws {StoreError} DATA_CORRUPT if the table has lost it. */
   read(read: ReadRecord, table: TableKey, extent: number): Soon<ExtentEntry> {
     const page = Math.floor(extent / PAGE_EXTENTS)
-    return after(read(extentPageKey(table, page)), (bytes) => {
-      const known = bytes === null ? undefined : this.#ofPage.get(bytes)?.get(extent)
-      return known ?? this.#decode(bytes, extent)
-    })
+    return after(read(extentPageKey(table, page)), (bytes) => this.ofPage(bytes, extent))
+  }
+
+  /** As `read`, from the record of the page of an extent. */
+  ofPage(page: Bytes | null, extent: number): ExtentEntry {
+    const known = page === null ? undefined : this.#ofPage.get(page)?.get(extent)
+    return known ?? this.#decode(page, extent)
   }
 
   #decode(page: Bytes | null, extent: number): ExtentEntry {

@@ -4,6 +4,7 @@ import type { ObjectStore } from '../objects/objects.js'
 import type { ExtentEntries } from './extents.js'
 import type { ForwardCache } from './forward-cache.js'
 import type { GenerationPins } from './generation-pins.js'
+import type { LatestTables } from './latest-tables.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { ObjectHolds } from './object-holds.js'
 import type { ObjectNames } from './object-names.js'
@@ -33,6 +34,7 @@ export type StoreContext = Readonly<{
   heads: TableHeads
   extents: ExtentEntries
   rows: RowTexts
+  latest: LatestTables
   writers: TableWriters
   pins: GenerationPins
   lifecycle: Lifecycle

@@ -9,6 +9,7 @@ import { ExtentEntries } from './extents.js'
 import type { PublicFiles } from './file-types.js'
 import { ForwardCache } from './forward-cache.js'
 import { GenerationPins } from './generation-pins.js'
+import { LatestTables } from './latest-tables.js'
 import { Lifecycle } from './lifecycle.js'
 import { ObjectHolds } from './object-holds.js'
 import { ObjectNames } from './object-names.js'
@@ -68,6 +69,7 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     heads,
     extents: new ExtentEntries(),
     rows: new RowTexts(rowBytesMax),
+    latest: new LatestTables(),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
     lifecycle: new Lifecycle(),

@@ -3,10 +3,6 @@ import { after, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
-import type { TableHead } from '../format/records.js'
-import { renderRowObject } from '../format/row-text.js'
-import type { KvView } from '../kv/kv.js'
-import { readSoon } from '../kv/read-soon.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { parseRendered } from '../schema/parse-rendered.js'
 import { parseTableSchema } from '../schema/table-schema.js'
@@ -20,9 +16,8 @@ import {
   shown,
 } from './arguments.js'
 import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
+import { type LatestTable, readRowJson } from './latest-tables.js'
 import { planPage, readPageRows } from './page-reader.js'
-import { findRow, rowNotFound } from './row-lookup.js'
-import type { RowJson } from './row-texts.js'
 import {
   type CellChanges,
   changesOfObject,
@@ -61,6 +56,7 @@ export class TeamTable implements Table {
   readonly id: string
   readonly #team: TeamContext
   #key: TableKey | undefined
+  #latest: LatestTable | undefined
 
   constructor(team: TeamContext, tableId: string) {
     this.#team = team
@@ -135,14 +131,12 @@ export class TeamTable implements Table {
   }
 
   rowText(rowId: string): Promise<{ json: string; version: number }> {
-    return this.#run(({ team, table, tableId }) => {
-      const found = readSoon(team.partition, (view) =>
-        after(readHead(team, view, table, tableId), (head): Soon<RowJson> => {
-          const kept = team.rows.get(head, rowId)
-          return kept ?? readRowJson(team, view, table, head, rowId)
-        }),
+    return this.#run((place) => {
+      const { team } = place
+      this.#latest ??= team.latest.of(team.teamId, place.tableId)
+      return after(readRowJson(place, this.#latest, rowId), ({ json, version }) =>
+        withBase(team, { json, version }),
       )
-      return after(found, ({ json, version }) => withBase(team, { json, version }))
     })
   }
 
@@ -218,24 +212,6 @@ function tableKeyOf(tableId: string): TableKey {
   const key = TABLE_ID.test(tableId) ? fromHex(tableId.replaceAll('-', '')) : null
   if (key === null) throw tableNotFound(tableId)
   return key
-}
-
-function readRowJson(
-  team: TeamContext,
-  view: KvView,
-  table: TableKey,
-  head: TableHead,
-  rowId: string,
-): Soon<RowJson> {
-  return after(
-    findRow(team, (key) => view.get(key), table, head.generation, rowId),
-    (row) => {
-      if (row === null) throw rowNotFound(rowId)
-      const found = { json: renderRowObject(rowId, row.text), version: row.version }
-      team.rows.note(head, rowId, found)
-      return found
-    },
-  )
 }
 
 async function readPage(

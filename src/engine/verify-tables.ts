@@ -3,6 +3,7 @@ import { type Bytes, sameBytes, toHex } from '../base/bytes.js'
 import {
   CATALOG_RANGE,
   catalogKey,
+  EXTENTS_MAX,
   extentPagesRange,
   PAGE_EXTENTS,
   rowsRange,
@@ -38,7 +39,6 @@ import type { VerifyPlace } from './verify-types.js'
 const TABLES_AT_ONCE = 1_000
 /** A look that a change of the table spoils is repeated so often. */
 const TRIES_MAX = 3
-const EXTENTS_MAX = 2 ** 48 - 1
 const COLUMNS_MAX = 65_535
 
 /** Checks all tables of a team. */

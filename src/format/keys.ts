@@ -37,6 +37,9 @@ export type TableKey = Bytes
 /** Extents to an extent page. */
 export const PAGE_EXTENTS = 256
 
+/** Above the extents of any table: a key has six bytes for one. */
+export const EXTENTS_MAX = 2 ** 48 - 1
+
 /** A slot is two bytes. */
 export const SLOTS_MAX = 65_536
 

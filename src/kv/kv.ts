@@ -39,6 +39,8 @@ export interface KvView {
   get(key: Bytes): Soon<Bytes | null>
   getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
   scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
+  /** Whether it is known, without looking, that there are no records in a range; absent: it never is. */
+  isEmpty?(range: KeyRange): boolean
 }
 
 /** The unit of sharding: a commit touches one partition, and views are of one partition. */
@@ -55,6 +57,12 @@ export interface KvPartition {
    * once, if nothing else has to be waited for. A failure is always a rejected promise.
    */
   readSoon?<T>(use: (view: KvView) => Soon<T>): Soon<T>
+
+  /**
+   * Stands for the latest commit: while it is the same object, all that was read between two calls is as it was. So
+   * who remembers what it read need not read it again. undefined: it cannot be told now; absent: never.
+   */
+  moment?(): object | undefined
 
   /**
    * Writes all of it or nothing. Resolves when it is durable, or with the failed checks.

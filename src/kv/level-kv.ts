@@ -102,6 +102,7 @@ class LevelKv implements KvStore {
     return {
       read: (use) => sessions.use(({ views }) => views.read(prefix, use)),
       readSoon: (use) => sessions.useSoon(({ views }) => views.read(prefix, use)),
+      moment: () => sessions.moment,
       commit(commit) {
         try {
           return sessions.queue.commit(prefix, commit)

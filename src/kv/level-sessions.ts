@@ -99,6 +99,12 @@ export class LevelSessions {
     )
   }
 
+  /** Of what reads are served from, see `LevelViews`; undefined also while they are not served at once. */
+  get moment(): object | undefined {
+    if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return undefined
+    return this.#session.views.latest
+  }
+
   /** As `use`; what `read` returns at once is returned at once. */
   useSoon<T>(read: (session: ReadSession) => Soon<T>): Soon<T> {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return this.use(read)

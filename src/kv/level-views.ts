@@ -15,7 +15,8 @@ import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteText, byteTextUntil } from '../base/platform.js'
 import { attempt, isHere, type Soon } from '../base/soon.js'
-import type { KvScan, KvView } from './kv.js'
+import { EmptyRanges } from './empty-ranges.js'
+import type { KeyRange, KvScan, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
 import { readRecordNow, readRecords, scanRecords, storageError } from './level-database.js'
 import { encodePartitionPrefix } from './record-envelope.js'
@@ -24,9 +25,6 @@ const SCAN_COUNT_MAX = 100_000
 
 /** Records larger than this are read each time: a few of them would push out all others. */
 const CACHED_BYTES_MAX = 64 * 1024
-
-/** Ranges without records that are remembered; each written record is held against all of them. */
-const EMPTY_RANGES_MAX = 64
 
 /** What an entry costs beside its key and value, about. */
 const ENTRY_BYTES = 128
@@ -71,12 +69,13 @@ export class LevelViews {
   readonly #database: LevelDatabase
   /** null: there is no such record. */
   readonly #records: ByteCache<Bytes | null>
-  /** Ranges without records: where each begins, by where it ends. As texts, which sort as the keys do. */
-  readonly #empty = new Map<string, string>()
+  readonly #empty = new EmptyRanges()
   /** Views under way that have no snapshot yet. */
   readonly #floating = new Set<LevelView>()
   /** Begins and ends of batches so far. */
   #moment = 0
+  /** What stands for the latest commit: another object for each, so that no two databases have the same. */
+  #latest: object = {}
   /** The batch under way, or one that failed. */
   #writing: BatchWrites | undefined
 
@@ -121,9 +120,10 @@ export class LevelViews {
   beforeBatch(writes: BatchWrites): void {
     for (const view of this.#floating) view.settle()
     this.#moment++
+    this.#latest = {}
     this.#writing = writes
-    if (this.#empty.size === 0) return
-    for (const [key, payload] of writes) if (payload !== null) this.#fill(key)
+    if (this.#empty.hasNone) return
+    for (const [key, payload] of writes) if (payload !== null) this.#empty.fill(key)
   }
 
   /** Must be called when a batch has become durable; never after one that failed. */
@@ -141,6 +141,11 @@ export class LevelViews {
     return this.#writing === undefined ? this.#moment : undefined
   }
 
+  /** Stands for the latest commit; undefined while a batch is under way, which may show at any time, or has failed. */
+  get latest(): object | undefined {
+    return this.#writing === undefined ? this.#latest : undefined
+  }
+
   /** Whether no batch has begun or ended since a moment. */
   isStill(moment: number): boolean {
     return moment === this.#moment
@@ -149,30 +154,19 @@ export class LevelViews {
   /** A record as it is for a view under way, if it is in memory; undefined: it is not. */
   recall(key: string): Bytes | null | undefined {
     // Not taken out before each batch: a Map that is deleted from is built anew again and again.
-    return this.#writing?.has(key) ? undefined : this.#records.get(key)
+    if (this.#writing?.has(key)) return undefined
+    const known = this.#records.get(key)
+    return known === undefined && this.#empty.has(key) ? null : known
   }
 
   /** Whether it is known that there are no records from `start` to `limit` (not included). */
   isEmpty(start: string, limit: string): boolean {
-    const from = this.#empty.get(limit)
-    return from !== undefined && from <= start
+    return this.#empty.covers(start, limit)
   }
 
   /** Notes that a view found nothing in a range; see `remember`. */
   rememberEmpty(start: string, limit: string, moment: number): void {
-    if (moment !== this.#moment || this.#writing !== undefined) return
-    const before = this.#empty.get(limit) ?? start
-    this.#empty.delete(limit)
-    this.#empty.set(limit, before < start ? before : start)
-    const [oldest] = this.#empty.keys()
-    if (this.#empty.size > EMPTY_RANGES_MAX && oldest !== undefined) this.#empty.delete(oldest)
-  }
-
-  /** A record is put. */
-  #fill(key: string): void {
-    for (const [limit, start] of this.#empty) {
-      if (start <= key && key < limit) this.#empty.delete(limit)
-    }
+    if (moment === this.#moment && this.#writing === undefined) this.#empty.add(start, limit)
   }
 
   /** The view has a snapshot from now on. @returns what `remember` must be told. */
@@ -266,6 +260,11 @@ class LevelView implements KvView {
     if (records.length === 0) this.#views.rememberEmpty(from, to, this.#moment)
     const { bytes } = this.#prefix
     return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, bytes), value])
+  }
+
+  isEmpty({ start, limit }: KeyRange): boolean {
+    if (!this.#knowsAll) return false
+    return this.#views.isEmpty(this.#prefix.textOf(start), this.#prefix.textOf(limit))
   }
 
   /** Takes the snapshot, if the view has none yet. */

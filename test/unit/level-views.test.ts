@@ -116,10 +116,23 @@ describe('views that read from memory', () => {
         isDone = true
       }
       let isDone = false
-      const keysIn = async (view: KvView, space: string, [from, to]: readonly string[]) => {
+      const keysIn = async (
+        view: KvView,
+        space: string,
+        [from = '', to = '']: readonly string[],
+      ) => {
         const range = { start: utf8(`${space}${from}`), limit: utf8(`${space}${to}`) }
-        const found = await view.scan({ ...range, count: KEYS.length })
-        return found.map(([key]) => fromUtf8(key).slice(1)).join('')
+        if (view.isEmpty?.(range)) return ''
+        if (random.once(2)) {
+          const found = await view.scan({ ...range, count: KEYS.length })
+          return found.map(([key]) => fromUtf8(key).slice(1)).join('')
+        }
+        let found = ''
+        for (const key of KEYS.filter((each) => from <= each && each < to)) {
+          if ((await view.get(utf8(space + key))) !== null) found += key
+          if (random.once(6)) await turns(1)
+        }
+        return found
       }
       const read = async (): Promise<void> => {
         while (!isDone) {
@@ -139,6 +152,113 @@ describe('views that read from memory', () => {
       await kv.close()
     })
     await fc.assert(property, runOptions(RUNS))
+  })
+
+  test('while the moment is the same nothing has changed, and it comes back after each commit', async () => {
+    let same = 0
+    const property = fc.asyncProperty(fc.integer(), async (seed) => {
+      const random = seeded(seed)
+      const kv = await openLevelKv(slowDatabase(random))
+      const partition = kv.partition('p')
+      await writeAll(partition, 0)
+      let isDone = false
+      const write = async (): Promise<void> => {
+        for (let number = 1; number <= 12; number++) {
+          await writeAll(partition, number)
+          if (random.once(2)) await turns(random.below(4))
+        }
+        isDone = true
+      }
+      const read = async (): Promise<void> => {
+        let before: object | undefined
+        let numberBefore = -1
+        while (!isDone) {
+          const moment = partition.moment?.()
+          const number = await partition.read((view) => readNumber(view, 'a'))
+          if (moment !== undefined && moment === before) {
+            expect(await partition.read((view) => readNumber(view, 'b'))).toBeGreaterThanOrEqual(
+              numberBefore,
+            )
+            if (partition.moment?.() === moment) {
+              same++
+              expect(number).toBe(numberBefore)
+            }
+          }
+          if (partition.moment?.() === moment) [before, numberBefore] = [moment, number]
+          await turns(random.below(2))
+        }
+      }
+      await Promise.all([write(), read(), read()])
+      const last = partition.moment?.()
+      expect(last).toBeDefined()
+      expect(partition.moment?.()).toBe(last)
+      await kv.close()
+      expect(partition.moment?.()).toBeUndefined()
+    })
+    await fc.assert(property, runOptions(RUNS))
+    expect(same).toBeGreaterThan(RUNS / 10)
+  })
+
+  test('there is no moment while a batch is under way', async () => {
+    const database = new MemoryLevel<Uint8Array, Uint8Array>()
+    const batch = database.batch.bind(database) as (...given: unknown[]) => Promise<void>
+    let partition: KvPartition | undefined
+    const seen: unknown[] = []
+    const watched = async (...given: unknown[]): Promise<void> => {
+      seen.push(partition?.moment?.())
+      await batch(...given)
+      seen.push(partition?.moment?.())
+    }
+    Object.assign(database, { batch: watched })
+    const kv = await openLevelKv(database as unknown as LevelDatabase)
+    partition = kv.partition('p')
+    seen.length = 0
+
+    await writeAll(partition, 1)
+
+    expect(seen).toEqual([undefined, undefined])
+    await kv.close()
+  })
+
+  test('a record in a range that was found empty needs no database, and those beside one that came need none', async () => {
+    const database = new MemoryLevel<Uint8Array, Uint8Array>()
+    let reads = 0
+    const getSync = database.getSync.bind(database)
+    const counted = (...given: Parameters<typeof getSync>) => {
+      reads++
+      return getSync(...given)
+    }
+    Object.assign(database, { getSync: counted })
+    const kv = await openLevelKv(database as unknown as LevelDatabase, { recordCacheBytes: 0 })
+    const partition = kv.partition('p')
+    const get = (key: string) => partition.read((view) => view.get(utf8(key)))
+    const isEmpty = (start: string, limit: string) =>
+      partition.read((view) => view.isEmpty?.({ start: utf8(start), limit: utf8(limit) }))
+    expect(await isEmpty('b', 'y')).toBe(false)
+    const range = { start: utf8('b'), limit: utf8('y'), count: 1 }
+    await partition.read((view) => view.scan(range))
+    reads = 0
+
+    expect([await get('b'), await get('m'), await get('x')]).toEqual([null, null, null])
+    expect([await isEmpty('b', 'y'), await isEmpty('c', 'y'), await isEmpty('a', 'y')]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(reads).toBe(0)
+    await get('y')
+    await get('a')
+    expect(reads).toBe(2)
+
+    await partition.commit({ puts: [[utf8('m'), utf8('1')]] })
+    reads = 0
+    expect([await get('b'), await get('l'), await get('n')]).toEqual([null, null, null])
+    expect(await isEmpty('b', 'y')).toBe(false)
+    expect(reads).toBe(0)
+    expect(await get('m')).toEqual(utf8('1'))
+    await partition.commit({ deletes: [utf8('m')] })
+    expect(await get('m')).toBe(null)
+    await kv.close()
   })
 
   test('a commit on records of which some are in memory is refused for what they hold now', async () => {

@@ -127,11 +127,12 @@ const CASES: readonly Case[] = [
 ]
 
 describe.each([
-  ['of a segment', 0],
-  ['of row records', 100],
-])('a row %s that was read again and again', (_, inlineRowsMax) => {
+  ['of a segment', { inlineRowsMax: 0 }],
+  ['of a segment, of which nothing is kept,', { inlineRowsMax: 0, cacheBytesMax: 0 }],
+  ['of row records', { inlineRowsMax: 100 }],
+])('a row %s that was read again and again', (_, options) => {
   test.each(CASES)('shows $name at once', async ({ change, shown, version }) => {
-    const store = await open({ inlineRowsMax })
+    const store = await open(options)
     const team = store.team('t')
     const rows = [
       { n: 1, t: 'a' },
@@ -156,7 +157,7 @@ describe.each([
   })
 
   test('is never read older than what was acknowledged before', async () => {
-    const store = await open({ inlineRowsMax })
+    const store = await open(options)
     const team = store.team('t')
     const { tableId, rowIds } = await team.createTable({ name: 'x', rows: [{ n: 0 }, { n: 0 }] })
     const table = team.table(tableId)

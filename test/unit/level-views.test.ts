@@ -63,6 +63,14 @@ async function readAtOnce(partition: KvPartition): Promise<number[]> {
   return (values ?? []).map((value) => (value === null ? 0 : Number(fromUtf8(value))))
 }
 
+test('a record that has grown too large for the memory does not read as it was before', async () => {
+  const partition = (await openLevelKv(slowDatabase(seeded(1)))).partition('p')
+  for (const bytes of [10, 100_000, 20]) {
+    await partition.commit({ puts: [[utf8('a'), new Uint8Array(bytes)]] })
+    expect(await partition.read((view) => view.get(utf8('a')))).toHaveLength(bytes)
+  }
+})
+
 describe('views that read from memory', () => {
   test('each sees one commit, and none older than the last that was acknowledged before', async () => {
     const history = fc.record({ seed: fc.integer(), cacheBytes: fc.constantFrom(0, 700, 100_000) })

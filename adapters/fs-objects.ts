@@ -5,11 +5,12 @@
 // so that up to 4,096 consecutive ids of one incarnation share a folder, and no name comes from outside.
 //
 // Invariants:
-// - A file under its final name is whole and on the disk: it was written and flushed as `<id>.tmp`, and
-//   renamed. (Bytes that come in one piece are flushed by their write.) The put resolves after the folder's entry is on the disk too. (Not in a store that never syncs.)
-// - What a crash leaves of a put is a `.tmp` file, which the next open removes.
-import type { FileHandle } from 'node:fs/promises'
-import { open, stat, unlink } from 'node:fs/promises'
+// - When a put resolves, the bytes and the name of the file are on the disk. (Not in a store that never syncs.)
+// - Bytes that come in pieces are written and flushed as `<id>.tmp`, and renamed: what a crash leaves of them is a
+//   `.tmp` file, which the next open removes.
+// - Bytes in one piece are written under the final name, where one call flushes them, while the folder is synced. Until
+//   the put resolves nobody knows the id: what a crash leaves is an object that nothing names, which the sweep deletes.
+import { stat, unlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import type { Bytes } from '../src/base/bytes.js'
 import { invariant } from '../src/base/invariant.js'
@@ -17,6 +18,7 @@ import { isHere, type Soon } from '../src/base/soon.js'
 import { StoreError } from '../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../src/objects/objects.js'
+import { filePieces } from './file-pieces.js'
 import {
   closeFile,
   closeNow,
@@ -30,11 +32,10 @@ import {
 } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
-import { keptFiles, withDescriptor } from './kept-files.js'
+import { keptFiles } from './kept-files.js'
 import { OpenFiles } from './open-files.js'
 
 const LIST_COUNT_MAX = 1_000
-const PIECE_BYTES_MAX = 65_536
 const DELETES_AT_ONCE = 16
 
 /** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
@@ -149,7 +150,7 @@ class FsObjects implements ObjectStore {
     } catch (failure) {
       throw fileError(failure, 'An object cannot be read')
     }
-    return { [Symbol.asyncIterator]: () => pieces(path, range) }
+    return { [Symbol.asyncIterator]: () => filePieces(path, range) }
   }
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
@@ -220,21 +221,56 @@ class FsObjects implements ObjectStore {
   }
 
   async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
-    const { outer, inner, path } = place
-    const temporary = `${path}.tmp`
-    const flags = this.#sync && isWhole(content) ? WRITE_THROUGH : undefined
-    const descriptor = await writing(async () => {
+    const { outer, inner } = place
+    await writing(async () => {
       await this.#folders.make(outer)
       await this.#folders.make(inner)
+    })
+    return this.#sync && WRITE_THROUGH !== undefined && isWhole(content)
+      ? await this.#writeWhole(place, content, WRITE_THROUGH)
+      : await this.#writePieces(place, content)
+  }
+
+  /** The file is there, so its name can go to the disk together with its bytes: mostly in one round of the disk. */
+  async #writeWhole({ inner, path }: ObjectPlace, bytes: Bytes, flags: number): Promise<number> {
+    const descriptor = await writing(() => openNew(path, flags))
+    const finished = allDone([
+      writing(() => this.#writeAll(descriptor, bytes)),
+      writing(() => this.#folders.sync(inner)),
+    ]).finally(() => this.#finishing.delete(finished))
+    this.#finishing.add(finished)
+    try {
+      await finished
+    } catch (failure) {
+      await removeRemains(path)
+      throw failure
+    }
+    return bytes.length
+  }
+
+  /** Writes through, and closes. */
+  async #writeAll(descriptor: number, bytes: Bytes): Promise<void> {
+    try {
+      this.#assertOpen()
+      await writeAll(descriptor, bytes)
+    } finally {
+      closeNow(descriptor)
+    }
+  }
+
+  async #writePieces(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const { path } = place
+    const temporary = `${path}.tmp`
+    const descriptor = await writing(async () => {
       invariant(!existsNow(path), 'an object id is put once')
-      return await openNew(temporary, flags ?? 'wx')
+      return await openNew(temporary, 'wx')
     })
     try {
       let bytes = 0
       try {
         if (content instanceof Uint8Array) bytes = await this.#append(descriptor, content)
         else for await (const piece of content) bytes += await this.#append(descriptor, piece)
-        if (this.#sync && flags === undefined) await writing(() => syncData(descriptor))
+        if (this.#sync) await writing(() => syncData(descriptor))
       } finally {
         await writing(() => this.#close(descriptor))
       }
@@ -296,8 +332,15 @@ async function removeFile(path: string): Promise<void> {
   }
 }
 
+/** Waits for all of them, also when one fails, which is then what the caller learns. */
+async function allDone(steps: readonly Promise<void>[]): Promise<void> {
+  for (const step of await Promise.allSettled(steps)) {
+    if (step.status === 'rejected') throw step.reason
+  }
+}
+
 /** Whether one write takes all of it. Without a byte there is none that could wait for the disk. */
-function isWhole(content: Bytes | AsyncIterable<Bytes>): boolean {
+function isWhole(content: Bytes | AsyncIterable<Bytes>): content is Bytes {
   return content instanceof Uint8Array && content.length > 0
 }
 
@@ -307,38 +350,6 @@ async function openNew(temporary: string, flags: 'wx' | number): Promise<number>
   } catch (failure) {
     invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
     throw failure
-  }
-}
-
-/** Up to `length` bytes from `start`; fewer only at the end of the file. In memory of their own. */
-async function readBytes(handle: FileHandle, start: number, length: number): Promise<Bytes> {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  while (at < length) {
-    const { bytesRead } = await handle.read(bytes, at, length - at, start + at)
-    if (bytesRead === 0) break
-    at += bytesRead
-  }
-  return bytes.subarray(0, at)
-}
-
-async function* pieces(path: string, range: ByteRange | undefined): AsyncGenerator<Bytes> {
-  const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
-  try {
-    const handle = await withDescriptor(() => open(path, 'r'))
-    try {
-      for (let at = start; at < limit; ) {
-        const wanted = Math.min(PIECE_BYTES_MAX, limit - at)
-        const piece = await readBytes(handle, at, wanted)
-        if (piece.length > 0) yield piece
-        at += piece.length
-        if (piece.length < wanted) return
-      }
-    } finally {
-      await handle.close()
-    }
-  } catch (failure) {
-    throw fileError(failure, 'An object cannot be read')
   }
 }
 

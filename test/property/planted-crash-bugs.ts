@@ -16,15 +16,22 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'power-cut',
     name: 'the bytes of an object that come in pieces are not flushed',
     file: 'adapters/fs-objects.ts',
-    find: 'if (this.#sync && flags === undefined) await writing(() => syncData(descriptor))',
+    find: 'if (this.#sync) await writing(() => syncData(descriptor))',
     replace: '',
   },
   {
     test: 'power-cut',
-    name: 'the folder of an object is not synced',
+    name: 'the folder of an object that comes in pieces is not synced',
     file: 'adapters/fs-objects.ts',
     find: 'await writing(() => this.#folders.sync(inner)) // From here',
     replace: '// From here',
+  },
+  {
+    test: 'power-cut',
+    name: 'the folder of an object in one piece is not synced',
+    file: 'adapters/fs-objects.ts',
+    find: '      writing(() => this.#folders.sync(inner)),\n    ]).finally',
+    replace: '    ]).finally',
   },
   {
     test: 'power-cut',
@@ -132,9 +139,16 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
   },
   {
     test: 'disk-full',
-    name: 'what a failed put has written stays',
+    name: 'what a failed put of pieces has written stays',
     file: 'adapters/fs-objects.ts',
     find: '      await removeRemains(temporary)\n',
     replace: '',
+  },
+  {
+    test: 'disk-full',
+    name: 'what a failed put of bytes in one piece has written stays',
+    file: 'adapters/fs-objects.ts',
+    find: '      await removeRemains(path)\n      throw failure\n    }\n    return bytes.length',
+    replace: '      throw failure\n    }\n    return bytes.length',
   },
 ]

@@ -4,7 +4,7 @@
 //
 // The folder is on a small file system of its own, or the size of files is limited instead.
 import { execFileSync } from 'node:child_process'
-import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { openDirectory } from '../../../adapters/open-directory.js'
@@ -14,6 +14,10 @@ import { Lane } from './lane.js'
 import { Ledger } from './ledger.js'
 import type { LogLine } from './log-lines.js'
 import { resolveJob, SMALL_SIZES } from './writer-job.js'
+
+/** FORMAT.md, section 6. */
+const SEGMENT_MAGIC = 'RSSG'
+const TRAILER_MAGIC = 'GSSR'
 
 const LANES = 2
 const STEPS_BEFORE = 8
@@ -77,15 +81,24 @@ async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDisk
   const before = ledger.failures
   await all((lane) => lane.run(STEPS_AFTER))
   if (ledger.failures > before) wrong.push('something failed when there was space again')
-  wrong.push(...(await temporaryFiles(join(directory, 'objects'))))
+  wrong.push(...(await remains(join(directory, 'objects'))))
   await store.close()
   wrong.push(...(await audit(directory, ledger)))
   return { failures, acknowledged: ledger.acknowledged, recoveryMs, wrong }
 }
 
-async function temporaryFiles(objects: string): Promise<string[]> {
-  const names = await readdir(objects, { recursive: true })
-  return names.filter((name) => name.endsWith('.tmp')).map((name) => `${name} was left`)
+/** What failed puts left: temporary files, and objects that are empty or end before a segment does. */
+async function remains(objects: string): Promise<string[]> {
+  const entries = await readdir(objects, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const left: string[] = []
+  for (const { parentPath, name } of files) {
+    const bytes = await readFile(join(parentPath, name))
+    const isSegment = bytes.toString('latin1', 0, 4) === SEGMENT_MAGIC
+    const isCut = isSegment && bytes.toString('latin1', bytes.length - 4) !== TRAILER_MAGIC
+    if (name.endsWith('.tmp') || bytes.length === 0 || isCut) left.push(`${name} was left`)
+  }
+  return left
 }
 
 async function main({ folder, cases }: FullDiskJob): Promise<void> {

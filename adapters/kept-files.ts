@@ -4,9 +4,10 @@
 // Invariants:
 // - A descriptor is closed once, and never while a read of it is under way.
 // - At most so many files as may be kept stay open, beyond those that are being read.
+// - No file is kept for which the table of descriptors would have to grow on the thread that reads.
 // - Keeping files never makes something else fail for want of a descriptor, as far as it is ours: whoever fails so
 //   has them closed, and tries again.
-import { closeSync, readFileSync } from 'node:fs'
+import { close, closeSync, open, readFileSync } from 'node:fs'
 import { systemCode } from './fs-error.js'
 
 /** Files kept where the system does not say how many descriptors the process may have. */
@@ -20,6 +21,18 @@ const KEPT_SHARE = 1 / 4
 
 /** From this share of descriptors in use on, no more files are kept than the one that is read now. */
 const CROWDED_SHARE = 3 / 4
+
+/**
+ * Linux doubles a process's table of descriptors at the 257th, 513th and so on, and the thread that asked waits 7 to
+ * 17 ms for all others. So before the table is full, another thread lets it grow.
+ */
+const TABLE_FIRST = 256
+
+/** Descriptors that are left to others until the table has grown. */
+const TABLE_SPARE = 16
+
+/** Descriptors that are taken at most to let it grow; there are fewer free ones below its end, but others may close some. */
+const GROW_OPENS_MAX = 64
 
 export class KeptFile {
   readonly descriptor: number
@@ -58,19 +71,37 @@ export type KeptLimits = Readonly<{
   crowdedFrom: number
 }>
 
+/** The table of descriptors of the process. */
+export type DescriptorTable = Readonly<{
+  /** How many it has room for; a power of two. */
+  room: number
+  /** Lets it grow, without holding up this thread. @returns whether it did. */
+  grow(room: number): Promise<boolean>
+}>
+
 export class KeptFiles {
   readonly #limits: KeptLimits
   /** A hand goes round: it passes by a file that was read since it was there last, and closes the first other one. */
   readonly #ring: KeptFile[] = []
   #hand = 0
+  readonly #grow: DescriptorTable['grow']
+  #room: number
+  #isGrowing = false
 
-  constructor(limits: KeptLimits) {
+  constructor(limits: KeptLimits, { room, grow }: DescriptorTable = ENDLESS) {
     this.#limits = limits
+    this.#room = room
+    this.#grow = grow
   }
 
   keep(file: KeptFile): void {
     if (file.descriptor >= this.#limits.crowdedFrom) this.release()
     if (this.#ring.length >= this.#limits.keptMax) this.#closeOne()
+    else if (this.#isGrowing) this.#closeOne()
+    else if (file.descriptor >= this.#room - TABLE_SPARE) {
+      this.#closeOne()
+      void this.#makeRoom()
+    }
     file.place = this.#ring.push(file) - 1
   }
 
@@ -92,6 +123,12 @@ export class KeptFiles {
     return files.length > 0
   }
 
+  async #makeRoom(): Promise<void> {
+    this.#isGrowing = true
+    if (await this.#grow(this.#room)) this.#room *= 2
+    this.#isGrowing = false
+  }
+
   #closeOne(): void {
     for (let looked = 0; looked <= this.#ring.length; looked++) {
       this.#hand = this.#hand + 1 < this.#ring.length ? this.#hand + 1 : 0
@@ -103,6 +140,29 @@ export class KeptFiles {
       if (file !== undefined) file.used = false
     }
   }
+}
+
+const ENDLESS: DescriptorTable = {
+  room: Number.POSITIVE_INFINITY,
+  grow: () => Promise.resolve(true),
+}
+
+/** Opens files on other threads, until one has a descriptor that the table had no room for, and closes them. */
+export async function growTable(room: number): Promise<boolean> {
+  const opened: number[] = []
+  let last: number | undefined = 0
+  while (last !== undefined && last < room && opened.length < GROW_OPENS_MAX) {
+    last = await new Promise<number | undefined>((resolve) => {
+      open('/dev/null', 'r', (failure, descriptor) => resolve(failure ? undefined : descriptor))
+    })
+    if (last !== undefined) opened.push(last)
+  }
+  for (const descriptor of opened) {
+    await new Promise((resolve) => {
+      close(descriptor, resolve)
+    })
+  }
+  return last !== undefined && last >= room
 }
 
 /** @param limits - What the system says of the process, as Linux writes it. */
@@ -129,7 +189,11 @@ let processFiles: KeptFiles | undefined
 
 /** Those of this process, whose limit is read once: Node has raised it as far as it may before. */
 export function keptFiles(): KeptFiles {
-  processFiles ??= new KeptFiles(keptLimits(readLimits()))
+  const table = { room: TABLE_FIRST, grow: growTable }
+  processFiles ??= new KeptFiles(
+    keptLimits(readLimits()),
+    process.platform === 'linux' ? table : undefined,
+  )
   return processFiles
 }
 

@@ -1,8 +1,17 @@
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freedFor, KeptFiles, keptLimits } from '../../adapters/kept-files.js'
+import { freedFor, growTable, KeptFiles, keptLimits } from '../../adapters/kept-files.js'
 import { OpenFiles } from '../../adapters/open-files.js'
 
 const OPEN_MAX = 4
@@ -179,6 +188,52 @@ test.runIf(isLinux)('files that are let go of in any order make room, and are op
   for (let i = 0; i < 8; i++) readFirst(`f${i}`)
   expect(openNames()).toHaveLength(OPEN_MAX)
 })
+
+test.runIf(isLinux)(
+  'while the table of descriptors has to grow no more files are kept, and afterwards they are',
+  async () => {
+    for (let i = 0; i < 12; i++) write(`f${i}`, 10)
+    const next = [0, 1, 2].map(() => openSync('/dev/null', 'r'))
+    for (const descriptor of next) closeSync(descriptor)
+    const grown: ((isGrown: boolean) => void)[] = []
+    const rooms: number[] = []
+    const grow = (room: number): Promise<boolean> => {
+      rooms.push(room)
+      return new Promise((resolve) => {
+        grown.push(resolve)
+      })
+    }
+    const room = (next[2] ?? 0) + 16 // The third has one of the last 16.
+    kept = new KeptFiles({ keptMax: 8, crowdedFrom: Number.POSITIVE_INFINITY }, { room, grow })
+    files = new OpenFiles(kept, pathOf)
+    for (let i = 0; i < 12; i++) readFirst(`f${i}`)
+    expect(openNames()).toHaveLength(2)
+    expect(rooms).toEqual([room])
+    grown.shift()?.(false)
+    await new Promise((resolve) => setImmediate(resolve))
+    for (let i = 0; i < 12; i++) readFirst(`f${i}`)
+    expect(openNames().length).toBeLessThanOrEqual(3)
+    expect(rooms).toEqual([room, room])
+    grown.shift()?.(true)
+    await new Promise((resolve) => setImmediate(resolve))
+    for (let i = 0; i < 12; i++) readFirst(`f${i}`)
+    expect(openNames()).toHaveLength(8)
+    expect(rooms).toEqual([room, room])
+  },
+)
+
+test.runIf(isLinux)(
+  'a table that grew has no descriptor taken, and one that cannot says so',
+  async () => {
+    const free = openSync('/dev/null', 'r')
+    closeSync(free)
+    const count = () => readdirSync('/proc/self/fd').length
+    const before = count()
+    expect(await growTable(free + 5)).toBe(true)
+    expect(await growTable(1_000_000)).toBe(false)
+    expect(count()).toBe(before)
+  },
+)
 
 test.runIf(isLinux)('where few descriptors are left, no file stays open beside the last', () => {
   openFiles(0)

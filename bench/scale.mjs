@@ -21,6 +21,9 @@ const PAGES = 20
 const POINTS = 500
 const CHANGES = 100
 
+/** Point reads go to so many segments spread over the table, as many as the smallest one has: a file that is read for the first time is opened. */
+const POINT_SEGMENTS = SIZES[0] / ROWS_PER_CHUNK
+
 /** A long page, to get to the middle of the table. */
 const WALK_ROWS = 10_000
 
@@ -132,17 +135,16 @@ async function measureRound(place, round) {
     const read = await timed('page', () => table.pageBytes({ limit: ROWS_PER_CHUNK, continuation }))
     continuation = read.continuation ?? middle
   }
-  // Rows of the whole table, other ones each round.
+  // Other rows each round.
   const roundsInAll = ROUNDS - WARM_UP
-  const anyOf = (ids, turn, turns) => {
-    const stride = Math.floor(size / (roundsInAll * turns))
-    return ids.at((round - WARM_UP + turn * roundsInAll) * stride)
-  }
   for (let turn = 0; turn < POINTS; turn++) {
-    await timed('point', () => table.rowText(anyOf(rowIds, turn, POINTS)))
+    const segment = (turn % POINT_SEGMENTS) * (size / POINT_SEGMENTS)
+    const row = round - WARM_UP + Math.floor(turn / POINT_SEGMENTS) * roundsInAll
+    await timed('point', () => table.rowText(rowIds.at(segment + row)))
   }
   for (let turn = 0; turn < CHANGES; turn++) {
-    const id = anyOf(changedIds, turn, CHANGES)
+    const stride = Math.floor(size / (roundsInAll * CHANGES))
+    const id = changedIds.at((round - WARM_UP + turn * roundsInAll) * stride)
     await timed('update', () => changed.updateRow(id, { visits: turn }))
     await timed('add', () => changed.addRows([row]))
   }

@@ -344,9 +344,9 @@ function isWhole(content: Bytes | AsyncIterable<Bytes>): content is Bytes {
   return content instanceof Uint8Array && content.length > 0
 }
 
-async function openNew(temporary: string, flags: 'wx' | number): Promise<number> {
+async function openNew(path: string, flags: 'wx' | number): Promise<number> {
   try {
-    return await openFile(temporary, flags)
+    return await openFile(path, flags)
   } catch (failure) {
     invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
     throw failure

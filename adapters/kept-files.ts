@@ -96,8 +96,7 @@ export class KeptFiles {
 
   keep(file: KeptFile): void {
     if (file.descriptor >= this.#limits.crowdedFrom) this.release()
-    if (this.#ring.length >= this.#limits.keptMax) this.#closeOne()
-    else if (this.#isGrowing) this.#closeOne()
+    if (this.#ring.length >= this.#limits.keptMax || this.#isGrowing) this.#closeOne()
     else if (file.descriptor >= this.#room - TABLE_SPARE) {
       this.#closeOne()
       void this.#makeRoom()

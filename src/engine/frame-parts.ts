@@ -1,6 +1,7 @@
 // Frames as they are stored, in parts that are decompressed one after the other.
 import type { Bytes } from '../base/bytes.js'
-import { claimedBytes, type FramePlace } from '../format/segment-reader.js'
+import type { FramePlace } from '../format/segment-footer.js'
+import { claimedBytes } from '../format/segment-reader.js'
 
 /** One read of neighbouring frames takes at most so many bytes, and a part has at most about so many of rows. */
 export const READ_BYTES_MAX = 1024 * 1024

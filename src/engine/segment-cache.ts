@@ -11,22 +11,15 @@ import { freeMemory, yieldToEventLoop } from '../base/platform.js'
 import { after, attempt, ending, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
+import { type FramePlace, type FramePlaces, frameOf, placeOf } from '../format/segment-footer.js'
 import {
   decodeFooter,
   decodeFrame,
   type Frame,
-  type FramePlace,
   footerRange,
   type SegmentFooter,
 } from '../format/segment-reader.js'
-import {
-  decodeFramePlaces,
-  type FramePlaces,
-  frameOf,
-  placeOf,
-  placesOf,
-  readRowText,
-} from '../format/segment-rows.js'
+import { decodeFramePlaces, readRowText } from '../format/segment-rows.js'
 import { TRAILER_BYTES } from '../format/segment-writer.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
 import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
@@ -92,7 +85,7 @@ export class SegmentCache {
 
   #readRows(ref: SegmentRef): Soon<Rows> {
     const { footer } = this.#pieces.get(ref.object) ?? {}
-    if (footer !== undefined) return this.#keepRows(ref, placesOf(footer.frames))
+    if (footer !== undefined) return this.#keepRows(ref, footer.places)
     const memory = this.#memory.take(ref.footerBytes + TRAILER_BYTES)
     return ending(
       () =>

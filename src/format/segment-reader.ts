@@ -1,9 +1,9 @@
 // Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
-import { type Bytes, NO_BYTES, sameBytes } from '../base/bytes.js'
+import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 import { after, type Soon } from '../base/soon.js'
-import { StoreError } from '../base/store-error.js'
+import type { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
@@ -11,26 +11,22 @@ import { objectBytes, type SegmentRef } from './extent-page.js'
 import { isFileList } from './file-references.js'
 import { openStored } from './frame-codec.js'
 import {
-  DIRECTORY_ENTRY_BYTES,
-  DIRECTORY_PLACE,
-  FRAME_HEADER_BYTES,
-  pieceCrc,
-  SECTION,
-  TRAILER_BYTES,
-  TRAILER_MAGIC,
-  TRAILER_PLACE,
-} from './segment-writer.js'
-
-export type FramePlace = Readonly<{
-  offset: number
-  bytes: number
-  firstRow: number
-  rowCount: number
-}>
+  corrupt,
+  decodeFrameIndex,
+  directoryOf,
+  type FramePlace,
+  type FramePlaces,
+  frameOf,
+  framesOf,
+  sectionAt,
+} from './segment-footer.js'
+import { FRAME_HEADER_BYTES, pieceCrc, SECTION, TRAILER_BYTES } from './segment-writer.js'
 
 export type SegmentFooter = Readonly<{
   rowCount: number
   frames: readonly FramePlace[]
+  /** The same as numbers. */
+  places: FramePlaces
   /** Index of the frame that holds a row: the last that does not begin after it. */
   frameOf(row: number): number
   /** What it costs to keep, about. */
@@ -58,19 +54,20 @@ const DECODED_BYTES_MAX = 6
 /** @param bytes - What `footerRange` names. */
 export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   const id = objectBytes(ref.object)
-  if (bytes.length !== ref.footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
-  checkTrailer(ref, id, bytes.subarray(ref.footerBytes))
-  const sections = readDirectory(ref, id, bytes.subarray(0, ref.footerBytes))
+  const sections = new Map<number | undefined, Bytes>()
+  for (const at of directoryOf(ref, id, bytes))
+    sections.set(bytes[at], sectionAt(ref, id, bytes, at))
   let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
   let frames: readonly FramePlace[] | undefined
-  const index = new FrameIndex(ref, sections.get(SECTION.frameIndex))
+  const places = decodeFrameIndex(ref, sections.get(SECTION.frameIndex))
   return {
     rowCount: ref.rowCount,
     get frames() {
-      frames ??= index.places()
+      frames ??= framesOf(ref, places)
       return frames
     },
-    frameOf: (row) => index.frameOf(row),
+    places,
+    frameOf: (row) => frameOf(places, row),
     bytes: FOOTER_BYTES + DECODED_BYTES_MAX * ref.footerBytes,
     get columns() {
       columns ??= decodeColumns(ref, sections.get(SECTION.columns))
@@ -211,90 +208,6 @@ function isAscending(ends: DataView, textBytes: number): boolean {
   return before === textBytes
 }
 
-function checkTrailer(ref: SegmentRef, id: Bytes, bytes: Bytes): void {
-  const reader = new ByteReader(bytes, `trailer of segment ${ref.object}`)
-  const footerBytes = reader.u32()
-  const rowCount = reader.u32()
-  if (reader.u32() !== pieceCrc(id, TRAILER_PLACE, bytes.subarray(0, 8))) {
-    throw reader.corrupt('its checksum is wrong')
-  }
-  if (!sameBytes(reader.bytes(4), TRAILER_MAGIC)) throw reader.corrupt('it has no magic')
-  if (footerBytes !== ref.footerBytes || rowCount !== ref.rowCount) {
-    throw reader.corrupt('it is not the one that the table names')
-  }
-}
-
-function readDirectory(ref: SegmentRef, id: Bytes, footer: Bytes): Map<number, Bytes> {
-  const reader = new ByteReader(footer, `footer of segment ${ref.object}`)
-  const count = reader.u8()
-  const entries = Array.from({ length: count }, () => {
-    return { number: reader.u8(), offset: reader.u32(), length: reader.u32() }
-  })
-  const listed = footer.subarray(0, 1 + DIRECTORY_ENTRY_BYTES * count)
-  if (reader.u32() !== pieceCrc(id, DIRECTORY_PLACE, listed)) {
-    throw reader.corrupt('the checksum of its directory is wrong')
-  }
-  const sections = new Map<number, Bytes>()
-  for (const { number, offset, length } of entries) {
-    const piece = new ByteReader(footer.subarray(offset), `section ${number} of ${ref.object}`)
-    const bytes = piece.bytes(length)
-    if (piece.u32() !== pieceCrc(id, number, bytes)) throw piece.corrupt('its checksum is wrong')
-    sections.set(number, bytes)
-  }
-  return sections
-}
-
-const INDEX_ENTRY_BYTES = 12
-
-/** The frame index of a footer, as it is stored: entries of offset, bytes and first row. */
-class FrameIndex {
-  readonly #view: DataView
-  readonly #rowCount: number
-  readonly #count: number
-
-  constructor(ref: SegmentRef, bytes: Bytes | undefined) {
-    if (bytes === undefined || bytes.length % INDEX_ENTRY_BYTES !== 0) {
-      throw corrupt(ref, 'it has no frame index')
-    }
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    this.#rowCount = ref.rowCount
-    this.#count = bytes.length / INDEX_ENTRY_BYTES
-  }
-
-  places(): FramePlace[] {
-    const places: FramePlace[] = []
-    for (let index = 0; index < this.#count; index++) places.push(this.#entry(index))
-    return places
-  }
-
-  frameOf(row: number): number {
-    let low = 0
-    let high = this.#count - 1
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (this.#firstRow(middle) <= row) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
-
-  #entry(index: number): FramePlace {
-    const at = INDEX_ENTRY_BYTES * index
-    const firstRow = this.#firstRow(index)
-    const limit = index + 1 < this.#count ? this.#firstRow(index + 1) : this.#rowCount
-    return {
-      offset: this.#view.getUint32(at),
-      bytes: this.#view.getUint32(at + 4),
-      firstRow,
-      rowCount: limit - firstRow,
-    }
-  }
-
-  #firstRow(index: number): number {
-    return this.#view.getUint32(INDEX_ENTRY_BYTES * index + 8)
-  }
-}
-
 function decodeColumns(ref: SegmentRef, bytes: Bytes | undefined): ColumnSummary[] {
   if (bytes === undefined) throw corrupt(ref, 'it has no columns')
   const reader = new ByteReader(bytes, `columns of segment ${ref.object}`)
@@ -302,8 +215,4 @@ function decodeColumns(ref: SegmentRef, bytes: Bytes | undefined): ColumnSummary
     const id = String(JSON.parse(reader.text()))
     return { id, scalarMask: reader.u16(), elementMask: reader.u16(), seen: reader.u32() }
   })
-}
-
-export function corrupt(ref: SegmentRef, problem: string): StoreError {
-  return new StoreError('DATA_CORRUPT', `Segment ${ref.object} cannot be read: ${problem}`)
 }

@@ -11,12 +11,8 @@ import {
   PACKED_RAW_BYTES_MAX,
   packFrame,
 } from '../../src/format/frame-codec.js'
-import {
-  decodeFooter,
-  decodeFrame,
-  type FramePlace,
-  footerRange,
-} from '../../src/format/segment-reader.js'
+import type { FramePlace } from '../../src/format/segment-footer.js'
+import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment-reader.js'
 import { pieceCrc, SegmentBuilder } from '../../src/format/segment-writer.js'
 import { newSummary } from '../../src/schema/judge.js'
 import { buildSegment } from '../support/build-segment.js'

@@ -1,0 +1,123 @@
+// The footer of a segment: its ends, its sections, and where the frames are. FORMAT.md section 6.
+import { type Bytes, readUint32, sameBytes } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import type { SegmentRef } from './extent-page.js'
+import {
+  DIRECTORY_ENTRY_BYTES,
+  DIRECTORY_PLACE,
+  pieceCrc,
+  TRAILER_BYTES,
+  TRAILER_MAGIC,
+  TRAILER_PLACE,
+} from './segment-writer.js'
+
+export type FramePlace = Readonly<{
+  offset: number
+  bytes: number
+  firstRow: number
+  rowCount: number
+}>
+
+/** Where the frames of a segment are: for each its offset, its bytes and its first row. */
+export type FramePlaces = readonly number[]
+
+const PLACE_NUMBERS = 3
+const INDEX_ENTRY_BYTES = 12
+
+export const CRC_BYTES = 4
+
+/**
+ * Holds trailer and directory against their checksums, and the trailer against what the table says of the segment.
+ * @param bytes - What `footerRange` names.
+ * @param id - Of the object.
+ * @returns where the entries of the directory begin, one after the other, for `sectionAt`.
+ * @throws {StoreError} DATA_CORRUPT
+ */
+export function directoryOf(ref: SegmentRef, id: Bytes, bytes: Bytes): readonly number[] {
+  const { footerBytes } = ref
+  if (bytes.length !== footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
+  const trailer = bytes.subarray(footerBytes, footerBytes + 8)
+  if (readUint32(bytes, footerBytes + 8) !== pieceCrc(id, TRAILER_PLACE, trailer)) {
+    throw corrupt(ref, 'the checksum of its trailer is wrong')
+  }
+  if (!sameBytes(bytes.subarray(footerBytes + 12), TRAILER_MAGIC)) {
+    throw corrupt(ref, 'it has no magic')
+  }
+  if (readUint32(trailer, 0) !== footerBytes || readUint32(trailer, 4) !== ref.rowCount) {
+    throw corrupt(ref, 'it is not the one that the table names')
+  }
+  const listedBytes = 1 + DIRECTORY_ENTRY_BYTES * (bytes[0] ?? 0)
+  const listed = bytes.subarray(0, listedBytes)
+  if (
+    listedBytes + CRC_BYTES > footerBytes ||
+    readUint32(bytes, listedBytes) !== pieceCrc(id, DIRECTORY_PLACE, listed)
+  ) {
+    throw corrupt(ref, 'the checksum of its directory is wrong')
+  }
+  const entries: number[] = []
+  for (let at = 1; at < listedBytes; at += DIRECTORY_ENTRY_BYTES) entries.push(at)
+  return entries
+}
+
+/** The section of an entry, held against its checksum. Its number is the byte at the entry. */
+export function sectionAt(ref: SegmentRef, id: Bytes, bytes: Bytes, entry: number): Bytes {
+  const number = bytes[entry] ?? 0
+  const offset = readUint32(bytes, entry + 1)
+  const limit = offset + readUint32(bytes, entry + 5)
+  if (limit + CRC_BYTES > ref.footerBytes) throw corrupt(ref, `section ${number} does not fit`)
+  const section = bytes.subarray(offset, limit)
+  if (readUint32(bytes, limit) !== pieceCrc(id, number, section)) {
+    throw corrupt(ref, `the checksum of section ${number} is wrong`)
+  }
+  return section
+}
+
+/** @param index - The section of the frame index, if there is one. */
+export function decodeFrameIndex(ref: SegmentRef, index: Bytes | undefined): FramePlaces {
+  if (index === undefined || index.length % INDEX_ENTRY_BYTES !== 0) {
+    throw corrupt(ref, 'it has no frame index')
+  }
+  const places: number[] = []
+  for (let at = 0; at < index.length; at += 4) places.push(readUint32(index, at))
+  return places
+}
+
+/** Index of the frame that holds a row: the last that does not begin after it. */
+export function frameOf(places: FramePlaces, row: number): number {
+  let low = 0
+  let high = places.length / PLACE_NUMBERS - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if ((places[PLACE_NUMBERS * middle + 2] ?? 0) <= row) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** undefined: the segment has no such frame. */
+export function placeOf(
+  ref: SegmentRef,
+  places: FramePlaces,
+  index: number,
+): FramePlace | undefined {
+  const at = PLACE_NUMBERS * index
+  const offset = places[at]
+  const bytes = places[at + 1]
+  const firstRow = places[at + 2]
+  if (offset === undefined || bytes === undefined || firstRow === undefined) return undefined
+  return { offset, bytes, firstRow, rowCount: (places[at + 5] ?? ref.rowCount) - firstRow }
+}
+
+/** All of them. */
+export function framesOf(ref: SegmentRef, places: FramePlaces): FramePlace[] {
+  const frames: FramePlace[] = []
+  for (;;) {
+    const place = placeOf(ref, places, frames.length)
+    if (place === undefined) return frames
+    frames.push(place)
+  }
+}
+
+export function corrupt(ref: SegmentRef, problem: string): StoreError {
+  return new StoreError('DATA_CORRUPT', `Segment ${ref.object} cannot be read: ${problem}`)
+}

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { readText } from '../support/source-files.js'
+import { describe, expect, test } from 'vitest'
+import { ROOT } from '../support/source-files.js'
+import { findCode, placeOf } from './plant.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
 import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
@@ -16,7 +17,26 @@ const BUGS = [
   ...PLANTED_SQLITE_BUGS,
 ]
 
-test.each(BUGS)('it can be planted that $name', ({ file, find, replace }) => {
-  expect(readText(file).split(find)).toHaveLength(2)
-  expect(replace).not.toBe(find)
+test.each(BUGS)('it can be planted that $name', (bug) => {
+  const { source, start, end } = placeOf(ROOT, bug)
+
+  expect(source.slice(start, end)).not.toBe(bug.replace)
+})
+
+describe('a piece of code is found', () => {
+  const source = `const a = [
+    'x y', // Why.
+    /* Odd. */ f(\`a // no comment\`),
+  ]
+  f( /["'] /,
+    2)`
+
+  test.each([
+    ['over lines and comments', "['x y', f(`a // no comment`),]", 1],
+    ['behind a regular expression with quotes', 'f(/["\'] /, 2)', 1],
+    ['in each place', 'f(', 2],
+    ['nowhere in a comment', 'Why', 0],
+  ])('%s', (_, piece, count) => {
+    expect(findCode(source, piece)).toHaveLength(count)
+  })
 })

@@ -1,10 +1,12 @@
 // Bugs that the model test must find. Each is one edit of the source, applied to a copy of the project
-// by run-planted-bugs.mjs; the text to find stands in its file exactly once.
+// by run-planted-bugs.mjs; the code to find stands in its file exactly once: see plant.ts.
 
 export type PlantedBug = Readonly<{
   /** What is wrong, as a sentence. */
   name: string
+  /** Its name, behind folders where others have the same. */
   file: string
+  /** White space and comments do not count. */
   find: string
   replace: string
 }>
@@ -12,50 +14,51 @@ export type PlantedBug = Readonly<{
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a link commit does not check that the stash is still the same',
-    file: 'src/engine/create-table.ts',
+    file: 'create-table.ts',
     find: '...(source.check === null ? [] : [source.check]),',
     replace: '',
   },
   {
     name: 'a link commit does not check the head of the table',
-    file: 'src/engine/table-writer.ts',
+    file: 'table-writer.ts',
     find: 'checks: [{ key, equals: before.bytes }, ...checks],',
     replace: 'checks,',
   },
   {
     name: 'a page ignores the tombstone over a row of a segment',
-    file: 'src/engine/page-reader.ts',
-    find: 'const text = record === undefined ? null : texts.ofRecord(record)\n      if',
-    replace:
-      'const text = record === undefined ? null : (texts.ofRecord(record) ?? frame.rowText(row))\n      if',
+    file: 'page-reader.ts',
+    find: `if (record !== undefined || extent.isDeleted?.(slot)) {
+      const text = record === undefined ? null : texts.ofRecord(record)`,
+    replace: `if (record !== undefined || extent.isDeleted?.(slot)) {
+      const text = record === undefined ? null : (texts.ofRecord(record) ?? frame.rowText(row))`,
   },
   {
     name: 'the reference of a replaced chunk comes back',
-    file: 'src/engine/stash-records.ts',
+    file: 'stash-records.ts',
     find: 'const value = encodeChunkReference({ chunk, putAt, list: list.name })',
     replace: 'const value = reference ?? encodeChunkReference({ chunk, putAt, list: list.name })',
   },
   {
     name: 'numeric serials are in the order of texts',
-    file: 'src/engine/serial-order.ts',
+    file: 'serial-order.ts',
     find: '? compareNumbers : compareTexts',
     replace: '? compareTexts : compareTexts',
   },
   {
     name: 'a page of overwritten rows shows the version of the new ones',
-    file: 'src/engine/generations.ts',
+    file: 'generations.ts',
     find: 'version: found.lastVersion',
     replace: 'version: head.version',
   },
   {
     name: 'a row ID of overwritten rows still answers',
-    file: 'src/engine/row-lookup.ts',
+    file: 'row-lookup.ts',
     find: 'if (extent < firstExtent || extent >= nextExtent) return null',
     replace: 'if (extent >= nextExtent) return null',
   },
   {
     name: 'a precondition fails after the row was changed',
-    file: 'src/engine/table.ts',
+    file: 'table.ts',
     find: 'const updated = await updateRow(place, rowId, isHere(read) ? read : await read, wanted)',
     replace: `const before = (await this.get(rowId)).version
       const updated = await updateRow(place, rowId, await read, { ...wanted, ifMatch: undefined })
@@ -63,113 +66,112 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a page that is full by the bytes of its records has no continuation',
-    file: 'src/engine/page-reader.ts',
+    file: 'page-reader.ts',
     find: 'this.#text += record.text.length',
     replace: 'this.#text += value.length',
   },
   {
     name: 'an answer rests on a commit in flight that may yet be refused',
-    file: 'src/engine/table-writer.ts',
+    file: 'table-writer.ts',
     find: 'if (isHere(step)) return step.commit === undefined ? again() : step',
     replace: 'if (isHere(step)) return step',
   },
   {
     name: 'the sweep does not see what stashes name',
-    file: 'src/engine/named-objects.ts',
+    file: 'named-objects.ts',
     find: "for (const ref of decodeChunkSegments(reference).segments) yield { kind: 'segment', ref }",
     replace: 'decodeChunkSegments(reference)',
   },
   {
     name: 'the sweep leaves the extent pages of overwritten rows',
-    file: 'src/engine/sweep-generations.ts',
+    file: 'sweep-generations.ts',
     find: 'await sweepRange(partition, extentPagesRange(table, firstExtent, nextExtent))',
     replace: '',
   },
   {
     name: 'a scan does not keep the rows that it reads',
-    file: 'src/engine/generations.ts',
+    file: 'generations.ts',
     find: 'if (pins.has(nonce) || isRetained(',
     replace: 'if (isRetained(',
   },
   {
     name: 'deleting a stash leaves it in use where it is put again',
-    file: 'src/engine/stash-records.ts',
+    file: 'stash-records.ts',
     find: 'deletes: [key],',
     replace: 'deletes: [],',
   },
   {
     name: 'a fold forgets which rows were deleted',
-    file: 'src/engine/fold.ts',
+    file: 'fold.ts',
     find: 'return putFolded(context, texts, versions, liveRows === texts.length ? null : deleted)',
     replace: 'return putFolded(context, texts, versions, null)',
   },
   {
     name: 'a fold forgets the versions of rows',
-    file: 'src/engine/fold.ts',
+    file: 'fold.ts',
     find: 'versions.push(laid?.version ?? old?.versionOf?.(slot) ?? entry.version)',
     replace: 'versions.push(entry.version)',
   },
   {
     name: 'a fold loses an update made meanwhile',
-    file: 'src/engine/delete-records.ts',
+    file: 'delete-records.ts',
     find: 'checks: left, deletes:',
     replace: 'checks: [], deletes:',
   },
   {
     name: 'two rows of one overwrite keep the same ID',
-    file: 'src/engine/kept-ids.ts',
+    file: 'kept-ids.ts',
     find: 'return (byte & bit) === 0',
     replace: 'return true',
   },
   {
     name: 'a wider type does not change the versions of the rows that it changes',
-    file: 'src/engine/table-change.ts',
+    file: 'table-change.ts',
     find: 'return { ...generation, schemaNumber, convertBefore, widenedAt: version }',
     replace: 'return { ...generation, schemaNumber, convertBefore }',
   },
   {
     name: 'cells that were there before their column was widened stay as they were',
-    file: 'src/engine/table-change.ts',
+    file: 'table-change.ts',
     find: '  const { nextExtent: convertBefore } = generation',
     replace: '  const { convertBefore } = generation',
   },
   {
     name: 'a fold keeps an old row version',
-    file: 'src/engine/fold.ts',
+    file: 'fold.ts',
     find: 'laid?.version ?? old?.versionOf?.(slot) ?? entry.version',
     replace: 'old?.versionOf?.(slot) ?? laid?.version ?? entry.version',
   },
   {
     name: 'a fold keeps the old text of a row',
-    file: 'src/engine/fold.ts',
+    file: 'fold.ts',
     find: "texts.push(isDeleted ? '' : (laid?.text ?? text))",
     replace: "texts.push(isDeleted ? '' : text || (laid?.text ?? ''))",
   },
   {
     name: 'a kept row has a second ID, which a further overwrite takes for its own',
-    file: 'src/engine/kept-ids.ts',
+    file: 'kept-ids.ts',
     find: 'if (this.#forward?.idAt(place)) return null',
     replace: '',
   },
   {
     name: 'a page shows a second ID for a kept row',
-    file: 'src/engine/page-writer.ts',
+    file: 'page-writer.ts',
     find: 'if (kept !== null) {',
     replace: 'if (kept === undefined) {',
   },
   {
     name: 'a kept row also answers to its positional ID',
-    file: 'src/engine/row-lookup.ts',
+    file: 'row-lookup.ts',
     find: 'return keptAnother === null ? minted : null',
     replace: 'return minted',
   },
   {
     // Either half alone loses no rows: what was named after the first mark, the second finds named.
     name: 'marks are taken before references, and one mark is enough',
-    file: 'src/engine/sweep.ts',
+    file: 'sweep.ts',
     find: `const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
-    // A team is entered before an object of it stops to be pending, so none that counts is of a team left out.
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const named = await markAll(partitions)`,
     replace: `const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
@@ -182,25 +184,25 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a widened number is read back unquoted by its row ID',
-    file: 'src/engine/row-lookup.ts',
+    file: 'row-lookup.ts',
     find: 'const converts = entry.convert || position.extent < generation.convertBefore',
     replace: 'const converts = entry.convert',
   },
   {
     name: 'a widened number is read back unquoted in a page',
-    file: 'src/engine/page-reader.ts',
+    file: 'page-reader.ts',
     find: 'text === null || schemaNumber === generation.schemaNumber ? text : convert(text),',
     replace: "schemaNumber < 0 ? convert(text ?? '') : text,",
   },
   {
     name: 'a row that is kept in memory hides a change',
-    file: 'src/engine/row-texts.ts',
+    file: 'row-texts.ts',
     find: 'return kept?.head === head ? kept : undefined',
     replace: 'return kept',
   },
   {
     name: 'an Idempotency-Key gives the result of another table',
-    file: 'src/format/keys.ts',
+    file: 'keys.ts',
     find: '.u8(REPEAT_SCOPE.table).bytes(table)',
     replace: '.u8(REPEAT_SCOPE.table)',
   },

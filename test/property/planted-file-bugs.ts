@@ -4,43 +4,43 @@ import type { PlantedBug } from './planted-bugs.js'
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an update puts no marker',
-    file: 'src/engine/row-update.ts',
+    file: 'row-update.ts',
     find: 'const puts = [[rowKey(table, position), record] as const, ...markers]',
     replace: 'const puts = [[rowKey(table, position), record] as const]',
   },
   {
     name: 'the put of a chunk puts no marker',
-    file: 'src/engine/stash-records.ts',
+    file: 'stash-records.ts',
     find: '      ...markers,\n',
     replace: '',
   },
   {
     name: 'an add puts no marker',
-    file: 'src/engine/table-change.ts',
+    file: 'table-change.ts',
     find: '[...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]',
     replace: '[...added.puts, ...kept.puts]',
   },
   {
     name: 'an overwrite puts no marker',
-    file: 'src/engine/table-change.ts',
+    file: 'table-change.ts',
     find: '[...added.puts, ...(await putMarkers(read, random, added.files))]',
     replace: '[...added.puts]',
   },
   {
     name: 'a create puts no marker',
-    file: 'src/engine/create-table.ts',
+    file: 'create-table.ts',
     find: '        ...markers,\n',
     replace: '',
   },
   {
     name: 'rows that are rewritten on the way from a stash into a table are not marked',
-    file: 'src/engine/row-source.ts',
+    file: 'row-source.ts',
     find: 'this.#files.addAll(conformed.files)',
     replace: '',
   },
   {
     name: 'markers are read after the mark',
-    file: 'src/engine/sweep-files.ts',
+    file: 'sweep-files.ts',
     find: 'files += await deleteFiles(partition, some, manyMarker)',
     replace: `const markers = await partition.read((view) =>
       view.getMany(some.map(({ file }) => fileMarkerKey(file))),
@@ -50,25 +50,25 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the commit that deletes files does not check their markers',
-    file: 'src/engine/sweep-files.ts',
+    file: 'sweep-files.ts',
     find: '    { key: fileMarkerKey(file), equals: marker },\n',
     replace: '',
   },
   {
     name: 'the mark does not see what row records name',
-    file: 'src/engine/file-marks.ts',
+    file: 'file-marks.ts',
     find: 'if (text !== null) for (const file of filesIn(text)) sought.found(file)',
     replace: '',
   },
   {
     name: 'the mark does not see what stashes name',
-    file: 'src/engine/file-marks.ts',
+    file: 'file-marks.ts',
     find: 'if (namesFiles) for (const segment of segments) places.push({ segment, hidden: [] })',
     replace: '',
   },
   {
     name: 'the mark does not see what segments of retired generations name',
-    file: 'src/engine/file-marks.ts',
+    file: 'file-marks.ts',
     find: 'const first = firstExtentOfPageKey(key)',
     replace: `const first = firstExtentOfPageKey(key)
       const { decodeTableHead } = await import('../format/records.js')
@@ -77,37 +77,37 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'rows under row records keep files for ever',
-    file: 'src/engine/file-marks.ts',
+    file: 'file-marks.ts',
     find: 'extents.get(extentName(key))?.hidden.push(decodeRowKey(key).slot)',
     replace: 'extents.get(extentName(key))',
   },
   {
     name: 'a fold drops the flag that a segment names files',
-    file: 'src/engine/fold.ts',
+    file: 'fold.ts',
     find: 'return { segment, namesFiles: !files.isEmpty }',
     replace: 'return { segment, namesFiles: files.isOverfull }',
   },
   {
     name: 'an ID with escapes in it is not found',
-    file: 'src/format/file-references.ts',
+    file: 'file-references.ts',
     find: 'if (hasEscape(texts, start, end)) yield*',
     replace: 'if (hasEscape(texts, start, start)) yield*',
   },
   {
     name: 'the sweep of objects does not see what uploads have received',
-    file: 'src/engine/named-objects.ts',
+    file: 'named-objects.ts',
     find: "if (upload.state === 'received') {",
     replace: 'if (upload.bytesMax < 0) {',
   },
   {
     name: 'the sweep of objects deletes those that no commit names yet',
-    file: 'src/engine/object-names.ts',
+    file: 'object-names.ts',
     find: 'return this.#pending.has(id)',
     replace: 'return false',
   },
   {
     name: 'a repeated completion makes another file',
-    file: 'src/engine/complete-upload.ts',
+    file: 'complete-upload.ts',
     find: 'const file = { key: upload.file, record: decodeFile(found.file) }',
     replace: `const twin = { key: team.options.random.bytes(FILE_KEY_BYTES), record: decodeFile(found.file) }
     if (upload.bytesMax > 0) {
@@ -118,25 +118,25 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a PUT that ends after the completion opens the upload again',
-    file: 'src/engine/uploads.ts',
+    file: 'engine/uploads.ts',
     find: "    if (upload.state === 'completed') throw completed()\n    const next",
     replace: '    const next',
   },
   {
     name: 'a PUT that is refused leaves its object',
-    file: 'src/engine/file-content.ts',
+    file: 'file-content.ts',
     find: "  if (isStoreError(failure) && failure.outcome === 'unknown') return\n",
     replace: '  if (isStoreError(failure)) return\n',
   },
   {
     name: 'a file goes a millisecond too early',
-    file: 'src/engine/sweep-files.ts',
+    file: 'sweep-files.ts',
     find: 'decodeFile(file).completedAt > fileRetentionMs',
     replace: 'decodeFile(file).completedAt >= fileRetentionMs',
   },
   {
     name: 'markers that came too late stay',
-    file: 'src/engine/sweep-files.ts',
+    file: 'sweep-files.ts',
     find: '    await sweepMarkers(partition)\n',
     replace: '',
   },

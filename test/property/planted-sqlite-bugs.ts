@@ -4,21 +4,21 @@ import type { PlantedBug } from './planted-bugs.js'
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an overwrite keeps the rows that were there',
-    file: 'src/engine/table-change.ts',
+    file: 'table-change.ts',
     find: 'const empty = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)',
     replace: `const fresh = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)
     const empty = { ...before, nonce: fresh.nonce, forward: null }`,
   },
   {
     name: 'the last row of a segment is not linked',
-    file: 'src/engine/append-rows.ts',
+    file: 'append-rows.ts',
     find: 'return { nonce: nonces(), segment: ref, rowCount, version, ...form }',
     replace:
       'return { nonce: nonces(), segment: ref, rowCount: Math.max(1, rowCount - 1), version, ...form }',
   },
   {
     name: 'an add loses its last row',
-    file: 'src/engine/append-rows.ts',
+    file: 'append-rows.ts',
     find: "return 'texts' in rows ? appendTexts(place, rows.texts) : appendSegments(place, rows)",
     replace: `return 'texts' in rows
     ? appendTexts(place, rows.texts.slice(0, -1))
@@ -26,20 +26,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'an update goes to the row before',
-    file: 'src/engine/row-update.ts',
+    file: 'row-update.ts',
     find: 'const puts = [[rowKey(table, position), record] as const, ...markers]',
     replace: `const slot = Math.max(0, position.slot - 1)
   const puts = [[rowKey(table, { ...position, slot }), record] as const, ...markers]`,
   },
   {
     name: 'an update with null leaves the cell',
-    file: 'src/engine/row-update.ts',
+    file: 'row-update.ts',
     find: 'cells.set(id, token === null ? null : conformToken(token, column.type, false))',
     replace: 'if (token !== null) cells.set(id, conformToken(token, column.type, false))',
   },
   {
     name: 'an overwrite that fails by its precondition has its effect',
-    file: 'src/engine/table.ts',
+    file: 'table.ts',
     find: `        ifMatch: checkIfMatchArgument(request.ifMatch),
         schema: schema && readPart(() => parseTableSchema(schema, this.#team.options.columnsMax)),
       })
@@ -54,21 +54,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a chunk that does not fit ends an add, and those before it are there',
-    file: 'src/engine/row-source.ts',
+    file: 'row-source.ts',
     find: "if (verdict === 'misfit') {",
     replace: `if (verdict === 'misfit' && verdicts.length > 0) return verdicts
       if (verdict === 'misfit') {`,
   },
   {
     name: 'to delete a row that is not there raises the version',
-    file: 'src/engine/row-update.ts',
+    file: 'row-update.ts',
     find: 'if (row === null) return { result: { version } }',
     replace:
       'if (row === null) return { result: { version }, change: { next: generation, puts: [] } }',
   },
   {
     name: 'chunks come in the order of their serials as texts',
-    file: 'src/engine/serial-order.ts',
+    file: 'serial-order.ts',
     find: '? compareNumbers : compareTexts',
     replace: '? compareTexts : compareTexts',
   },

@@ -65,15 +65,19 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
 const run = promisify(execFile)
 
-/** A list of bugs, from TypeScript that is nothing but types and data. */
-async function readBugs(copy, suite) {
-  const source = await readFile(join(copy, 'test/property', suite.list), 'utf8')
+/** A module of this folder that imports no other of the project for more than its types. */
+async function load(copy, file) {
+  const source = await readFile(join(copy, 'test/property', file), 'utf8')
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
   })
-  const module = join(copy, suite.list.replace('.ts', '.mjs'))
+  const module = join(copy, file.replace('.ts', '.mjs'))
   await writeFile(module, outputText)
-  const { PLANTED_BUGS } = await import(pathToFileURL(module).href)
+  return await import(pathToFileURL(module).href)
+}
+
+async function readBugs(copy, suite) {
+  const { PLANTED_BUGS } = await load(copy, suite.list)
   const { list, tests = {}, tries, env = {} } = suite
   const suites = Object.entries(tests).map(([name, test]) => {
     return { list, name, test, only: '', tries, env: env[name] }
@@ -83,17 +87,9 @@ async function readBugs(copy, suite) {
   })
 }
 
-async function plant(copy, { name, file, find, replace }) {
-  const path = join(copy, file)
-  const source = await readFile(path, 'utf8')
-  const places = source.split(find).length - 1
-  if (places !== 1) {
-    throw new Error(`"${name}": the text to find stands ${places} times in ${file}, not once`)
-  }
-  await writeFile(
-    path,
-    source.replace(find, () => replace),
-  )
+async function plant(copy, bug, placeOf) {
+  const { path, source, start, end } = placeOf(copy, bug)
+  await writeFile(path, source.slice(0, start) + bug.replace + source.slice(end))
   return () => writeFile(path, source)
 }
 
@@ -148,16 +144,17 @@ async function main(word) {
       if (COPIED.test(part)) await cp(join(ROOT, part), join(copy, part), { recursive: true })
     }
     await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+    const { placeOf } = await load(copy, 'plant.ts')
     const lists = await Promise.all(SUITES.map((suite) => readBugs(copy, suite)))
     const bugs = lists.flat().filter(({ suite, name }) => `${suite.list} ${name}`.includes(word))
-    for (const bug of bugs) await (await plant(copy, bug))() // Stale texts show before any test runs.
+    for (const bug of bugs) await (await plant(copy, bug, placeOf))() // Stale texts show before any test runs.
     console.log(`${bugs.length} bugs to plant`)
     for (const suite of new Set(bugs.map((bug) => bug.suite))) {
       const intact = await runTest(copy, suite, INTACT_SCALE)
       if (intact !== null) throw new Error(`Nothing is planted yet, and the test fails:\n${intact}`)
     }
     for (const bug of bugs) {
-      const restore = await plant(copy, bug)
+      const restore = await plant(copy, bug, placeOf)
       const startedAt = Date.now()
       const output = await runUntilFound(copy, bug.suite)
       const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1)

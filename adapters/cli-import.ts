@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
 import { formatOfPath, SOURCE_FORMATS, type SourceFormat } from './import-source.js'
+import { checkKey, KEY_VARIABLE } from './key-file.js'
 import { openProgress, type ProgressOutput } from './progress.js'
 
 export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY --table NAME
@@ -89,8 +90,9 @@ export function parseImportArgs(
   })
   if (values.help) return 'help'
   if (positionals.length === 0) throw new CommandFailure(2, 'Name at least one file')
-  const key = values.key ?? env['ROWSTASH_KEY']
-  if (key === undefined) throw new CommandFailure(2, 'Give --key or set ROWSTASH_KEY')
+  const key = values.key ?? env[KEY_VARIABLE]
+  if (key === undefined) throw new CommandFailure(2, `Give --key or set ${KEY_VARIABLE}`)
+  checkKey(values.key === undefined ? KEY_VARIABLE : '--key', key)
   if (values.url === undefined) throw new CommandFailure(2, 'Give --url')
   const format = values.format === undefined ? undefined : parseFormat(values.format)
   return {

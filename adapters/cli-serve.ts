@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import type { ContractKey, Store } from '../src/index.js'
 import { openMemory } from '../src/index.js'
 import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
-import { makeKey, readOrMakeKey } from './key-file.js'
+import { checkKey, KEY_VARIABLE, makeKey, readOrMakeKey } from './key-file.js'
 import { nodeSources, openDirectory } from './node.js'
 import { startServer } from './server.js'
 
@@ -53,6 +53,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     ...settings,
     keys,
     onFailure: (failure) => io.warn(describe(failure)),
+    onWarning: (warning) => io.warn(`rowstash: ${warning}`),
   })
   io.print(`listening on ${server.url}`)
   await aborted(io.signal)
@@ -96,7 +97,6 @@ export function parseServeArgs(
   if (values.memory && values.directory !== undefined) {
     throw new CommandFailure(2, 'Give --directory or --memory, not both')
   }
-  const keyTexts = values.key ?? (env['ROWSTASH_KEY'] ? [env['ROWSTASH_KEY']] : [])
   const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
   return {
     directory: values.memory ? undefined : resolve(values.directory ?? DIRECTORY_DEFAULT),
@@ -104,11 +104,24 @@ export function parseServeArgs(
     port: parseIntegerOption('--port', portText, 0, 65_535),
     baseUrl: parseBaseUrl('--base-url', values['base-url']),
     publicBaseUrl: parseBaseUrl('--public-base-url', values['public-base-url']),
-    keys: keyTexts.map(parseKey),
+    keys: parseKeys(values.key, env[KEY_VARIABLE]),
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
     acceptLoss: values['accept-loss'],
   }
+}
+
+function parseKeys(
+  given: readonly string[] | undefined,
+  fromEnvironment: string | undefined,
+): readonly ContractKey[] {
+  const source = given === undefined ? KEY_VARIABLE : '--key'
+  const texts = given ?? (fromEnvironment === undefined ? [] : [fromEnvironment])
+  return texts.map((text) => {
+    const parsed = parseKey(text)
+    checkKey(source, parsed.key)
+    return parsed
+  })
 }
 
 /** A key may itself end with equals signs, as base64 does: a team is what follows the last one. */

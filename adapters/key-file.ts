@@ -1,4 +1,5 @@
-// The API key of a directory that was started without one: made once, and kept beside the store's files.
+// API keys of the commands: those that are given, and the one of a directory that was started without any, which
+// is made once and kept beside the store's files.
 import { randomBytes } from 'node:crypto'
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +7,25 @@ import { CommandFailure } from './cli-failure.js'
 
 const KEY_FILE = 'key'
 const KEY_PATTERN = /^[\x21-\x7e]{16,1024}$/
+
+/** Where the commands look for a key that the command line does not give. */
+export const KEY_VARIABLE = 'ROWSTASH_KEY'
+
+const GIVEN_KEY_PATTERN = /^(?!(?:null|undefined)$)[\x21-\x7e]{1,1024}$/
+
+/**
+ * Checks a key before anything is done with it: one that is missing would let nobody in, or everybody.
+ * @param source - Where it comes from, for the message, which does not show it.
+ * @throws {CommandFailure}
+ */
+export function checkKey(source: '--key' | typeof KEY_VARIABLE, key: string): void {
+  if (GIVEN_KEY_PATTERN.test(key)) return
+  const name = source === '--key' ? source : `The environment variable ${source}`
+  if (key === '') throw new CommandFailure(2, `${name} is empty; give a key or leave it out`)
+  const isMissing = key === 'null' || key === 'undefined'
+  const problem = isMissing ? `is the text "${key}"` : 'is no key'
+  throw new CommandFailure(2, `${name} ${problem}: 1 to 1,024 visible ASCII characters are wanted`)
+}
 
 /** 192 random bits, more than anyone can guess. */
 export function makeKey(): string {

@@ -40,7 +40,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   if (!/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
     throw new StoreError('OPTION_NOT_ALLOWED', 'Option "basePath" must be like "/api/v2"')
   }
-  const contract = createContract(store, contractOptions)
+  const contract = createContract(store, { onWarning: warnProcess, ...contractOptions })
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request)
@@ -56,6 +56,10 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     response.on('error', () => {})
     inTurn(request.socket, () => serve(request, response)).catch(() => response.destroy())
   }
+}
+
+function warnProcess(warning: string): void {
+  process.emitWarning(warning, { type: 'RowstashWarning' })
 }
 
 /**
@@ -82,19 +86,23 @@ const HEADERS_MS_MAX = 10_000
  */
 const REQUEST_MS_MAX = 24 * 60 * 60_000
 
-/** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden it. */
+/** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden what it returns. */
 export const serverOptions: Readonly<ServerOptions> = Object.freeze({
   headersTimeout: HEADERS_MS_MAX,
   requestTimeout: REQUEST_MS_MAX,
   connectionsCheckingInterval: 5_000,
 })
 
-/** Sets the limits of a server that faces strangers, as far as they can be set after its creation. */
-export function hardenServer(server: Server): void {
+/**
+ * Sets the limits of a server that faces strangers, as far as they can be set after its creation.
+ * @returns the same server.
+ */
+export function hardenServer<S extends Server>(server: S): S {
   server.headersTimeout = HEADERS_MS_MAX
   server.requestTimeout = REQUEST_MS_MAX
   server.maxRequestsPerSocket = 10_000
   server.maxConnections = 1_000
+  return server
 }
 
 /** Node keeps at most 1,000 header lines and drops the rest; far fewer are plenty. */

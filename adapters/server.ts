@@ -17,6 +17,7 @@ export type ServerSettings = Readonly<{
   /** undefined: every app is known. */
   apps: readonly string[] | undefined
   onFailure: (failure: unknown) => void
+  onWarning: (warning: string) => void
 }>
 
 export interface RunningServer {
@@ -32,17 +33,17 @@ const IDLE_CHECK_MS = 50
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
-    const { keys, apps, baseUrl, publicBaseUrl, onFailure } = settings
+    const { keys, apps, baseUrl, publicBaseUrl, onFailure, onWarning } = settings
     const options: NodeHandlerOptions = {
       keys,
       onFailure,
+      onWarning,
       basePath: basePathOf(baseUrl),
       ...(apps !== undefined && { apps }),
       ...(baseUrl !== undefined && { baseUrl }),
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
     }
-    const server = createServer(serverOptions, nodeHandler(store, options))
-    hardenServer(server)
+    const server = hardenServer(createServer(serverOptions, nodeHandler(store, options)))
     const address = await listen(server, settings)
     return {
       url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,

@@ -34,6 +34,7 @@ async function start(signal: AbortSignal): Promise<void> {
     keys: [{ key, teamId: TEAM }],
     apps: undefined,
     onFailure: (failure) => console.error(failure),
+    onWarning: (warning) => console.error(warning),
   })
   try {
     const tables = await store.team(TEAM).tables()

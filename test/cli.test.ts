@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { parseKey, parseServeArgs } from '../adapters/cli-serve.js'
+import { parseImportArgs } from '../adapters/cli-import.js'
+import { parseKey, parseServeArgs, runServe } from '../adapters/cli-serve.js'
 import { type BuiltCli, buildCli, runCli, type Serving, serveCli } from './support/built-cli.js'
 
 let cli: BuiltCli
@@ -51,7 +52,7 @@ async function allRows(url: string, key: string): Promise<unknown[]> {
   return rows
 }
 
-const KEY = 'a-key-for-tests'
+const KEY = 'a-key-for-the-tests'
 
 describe('rowstash serve', () => {
   test('makes a key at the first start, keeps it for its owner only, and does not print it again', async () => {
@@ -218,6 +219,37 @@ describe('the command line', () => {
       port: 1,
       keys: [{ key: 'x', teamId: 'default' }],
     })
+  })
+
+  test.each([
+    ['', 'ROWSTASH_KEY is empty'],
+    ['undefined', 'ROWSTASH_KEY is the text "undefined"'],
+    ['null=team', 'ROWSTASH_KEY is the text "null"'],
+    ['two words', 'ROWSTASH_KEY is no key'],
+  ])('names the variable when the key in it is %j', (text, problem) => {
+    const wrong = expect.objectContaining({
+      exitCode: 2,
+      message: expect.stringContaining(problem),
+    })
+    const importing = ['rows.csv', '--url', 'http://localhost', '--table', 'Rows']
+
+    expect(() => parseServeArgs([], { ROWSTASH_KEY: text })).toThrow(wrong)
+    if (text.includes('=')) return
+    expect(() => parseImportArgs(importing, { ROWSTASH_KEY: text })).toThrow(wrong)
+    expect(() => parseImportArgs([...importing, '--key', text], {})).toThrow('--key')
+  })
+
+  test('warns of a key that can be guessed, and serves', async () => {
+    const ended = new AbortController()
+    const lines: string[] = []
+    await runServe(['--memory', '--port', '0', '--key', 'short'], {
+      print: () => ended.abort(),
+      warn: (line) => lines.push(line),
+      env: {},
+      signal: ended.signal,
+    })
+
+    expect(lines).toEqual([expect.stringMatching(/^rowstash: API keys of fewer than 16 char/)])
   })
 
   test('reads a key with its team', () => {

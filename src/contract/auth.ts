@@ -17,7 +17,7 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
   return async (headers) => {
     const token = bearerToken(headers)
     const identity = token === '' ? await lookUpNothing() : await lookUp(token)
-    if (identity === undefined) {
+    if (identity === undefined || identity === null) {
       throw new StoreError('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
     }
     invariant(isTeamId(identity.teamId), `authenticate must give a teamId ${TEAM_ID_RULE}`)

@@ -1,4 +1,4 @@
-import { StoreError } from '../base/store-error.js'
+import { checkOptionNames, optionError, typeName } from '../base/options.js'
 import { parseBaseUrl } from './base-url.js'
 
 /** A key of the API and the team whose objects it reaches. */
@@ -9,15 +9,15 @@ export type Identity = Readonly<{ teamId: string }>
 
 export interface ContractOptions {
   /**
-   * The keys that are known. Kept as digests only. Give either `keys` or `authenticate`.
-   * A key: 1 to 1,024 visible ASCII characters. The same key twice is an error.
+   * The known keys, at least one. Kept as digests only. Give either `keys` or `authenticate`.
+   * A key: 1 to 1,024 visible ASCII characters, better 16 or more random ones. The same key twice is an error.
    */
   readonly keys?: readonly ContractKey[]
   /**
    * Finds the team of a key, on every request, so that a revoked key stops working at once.
-   * undefined: the key is unknown. Compare in constant time, or look up by a digest.
+   * undefined or null: the key is unknown. Compare in constant time, or look up by a digest.
    */
-  readonly authenticate?: (token: string) => Promise<Identity | undefined>
+  readonly authenticate?: (token: string) => Promise<Identity | undefined | null>
   /**
    * IDs of the apps that exist, for `appsToLink` and uploads. Default: every app ID is known.
    */
@@ -38,12 +38,17 @@ export interface ContractOptions {
    * details. Must not throw.
    */
   readonly onFailure?: (failure: unknown) => void
+  /**
+   * Called when the contract is created, with what is allowed but unsafe: keys that are easy to guess.
+   * Default: none; `nodeHandler` makes it a warning of the process.
+   */
+  readonly onWarning?: (warning: string) => void
 }
 
 /** Options after defaults were filled in. */
 export type ResolvedContractOptions = Readonly<{
   keys: readonly ContractKey[]
-  authenticate: ((token: string) => Promise<Identity | undefined>) | undefined
+  authenticate: ContractOptions['authenticate']
   apps: ReadonlySet<string> | undefined
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
@@ -57,31 +62,39 @@ const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
   'baseUrl',
   'publicBaseUrl',
   'onFailure',
+  'onWarning',
 ])
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at start. */
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
-  for (const name of Object.keys(given)) {
-    if (!NAMES.has(name)) throw optionError(name, 'is not an option')
-  }
-  const { keys, authenticate, apps, baseUrl, publicBaseUrl, onFailure } = given
+  checkOptionNames('the HTTP contract', given, (name) => NAMES.has(name))
+  const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given
   if ((keys === undefined) === (authenticate === undefined)) {
     throw optionError('keys', 'or "authenticate" must be given, and not both')
   }
-  if (authenticate !== undefined && typeof authenticate !== 'function') {
-    throw optionError('authenticate', 'must be a function')
+  for (const name of ['authenticate', 'onFailure', 'onWarning'] as const) {
+    if (given[name] === undefined || typeof given[name] === 'function') continue
+    throw optionError(name, 'must be a function')
   }
-  if (onFailure !== undefined && typeof onFailure !== 'function') {
-    throw optionError('onFailure', 'must be a function')
-  }
-  return Object.freeze({
-    keys: resolveKeys(keys ?? []),
+  const { onFailure = () => {}, onWarning = () => {} } = given
+  const resolved = Object.freeze({
+    keys: keys === undefined ? [] : resolveKeys(keys),
     authenticate,
-    apps: apps === undefined ? undefined : new Set(apps),
+    apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
-    onFailure: onFailure ?? (() => {}),
+    onFailure,
   })
+  const short = resolved.keys.flatMap(({ key }, index) =>
+    key.length < KEY_CHARS_WARNED ? [`keys[${index}]`] : [],
+  )
+  if (short.length > 0) onWarning(shortKeyWarning(short))
+  return resolved
+}
+
+function resolveApps(apps: readonly string[]): ReadonlySet<string> {
+  if (Array.isArray(apps) && apps.every((app) => typeof app === 'string')) return new Set(apps)
+  throw optionError('apps', 'must be a list of app IDs')
 }
 
 function resolveBaseUrl(name: string, given: string | undefined): string | undefined {
@@ -96,16 +109,59 @@ function resolveBaseUrl(name: string, given: string | undefined): string | undef
 const KEY = /^[\x21-\x7e]{1,1024}$/
 const TEAM_ID_CHARS_MAX = 128
 
-function resolveKeys(keys: readonly ContractKey[]): readonly ContractKey[] {
-  const seen = new Set<string>()
-  for (const { key, teamId } of keys) {
-    if (!KEY.test(key))
-      throw optionError('keys', 'must have 1 to 1,024 visible ASCII characters each')
-    if (seen.has(key)) throw optionError('keys', 'must not have the same key twice')
-    if (!isTeamId(teamId)) throw optionError('keys', `must have a teamId ${TEAM_ID_RULE} each`)
-    seen.add(key)
+/** Texts that a program makes of a value that is not there: whoever sends one must not be let in. */
+const NO_KEYS: ReadonlySet<string> = new Set(['null', 'undefined'])
+
+/** Shorter keys get a warning: random ones of this length cannot be guessed. */
+const KEY_CHARS_WARNED = 16
+const SHORT_KEYS_NAMED_MAX = 10
+
+function shortKeyWarning(places: readonly string[]): string {
+  const named = places.slice(0, SHORT_KEYS_NAMED_MAX).join(', ')
+  const more = places.length > SHORT_KEYS_NAMED_MAX ? ', …' : ''
+  return `API keys of fewer than ${KEY_CHARS_WARNED} characters can be guessed; use long random ones (short: ${named}${more})`
+}
+
+/** What is wrong with a key; undefined: nothing. The key itself is not shown. */
+export function keyProblem(key: unknown): string | undefined {
+  if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
+  const rule = 'must be a text of 1 to 1,024 visible ASCII characters'
+  if (typeof key !== 'string') return `${rule}, not ${typeName(key)}`
+  if (key === '') return `${rule}, not empty`
+  return NO_KEYS.has(key) ? `must not be the text "${key}"` : rule
+}
+
+function resolveKeys(keys: unknown): readonly ContractKey[] {
+  if (!Array.isArray(keys)) {
+    throw optionError('keys', `must be a list of { key, teamId }, not ${typeName(keys)}`)
   }
-  return keys.map(({ key, teamId }) => ({ key, teamId }))
+  if (keys.length === 0) {
+    throw optionError('keys', 'must hold at least one key: without any, every request is refused')
+  }
+  const seen = new Set<string>()
+  return keys.map((given: unknown, index) => {
+    const checked = resolveKey(given, `keys[${index}]`)
+    if (seen.has(checked.key)) throw optionError('keys', 'must not have the same key twice')
+    seen.add(checked.key)
+    return checked
+  })
+}
+
+function resolveKey(given: unknown, place: string): ContractKey {
+  if (typeof given !== 'object' || given === null) {
+    throw optionError(place, `must be an object { key, teamId }, not ${typeName(given)}`)
+  }
+  const { key, teamId, ...others } = given as Partial<Record<string, unknown>>
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw optionError(place, `takes key and teamId, not "${other}"`)
+  const problem = keyProblem(key)
+  if (problem !== undefined) {
+    const isMissing = typeof key !== 'string' || key === '' || NO_KEYS.has(key)
+    const hint = isMissing ? '; is the environment variable set that it comes from?' : ''
+    throw optionError(`${place}.key`, `${problem}${hint}`)
+  }
+  if (!isTeamId(teamId)) throw optionError(`${place}.teamId`, `must be a text ${TEAM_ID_RULE}`)
+  return { key: key as string, teamId }
 }
 
 export const TEAM_ID_RULE = `of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-formed text`
@@ -114,8 +170,4 @@ export const TEAM_ID_RULE = `of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-f
 export function isTeamId(teamId: unknown): teamId is string {
   if (typeof teamId !== 'string' || teamId === '' || teamId.length > TEAM_ID_CHARS_MAX) return false
   return !/\p{Surrogate}/u.test(teamId)
-}
-
-function optionError(name: string, problem: string): StoreError {
-  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }

@@ -102,6 +102,12 @@ describe('authenticate of the host', () => {
     }
   })
 
+  test('null stands for an unknown key too', async () => {
+    await expect(through(async () => null)(bearer('k'))).rejects.toMatchObject({
+      code: 'REQUEST_ERROR',
+    })
+  })
+
   test('scopes are not silently ignored', async () => {
     const scoped = async () => ({ teamId: 'one', scopes: ['read'] })
     await expect(through(scoped)(bearer('k'))).rejects.toThrow('Invariant')
@@ -109,10 +115,12 @@ describe('authenticate of the host', () => {
 })
 
 describe('options', () => {
+  const keys = [{ key: 'a-key-that-is-long-enough', teamId: 'team' }]
+
   test.each([
     ['neither keys nor authenticate', {}],
-    ['both', { keys: [], authenticate: async () => undefined }],
-    ['an unknown option', { keys: [], key: 'x' }],
+    ['both', { keys, authenticate: async () => undefined }],
+    ['an unknown option', { keys, key: 'x' }],
     [
       'the same key twice',
       {
@@ -126,11 +134,68 @@ describe('options', () => {
     ['an empty key', { keys: [{ key: '', teamId: 'c' }] }],
     ['a team ID of nothing', { keys: [{ key: 'a', teamId: '' }] }],
     ['an authenticate that is no function', { authenticate: 'x' }],
-    ['an onFailure that is no function', { keys: [], onFailure: 'x' }],
+    ['an onFailure that is no function', { keys, onFailure: 'x' }],
+    ['an onWarning that is no function', { keys, onWarning: 'x' }],
+    ['apps that are one text', { keys, apps: 'app' }],
+    ['an app that is a number', { keys, apps: [1] }],
+    ['no options at all', undefined],
+    ['options that are null', null],
   ])('%s: refused', (_, options) => {
     expect(() => resolveContractOptions(options as ContractOptions)).toThrow(
       expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),
     )
+  })
+
+  const missing = 'is the environment variable set that it comes from?'
+
+  test.each([
+    ['a missing key', [{ key: undefined, teamId: 't' }], ['keys[0].key', 'not undefined', missing]],
+    ['no key at all', [{ teamId: 't' }], ['keys[0].key', 'not undefined', missing]],
+    ['null', [keys[0], { key: null, teamId: 't' }], ['keys[1].key', 'not null', missing]],
+    ['an empty key', [{ key: '', teamId: 't' }], ['keys[0].key', 'not empty', missing]],
+    ['the text null', [{ key: 'null', teamId: 't' }], ['keys[0].key', 'the text "null"', missing]],
+    [
+      'the text undefined',
+      [{ key: 'undefined', teamId: 't' }],
+      ['keys[0].key', 'the text "undefined"', missing],
+    ],
+    ['a number', [{ key: 12, teamId: 't' }], ['keys[0].key', 'not a number']],
+    ['an array', [{ key: ['a'], teamId: 't' }], ['keys[0].key', 'not an array']],
+    ['a key with a line end', [{ key: 'a\n', teamId: 't' }], ['keys[0].key', 'visible ASCII']],
+    ['a team that is missing', [{ key: 'a', team: 't' }], ['keys[0]', 'not "team"']],
+    ['scopes', [{ ...keys[0], scopes: ['read'] }], ['keys[0]', 'not "scopes"']],
+    ['a text', ['a-key'], ['keys[0]', 'not a string']],
+    ['null for a key', [null], ['keys[0]', 'not null']],
+    ['an object', {}, ['"keys"', 'a list of { key, teamId }', 'not an object']],
+    ['null for all', null, ['"keys"', 'a list of { key, teamId }', 'not null']],
+    ['an empty list', [], ['"keys"', 'at least one key']],
+  ])('keys: %s is refused at start, with what to do', (_, given, phrases) => {
+    let message = ''
+    try {
+      resolveContractOptions({ keys: given } as unknown as ContractOptions)
+    } catch (failure) {
+      expect(failure).toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+      message = (failure as Error).message
+    }
+
+    for (const phrase of phrases) expect(message).toContain(phrase)
+  })
+
+  test('keys of fewer than 16 characters are warned of once, by their places', () => {
+    const warnings: string[] = []
+    const onWarning = (warning: string) => void warnings.push(warning)
+    const given = ['fifteen-chars-0', 'sixteen-chars-00', 'short'].map((key) => ({
+      key,
+      teamId: 't',
+    }))
+    resolveContractOptions({ keys: given, onWarning })
+
+    expect(warnings).toEqual([
+      'API keys of fewer than 16 characters can be guessed; use long random ones (short: keys[0], keys[2])',
+    ])
+
+    resolveContractOptions({ keys, onWarning })
+    expect(warnings).toHaveLength(1)
   })
 
   test('a refused key is not in the message', () => {

@@ -296,7 +296,10 @@ describe('base URLs', () => {
       1,
     ]
     for (const value of wrong) {
-      const options = { keys: [], [name]: value } as ContractOptions
+      const options = {
+        keys: [{ key: 'a-key-for-the-tests', teamId: 't' }],
+        [name]: value,
+      } as ContractOptions
       const { store } = await open()
       expect(() => createContract(store, options)).toThrow(
         expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),

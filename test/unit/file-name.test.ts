@@ -189,7 +189,7 @@ describe('in a directory', () => {
       .filter((path) => !RECORDS.test(path))
     expect(changed.filter((path) => !OBJECT.test(path))).toEqual([])
 
-    const contract = createContract(store, { keys: [] })
+    const contract = createContract(store, { authenticate: async () => undefined })
     for (const { name, file } of stored) {
       if (file === null) {
         expect(name === '' || [...name].length > 255).toBe(true)

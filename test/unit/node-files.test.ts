@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node-http.js'
 import { openMemory, type Store } from '../../src/index.js'
 
-const KEY = 'a-key-of-a-team'
+const KEY = 'a-key-of-the-team'
 const OPTIONS = { keys: [{ key: KEY, teamId: 'team' }] }
 const MIB = 1 << 20
 

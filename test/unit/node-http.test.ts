@@ -1,11 +1,11 @@
 // Goal: the adapter delivers what the contract answers, whatever the client or the framework around it does.
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node-http.js'
 import { openMemory, type RowIds, type Store } from '../../src/index.js'
 
-const KEY = 'a-key-of-a-team'
+const KEY = 'a-key-of-the-team'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 const OPTIONS = { keys: [{ key: KEY, teamId: 'team' }] }
 
@@ -16,8 +16,7 @@ afterEach(async () => {
 })
 
 async function listen(listener: RequestListener): Promise<string> {
-  const server: Server = createServer(serverOptions, listener)
-  hardenServer(server)
+  const server: Server = hardenServer(createServer(serverOptions, listener))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   opened.push(() => {
     server.closeAllConnections()
@@ -69,6 +68,40 @@ describe('after a body parser of a framework', () => {
     const response = await fetch(`${url}/tables`, { method: 'POST', headers: HEADERS, body })
     expect(response.status).toBe(201)
   })
+})
+
+describe('keys', () => {
+  test.each([null, undefined, '', 'null', 'undefined'])(
+    'a handler whose key is %j is not made, so that nobody is let in by it',
+    async (key) => {
+      const store = await memory()
+      const options = { keys: [{ key, teamId: 'team' }] } as unknown as typeof OPTIONS
+
+      expect(() => nodeHandler(store, options)).toThrow(
+        expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),
+      )
+    },
+  )
+
+  test('a key that can be guessed is a warning of the process', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    onTestFinished(() => warned.mockRestore())
+    const store = await memory()
+    nodeHandler(store, { keys: [{ key: 'short', teamId: 'team' }] })
+
+    expect(warned.mock.calls).toEqual([
+      [expect.stringContaining('can be guessed'), { type: 'RowstashWarning' }],
+    ])
+
+    nodeHandler(store, OPTIONS)
+    expect(warned).toHaveBeenCalledOnce()
+  })
+})
+
+test('hardenServer gives the server it was given, to go on with', () => {
+  const server = createServer()
+
+  expect(hardenServer(server)).toBe(server)
 })
 
 describe('a base path', () => {

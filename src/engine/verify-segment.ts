@@ -86,7 +86,7 @@ function versionProblems(
 
 /** Bits that no rule for the content of texts decides: those rules may differ between versions of this package. */
 const SURE_KINDS = KIND_BIT.string | KIND_BIT.number | KIND_BIT.boolean
-const SURE_SEEN = ~(SEEN.longNumber | SEEN.storedNumbers | SEEN.storedBooleans | SEEN.storedText)
+const SURE_SEEN = ~(SEEN.longInteger | SEEN.storedNumbers | SEEN.storedBooleans | SEEN.storedText)
 
 /** Rows of a segment, held against its columns. */
 class RowCheck {

@@ -18,7 +18,9 @@ export const SEEN = Object.freeze({
   misfit: 1 << 5, // 1e400, a lone surrogate, null or an array or an object in an array
   emptyText: 1 << 6, // "" (JSON only; not counted as `text`)
   fromText: 1 << 7, // the chunk is CSV or TSV
-  longNumber: 1 << 8, // CSV number token of more than 15 significant digits: an identifier, perhaps
+  // CSV integer token of more than 15 digits: an identifier, perhaps. In chunks that were stashed before
+  // the rule was for integers alone, also a token with a point or an exponent; such a column stays text.
+  longInteger: 1 << 8,
   elementNumber: 1 << 9, // elements of arrays, as the first three
   elementBoolean: 1 << 10,
   elementText: 1 << 11, // any JSON string in an array, "" too

@@ -21,8 +21,8 @@ export function inferType(merged: ColumnSummary): ColumnType | undefined {
       : { kind: 'string' }
   }
   if (scalars === SEEN.boolean) return { kind: 'boolean' }
-  // A long number of CSV may be an identifier, and a reader's double would damage it.
-  if (scalars === SEEN.number) return { kind: seen & SEEN.longNumber ? 'string' : 'number' }
+  // A long integer of CSV may be an identifier, and a reader's double would damage it.
+  if (scalars === SEEN.number) return { kind: seen & SEEN.longInteger ? 'string' : 'number' }
   return { kind: scalars === SEEN.text ? inferTextKind(merged.scalarMask) : 'string' }
 }
 

@@ -81,7 +81,9 @@ export class FieldJudge {
     let at = endOfDigits(bytes, whole)
     if (at === whole || (bytes[whole] === DIGIT_0 && at > whole + 1)) return NOT_A_NUMBER
     let digits = at - whole
+    let isLongInteger = digits > LONGEST_EXACT_DIGITS
     if (at < to && bytes[at] === DOT) {
+      isLongInteger = false
       const fraction = at + 1
       at = endOfDigits(bytes, fraction)
       if (at === fraction) return NOT_A_NUMBER
@@ -95,13 +97,9 @@ export class FieldJudge {
     }
     summary.seen |= SEEN.fromText | SEEN.number
     summary.elementMask = 0
-    if (digits > LONGEST_EXACT_DIGITS && significantDigits(bytes, from, to) > LONGEST_EXACT_DIGITS)
-      summary.seen |= SEEN.longNumber
-    // A minus zero would lose its sign.
-    if (isNegative && bytes[whole] === DIGIT_0 && significantDigits(bytes, from, to) === 0) {
-      return JUDGED.text
-    }
-    return JUDGED.token
+    if (isLongInteger) summary.seen |= SEEN.longInteger
+    const isMinusZero = isNegative && bytes[whole] === DIGIT_0 && isZero(bytes, whole, to)
+    return isMinusZero ? JUDGED.text : JUDGED.token // A minus zero would lose its sign.
   }
 
   /** Judges what is no number token and no boolean. */
@@ -160,14 +158,10 @@ function endOfDigits(bytes: Bytes, start: number): number {
   }
 }
 
-/** Digits of a number token from its first one that is not zero. */
-function significantDigits(bytes: Bytes, from: number, to: number): number {
-  let digits = 0
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at] ?? 0
-    if (byte >= DIGIT_0 && (digits > 0 || byte !== DIGIT_0)) digits++
-  }
-  return digits
+/** Whether a number token without an exponent has no digit but zeros. */
+function isZero(bytes: Bytes, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if ((bytes[at] ?? 0) > DIGIT_0) return false
+  return true
 }
 
 const NOT_A_BOOLEAN = 0

@@ -12,7 +12,7 @@ import {
   checkedBit,
   isBooleanText,
   isFiniteToken,
-  isLongNumber,
+  isLongInteger,
   isNumberToken,
   numberTokenOf,
   PLAIN_TEXT_KINDS,
@@ -132,7 +132,7 @@ function judgeElements(
 export function judgeText(summary: ColumnSummary, text: string): void {
   let seen: number = SEEN.fromText
   if (isNumberToken(text) && isFiniteToken(text)) {
-    seen |= isLongNumber(text) ? SEEN.number | SEEN.longNumber : SEEN.number
+    seen |= isLongInteger(text) ? SEEN.number | SEEN.longInteger : SEEN.number
   } else {
     seen |= isBooleanText(text) ? SEEN.boolean : SEEN.text
   }

@@ -100,17 +100,13 @@ function withoutSpaces(text: string): string {
 
 const LONGEST_EXACT_DIGITS = 15
 
-/** Whether a number token has more significant digits than every double keeps. */
-export function isLongNumber(token: string): boolean {
-  if (token.length <= LONGEST_EXACT_DIGITS) return false
-  let digits = 0
-  for (let at = 0; at < token.length; at++) {
-    const code = token.charCodeAt(at)
-    if (code === 0x65 || code === 0x45) break // The exponent.
-    if (code < 0x30 || code > 0x39 || (digits === 0 && code === 0x30)) continue
-    if (++digits > LONGEST_EXACT_DIGITS) return true
-  }
-  return false
+/**
+ * Whether a number token is an integer, without a point and an exponent, of more digits than every
+ * double keeps. It may be an identifier, which a tool never writes with a point.
+ */
+export function isLongInteger(token: string): boolean {
+  const digits = token.startsWith('-') ? token.length - 1 : token.length
+  return digits > LONGEST_EXACT_DIGITS && !/[.eE]/.test(token)
 }
 
 /** Whether a CSV or TSV text is `true` or `false` in any letter case. */

@@ -85,8 +85,10 @@ describe('the type of a JSON column is inferred', () => {
 describe('the type of a CSV column is inferred', () => {
   it.each<[string, string[], string]>([
     ['number tokens only: number', ['1', '2.50', '-3', '1e5'], 'number'],
-    ['15 significant digits: number', ['123456789012345'], 'number'],
-    ['more than 15 significant digits: string', ['1234567890123456', '1'], 'string'],
+    ['integers of 15 digits: number', ['123456789012345'], 'number'],
+    ['integers of more than 15 digits: string', ['1234567890123456', '0.5'], 'string'],
+    ['decimals of any number of digits: number', ['0.30000000000000004', '0.5'], 'number'],
+    ['an exponent after any number of digits: number', ['1234567890123456e-9', '1'], 'number'],
     ['leading zeros: string', ['007', '12'], 'string'],
     ['a plus sign: string', ['+1', '12'], 'string'],
     ['spaces around a number: string', [' 12', '13'], 'string'],
@@ -102,6 +104,13 @@ describe('the type of a CSV column is inferred', () => {
   ])('%s', (_rule, fields, expected) => {
     expect(inferred(fromCsv(...fields))).toBe(expected)
   })
+})
+
+test('a decimal of a chunk that an earlier version stashed as long is text, as it was', () => {
+  const earlier = fromCsv('0.30000000000000004')
+  earlier.seen |= SEEN.longInteger
+  mergeSummary(earlier, fromCsv('0.5'))
+  expect(inferred(earlier)).toBe('string')
 })
 
 test('the type is inferred over all chunks, of JSON and CSV together', () => {

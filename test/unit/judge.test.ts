@@ -235,7 +235,10 @@ describe('flags', () => {
 
   it.each([
     ['12', ['number', 'fromText']],
-    ['12345678901234567', ['number', 'fromText', 'longNumber']],
+    ['12345678901234567', ['number', 'fromText', 'longInteger']],
+    ['-1234567890123456', ['number', 'fromText', 'longInteger']],
+    ['0.30000000000000004', ['number', 'fromText']],
+    ['1234567890123456e0', ['number', 'fromText']],
     [' 12', ['text', 'fromText']],
     ['1e400', ['text', 'fromText']],
     ['TRUE', ['boolean', 'fromText']],

@@ -8,7 +8,7 @@ import { ALL_KINDS, COLUMN_KINDS, KIND_BIT } from '../../src/schema/column-kind.
 import {
   isBooleanText,
   isFiniteToken,
-  isLongNumber,
+  isLongInteger,
   isNumberToken,
   numberTokenOf,
   textFits,
@@ -105,17 +105,19 @@ describe('a number token', () => {
     expect(isFiniteToken(`0.${'0'.repeat(1_000)}1`)).toBe(true)
   })
 
-  it('is long from 16 significant digits on', () => {
-    for (const token of ['123456789012345', '-0.00123456789012345', '12345678.9012345e12']) {
-      expect(isLongNumber(token)).toBe(false)
-    }
+  it('is a long integer from 16 digits on, without a point or an exponent', () => {
     for (const token of [
-      '1234567890123456',
-      '1000000000000000',
-      '0.01234567890123456',
+      '123456789012345',
+      '-123456789012345',
+      '0.30000000000000004',
       '-1.234567890123456e1',
+      '1234567890123456.0',
+      '1234567890123456E0',
     ]) {
-      expect(isLongNumber(token)).toBe(true)
+      expect(isLongInteger(token)).toBe(false)
+    }
+    for (const token of ['1234567890123456', '1000000000000000', '-1000000000000000']) {
+      expect(isLongInteger(token)).toBe(true)
     }
   })
 })

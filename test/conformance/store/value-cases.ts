@@ -54,6 +54,21 @@ export const valueCases: readonly StoreCase[] = [
     },
   ),
   ...inBothSizes(
+    'decimals of CSV are numbers whatever their digits, and JSON adds more of them',
+    async (fixture) => {
+      const table = await fixture.createTable({ csv: 'n\n0.30000000000000004\n0.5\n-1e-7' })
+      assert.deepEqual(await kindsOf(table), { n: 'number' })
+      await table.addRows([{ n: 0.1 }])
+
+      assert.deepEqual(await cellsOf(table), [
+        '{"n":0.30000000000000004}',
+        '{"n":0.5}',
+        '{"n":-1e-7}',
+        '{"n":0.1}',
+      ])
+    },
+  ),
+  ...inBothSizes(
     'numbers of CSV with spaces around are text, unless the column is a number',
     async (fixture) => {
       await isInferred(fixture, { csv: 'n\n 12 \n3' }, { n: 'string' }, [

@@ -134,7 +134,7 @@ type Class = 'boolean' | 'number' | 'long' | 'text' | 'array' | 'unfit'
 function classOf(cell: Cell): Class {
   if ('field' in cell) {
     const { field } = cell
-    if (isFiniteNumber(field)) return significantDigits(field) > 15 ? 'long' : 'number'
+    if (isFiniteNumber(field)) return /^-?\d{16,}$/.test(field) ? 'long' : 'number'
     return /^(true|false)$/i.test(field) ? 'boolean' : 'text'
   }
   const value: unknown = JSON.parse(cell.token)
@@ -146,10 +146,6 @@ function classOf(cell: Cell): Class {
     (element) => ['string', 'boolean'].includes(typeof element) || Number.isFinite(element),
   )
   return isFlat ? 'array' : 'unfit'
-}
-
-function significantDigits(number: string): number {
-  return (number.split(/e/i)[0] ?? '').replace(/\D/g, '').replace(/^0+/, '').length
 }
 
 /** Whether a table whose schema is inferred can hold the cell at all. */
@@ -185,7 +181,7 @@ export function inferType(cells: readonly Cell[]): Type {
   const seen = cells.filter(tellsOfType)
   const classes = new Set(seen.map(classOf))
   if (classes.size !== 1) {
-    return { kind: 'string' } // Nothing, or a mix; a long number of CSV may be an identifier.
+    return { kind: 'string' } // Nothing, or a mix; a long integer of CSV may be an identifier.
   }
   if (classes.has('boolean')) return { kind: 'boolean' }
   if (classes.has('number')) return { kind: 'number' }

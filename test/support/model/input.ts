@@ -52,7 +52,7 @@ const TEXTS = [
 const NUMBERS = [
   both('0'),
   both('12'),
-  both('34.50'),
+  both('34.500000000000000000'), // A decimal is a number, however many digits it has.
   both('-7e2'),
   { json: '-0', field: '-0.0' },
   { json: '9007199254740993', field: '12345678901234567890', value: 9007199254740993n },

@@ -7,6 +7,7 @@ import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { BackupOptions, Store } from '../src/index.js'
 import { StoreError } from '../src/index.js'
+import { PRIVATE_FILE } from './fs-calls.js'
 import { fileError } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 
@@ -45,7 +46,7 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 async function writeFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  const handle = await open(path, 'wx', 0o600) // It holds secrets.
+  const handle = await open(path, 'wx', PRIVATE_FILE) // It holds secrets.
   try {
     let bytes = 0
     for await (const piece of pieces) {

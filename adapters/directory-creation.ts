@@ -13,6 +13,7 @@ import { StoreError } from '../src/base/store-error.js'
 import { STORE_BYTES } from '../src/kv/high-water.js'
 import { openLevelKv } from '../src/kv/level-kv.js'
 import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
+import { PRIVATE_FILE, PRIVATE_FOLDER } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { highWaterOf } from './high-water-file.js'
@@ -56,8 +57,9 @@ async function makeDurable(path: string): Promise<void> {
 }
 
 async function writeStore(directory: string): Promise<void> {
-  await mkdir(directory)
-  await mkdir(join(directory, 'objects'))
+  await mkdir(directory, PRIVATE_FOLDER)
+  await mkdir(join(directory, 'objects'), PRIVATE_FOLDER)
+  await mkdir(join(directory, 'kv'), PRIVATE_FOLDER) // LevelDB's own files follow the umask.
 
   const store = toHex(openSystemRandom().bytes(STORE_BYTES))
   const openDatabase = () =>
@@ -70,7 +72,7 @@ async function writeStore(directory: string): Promise<void> {
     await kv.close()
   }
 
-  const format = await open(join(directory, FORMAT_FILE), 'wx')
+  const format = await open(join(directory, FORMAT_FILE), 'wx', PRIVATE_FILE)
   try {
     await format.writeFile(renderFormatFile(store))
     await format.sync()

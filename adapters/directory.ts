@@ -78,11 +78,26 @@ export async function openDirectoryPorts(
       await findDirectory(absolute) // Who lost a race of creation finds what the winner made.
     }
     const real = await realpath(absolute)
-    const { dev, ino } = await stat(real, { bigint: true })
-    return await openRegistered(real, `${dev}:${ino}`, options)
+    const { dev, ino, mode } = await stat(real, { bigint: true })
+    const ports = await openRegistered(real, `${dev}:${ino}`, options)
+    warnOfOthers(real, Number(mode))
+    return ports
   } catch (failure) {
     throw fileError(failure, `The directory ${absolute} cannot be opened`)
   }
+}
+
+/** Group and others; Windows has no such bits. */
+const OTHERS = process.platform === 'win32' ? 0 : 0o077
+
+/** A directory that an earlier version made, or that was copied, may be open to other users. */
+function warnOfOthers(path: string, mode: number): void {
+  if ((mode & OTHERS) === 0) return
+  const bits = (mode & 0o777).toString(8)
+  process.emitWarning(
+    `Other users may enter ${path} (mode ${bits}), and the store in it holds secrets; run: chmod 700 ${path}`,
+    { code: 'ROWSTASH_DIRECTORY_MODE' },
+  )
 }
 
 /**

@@ -14,6 +14,10 @@ import {
 } from 'node:fs'
 import { withDescriptor } from './kept-files.js'
 
+/** Modes of what a store makes: it holds secrets and what its users stored, so only its owner may read it. */
+export const PRIVATE_FOLDER = 0o700
+export const PRIVATE_FILE = 0o600
+
 type Done<T> = (failure: NodeJS.ErrnoException | null, result: T) => void
 
 function called<T>(call: (done: Done<T>) => void): Promise<T> {
@@ -30,9 +34,9 @@ function ended(call: (done: (failure?: NodeJS.ErrnoException | null) => void) =>
   return called<void>((done) => call((failure) => done(failure ?? null)))
 }
 
-/** @returns a descriptor, which the caller closes. */
+/** @returns a descriptor, which the caller closes. A file that this makes is private. */
 export function openFile(path: string, flags: 'r' | 'wx' | number): Promise<number> {
-  return withDescriptor(() => called((done) => open(path, flags, done)))
+  return withDescriptor(() => called((done) => open(path, flags, PRIVATE_FILE, done)))
 }
 
 /**

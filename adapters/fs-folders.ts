@@ -7,7 +7,7 @@
 //   happens in this process, which is the only one on the directory.
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { closeFile, openFile, syncAll } from './fs-calls.js'
+import { closeFile, openFile, PRIVATE_FOLDER, syncAll } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
 import { withDescriptor } from './kept-files.js'
 
@@ -102,7 +102,7 @@ export class Folders {
   async make(path: string): Promise<void> {
     if (this.#durable.has(path)) return
     try {
-      await mkdir(path)
+      await mkdir(path, PRIVATE_FOLDER)
     } catch (failure) {
       if (systemCode(failure) !== 'EEXIST') throw failure
     }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type Bytes, fromHex } from '../src/base/bytes.js'
 import { invariant } from '../src/base/invariant.js'
 import type { HighWaterFile, HighWaterPlace } from '../src/kv/high-water.js'
+import { PRIVATE_FILE } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { withDescriptor } from './kept-files.js'
@@ -58,7 +59,7 @@ class FsHighWater implements HighWaterFile {
   async replace(bytes: Bytes): Promise<void> {
     const temporary = `${this.#path}.tmp`
     try {
-      const handle = await withDescriptor(() => open(temporary, 'w'))
+      const handle = await withDescriptor(() => open(temporary, 'w', PRIVATE_FILE))
       try {
         await handle.writeFile(bytes)
         await handle.sync()
@@ -91,7 +92,7 @@ class FsHighWater implements HighWaterFile {
       for (const name of await readdir(folder)) {
         if (name.endsWith('.log')) room += (await stat(join(folder, name))).size
       }
-      const handle = await withDescriptor(() => open(path, 'w'))
+      const handle = await withDescriptor(() => open(path, 'w', PRIVATE_FILE))
       try {
         const piece = new Uint8Array(PROBE_PIECE_BYTES)
         for (let at = 0; at < room; at += piece.length) await handle.write(piece)

@@ -1,7 +1,8 @@
 // Checks of what callers of the library hand in: closed objects, known words.
 import { StoreError } from '../base/store-error.js'
+import type { NumberForm } from '../schema/parse-rendered.js'
 import { isWellFormed } from '../schema/text-rules.js'
-import type { OnSchemaError } from './store-types.js'
+import type { OnSchemaError, ReadOptions } from './store-types.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but an object with known properties. */
 export function checkArguments(what: string, given: unknown, known: readonly string[]): void {
@@ -19,6 +20,20 @@ export function checkOnSchemaError(given: unknown): OnSchemaError {
   if (given === undefined) return 'abort'
   if (given === 'abort' || given === 'dropColumns' || given === 'updateSchema') return given
   throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkReadOptions(what: string, given: ReadOptions | undefined): NumberForm {
+  if (given === undefined) return 'number'
+  checkArguments(what, given, ['numbers'])
+  return checkNumbers(given.numbers)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkNumbers(given: unknown): NumberForm {
+  if (given === undefined) return 'number'
+  if (given === 'number' || given === 'bigint' || given === 'text') return given
+  throw invalid(`numbers must be number, bigint or text, not ${shown(given)}`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

@@ -50,6 +50,10 @@ function renderValue(value: unknown, column: string, row: number): string | null
     case 'function':
     case 'symbol':
       throw misfit(column, row, typeof value, 'a value that JSON can hold')
+    case 'object':
+      if (Array.isArray(value) && value.some((element) => typeof element === 'bigint')) {
+        return `[${value.map((element) => renderValue(element, column, row) ?? 'null').join()}]`
+      }
   }
   try {
     const token: string | undefined = JSON.stringify(value)

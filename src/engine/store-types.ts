@@ -1,11 +1,15 @@
 // The library surface, as interfaces: what `openStore` gives, and what the HTTP contract is served from.
 import type { Bytes } from '../base/bytes.js'
 import type { TableSchema } from '../schema/column-kind.js'
+import type { NumberForm } from '../schema/parse-rendered.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
-/** A row as the library takes and gives it: cells by column ID. null and undefined are empty cells. */
+/**
+ * A row as the library takes and gives it: cells by column ID. null and undefined are empty cells. A BigInt is a
+ * number of all its digits, in an array too; see ReadOptions for how to read it so.
+ */
 export type RowObject = Readonly<Record<string, unknown>>
 
 /** A body of rows in a text form. Strings are the decoded text, bytes are UTF-8. */
@@ -75,14 +79,25 @@ export type UpdateOptions = Readonly<{
 export type Created = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
 export type Changed = Readonly<{ version: number; rowIds: RowIds }>
 
-export type PageRequest = Readonly<{
+export type ReadOptions = Readonly<{
+  /**
+   * What the numbers of rows become. Default `'number'`: the nearest doubles. `'bigint'` reads large integers
+   * exactly, `'text'` every number as it was sent. A BigInt goes in again as the same integer; a text does not
+   * fit a `number` column.
+   */
+  numbers?: NumberForm
+}>
+
+type PageBounds = Readonly<{
   /** Rows at most; above the store's `pageRowsMax` fewer are returned. A positive integer. */
   limit?: number
   /** The `continuation` of the page before. */
   continuation?: string
 }>
 
-export type PageBytesRequest = PageRequest &
+export type PageRequest = PageBounds & ReadOptions
+
+export type PageBytesRequest = PageBounds &
   Readonly<{
     /**
      * Memory of the caller for the JSON, which saves making some for each page: fresh memory of this size keeps the
@@ -189,9 +204,9 @@ export interface Table {
   /** As `page`, without parsing the rows: what the HTTP contract sends. */
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
   /** Every row of one generation, in order, in bounded memory. */
-  scan(): AsyncIterableIterator<RowWithId>
+  scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
   /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
-  get(rowId: string): Promise<Readonly<{ row: RowWithId; version: number }>>
+  get(rowId: string, options?: ReadOptions): Promise<Readonly<{ row: RowWithId; version: number }>>
   /** As `get`, the row as JSON text. */
   rowText(rowId: string): Promise<Readonly<{ json: string; version: number }>>
   /**

@@ -11,7 +11,9 @@ import {
   checkIdempotencyKey,
   checkIfMatchArgument,
   checkMemory,
+  checkNumbers,
   checkOnSchemaError,
+  checkReadOptions,
   readPart,
   shown,
 } from './arguments.js'
@@ -34,6 +36,7 @@ import type {
   PageBytes,
   PageBytesRequest,
   PageRequest,
+  ReadOptions,
   RowObject,
   RowsInput,
   RowWithId,
@@ -90,8 +93,11 @@ export class TeamTable implements Table {
   }
 
   async page(request: PageRequest = {}): Promise<Page> {
-    const { json, rowCount: _, ...rest } = await this.#readPage('page', request, PAGE_ARGUMENTS)
-    return { rows: parseRendered(fromUtf8(json)) as RowWithId[], ...rest }
+    checkArguments('page', request, [...PAGE_ARGUMENTS, 'numbers'])
+    const { numbers: form, ...bounds } = request
+    const numbers = checkNumbers(form)
+    const { json, rowCount: _, ...rest } = await this.#readPage('page', bounds, PAGE_ARGUMENTS)
+    return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
   }
 
   pageBytes(request: PageBytesRequest = {}): Promise<PageBytes> {
@@ -105,7 +111,8 @@ export class TeamTable implements Table {
     })
   }
 
-  async *scan(): AsyncIterableIterator<RowWithId> {
+  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+    const numbers = checkReadOptions('scan', options)
     const { partition, pins } = this.#team
     const { generation } = await this.#run(({ table }) =>
       partition.read((view) => readHead(this.#team, view, table, this.id)),
@@ -116,7 +123,7 @@ export class TeamTable implements Table {
       const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }
       let continuation: string | undefined = renderContinuation(start, versionBase(this.#team))
       while (continuation !== undefined) {
-        const page: Page = await this.page({ limit: SCAN_ROWS, continuation })
+        const page: Page = await this.page({ limit: SCAN_ROWS, continuation, numbers })
         yield* page.rows
         continuation = page.continuation
       }
@@ -125,9 +132,10 @@ export class TeamTable implements Table {
     }
   }
 
-  async get(rowId: string): Promise<{ row: RowWithId; version: number }> {
+  async get(rowId: string, options?: ReadOptions): Promise<{ row: RowWithId; version: number }> {
+    const numbers = checkReadOptions('get', options)
     const { json, version } = await this.rowText(rowId)
-    return { row: parseRendered(json) as RowWithId, version }
+    return { row: parseRendered(json, numbers) as RowWithId, version }
   }
 
   rowText(rowId: string): Promise<{ json: string; version: number }> {

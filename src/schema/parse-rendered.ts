@@ -1,62 +1,91 @@
 // Values of JSON text that the store rendered itself.
 import {
   type Cursor,
+  decodeString,
   enter,
   expectEnd,
   hasMore,
-  judge,
   openCursor,
   readKey,
   skipValue,
 } from './json-cursor.js'
 
+/**
+ * What the numbers of rows become, in cells and in arrays:
+ * - `'number'`: the nearest double. Integers beyond `Number.MAX_SAFE_INTEGER` and decimals of more than 15 digits
+ *   may be rounded.
+ * - `'bigint'`: a BigInt for an integer, written without a point and an exponent, that is no safe integer
+ *   (`Number.isSafeInteger`); a number for all others.
+ * - `'text'`: a string for every number, as it was sent: `'34.50'`. Only the schema tells it from a text.
+ */
+export type NumberForm = 'number' | 'bigint' | 'text'
+
 /** A key with an escape: from its last escape on to the colon. */
 const ESCAPED_KEY = /\\.[^"\\]*"\s*:/
 
+/** Every integer that is not safe has at least so many digits. */
+const LONG_DIGITS = /[0-9]{16}/
+const INTEGER = /^-?[0-9]+$/
+
+const QUOTE = 0x22
+const MINUS = 0x2d
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /**
- * As `JSON.parse`, where keys are what they are: V8 of Node 24 (seen in 24.21) gives `{"\"":1}` the key `\` once it has met
+ * As `JSON.parse`, with numbers in the form that is asked for, and where keys are what they are: V8 of Node 24 (seen in 24.21) gives `{"\"":1}` the key `\` once it has met
  * an object with that key. Keys with escapes are rare, and only text that has one is read here.
  *
  * @param text - Valid JSON, nested no deeper than what a store takes in.
  */
-export function parseRendered(text: string): unknown {
-  if (!text.includes('\\') || !ESCAPED_KEY.test(text)) return JSON.parse(text)
+export function parseRendered(text: string, numbers: NumberForm = 'number'): unknown {
+  const isPlain = numbers === 'number' || (numbers === 'bigint' && !LONG_DIGITS.test(text))
+  if (isPlain && (!text.includes('\\') || !ESCAPED_KEY.test(text))) return JSON.parse(text)
   const cursor = openCursor(text)
-  const value = readValue(cursor)
+  const value = readValue(cursor, numbers)
   expectEnd(cursor)
   return value
 }
 
-function readValue(cursor: Cursor): unknown {
-  const code = cursor.text.charCodeAt(cursor.at)
-  if (code === OPEN_BRACE) return readObject(cursor)
-  if (code === OPEN_BRACKET) return readArray(cursor)
+function readValue(cursor: Cursor, numbers: NumberForm): unknown {
   const start = cursor.at
+  const first = cursor.text.charCodeAt(start)
+  if (first === OPEN_BRACE) return readObject(cursor, numbers)
+  if (first === OPEN_BRACKET) return readArray(cursor, numbers)
   skipValue(cursor, 0)
-  return judge(cursor, start)
+  const token = cursor.text.slice(start, cursor.at)
+  if (first === QUOTE) return decodeString(token)
+  const isNumber = first === MINUS || (first >= DIGIT_0 && first <= DIGIT_9)
+  return isNumber ? numberOf(token, numbers) : JSON.parse(token)
 }
 
-function readArray(cursor: Cursor): unknown[] {
+function numberOf(token: string, numbers: NumberForm): number | bigint | string {
+  if (numbers === 'text') return token
+  const value = Number(token)
+  const isRounded = numbers === 'bigint' && INTEGER.test(token) && !Number.isSafeInteger(value)
+  return isRounded ? BigInt(token) : value
+}
+
+function readArray(cursor: Cursor, numbers: NumberForm): unknown[] {
   const elements: unknown[] = []
   let isNext = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array')
   while (isNext) {
-    elements.push(readValue(cursor))
+    elements.push(readValue(cursor, numbers))
     isNext = hasMore(cursor, CLOSE_BRACKET)
   }
   return elements
 }
 
-function readObject(cursor: Cursor): object {
+function readObject(cursor: Cursor, numbers: NumberForm): object {
   const members: [string, unknown][] = []
   let isNext = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (isNext) {
     const key = readKey(cursor)
-    members.push([key, readValue(cursor)])
+    members.push([key, readValue(cursor, numbers)])
     isNext = hasMore(cursor, CLOSE_BRACE)
   }
   return Object.fromEntries(members) // Also `__proto__` becomes a member like any other.

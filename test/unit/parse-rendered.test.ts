@@ -18,6 +18,32 @@ test('rows are parsed with the keys and values that they were rendered from', ()
   fc.assert(property, { numRuns: runs(1_000) })
 })
 
+const anyNumber = fc.oneof(
+  fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.constantFrom('0', '34.50', '1e5', '9007199254740991', '-9007199254740992', '1'.repeat(309)),
+)
+const anyToken = fc.oneof(
+  anyNumber,
+  fc.string().map((text) => JSON.stringify(text)),
+)
+
+test('every number has the form that was asked for, and no text has another', () => {
+  const property = fc.property(anyKey, fc.array(anyToken), (key, tokens) => {
+    const json = `{${JSON.stringify(key)}:[${tokens.join()}]}`
+    expect(parseRendered(json, 'text')).toEqual({
+      [key]: tokens.map((token) => (token.startsWith('"') ? JSON.parse(token) : token)),
+    })
+    expect(parseRendered(json, 'bigint')).toEqual({
+      [key]: tokens.map((token) => {
+        const value: unknown = JSON.parse(token)
+        return /^-?\d+$/.test(token) && !Number.isSafeInteger(value) ? BigInt(token) : value
+      }),
+    })
+  })
+  fc.assert(property, { numRuns: runs(1_000) })
+})
+
 test('a key is not taken for one that was met before in the same place', () => {
   for (let i = 0; i < 100; i++) {
     expect(parseRendered(String.raw`{"\\":" "}`)).toEqual({ '\\': ' ' })

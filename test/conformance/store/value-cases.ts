@@ -97,6 +97,57 @@ export const valueCases: readonly StoreCase[] = [
       ])
     },
   ),
+  ...inBothSizes('numbers are read in the form that is asked for', async (fixture) => {
+    const big = 2n ** 64n
+    const rows = [
+      { n: big, l: [1, -big, 0.5] },
+      { n: Number.MAX_SAFE_INTEGER },
+      { n: -(2n ** 53n) },
+    ]
+    const table = await fixture.createTable(rows)
+    const added = await table.addRows({ json: '[{"n":34.50,"l":[1e30]}]' })
+    const cellsIn = async (numbers: 'number' | 'bigint' | 'text' | undefined) => {
+      const form = numbers === undefined ? {} : { numbers }
+      const { rows: page } = await table.page(form)
+      const scanned: unknown[] = []
+      for await (const row of table.scan(form)) scanned.push(row)
+      assert.deepEqual(scanned, page)
+      for (const row of page) assert.deepEqual((await table.get(row.$rowID, form)).row, row)
+      return page.map(({ $rowID: _, ...cells }) => cells)
+    }
+    const rounded = Number(big)
+    const doubles = [{ n: rounded, l: [1, -rounded, 0.5] }, { n: 2 ** 53 - 1 }, { n: -(2 ** 53) }]
+    assert.deepEqual(await cellsIn(undefined), [...doubles, { n: 34.5, l: [1e30] }])
+    assert.deepEqual(await cellsIn('number'), [...doubles, { n: 34.5, l: [1e30] }])
+    const exact = await cellsIn('bigint')
+    assert.deepEqual(exact, [...rows, { n: 34.5, l: [1e30] }])
+    assert.deepEqual(await cellsIn('text'), [
+      { n: `${big}`, l: ['1', `-${big}`, '0.5'] },
+      { n: '9007199254740991' },
+      { n: '-9007199254740992' },
+      { n: '34.50', l: ['1e30'] },
+    ])
+
+    const rowId = added.rowIds.at(0) ?? ''
+    await table.updateRow(rowId, { n: big + 1n, l: [big] })
+    const { row } = await table.get(rowId, { numbers: 'bigint' })
+    assert.deepEqual(row, { $rowID: rowId, n: big + 1n, l: [big] })
+    const copy = await fixture.createTable(exact)
+    assert.deepEqual((await copy.page({ numbers: 'bigint' })).rows.length, 4)
+    assert.deepEqual((await cellsOf(copy)).slice(0, 3), (await cellsOf(table)).slice(0, 3))
+  }),
+  {
+    name: 'a form of numbers that there is not is refused',
+    run: async (fixture) => {
+      const table = await fixture.createTable([{ n: 1 }])
+      const { rows } = await table.page()
+      const wrong = { numbers: 'string' } as never
+      await fails(table.page(wrong), 'REQUEST_VALIDATION_ERROR')
+      await fails(table.get(rows[0]?.$rowID ?? '', wrong), 'REQUEST_VALIDATION_ERROR')
+      await fails(table.scan(wrong).next(), 'REQUEST_VALIDATION_ERROR')
+      await fails(table.pageBytes({ numbers: 'text' } as never), 'REQUEST_VALIDATION_ERROR')
+    },
+  },
   ...inBothSizes('a column of text takes every field of CSV as it is', async (fixture) => {
     const csv = 'a\n1.50\nTRUE\n[1]\n" x "\n"say ""hi"", twice"\n"two\nlines"'
     const table = await fixture.createTable({ csv }, { a: 'string' })

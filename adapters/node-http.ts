@@ -80,10 +80,7 @@ function createTurns(): (connection: object, serve: () => Promise<void>) => Prom
 
 const HEADERS_MS_MAX = 10_000
 
-/**
- * A bound for requests whose bodies nobody reads. The bodies that are read have limits of their own, which
- * give a large file more time than others, see paced-body.ts.
- */
+/** A bound for requests whose bodies nobody reads. Those that are read have a least rate, see paced-body.ts. */
 const REQUEST_MS_MAX = 24 * 60 * 60_000
 
 /** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden what it returns. */
@@ -162,14 +159,13 @@ function contractRequest(
   const question = url.indexOf('?')
   const path = question < 0 ? url : url.slice(0, question)
   const isBelow = path === basePath || path.startsWith(`${basePath}/`)
-  const isFile = method === 'PUT' && path.startsWith(`${basePath}/uploads/`)
   return {
     method,
     path: isBelow ? path.slice(basePath.length) : '', // An empty path is an unknown one.
     query: question < 0 ? '' : url.slice(question + 1),
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
-    body: bodyOf(request, isFile, onSlow),
+    body: bodyOf(request, onSlow),
   }
 }
 
@@ -191,17 +187,18 @@ function headerLines(rawHeaders: readonly string[]): HeaderList {
   return lines
 }
 
-async function* bodyOf(
-  request: IncomingMessage,
-  isFile: boolean,
-  onSlow: () => void,
-): AsyncGenerator<Uint8Array, void> {
-  const { body: parsed } = request as { body?: unknown }
-  if (parsed !== undefined && request.readableEnded) {
-    yield parsedBytes(parsed)
-    return
+function bodyOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const { body: parsed } = request as { body?: unknown }
+      const isParsed = parsed !== undefined && request.readableEnded
+      return isParsed ? parsedPieces(parsed) : pacedBody(request, onSlow)
+    },
   }
-  yield* pacedBody(request, isFile, onSlow)
+}
+
+async function* parsedPieces(parsed: unknown): AsyncGenerator<Uint8Array, void> {
+  yield parsedBytes(parsed)
 }
 
 /** What a framework's body parser left of the body. */

@@ -1,41 +1,73 @@
-// How long a body may take. node:http has one limit for all requests of a server, which is either too
-// short for the bytes of a large file or lets everybody else hold a connection for hours.
+// The body of a request as it comes, unless it comes too slowly.
 import type { IncomingMessage } from 'node:http'
+import { Patience } from './patience.js'
 
-/** From when the body is first asked for. */
-const BODY_MS_MAX = 120_000
+/** A body must come at the least rate from here on, see patience.ts. */
+const SENDER_PATIENCE_MS = 10_000
 
-/** Bytes of a file win more time, so that only a client that is slower than this for long is cut off. */
-const FILE_BYTES_PER_MS_MIN = 16
-
-const CHECK_MS = 1_000
+/** What may end a wait for more of a request. */
+const EVENTS = ['readable', 'end', 'error', 'close'] as const
 
 /**
- * The bytes of a request. Ends without destroying it: its connection still has to carry the answer.
+ * The bytes of a request. Ends without destroying it: its connection still has to carry the answer. Unlike a
+ * generator it can be ended, by `return`, while a piece is waited for.
  *
- * @param isFile - Whether its bytes may be many.
  * @param onSlow - Called once if they come too slowly. It must end the request, or this waits on.
  */
-export async function* pacedBody(
+export function pacedBody(
   request: IncomingMessage,
-  isFile: boolean,
   onSlow: () => void,
-): AsyncGenerator<Uint8Array, void> {
-  const startedAt = performance.now()
-  let bytes = 0
-  const check = setInterval(() => {
-    const msMax = BODY_MS_MAX + (isFile ? bytes / FILE_BYTES_PER_MS_MIN : 0)
-    if (performance.now() - startedAt < msMax) return
-    clearInterval(check)
-    onSlow()
-  }, CHECK_MS)
-  check.unref()
-  try {
-    for await (const piece of request.iterator({ destroyOnReturn: false })) {
-      bytes += piece.length
-      yield piece
-    }
-  } finally {
-    clearInterval(check)
+): AsyncIterableIterator<Uint8Array> {
+  const patience = new Patience(SENDER_PATIENCE_MS)
+  let state: 'new' | 'open' | 'over' = 'new'
+  let wake = (): void => {}
+  const onEvent = (): void => wake()
+
+  function begin(): void {
+    state = 'open'
+    for (const event of EVENTS) request.on(event, onEvent)
   }
+
+  function end(): void {
+    state = 'over'
+    for (const event of EVENTS) request.off(event, onEvent)
+    wake()
+  }
+
+  async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (state === 'new') begin()
+    while (state === 'open') {
+      const piece: Uint8Array | null = request.destroyed ? null : request.read()
+      if (piece !== null) {
+        patience.earn(piece.length)
+        return { value: piece, done: false }
+      }
+      if (request.readableEnded) end()
+      else if (request.destroyed) throw broken(request, end)
+      else await patience.wait(woken(), onSlow)
+    }
+    return { value: undefined, done: true }
+  }
+
+  function woken(): Promise<void> {
+    return new Promise((resolve) => {
+      wake = resolve
+    })
+  }
+
+  return {
+    next,
+    async return() {
+      end()
+      return { value: undefined, done: true }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+function broken({ errored }: IncomingMessage, end: () => void): Error {
+  end()
+  return errored ?? new Error('The connection was closed')
 }

@@ -23,7 +23,7 @@ export interface NodeHandlerOptions extends ContractOptions {
    * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.
    * Not needed where a framework has already taken the prefix off `req.url`. Default: none.
    */
-  readonly basePath?: string
+  readonly basePath?: string | undefined
 }
 
 /** What `http.createServer`, Express (`app.use`) and the like take. */
@@ -36,11 +36,11 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
-  const { basePath = '', ...contractOptions } = options
+  const { basePath = '', onWarning = warnProcess, ...contractOptions } = options
   if (!/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
     throw new StoreError('OPTION_NOT_ALLOWED', 'Option "basePath" must be like "/api/v2"')
   }
-  const contract = createContract(store, { onWarning: warnProcess, ...contractOptions })
+  const contract = createContract(store, { ...contractOptions, onWarning })
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request)

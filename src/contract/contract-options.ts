@@ -12,37 +12,37 @@ export interface ContractOptions {
    * The known keys, at least one. Kept as digests only. Give either `keys` or `authenticate`.
    * A key: 1 to 1,024 visible ASCII characters, better 16 or more random ones. The same key twice is an error.
    */
-  readonly keys?: readonly ContractKey[]
+  readonly keys?: readonly ContractKey[] | undefined
   /**
    * Finds the team of a key, on every request, so that a revoked key stops working at once.
    * undefined or null: the key is unknown. Compare in constant time, or look up by a digest.
    */
-  readonly authenticate?: (token: string) => Promise<Identity | undefined | null>
+  readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
    * IDs of the apps that exist, for `appsToLink` and uploads. Default: every app ID is known.
    */
-  readonly apps?: readonly string[]
+  readonly apps?: readonly string[] | undefined
   /**
    * Where clients reach this contract, an http or https URL with its base path: what `uploadLocation`
    * begins with. Set it where a proxy stands before the server. Default: as each request came in.
    */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
   /**
    * Where everybody reaches the files: what their URLs begin with. Give them a host name of their own,
    * which leads to this contract too: then no file can ever act in the name of the host's own pages.
    * Default: as `baseUrl`.
    */
-  readonly publicBaseUrl?: string
+  readonly publicBaseUrl?: string | undefined
   /**
    * Told of every failure that was answered with a status of 500 or above, which shows the client no
    * details. Must not throw.
    */
-  readonly onFailure?: (failure: unknown) => void
+  readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
    * Called when the contract is created, with what is allowed but unsafe: keys that are easy to guess.
    * Default: none; `nodeHandler` makes it a warning of the process.
    */
-  readonly onWarning?: (warning: string) => void
+  readonly onWarning?: ((warning: string) => void) | undefined
 }
 
 /** Options after defaults were filled in. */

@@ -42,15 +42,15 @@ export type FileDetails = Readonly<{
   /** A media type, with its parameters or without. */
   contentType: string
   /** Fails with CONTENT_LENGTH_MISMATCH if the bytes are more or fewer. */
-  contentLength?: number
+  contentLength?: number | undefined
 }>
 
 export type NewUpload = FileDetails &
   Readonly<{
     /** Only a completion that names the same app completes it. Default: none. */
-    appId?: string
+    appId?: string | undefined
     /** Whoever is named here has at most `uploadsOpenMax` uploads open. Default: nobody is counted. */
-    owner?: string
+    owner?: string | undefined
   }>
 
 export type UploadTicket = Readonly<{
@@ -80,7 +80,7 @@ export interface Files {
    */
   fromUrl(
     sourceUrl: string,
-    about?: Readonly<{ fileName?: string; contentType?: string }>,
+    about?: Readonly<{ fileName?: string | undefined; contentType?: string | undefined }>,
   ): Promise<StoredFile>
   /**
    * Opens an upload: somebody without a key may put its bytes at the target, once or again until the
@@ -93,7 +93,10 @@ export interface Files {
    * @throws {StoreError} UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (it stays open);
    *   PAYMENT_REQUIRED, FILE_TOO_LARGE (its bytes are gone)
    */
-  completeUpload(uploadId: string, about?: Readonly<{ appId?: string }>): Promise<StoredFile>
+  completeUpload(
+    uploadId: string,
+    about?: Readonly<{ appId?: string | undefined }>,
+  ): Promise<StoredFile>
   /** By its ID, or by any text that has the ID in it, as its URL. null: this team has no such file. */
   get(idOrUrl: string): Promise<OpenFile | null>
   stat(idOrUrl: string): Promise<StoredFile | null>

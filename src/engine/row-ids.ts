@@ -1,6 +1,8 @@
 // The row IDs of an operation: a few runs of positions, rendered one ID at a time.
 import { type Bytes, utf8 } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../format/row-id.js'
+import { shown } from './arguments.js'
 import type { RowIds } from './store-types.js'
 
 /** IDs of `count` rows from a slot of an extent on. */
@@ -30,6 +32,15 @@ class RunRowIds implements RowIds {
     this.length = length
     this.#runs = runs
     this.#starts = starts
+  }
+
+  get(index: number): string {
+    const rowId = index < 0 ? undefined : this.at(index)
+    if (rowId !== undefined) return rowId
+    throw new StoreError(
+      'REQUEST_VALIDATION_ERROR',
+      `There is no row at index ${shown(index)}: the operation has ${this.length} rows`,
+    )
   }
 
   at(index: number): string | undefined {

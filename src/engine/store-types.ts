@@ -32,48 +32,53 @@ export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 /** The IDs of the rows of an operation in input order: computed when asked for, never held as strings. */
 export interface RowIds extends Iterable<string> {
   readonly length: number
-  /** The ID of the row at an index, as Array.prototype.at; undefined outside. */
+  /**
+   * The ID of the row at an index, from 0 on.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR if the operation has no such row
+   */
+  get(index: number): string
+  /** As `get`, or from the end where the index is negative, as Array.prototype.at; undefined outside. */
   at(index: number): string | undefined
 }
 
 export type SchemaInput = Readonly<{
-  columns: readonly Readonly<{ id: string; displayName?: string; type: unknown }>[]
+  columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
 }>
 
 export type CreateTable = Readonly<{
   name: string
   /** Without it the schema is inferred from all rows. */
-  schema?: SchemaInput
+  schema?: SchemaInput | undefined
   rows: RowsInput | Stash
-  onSchemaError?: OnSchemaError
+  onSchemaError?: OnSchemaError | undefined
   /** As in AddOptions: a repeat answers with the table that there is. For the creates of one team. */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
 }>
 
 export type AddOptions = Readonly<{
-  onSchemaError?: OnSchemaError
+  onSchemaError?: OnSchemaError | undefined
   /**
    * Makes the operation safe to repeat: for `repeatTtlMs` another one on the same table with the same key
    * has no effect and answers with the result of the first, whatever its rows are, and even if the stash
    * that the first one used is gone. A failed operation leaves the key unused, and so does one without
    * rows. 1 to 64 printable ASCII characters; take a random text.
    */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
 }>
 
 export type Overwrite = Readonly<{
   /** Without it the table keeps its schema. */
-  schema?: SchemaInput
+  schema?: SchemaInput | undefined
   rows: RowsInput | Stash
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
-  ifMatch?: number | bigint
-  onSchemaError?: OnSchemaError
+  ifMatch?: number | bigint | undefined
+  onSchemaError?: OnSchemaError | undefined
 }>
 
 export type UpdateOptions = Readonly<{
   /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
-  ifMatch?: number | bigint
-  onSchemaError?: OnSchemaError
+  ifMatch?: number | bigint | undefined
+  onSchemaError?: OnSchemaError | undefined
 }>
 
 export type Created = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
@@ -90,9 +95,9 @@ export type ReadOptions = Readonly<{
 
 type PageBounds = Readonly<{
   /** Rows at most; above the store's `pageRowsMax` fewer are returned. A positive integer. */
-  limit?: number
+  limit?: number | undefined
   /** The `continuation` of the page before. */
-  continuation?: string
+  continuation?: string | undefined
 }>
 
 export type PageRequest = PageBounds & ReadOptions
@@ -104,7 +109,7 @@ export type PageBytesRequest = PageBounds &
      * garbage collector busy. Nobody else may use it until the page is there; what was in it is lost, also when the call
      * fails. 64 bytes a row more than the texts of the rows are enough. Default, and if it is too small: memory of its own.
      */
-    memory?: Bytes
+    memory?: Bytes | undefined
   }>
 
 /** A row with its `$rowID` and its non-empty cells. */

@@ -84,6 +84,15 @@ describe('row IDs', () => {
     expect(ids.length).toBe(5)
     expect([...ids]).toEqual(expected)
     expect(expected.map((_, i) => ids.at(i))).toEqual(expected)
+    expect(expected.map((_, i) => ids.get(i))).toEqual(expected)
+    for (const outside of [-1, 5, 0.5, Number.NaN, undefined, '0']) {
+      expect(() => ids.get(outside as number)).toThrow(
+        expect.objectContaining({
+          code: 'REQUEST_VALIDATION_ERROR',
+          message: `There is no row at index ${outside}: the operation has 5 rows`,
+        }),
+      )
+    }
     expect([ids.at(-1), ids.at(5), ids.at(-6), ids.at(0.5)]).toEqual([
       expected[4],
       undefined,
@@ -163,6 +172,7 @@ test('row IDs that another store gave are rendered as those of this one, in piec
   const ids = Array.from({ length: 7 }, (_, n) => `id ${n} "`)
   const foreign = {
     length: ids.length,
+    get: (i: number) => ids[i] ?? '',
     at: (i: number) => ids.at(i),
     [Symbol.iterator]: () => ids.values(),
   }

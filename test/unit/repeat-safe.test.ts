@@ -8,11 +8,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { REPEATS_RANGE } from '../../src/format/keys.js'
 import {
-  type Created,
   type KvStore,
   memoryObjects,
   openLevelKv,
   openStore,
+  type RowIds,
   type RowObject,
   type Stash,
   type Store,
@@ -89,7 +89,7 @@ async function newStash(team: Team): Promise<Stash> {
 }
 
 /** What two answers have in common if they are the same. */
-function shown({ rowIds, ...rest }: Partial<Created> & Pick<Created, 'rowIds'>): unknown {
+function shown({ rowIds, ...rest }: Readonly<{ rowIds: Omit<RowIds, 'get'> }>): unknown {
   return { ...rest, rowIds: [...rowIds], length: rowIds.length, last: rowIds.at(-1) }
 }
 

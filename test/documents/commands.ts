@@ -1,0 +1,202 @@
+// How the commands in the documents are tested: those of the list are run, others are checked without.
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { nodeHandler } from '../../adapters/node.js'
+import { openMemory } from '../../src/index.js'
+import { projectFiles, ROOT, readText } from '../support/source-files.js'
+import type { Block } from './blocks.js'
+
+const run = promisify(execFile)
+
+const KEY = 'a-long-random-text-of-the-host'
+
+/** The commands of a block, without comments; those that go on in the next line are one. */
+export function commandsOf({ text }: Block): string[] {
+  const lines = text.replaceAll('\\\n', ' ').split('\n')
+  return lines
+    .map((line) => line.replace(/(?:^|\s+)# .*$/, '').trim())
+    .filter((line) => line !== '')
+}
+
+export type Surroundings = Readonly<{
+  folder: string
+  /** The built command line. */
+  cli: string
+  onEnd(undo: () => Promise<unknown>): void
+}>
+
+export type Commands = Readonly<{
+  document: string
+  begins: string
+  needs?: 'curl'
+  run(commands: readonly string[], surroundings: Surroundings): Promise<void>
+}>
+
+type Package = Readonly<{
+  name: string
+  private?: boolean
+  scripts: Readonly<Record<string, string>>
+}>
+
+export const PACKAGE = JSON.parse(readText('package.json')) as Package
+
+/**
+ * Checks commands that would take too long to run: what npm is told to do is there to be done, and so is the file
+ * that node runs.
+ */
+export function checkCommands(commands: readonly string[]): void {
+  for (const command of commands.flatMap((line) => line.split('&&'))) {
+    const [program = '', ...args] = command.trim().split(/\s+/)
+    if (program === 'npm') checkNpm(command, args)
+    else if (program === 'node') checkNode(command, args[0] ?? '')
+    else assert.fail(`"${command}" is in no list of commands, so nothing checks it`)
+  }
+}
+
+function checkNpm(command: string, [verb = '', ...rest]: readonly string[]): void {
+  if (verb === 'ci') {
+    assert(existsSync(join(ROOT, 'package-lock.json')))
+  } else if (verb === 'install') {
+    assert.deepEqual([rest, PACKAGE.private], [[PACKAGE.name], undefined])
+  } else {
+    const script = verb === 'run' ? (rest[0] ?? '') : verb
+    assert(PACKAGE.scripts[script] !== undefined, `there is no script for "${command}"`)
+    if (script === 'bench') checkBench(command)
+  }
+}
+
+/** A file below the root; `<name>` stands for any name. */
+function checkNode(command: string, file: string): void {
+  const pattern = file.replaceAll('.', '\\.').replace(/<\w+>/g, '[\\w-]+')
+  const isThere = projectFiles().some((path) => new RegExp(`^${pattern}$`).test(path))
+  assert(isThere, `there is no file for "${command}"`)
+}
+
+/** The names and options that the usage of the benchmarks tells of. */
+function checkBench(command: string): void {
+  const usage = readText('bench/run.mjs')
+  const [, name = '', rest = ''] = /^npm run bench(?: -- (\w+)(.*))?$/.exec(command) ?? []
+  assert.match(usage, new RegExp(`npm run bench -- (?:\\w+\\|)*${name}\\b`), command)
+  for (const [option] of rest.matchAll(/--[\w-]+/g)) {
+    assert(usage.includes(`  ${option} `), `${option} of "${command}"`)
+  }
+}
+
+/** Runs a command in a folder. @returns what it printed. */
+async function shell(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const { stdout } = await run('sh', ['-c', command], { cwd, env })
+  return stdout
+}
+
+async function runUpload(
+  commands: readonly string[],
+  { folder, onEnd }: Surroundings,
+): Promise<void> {
+  const [create = '', put = '', complete = ''] = commands
+  await writeFile(join(folder, 'cat.png'), 'a picture of a cat')
+  const store = await openMemory()
+  const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 'acme' }] }))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onEnd(async () => {
+    await new Promise((resolve) => server.close(resolve))
+    await store.close()
+  })
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env['PATH'],
+    API: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    KEY,
+  }
+  const paste = async (command: string): Promise<Record<string, string>> => {
+    const answer = JSON.parse(await shell(command, folder, env)) as { data?: NodeJS.Dict<string> }
+    return (answer.data ?? {}) as Record<string, string>
+  }
+
+  Object.assign(env, await paste(create))
+  assert.deepEqual(await paste(put), {})
+  const { url = '' } = await paste(complete)
+
+  assert.match(url, /\/files\/rsf-[^/]{32}\/cat\.png$/)
+  assert.equal(await (await fetch(url)).text(), 'a picture of a cat')
+}
+
+/** A folder for PATH in which `rowstash` is the built command line. */
+async function installCommand(folder: string, cli: string): Promise<string> {
+  const bin = join(folder, 'bin')
+  await mkdir(bin)
+  const path = join(bin, 'rowstash')
+  await writeFile(path, `#!/bin/sh\nexec '${process.execPath}' '${cli}' "$@"\n`)
+  await chmod(path, 0o755)
+  return bin
+}
+
+type Serving = Readonly<{ url: string; key: string }>
+
+/** Starts the server of a command, and waits until it listens. */
+async function serve(
+  command: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  onEnd: Surroundings['onEnd'],
+): Promise<Serving> {
+  const child = spawn('sh', ['-c', `exec ${command}`], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  onEnd(async () => {
+    child.kill('SIGTERM')
+    await exited
+  })
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    const [, url] = /^listening on (\S+)$/.exec(line) ?? []
+    if (url === undefined) continue
+    const [, key = ''] = /^key (\S+)/m.exec(lines.join('\n')) ?? []
+    return { url, key }
+  }
+  throw new Error(`The server ended before it was ready: ${lines.join('\n')}`)
+}
+
+async function runCommandLine(
+  commands: readonly string[],
+  { folder, cli, onEnd }: Surroundings,
+): Promise<void> {
+  const [serving = '', create = '', overwrite = ''] = commands
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  await writeFile(join(folder, 'orders.csv'), 'id,total\n1,34.5\n2,12\n')
+  await writeFile(join(folder, 'a.ndjson'), '{"id":3,"total":1}\n')
+  await writeFile(join(folder, 'b.ndjson'), '{"id":4,"total":2}\n')
+  assert(serving.endsWith(' --port 8080'), 'the other lines name this port')
+  const { url, key } = await serve(serving.replace('8080', '0'), folder, env, onEnd)
+  const import_ = async (command: string): Promise<string> => {
+    assert(command.includes(' http://127.0.0.1:8080 '), command)
+    const filled = command.replace('http://127.0.0.1:8080', url).replace(' KEY ', ` ${key} `)
+    const printed = await shell(filled, folder, env)
+    return /^table: (\S+)$/m.exec(printed)?.[1] ?? ''
+  }
+  const idsOf = async (table: string): Promise<number[]> => {
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`${url}/tables/${table}/rows`, { headers })
+    return ((await answer.json()) as { data: { id: number }[] }).data.map(({ id }) => id)
+  }
+
+  const table = await import_(create)
+  assert.deepEqual(await idsOf(table), [1, 2])
+  assert.equal(await import_(overwrite.replace(' ID ', ` ${table} `)), table)
+  assert.deepEqual(await idsOf(table), [3, 4])
+}
+
+/** Blocks that are run. */
+export const COMMANDS: readonly Commands[] = [
+  { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
+  { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
+]

@@ -1,0 +1,278 @@
+// The programs in the documents, each with what it takes for given: names that are declared for the compiler, and
+// values for them when it runs.
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { MemoryLevel } from 'memory-level'
+import ts from 'typescript'
+import * as node from '../../adapters/node.js'
+import * as core from '../../src/index.js'
+import * as testing from '../conformance/testing.js'
+import type { Block } from './blocks.js'
+
+type Names = Readonly<Record<string, unknown>>
+
+/** Where a program runs: a folder of its own, and what is to be undone after it. */
+export type Surroundings = Readonly<{ folder: string; onEnd(undo: () => Promise<unknown>): void }>
+
+export type Program = Readonly<{
+  document: string
+  /** What its first line of code begins with; no other block begins so. */
+  begins: string
+  declared?: string
+  /** Runs it, and checks what it did. */
+  run(block: Block, surroundings: Surroundings): Promise<void>
+}>
+
+const MODULES: Readonly<Record<string, Names>> = {
+  rowstash: core,
+  'rowstash/node': node,
+  'rowstash/testing': testing,
+}
+
+const AsyncFunction = (async () => undefined).constructor as new (
+  ...parts: string[]
+) => (...values: unknown[]) => Promise<void>
+
+const IMPORT = /^import \{([^}]+)\} from '([^']+)'.*$/gm
+
+/**
+ * Runs the text of a module. Each member of a module that it imports must be there.
+ * @param given - Names that it uses and does not make, and those of the global object that it shall see instead.
+ * @param modules - Modules besides those of this package.
+ */
+async function runModule(text: string, given: Names, modules: Names = {}): Promise<void> {
+  const load = (name: string): unknown => {
+    const found = { ...MODULES, ...modules }[name] as Names | undefined
+    assert(found !== undefined, `no module ${name} is known to this test`)
+    return new Proxy(found, {
+      get(target, member) {
+        assert(member in target, `${name} exports no ${String(member)}`)
+        return Reflect.get(target, member)
+      },
+    })
+  }
+  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 }
+  const { outputText } = ts.transpileModule(text.replace(IMPORT, "const {$1} = load('$2')"), {
+    compilerOptions: options,
+  })
+  const names = { ...given, load }
+  await new AsyncFunction(...Object.keys(names), outputText)(...Object.values(names))
+}
+
+/** Replaces what must be another thing in a test, and is there once. */
+function replaced(text: string, from: string, to: string): string {
+  assert.equal(text.split(from).length, 2, `"${from}" is there once`)
+  return text.replace(from, to)
+}
+
+async function memory({ onEnd }: Surroundings): Promise<core.Store> {
+  const store = await core.openMemory()
+  onEnd(() => store.close())
+  return store
+}
+
+const firstProgram: Program = {
+  document: 'README.md',
+  begins: "import { openDirectory } from 'rowstash/node'",
+  async run({ text }, { folder }) {
+    const printed: unknown[] = []
+    await runModule(replaced(text, "'./data'", 'directory'), {
+      directory: join(folder, 'data'),
+      console: { log: (row: unknown) => printed.push(row) },
+    })
+
+    assert.deepEqual(
+      printed.map((row) => ({ ...(row as core.RowWithId), $rowID: '' })),
+      [
+        { $rowID: '', id: 1, total: 34.5, paid: true },
+        { $rowID: '', id: 2, total: 12, paid: false },
+        { $rowID: '', id: 3, total: 7.25, paid: true },
+      ],
+    )
+  },
+}
+
+const SCHEMA: core.SchemaInput = {
+  columns: [
+    { id: 'id', type: 'number' },
+    { id: 'paid', type: 'boolean' },
+  ],
+}
+
+const library: Program = {
+  document: 'README.md',
+  begins: "import { isStoreError, openMemory, openStore } from 'rowstash'",
+  declared: [
+    "declare const store: import('rowstash').Store",
+    "declare const team: import('rowstash').Team",
+    'declare const name: string, idempotencyKey: string, continuation: string | undefined',
+    "declare const schema: import('rowstash').SchemaInput",
+    'declare const rows: { id: number; paid: boolean }[]',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const team = store.team('acme')
+    await runModule(text, {
+      store,
+      team,
+      name: 'Orders',
+      schema: SCHEMA,
+      rows: [1, 2, 3].map((id) => ({ id, paid: true })),
+      idempotencyKey: 'a-random-text',
+      continuation: undefined,
+    })
+
+    const [made] = await team.tables()
+    const page = await team.table(made?.id ?? '').page()
+    assert.deepEqual(
+      page.rows.map(({ id }) => id),
+      [2, 3],
+    )
+  },
+}
+
+/** `error.row // 1` claims what the expression is. */
+const CLAIM = /^(\s*)(error\.\w+) \/\/ (.+)$/gm
+
+const failure: Program = {
+  document: 'README.md',
+  begins: 'try {',
+  declared: [
+    "import { isStoreError } from 'rowstash'",
+    "declare const table: import('rowstash').Table",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 1 }] })
+    const claims: unknown[] = []
+    await runModule(text.replace(CLAIM, '$1claim($2, $3)'), {
+      isStoreError: core.isStoreError,
+      table: team.table(tableId),
+      claim: (found: unknown, claimed: unknown) => claims.push([found, claimed]),
+    })
+
+    assert.equal(claims.length, 5)
+    for (const claim of claims as [unknown, unknown][]) assert.equal(...claim)
+  },
+}
+
+const server: Program = {
+  document: 'README.md',
+  begins: "import { createServer } from 'node:http'",
+  async run({ text }, { folder, onEnd }) {
+    const servers: Server[] = []
+    const stores: core.Store[] = []
+    const key = 'a-long-random-text-of-the-host'
+    const http = {
+      createServer(...given: Parameters<typeof createServer>) {
+        const made = createServer(...given)
+        servers.push(made)
+        return made
+      },
+    }
+    const own = {
+      ...node,
+      async openDirectory(...given: Parameters<typeof node.openDirectory>) {
+        const store = await node.openDirectory(...given)
+        stores.push(store)
+        return store
+      },
+    }
+    onEnd(async () => {
+      for (const made of servers) await new Promise((resolve) => made.close(resolve))
+      for (const store of stores) await store.close()
+    })
+    const program = replaced(replaced(text, "'./data'", 'directory'), 'listen(8080)', 'listen(0)')
+    const run = (env: Names): Promise<void> =>
+      runModule(
+        program,
+        { directory: join(folder, 'data'), process: { env } },
+        { 'node:http': http, 'rowstash/node': own },
+      )
+
+    await assert.rejects(run({}), /API_KEY/)
+    await run({ API_KEY: key })
+
+    const [listening] = servers
+    assert(listening !== undefined)
+    const { port } = listening.address() as AddressInfo
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`http://127.0.0.1:${port}/api/tables`, { headers })
+    assert.deepEqual([answer.status, await answer.json()], [200, { data: [] }])
+    assert.equal(listening.maxConnections, 1_000)
+  },
+}
+
+const files: Program = {
+  document: 'README.md',
+  begins: 'const file = await team.files.put(stream',
+  declared: [
+    "declare const team: import('rowstash').Team",
+    'declare const stream: ReadableStream<Uint8Array>',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const { files } = (await memory(surroundings)).team('acme')
+    const printed: unknown[] = []
+    const stream = new Blob(['a picture of a cat']).stream()
+    await runModule(text, {
+      team: { files },
+      stream,
+      console: { log: (bytes: unknown) => printed.push(bytes) },
+    })
+
+    assert.deepEqual(printed, ['a picture of a cat'.length])
+  },
+}
+
+const hosts: Program = {
+  document: 'README.md',
+  begins: 'nodeHandler(store, { keys, baseUrl:',
+  declared: [
+    "import { nodeHandler } from 'rowstash/node'",
+    "declare const store: import('rowstash').Store",
+    "declare const keys: import('rowstash').ContractKey[]",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    let made: node.NodeHandler | undefined
+    await runModule(text, {
+      store,
+      keys: [{ key: 'a-long-random-text-of-the-host', teamId: 'acme' }],
+      nodeHandler: (...given: Parameters<typeof node.nodeHandler>) => {
+        made = node.nodeHandler(...given)
+        return made
+      },
+    })
+
+    assert.equal(typeof made, 'function')
+  },
+}
+
+const suites: Program = {
+  document: 'README.md',
+  begins: "import { test } from 'node:test'",
+  declared: "declare const openMyKvStore: () => Promise<import('rowstash').KvStore>",
+  async run({ text }) {
+    const tests: [string, () => Promise<void>][] = []
+    await runModule(
+      text,
+      { openMyKvStore: () => core.openLevelKv(new MemoryLevel()) },
+      { 'node:test': { test: (...added: [string, () => Promise<void>]) => tests.push(added) } },
+    )
+
+    assert(tests.length > 20)
+    for (const [, run] of tests.slice(0, 5)) await run()
+  },
+}
+
+export const PROGRAMS: readonly Program[] = [
+  firstProgram,
+  library,
+  failure,
+  server,
+  files,
+  hosts,
+  suites,
+]

@@ -2,7 +2,6 @@
 //
 // Invariant: a file under the name that was asked for is a whole backup on the disk: it was written and
 // flushed under a sibling name, and renamed.
-import { randomBytes } from 'node:crypto'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { BackupOptions, Store } from '../src/index.js'
@@ -10,6 +9,7 @@ import { StoreError } from '../src/index.js'
 import { PRIVATE_FILE } from './fs-calls.js'
 import { fileError } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
+import { removeUnfinishedBackups, temporaryPath } from './leftovers.js'
 
 /**
  * Backs a store up into a new file, while the store is in use.
@@ -26,8 +26,9 @@ export async function backupToFile(
   if (await isThere(target)) {
     throw new StoreError('OPTION_NOT_ALLOWED', `${target} is there already; name a new file`)
   }
-  const temporary = `${target}.tmp-${randomBytes(8).toString('hex')}`
+  const temporary = temporaryPath(target)
   try {
+    await removeUnfinishedBackups(dirname(target))
     const bytes = await writeFile(temporary, store.backup(options))
     await rename(temporary, target)
     await syncDirectory(dirname(target))

@@ -4,8 +4,8 @@
 // - The rename is the commit point. Before it, all files and folders of the store are on the disk:
 //   a database that a power cut met while LevelDB made it cannot be opened (ARCHITECTURE.md, F12).
 // - Of several makers one wins. The others remove theirs, and use the winner's.
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { NO_BYTES, toHex } from '../src/base/bytes.js'
 import { openSystemRandom } from '../src/base/random.js'
@@ -17,9 +17,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { highWaterOf } from './high-water-file.js'
-
-const LEFTOVER_AGE_MS = 3_600_000
-const LEFTOVERS_REMOVED_MAX = 100
+import { beginStore, endStore, removeUnfinishedStores, temporaryPath } from './leftovers.js'
 
 /** A directory that is not empty cannot be renamed over: some other maker was faster. */
 const LOST_RACE_CODES: ReadonlySet<unknown> = new Set(['ENOTEMPTY', 'EEXIST'])
@@ -29,22 +27,41 @@ const MOUNT_POINT_CODES: ReadonlySet<unknown> = new Set(['EBUSY', 'EXDEV'])
 
 /** Makes a store at an absolute path at which there is nothing, or an empty directory. */
 export async function createDirectory(path: string): Promise<void> {
-  const parent = dirname(path)
-  await makeDurable(parent)
-  await removeLeftovers(path)
-  const temporary = `${path}.tmp-${toHex(openSystemRandom().bytes(8))}`
   try {
-    await writeStore(temporary)
-    await rename(temporary, path) // The commit point.
+    await makeBeside(path, async () => undefined)
   } catch (failure) {
-    await rm(temporary, { recursive: true, force: true })
     const code = systemCode(failure)
     if (LOST_RACE_CODES.has(code)) return
     if (!MOUNT_POINT_CODES.has(code)) throw failure
     const message = `${path} is a mount point; name a directory inside it, which need not exist`
     throw new StoreError('STORAGE_UNAVAILABLE', message, { cause: failure, outcome: 'unchanged' })
   }
-  await syncDirectory(parent)
+}
+
+/**
+ * Makes a store beside a path and renames it there.
+ * @param fill - Puts into the store, whose directory it is given, what it is to hold, and closes it.
+ */
+export async function makeBeside<T>(
+  path: string,
+  fill: (temporary: string) => Promise<T>,
+): Promise<T> {
+  const parent = dirname(path)
+  await makeDurable(parent)
+  await removeUnfinishedStores(path)
+  const temporary = temporaryPath(path)
+  try {
+    await beginStore(temporary)
+    await writeStore(temporary)
+    const filled = await fill(temporary)
+    await rename(temporary, path) // The commit point.
+    await endStore(path)
+    await syncDirectory(parent)
+    return filled
+  } catch (failure) {
+    await rm(temporary, { recursive: true, force: true })
+    throw failure
+  }
 }
 
 /** Makes a directory with all above it, each entered in its parent on the disk. */
@@ -57,7 +74,6 @@ async function makeDurable(path: string): Promise<void> {
 }
 
 async function writeStore(directory: string): Promise<void> {
-  await mkdir(directory, PRIVATE_FOLDER)
   await mkdir(join(directory, 'objects'), PRIVATE_FOLDER)
   await mkdir(join(directory, 'kv'), PRIVATE_FOLDER) // LevelDB's own files follow the umask.
 
@@ -95,19 +111,4 @@ async function syncFiles(directory: string): Promise<void> {
     }
   }
   await syncDirectory(directory)
-}
-
-/** Removes what makers of this directory left that were interrupted long ago. */
-async function removeLeftovers(path: string): Promise<void> {
-  const parent = dirname(path)
-  const start = `${basename(path)}.tmp-`
-  const names = (await readdir(parent)).filter(
-    (name) => name.startsWith(start) && /^[0-9a-f]{16}$/.test(name.slice(start.length)),
-  )
-  for (const name of names.slice(0, LEFTOVERS_REMOVED_MAX)) {
-    const leftover = join(parent, name)
-    const found = await stat(leftover).catch((failure: unknown) => systemCode(failure))
-    if (typeof found !== 'object' || Date.now() - found.mtimeMs < LEFTOVER_AGE_MS) continue
-    await rm(leftover, { recursive: true, force: true })
-  }
 }

@@ -2,17 +2,17 @@
 //
 // Invariants:
 // - What is restored is made under a sibling name, verified in full there, and renamed into place: the
-//   rename is the commit point. A restore that fails leaves nothing behind.
+//   rename is the commit point. A restore that fails leaves nothing behind; what one leaves that is killed is removed
+//   by the next.
 // - Nothing that is there is ever replaced: the directory is missing, or empty.
-import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { ObjectId, Restored, RestoreTarget } from '../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../src/index.js'
 import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
+import { makeBeside } from './directory-creation.js'
 import { fileError, systemCode } from './fs-error.js'
-import { syncDirectory } from './fs-folders.js'
 
 export type RestoreOptions = Readonly<{
   /**
@@ -39,16 +39,7 @@ export async function restoreDirectory(
   const path = resolve(directory)
   try {
     await checkFree(path)
-    const temporary = `${path}.restoring-${randomBytes(8).toString('hex')}`
-    try {
-      const restored = await fill(temporary, backup, options)
-      await rename(temporary, path) // The commit point.
-      await syncDirectory(dirname(path))
-      return restored
-    } catch (failure) {
-      await rm(temporary, { recursive: true, force: true })
-      throw failure
-    }
+    return await makeBeside(path, (temporary) => fill(temporary, backup, options))
   } catch (failure) {
     throw fileError(failure, `The backup cannot be restored into ${path}`)
   }

@@ -73,8 +73,8 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'power-cut',
     name: 'the name of a new store is not on the disk when it is used',
     file: 'directory-creation.ts',
-    find: '  await syncDirectory(parent)\n}',
-    replace: '}',
+    find: '    await syncDirectory(parent)\n    return filled',
+    replace: '    return filled',
   },
   {
     test: 'power-cut',

@@ -12,7 +12,6 @@ import {
   rm,
   symlink,
   unlink,
-  utimes,
   writeFile,
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -160,22 +159,6 @@ describe('making a store', () => {
     }
     expect(await readdir(parent)).toEqual(['store'])
     await opened[0]?.close()
-  })
-
-  test('what an interrupted maker left is removed after an hour, and only that', async () => {
-    const parent = await newParent()
-    const old = new Date(Date.now() - 3_700_000)
-    const leftover = 'store.tmp-0123456789abcdef'
-    const kept = ['store.tmp-fedcba9876543210', 'store.tmp-0123', 'other.tmp-0123456789abcdef']
-    for (const name of [leftover, ...kept]) {
-      await mkdir(join(parent, name))
-      await writeFile(join(parent, name, 'file'), 'content')
-      if (name !== kept[0]) await utimes(join(parent, name), old, old)
-    }
-
-    await makeStore(join(parent, 'store'))
-
-    expect((await readdir(parent)).sort()).toEqual([...kept, 'store'].sort())
   })
 
   test('a store is not made anew when it is opened again', async () => {

@@ -1,3 +1,5 @@
+import { cutText } from './shown-text.js'
+
 /**
  * Every failure a caller may act on. The code is public API: it changes only with a major version.
  * The message is for people and may change at any time.
@@ -46,7 +48,7 @@ export type StoreErrorCode =
 /** What is known about a failed write: `unknown` means that it may be there after a reopen. */
 export type WriteOutcome = 'unchanged' | 'unknown'
 
-/** Where a data error is. All parts are for the library; the HTTP contract shows only the message. */
+/** Where a data error is. The message says it too, in words (`data-error.ts`): HTTP shows only that. */
 export type ErrorPlace = Readonly<{
   /** 0-based index of the row in its chunk when `chunk` is given, else in the input. */
   row?: number
@@ -88,9 +90,7 @@ export class StoreError extends Error {
     const { cause, ...place } = details
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    if (place.value !== undefined && place.value.length > VALUE_CHARS_MAX) {
-      place.value = `${place.value.slice(0, VALUE_CHARS_MAX)}…`
-    }
+    if (place.value !== undefined) place.value = cutText(place.value, VALUE_CHARS_MAX)
     for (const [part, known] of Object.entries(place)) {
       if (known !== undefined) Object.defineProperty(this, part, { value: known, enumerable: true })
     }

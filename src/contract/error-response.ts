@@ -1,9 +1,11 @@
 // Failures as the contract answers them (section 2). This is the only place that knows statuses of codes.
 //
 // Invariants:
-// - The error object is closed: type and message. Where a data error is stays with the library.
+// - The error object is closed: type and message. Where data is wrong, the message says.
+// - What the store finds wrong with a request is in its body: the contract judges the other parts itself.
 // - What we did not raise ourselves, and what only an operator can mend, tells the client nothing.
 
+import { cutText, escapeControls } from '../base/shown-text.js'
 import type { StoreErrorCode } from '../base/store-error.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { ContractResponse } from './message.js'
@@ -86,7 +88,7 @@ export function errorResponse(failure: unknown): ContractResponse {
   const status = STATUS_OF_CODE[failure.code]
   const { type, message } = SHOWN_INSTEAD[failure.code] ?? {
     type: failure.code.toLowerCase(),
-    message: QUOTE_IDS.has(failure.code) ? cutQuoted(failure.message) : failure.message,
+    message: shownMessage(failure),
   }
   const response = renderError(status, type, message)
   if (failure instanceof MethodNotAllowed) return withHeaders(response, { allow: failure.allow })
@@ -107,11 +109,28 @@ export class MethodNotAllowed extends StoreError {
 }
 
 /** A part of the request that breaks its rule, named as the contract does. */
-export function invalidRequest(
-  part: 'params' | 'query' | 'headers' | 'body',
-  problem: string,
-): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request ${part}: ${problem}`)
+export function invalidRequest(part: RequestPart, problem: string): StoreError {
+  return new InvalidRequest(part, problem)
+}
+
+type RequestPart = 'params' | 'query' | 'headers' | 'body'
+
+class InvalidRequest extends StoreError {
+  constructor(part: RequestPart, problem: string) {
+    super('REQUEST_VALIDATION_ERROR', `Invalid request ${part}: ${problem}`)
+  }
+}
+
+function shownMessage(failure: StoreError): string {
+  const { code, message } = failure
+  if (QUOTE_IDS.has(code)) return cutQuoted(message)
+  if (code !== 'REQUEST_VALIDATION_ERROR' || failure instanceof InvalidRequest) return message
+  return invalidRequest('body', lowerFirst(message)).message
+}
+
+/** A sentence that goes on after a colon; a name or an abbreviation stays as it is. */
+function lowerFirst(text: string): string {
+  return /^[A-Z](?:[a-z]| )/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 }
 
 /** Their messages quote a part of the path. Column IDs are shown whole: clients match on the message. */
@@ -126,14 +145,14 @@ const SHOWN_ID_CHARS_MAX = 64
 
 /** An outside name as a message shows it: cut, so that it cannot flood a log. */
 export function shownId(id: string): string {
-  return cut(id, SHOWN_ID_CHARS_MAX)
+  return cutText(id, SHOWN_ID_CHARS_MAX)
 }
 
 const MESSAGE_CHARS_MAX = 1_000
 
 /** An error as the contract shows it, for the few answers that no code stands for. */
 export function renderError(status: number, type: string, message: string): ContractResponse {
-  const shown = escapeControls(cut(message, MESSAGE_CHARS_MAX))
+  const shown = escapeControls(cutText(message, MESSAGE_CHARS_MAX))
   return {
     status,
     headers: { 'content-type': JSON_TYPE },
@@ -143,19 +162,4 @@ export function renderError(status: number, type: string, message: string): Cont
 
 function withHeaders(response: ContractResponse, more: Record<string, string>): ContractResponse {
   return { ...response, headers: { ...response.headers, ...more } }
-}
-
-/** Cuts at a code point, so that no half of a pair is left. */
-function cut(text: string, charsMax: number): string {
-  if (text.length <= charsMax) return text
-  const last = text.charCodeAt(charsMax - 1)
-  const splitsPair = last >= 0xd800 && last <= 0xdbff
-  return `${text.slice(0, splitsPair ? charsMax - 1 : charsMax)}…`
-}
-
-/** Control characters, line separators and direction marks, which could forge lines of a log. */
-const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
-
-function escapeControls(text: string): string {
-  return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -80,7 +80,7 @@ export function checkTableName(name: unknown): asserts name is string {
   if (isName && isWellFormed(name)) return
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request body: name must be a text of 1 to ${NAME_CHARS_MAX} characters`,
+    `name must be a text of 1 to ${NAME_CHARS_MAX} characters`,
   )
 }
 
@@ -90,7 +90,7 @@ const TEAM_ID_CHARS_MAX = 128
 export function checkTeamId(teamId: unknown): asserts teamId is string {
   const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
   if (isId && isWellFormed(teamId)) return
-  throw invalid(`a team ID must be a text of 1 to ${TEAM_ID_CHARS_MAX} characters`)
+  throw invalid(`A team ID must be a text of 1 to ${TEAM_ID_CHARS_MAX} characters`)
 }
 
 /** A value as a message shows it; objects only by their type, as they may not have a text. */
@@ -99,5 +99,5 @@ export function shown(value: unknown): string {
 }
 
 function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request: ${problem}`)
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

@@ -6,8 +6,9 @@
 // - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
 //   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
 import { utf8 } from '../base/bytes.js'
+import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
-import { StoreError } from '../base/store-error.js'
+import type { ErrorPlace, StoreError } from '../base/store-error.js'
 import { type ChunkColumn, NO_ROW } from '../format/chunk-records.js'
 import { addClaim, type ClaimRun } from '../format/claims.js'
 import { parseRowId } from '../format/row-id.js'
@@ -116,11 +117,8 @@ export class ChunkBuilder {
     if (id !== null) addClaim(this.#claims, this.pending.rows, id)
     const chars = this.#fromText ? this.#addTextRow(row) : this.#addTokenRow(row)
     if (chars > this.#limits.rowBytesMax || this.#isTooLong(chars)) {
-      throw new StoreError(
-        'REQUEST_VALIDATION_ERROR',
-        `Invalid request body: row ${this.#rowCount} has more than ${this.#limits.rowBytesMax} bytes`,
-        { row: this.#rowCount },
-      )
+      const place = { row: this.#rowCount, ...(row.line !== undefined && { line: row.line }) }
+      throw invalidRows(`More than ${this.#limits.rowBytesMax} bytes`, place)
     }
     this.#chars += chars
     this.#work += chars + CELL_WORK * row.ids.length
@@ -292,20 +290,13 @@ export class ChunkBuilder {
   #column(id: string): Column {
     const known = this.#columns.get(id)
     if (known !== undefined) return known
+    const place = this.#fromText ? HEADER : { row: this.#rowCount }
     if (id.length > COLUMN_ID_CHARS_MAX) {
-      throw new StoreError(
-        'REQUEST_VALIDATION_ERROR',
-        `Invalid request body: a column ID has more than ${COLUMN_ID_CHARS_MAX} characters`,
-        { row: this.#rowCount },
-      )
+      throw invalidRows(`A column ID of more than ${COLUMN_ID_CHARS_MAX} characters`, place)
     }
     const { columnsMax } = this.#limits
     if (this.#columns.size >= columnsMax) {
-      throw new StoreError(
-        'REQUEST_VALIDATION_ERROR',
-        `Invalid request body: the rows have more than ${columnsMax} columns`,
-        { row: this.#rowCount, column: id },
-      )
+      throw invalidRows(`More than ${columnsMax} columns with '${id}'`, { ...place, column: id })
     }
     const column = {
       id,
@@ -326,6 +317,13 @@ export class ChunkBuilder {
     if (this.#rowCount === 0) this.#line = { first: line, regular: true }
     else if (line !== this.#line.first + this.#rowCount) this.#line.regular = false
   }
+}
+
+/** Where the columns of CSV and TSV are named. */
+const HEADER: ErrorPlace = { line: 1 }
+
+function invalidRows(problem: string, place: ErrorPlace): StoreError {
+  return dataError('REQUEST_VALIDATION_ERROR', problem, place)
 }
 
 /** A bit for each form of a cell, and of arrays for each mix of elements. */

@@ -9,6 +9,7 @@ import { convertToken, readSpans, renderKey } from '../format/row-text.js'
 import type { Column, ColumnType } from '../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
 import {
+  describeMisfit,
   describeRule,
   judgeToken,
   needsTextForm,
@@ -22,7 +23,7 @@ import { isNumberToken } from '../schema/value-rules.js'
 import type { RowBatch } from './chunk-builder.js'
 import { newMarkedFiles } from './file-markers.js'
 import { storeSegment } from './prepare-rows.js'
-import { invalidValue } from './row-object.js'
+import { invalidValue, unknownColumn } from './row-object.js'
 import type { IndexedSchema } from './schema-cache.js'
 import type { StoreContext } from './store-context.js'
 
@@ -227,7 +228,8 @@ function rowMisfit(
     const token = text.slice(valueStart, end)
     if (!cellFits(judge, column, token, fromText)) {
       const value = fromText ? fieldOf(token) : token
-      return invalidValue(id, { ...place, value, rule: describeRule(column.type) })
+      const rule = brokenRule(judge, column, token, fromText)
+      return invalidValue(id, { ...place, value, rule, isField: fromText })
     }
   }
   return null
@@ -250,6 +252,16 @@ export function cellFits(
     : tokenFits(type, token, judge.formatChecks)
 }
 
+/** The rule that a cell breaks which does not fit. */
+export function brokenRule(
+  { inferred }: Judge,
+  { type }: Column,
+  token: string,
+  fromText: boolean,
+): string {
+  return inferred ? describeMisfit(token) : describeRule(type, fromText)
+}
+
 /** The CSV text that a stored token came from. */
 function fieldOf(token: string): string {
   return token.startsWith('"') ? String(JSON.parse(token)) : token
@@ -266,14 +278,4 @@ function firstUnknownColumn(
     if (first === null || firstRow < first.firstRow) first = { id: summary.id, firstRow }
   }
   return first
-}
-
-export function unknownColumn(
-  id: string,
-  place: { row?: number; chunk?: string; line?: number } = {},
-): StoreError {
-  return new StoreError('COLUMN_ID_NOT_FOUND', `Unknown column ID '${id}'`, {
-    column: id,
-    ...place,
-  })
 }

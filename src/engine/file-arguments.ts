@@ -51,5 +51,5 @@ export function checkText(what: string, given: unknown): string {
 }
 
 function invalid(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${problem}`)
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

@@ -180,7 +180,7 @@ function checkPiece(piece: unknown): Bytes {
 function wrongContent(): StoreError {
   return new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    'Invalid request: the content of a file must be bytes, a text, or a stream of bytes',
+    'The content of a file must be bytes, a text, or a stream of bytes',
   )
 }
 
@@ -283,7 +283,7 @@ function clip(range: ByteRange | undefined, bytes: number): ByteRange {
   const { start, limit } = range ?? { start: 0, limit: bytes }
   const isRange = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
   if (!isRange || start < 0 || limit < start) {
-    const message = 'Invalid request: a range must have a start and a limit that is not before it'
+    const message = 'A range must have a start and a limit that is not before it'
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
   return { start: Math.min(start, bytes), limit: Math.min(limit, bytes) }

@@ -236,6 +236,6 @@ export function withKeptIds(
 function tooScattered(): StoreError {
   return new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request body: its $rowIDs make more than ${RUNS_MAX} runs; send the rows in the order in which they were read`,
+    `The $rowIDs make more than ${RUNS_MAX} runs; send the rows in the order in which they were read`,
   )
 }

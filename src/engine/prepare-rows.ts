@@ -15,6 +15,7 @@ import { type CsvByteScanner, openCsvBytes } from '../schema/scan-csv-bytes.js'
 import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../schema/scanned-row.js'
 import { isWellFormed } from '../schema/text-rules.js'
+import { shown } from './arguments.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
 import { newMarkedFiles } from './file-markers.js'
 import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
@@ -218,7 +219,7 @@ const SEGMENTS_MAX = 65_535
 function tooManySegments(): StoreError {
   return new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request body: it makes more than ${SEGMENTS_MAX} segments; use larger ones or a stash`,
+    `The rows fill more than ${SEGMENTS_MAX} segments; put them into a stash, in chunks`,
   )
 }
 
@@ -257,16 +258,13 @@ function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
   if (isTextRows(input)) return openTextRows(input, limits)
   if (Symbol.asyncIterator in input) return { header: null, rows: scanAsync(input) }
   if (Symbol.iterator in input) return { header: null, rows: scanSync(input) }
-  throw new StoreError('REQUEST_VALIDATION_ERROR', 'Invalid rows: not an iterable and not a text')
+  throw noRows('an object that is none of them')
 }
 
 function isTextRows(input: RowsInput): input is TextRows {
-  if (typeof input !== 'object' || input === null) {
-    throw new StoreError(
-      'REQUEST_VALIDATION_ERROR',
-      `Invalid rows: ${typeof input} is not iterable`,
-    )
-  }
+  if (typeof input === 'string') throw noRows('a text: use { csv }, { tsv } or { json }')
+  if (input instanceof Uint8Array) throw noRows('bytes: use { csv }, { tsv } or { json }')
+  if (typeof input !== 'object' || input === null) throw noRows(shown(input))
   return Object.hasOwn(input, 'json') || Object.hasOwn(input, 'csv') || Object.hasOwn(input, 'tsv')
 }
 
@@ -278,6 +276,13 @@ function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {
   }
   const { bytes, delimiter } = checkCsv(input)
   return openCsv(bytes, { delimiter }, limits)
+}
+
+const ROWS_INPUTS = 'an iterable of objects, a stash, { json }, { csv } or { tsv }'
+
+function noRows(instead: string): StoreError {
+  const message = `rows must be ${ROWS_INPUTS}, not ${instead}`
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
 type CsvBody = Readonly<{ bytes: Bytes; delimiter: ',' | '\t' }>
@@ -292,13 +297,14 @@ function checkCsv(input: Exclude<TextRows, { json: unknown }>): CsvBody {
 /** A string with a lone surrogate could not be stored as it is. */
 function checkText(text: unknown): Bytes | string {
   if (text instanceof Uint8Array) return text
-  if (typeof text !== 'string') throw invalidText('a string or a Uint8Array is wanted')
-  if (!isWellFormed(text)) throw invalidText('it has a lone surrogate')
+  if (typeof text !== 'string')
+    throw invalidText(`must be a string or a Uint8Array, not ${shown(text)}`)
+  if (!isWellFormed(text)) throw invalidText('has a lone surrogate')
   return text
 }
 
 function invalidText(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${problem}`)
+  return new StoreError('REQUEST_VALIDATION_ERROR', `The text of rows ${problem}`)
 }
 
 function* scanSync(rows: Iterable<unknown>): Generator<ScannedRow> {

@@ -1,92 +1,82 @@
 // Row objects of the library ⇄ cells: each value as the JSON token that is stored.
-import { StoreError } from '../base/store-error.js'
+import { dataError } from '../base/data-error.js'
+import type { ErrorPlace, StoreError } from '../base/store-error.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
+import { reservedColumn } from '../schema/table-schema.js'
 
 /**
  * The cells of a row object, as the scanners give them. Names are data here: `__proto__` is a column
  * like any other.
- * @param index - 0-based place of the row in its input, for errors.
+ * @param index - 0-based place of the row in its input, for errors; none for the cells of an update.
  */
-export function scanRowObject(row: unknown, index: number): ScannedRow {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-    throw new StoreError(
-      'REQUEST_VALIDATION_ERROR',
-      `Invalid rows: row ${index} is not an object`,
-      {
-        row: index,
-      },
-    )
+export function scanRowObject(row: unknown, index?: number): ScannedRow {
+  const place: ErrorPlace = index === undefined ? {} : { row: index }
+  if (typeof row !== 'object' || row === null || Array.isArray(row) || ArrayBuffer.isView(row)) {
+    const phrase = index === undefined ? 'Invalid cells' : 'Invalid row'
+    throw dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, rule: 'an object' })
   }
   const ids: string[] = []
   const tokens: (string | null)[] = []
   let rowId: string | undefined
   for (const [id, value] of Object.entries(row)) {
-    if (id === '$stashID') {
-      throw new StoreError('COLUMN_ID_RESERVED', "Column ID '$stashID' is reserved", {
-        row: index,
-        column: id,
-      })
-    }
+    if (id === '$stashID') throw reservedColumn(id, place)
     if (id === '$rowID') {
       if (typeof value === 'string') rowId = value
       continue
     }
     ids.push(id)
-    tokens.push(renderValue(value, id, index))
+    tokens.push(renderValue(value, id, place))
   }
   return { ids, tokens, rowId }
 }
 
 /** The JSON token of a value; null for an empty cell, which undefined is too. */
-function renderValue(value: unknown, column: string, row: number): string | null {
+function renderValue(value: unknown, column: string, place: ErrorPlace): string | null {
   switch (typeof value) {
     case 'undefined':
       return null
     case 'number':
-      if (!Number.isFinite(value)) throw misfit(column, row, String(value), 'a finite number')
+      if (!Number.isFinite(value)) throw misfit(column, place, String(value), 'a finite number')
       return JSON.stringify(value)
     case 'bigint':
       return value.toString()
     case 'function':
     case 'symbol':
-      throw misfit(column, row, typeof value, 'a value that JSON can hold')
+      throw misfit(column, place, typeof value, 'a value that JSON can hold')
     case 'object':
       if (Array.isArray(value) && value.some((element) => typeof element === 'bigint')) {
-        return `[${value.map((element) => renderValue(element, column, row) ?? 'null').join()}]`
+        return `[${value.map((element) => renderValue(element, column, place) ?? 'null').join()}]`
       }
   }
   try {
     const token: string | undefined = JSON.stringify(value)
     return token === undefined || token === 'null' ? null : token
   } catch (cause) {
-    throw misfit(column, row, 'object', 'a value that JSON can hold', cause)
+    throw misfit(column, place, 'object', 'a value that JSON can hold', cause)
   }
 }
 
 function misfit(
   column: string,
-  row: number,
+  place: ErrorPlace,
   value: string,
   rule: string,
   cause?: unknown,
 ): StoreError {
-  return invalidValue(column, { row, value, rule, cause })
+  return invalidValue(column, { ...place, value, rule, cause })
 }
 
-/** The error of a value that does not fit its column; the message is the contract's, to the letter. */
+/** The error of a value that does not fit its column. Clients know the beginning of its message. */
 export function invalidValue(
   column: string,
-  details: {
-    row?: number
-    value?: string
-    rule?: string
-    chunk?: string
-    line?: number
-    cause?: unknown
-  },
+  details: ErrorPlace & Readonly<{ isField?: boolean; cause?: unknown }>,
 ): StoreError {
-  return new StoreError('COLUMN_HAS_INVALID_VALUE', `Invalid value for column '${column}'`, {
-    column,
-    ...details,
-  })
+  const phrase = `Invalid value for column '${column}'`
+  return dataError('COLUMN_HAS_INVALID_VALUE', phrase, { column, ...details })
+}
+
+/** The error of a column that the table lacks. Clients know the beginning of its message. */
+export function unknownColumn(column: string, place: ErrorPlace = {}): StoreError {
+  const phrase = `Unknown column ID '${column}'`
+  return dataError('COLUMN_ID_NOT_FOUND', phrase, { column, ...place })
 }

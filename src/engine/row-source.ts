@@ -54,7 +54,7 @@ export class RowSources {
     this.#team = team
     this.#stash = rows instanceof TeamStash ? rows : null
     if (this.#stash !== null && !this.#stash.belongsTo(team)) {
-      throw new StoreError('REQUEST_VALIDATION_ERROR', 'Invalid rows: the stash is of another team')
+      throw new StoreError('REQUEST_VALIDATION_ERROR', 'The stash is of another team')
     }
   }
 
@@ -209,7 +209,7 @@ export function widenColumns(
   for (const [id, summary] of merged) {
     if (base?.columns.has(id)) continue
     if (isColumnId(id)) columns.push({ id, displayName: id, type: inferredType(summary) })
-    else if (!drops) throw invalidBody(`${JSON.stringify(id)} cannot be a column ID`)
+    else if (!drops) throw invalidRows(`${JSON.stringify(id)} cannot be a column ID`)
   }
   return columns
 }
@@ -222,9 +222,9 @@ function inferredType(summary: ColumnSummary): ColumnType {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkColumnCount(count: number, columnsMax: number): void {
-  if (count > columnsMax) throw invalidBody(`there are more than ${columnsMax} columns`)
+  if (count > columnsMax) throw invalidRows(`There are more than ${columnsMax} columns`)
 }
 
-function invalidBody(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${problem}`)
+function invalidRows(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

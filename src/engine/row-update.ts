@@ -7,12 +7,12 @@ import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
 import { spliceRowText } from '../format/row-text.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
-import { describeRule, judgeToken, newSummary } from '../schema/judge.js'
+import { judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
-import { cellFits, conformToken, type Judge, unknownColumn } from './conform.js'
+import { brokenRule, cellFits, conformToken, type Judge } from './conform.js'
 import { filesOfRecords, putMarkers } from './file-markers.js'
 import { type FoundRow, findRow, rowNotFound } from './row-lookup.js'
-import { invalidValue, scanRowObject } from './row-object.js'
+import { invalidValue, scanRowObject, unknownColumn } from './row-object.js'
 import { checkColumnCount, widenColumns } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
@@ -38,7 +38,7 @@ type RowPlace = Readonly<{ read: ReadRecord; random: Random; table: TableKey; po
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_HAS_INVALID_VALUE */
 export function changesOfObject(cells: RowObject): CellChanges {
-  const { ids, tokens } = scanRowObject(cells, 0)
+  const { ids, tokens } = scanRowObject(cells)
   return new Map(ids.map((id, i) => [id, tokens[i] ?? null]))
 }
 
@@ -140,12 +140,13 @@ function conformChanges(changes: CellChanges, judge: Judge): CellChanges {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {
     const column = judge.schema.columns.get(id)
-    const fits = column !== undefined && (token === null || cellFits(judge, column, token, false))
-    if (!fits && judge.drops) continue
-    if (column === undefined) throw unknownColumn(id)
-    if (!fits) {
-      const rule = describeRule(column.type)
-      throw invalidValue(id, { ...(token === null ? {} : { value: token }), rule })
+    if (column === undefined) {
+      if (judge.drops) continue
+      throw unknownColumn(id)
+    }
+    if (token !== null && !cellFits(judge, column, token, false)) {
+      if (judge.drops) continue
+      throw invalidValue(id, { value: token, rule: brokenRule(judge, column, token, false) })
     }
     cells.set(id, token === null ? null : conformToken(token, column.type, false))
   }
@@ -156,6 +157,6 @@ function checkRowSize(text: string, rowBytesMax: number): void {
   if (3 * text.length <= rowBytesMax || utf8(text).length <= rowBytesMax) return
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request body: the row would have more than ${rowBytesMax} bytes`,
+    `The row would have more than ${rowBytesMax} bytes`,
   )
 }

@@ -39,7 +39,7 @@ export function stashNameProblem(what: 'Stash ID' | 'Serial', name: unknown): st
 export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asserts name is string {
   const problem = stashNameProblem(what, name)
   if (problem === undefined) return
-  throw new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request params: ${problem}`)
+  throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
 export class TeamStash implements Stash {
@@ -138,7 +138,7 @@ export class TeamStash implements Stash {
 export function tooManyChunks(stashId: string, stashChunksMax: number): StoreError {
   return new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request params: Stash '${stashId}' may hold ${stashChunksMax} chunks at most`,
+    `Stash '${stashId}' may hold ${stashChunksMax} chunks at most`,
   )
 }
 

@@ -258,6 +258,6 @@ function checkLimit(limit: number | undefined): number | undefined {
   if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Invalid request query: limit must be a positive integer, not ${shown(limit)}`,
+    `limit must be a positive integer, not ${shown(limit)}`,
   )
 }

@@ -7,7 +7,8 @@
 //   a short run of digits).
 // - No value reaches `JSON.parse` before its brackets were counted.
 // - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
-import { StoreError } from '../base/store-error.js'
+import { dataError } from '../base/data-error.js'
+import type { StoreError } from '../base/store-error.js'
 
 /** Levels of arrays and objects in a body of rows (its array is the first), or in one member's value. */
 export const JSON_DEPTH_MAX = 32
@@ -37,15 +38,30 @@ export type Cursor = {
   stop: number
   /** Index of the row that is being read; undefined outside of rows. */
   row: number | undefined
+  /** Why `stop` comes before the end of the text. */
+  rowCharsMax: number
+  /** Characters that stood before the text where it was cut from: messages count them. */
+  readonly offset: number
 }
 
-export function openCursor(text: string): Cursor {
-  return { text, at: 0, stop: text.length, row: undefined }
+export function openCursor(text: string, offset = 0): Cursor {
+  return { text, at: 0, stop: text.length, row: undefined, rowCharsMax: text.length, offset }
+}
+
+/** The row that begins here may have so many characters. */
+export function limitRow(cursor: Cursor, rowCharsMax: number): void {
+  cursor.rowCharsMax = rowCharsMax
+  cursor.stop = Math.min(cursor.text.length, cursor.at + rowCharsMax)
+}
+
+/** After a row: what follows is read to the end of the text. */
+export function unlimit(cursor: Cursor): void {
+  cursor.stop = cursor.text.length
 }
 
 /** Passes an opening bracket; returns whether an element follows, and passes the closing one if not. */
 export function enter(cursor: Cursor, open: number, close: number, wanted: string): boolean {
-  if (peek(cursor) !== open) throw invalidBody(cursor, `expected ${wanted}`)
+  if (peek(cursor) !== open) throw invalidJson(cursor, `Expected ${wanted}`)
   cursor.at++
   skipSpace(cursor)
   if (peek(cursor) !== close) return true
@@ -58,7 +74,7 @@ export function hasMore(cursor: Cursor, close: number): boolean {
   skipSpace(cursor)
   const code = peek(cursor)
   if (code !== COMMA && code !== close) {
-    throw invalidBody(cursor, `expected "," or "${String.fromCharCode(close)}"`)
+    throw invalidJson(cursor, `Expected "," or "${String.fromCharCode(close)}"`)
   }
   cursor.at++
   if (code === close) return false
@@ -68,14 +84,14 @@ export function hasMore(cursor: Cursor, close: number): boolean {
 
 export function passColon(cursor: Cursor): void {
   skipSpace(cursor)
-  if (peek(cursor) !== COLON) throw invalidBody(cursor, 'expected ":"')
+  if (peek(cursor) !== COLON) throw invalidJson(cursor, 'Expected ":"')
   cursor.at++
   skipSpace(cursor)
 }
 
 export function expectEnd(cursor: Cursor): void {
   skipSpace(cursor)
-  if (cursor.at < cursor.text.length) throw invalidBody(cursor, 'expected the end')
+  if (cursor.at < cursor.text.length) throw invalidJson(cursor, 'Expected the end')
 }
 
 function peek(cursor: Cursor): number {
@@ -122,7 +138,7 @@ function skipContainer(cursor: Cursor, outer: number): void {
     } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
       if (++level > JSON_DEPTH_MAX) {
         cursor.at = i
-        throw invalidBody(cursor, `nested deeper than ${JSON_DEPTH_MAX} levels`)
+        throw invalidJson(cursor, `Nested deeper than ${JSON_DEPTH_MAX} levels`)
       }
     } else if ((code === CLOSE_BRACKET || code === CLOSE_BRACE) && --level === outer) {
       cursor.at = i + 1
@@ -145,7 +161,7 @@ export function endOfString(text: string, at: number, stop: number): number {
 /** Passes a string, and judges it. */
 export function readString(cursor: Cursor): void {
   const { text, stop, at } = cursor
-  if (peek(cursor) !== QUOTE) throw invalidBody(cursor, 'expected a key')
+  if (peek(cursor) !== QUOTE) throw invalidJson(cursor, 'Expected a key')
   let isPlain = true
   for (let i = at + 1; i < stop; i++) {
     const code = text.charCodeAt(i)
@@ -189,7 +205,7 @@ export function judge(cursor: Cursor, start: number): unknown {
   } catch (cause) {
     if (cursor.at === cursor.stop && cursor.stop < cursor.text.length) throw cutOff(cursor)
     cursor.at = start
-    throw invalidBody(cursor, 'not a JSON value', cause)
+    throw invalidJson(cursor, 'Not a JSON value', cause)
   }
 }
 
@@ -209,17 +225,16 @@ export function readKey(cursor: Cursor): string {
 
 /** The failure of a cursor that came to its stop within a value. */
 function cutOff(cursor: Cursor): StoreError {
-  if (cursor.stop < cursor.text.length) return invalidBody(cursor, 'the row is too long')
+  if (cursor.stop < cursor.text.length) {
+    return invalidJson(cursor, `The row is longer than ${cursor.rowCharsMax} characters`)
+  }
   cursor.at = cursor.stop
-  return invalidBody(cursor, 'unexpected end')
+  return invalidJson(cursor, 'Unexpected end')
 }
 
-export function invalidBody(cursor: Cursor, problem: string, cause?: unknown): StoreError {
-  const { at, row } = cursor
-  const where = row === undefined ? '' : `row ${row}: `
-  return new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `Invalid request body: ${where}${problem} at character ${at}`,
-    { cause, ...(row !== undefined && { row }) },
-  )
+export function invalidJson(cursor: Cursor, problem: string, cause?: unknown): StoreError {
+  const { at, row, offset } = cursor
+  const place = row === undefined ? {} : { row }
+  const phrase = `${problem} at character ${offset + at}`
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, cause })
 }

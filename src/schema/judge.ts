@@ -263,10 +263,24 @@ const RULE_OF_KIND = {
   boolean: 'true or false',
 } as const satisfies Record<ColumnKind, string>
 
-/** The rule of a type in short words, for messages. */
-export function describeRule(type: ColumnType): string {
-  if (type.kind !== 'array') return RULE_OF_KIND[type.kind]
-  return `an array whose every element is ${RULE_OF_KIND[type.items.kind]}`
+/**
+ * The rule of a type in short words, for messages.
+ * @param fromText - For values of CSV and TSV, where numbers and arrays are JSON text.
+ */
+export function describeRule(type: ColumnType, fromText: boolean): string {
+  if (type.kind === 'array') {
+    const array = fromText ? 'a JSON array' : 'an array'
+    return `${array} whose every element is ${RULE_OF_KIND[type.items.kind]}`
+  }
+  const isNumberText = fromText && type.kind === 'number'
+  return isNumberText ? 'a finite number as JSON writes it' : RULE_OF_KIND[type.kind]
+}
+
+/** The rule that a JSON value breaks which no type holds. */
+export function describeMisfit(token: string): string {
+  if (token.startsWith('{')) return 'text, a number, a boolean or an array: no column holds objects'
+  if (token.startsWith('[')) return 'an array of text, finite numbers and booleans alone'
+  return token.startsWith('"') ? 'well-formed text' : 'a finite number'
 }
 
 function stringOfToken(token: string): string {

@@ -13,9 +13,11 @@
 //   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
 import { CsvError, parse } from 'csv-parse/sync'
 import { fromUtf8 } from '../base/bytes.js'
+import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
-import { StoreError } from '../base/store-error.js'
+import type { StoreError } from '../base/store-error.js'
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
+import { repeatedColumn, reservedColumn } from './table-schema.js'
 
 export type CsvOptions = Readonly<{
   delimiter: ',' | '\t'
@@ -50,7 +52,7 @@ export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimi
   const start = BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte) ? BYTE_ORDER_MARK.length : 0
   const records = readRecords(bytes, start, options, limits)
   const first = records.next()
-  if (first.done === true) throw invalidBody('the header line is missing')
+  if (first.done === true) throw invalidCsv('The header line is missing')
   const fields = first.value.fields
   checkHeader(fields, limits)
   return {
@@ -62,26 +64,20 @@ export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimi
 function checkHeader(fields: readonly string[], { columnsMax }: ScanLimits): void {
   const seen = new Set<string>()
   for (const id of fields) {
-    if (id === '') throw invalidBody('a column of the header line has no name', { line: 1 })
-    if (id === '$stashID') {
-      const place = { column: id, line: 1 }
-      throw new StoreError('COLUMN_ID_RESERVED', `Column ID '${id}' is reserved`, place)
-    }
-    if (seen.has(id)) {
-      const place = { column: id, line: 1 }
-      throw new StoreError('COLUMN_ID_NOT_UNIQUE', `Column ID '${id}' is not unique`, place)
-    }
+    if (id === '') throw invalidCsv('A column without a name', { line: 1 })
+    if (id === '$stashID') throw reservedColumn(id, { line: 1 })
+    if (seen.has(id)) throw repeatedColumn(id, { line: 1 })
     seen.add(id)
   }
   const columnCount = seen.size - (seen.has('$rowID') ? 1 : 0)
-  if (columnCount > columnsMax) throw invalidBody(`more than ${columnsMax} columns`, { line: 1 })
+  if (columnCount > columnsMax) throw invalidCsv(`More than ${columnsMax} columns`, { line: 1 })
 }
 
 function* readRows(records: Iterable<CsvRecord>, header: readonly string[]): Generator<ScannedRow> {
   let row = 0
   for (const { fields, line } of records) {
     if (fields.length > header.length) {
-      throw invalidBody(`${fields.length} fields, but ${header.length} columns`, { row, line })
+      throw invalidCsv(`${fields.length} fields for ${header.length} columns`, { row, line })
     }
     const ids: string[] = []
     const tokens: string[] = []
@@ -120,7 +116,7 @@ function* readRecords(
     for (const { fields, end } of records) {
       const source = bytes.subarray(at, slice.start + end)
       at = slice.start + end
-      if (!isUtf8 && !isValidUtf8(source)) throw invalidRecord('not valid UTF-8', index, line)
+      if (!isUtf8 && !isValidUtf8(source)) throw invalidRecord('Not valid UTF-8', index, line)
       if (emptyLine !== undefined) yield emptyLine
       const record = { fields, line }
       emptyLine = isEmptyLine(source) ? record : undefined
@@ -152,7 +148,7 @@ function findSlice(
   { rowCharsMax }: ScanLimits,
 ): Slice {
   const recordBytesMax = rowCharsMax * BYTES_PER_CHAR_MAX
-  const tooLong = `longer than ${rowCharsMax} characters, or a quote is not closed`
+  const tooLong = `More than ${rowCharsMax} characters, or a quote that is not closed,`
   let isQuoted = false
   let recordStart = start
   for (let i = start; i < bytes.length; i++) {
@@ -191,9 +187,9 @@ function isOver(bytes: Uint8Array, start: number, end: number, charsMax: number)
 }
 
 const FAULT_TEXT = Object.freeze({
-  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
-  INVALID_OPENING_QUOTE: 'a quote in a field that does not start with one',
-  CSV_INVALID_CLOSING_QUOTE: 'text after a closing quote',
+  CSV_QUOTE_NOT_CLOSED: 'A quote that is not closed',
+  INVALID_OPENING_QUOTE: 'A quote in a field that does not begin with one',
+  CSV_INVALID_CLOSING_QUOTE: 'Text after a closing quote',
 } as const)
 
 /** A record and where it ends in its slice, its line break included. */
@@ -220,7 +216,7 @@ function parseSlice(
   } catch (failure) {
     if (!(failure instanceof CsvError)) throw failure
     const text = new Map<string, string>(Object.entries(FAULT_TEXT)).get(failure.code)
-    return { records, fault: text ?? 'not a record' }
+    return { records, fault: text ?? 'Not a record' }
   }
   return { records, fault: undefined }
 }
@@ -251,14 +247,9 @@ function isValidUtf8(bytes: Uint8Array): boolean {
 
 /** The failure of a record, named by its index among all records: the first is the header. */
 function invalidRecord(problem: string, index: number, line: number): StoreError {
-  return invalidBody(problem, index === 0 ? { line } : { row: index - 1, line })
+  return invalidCsv(problem, index === 0 ? { line } : { row: index - 1, line })
 }
 
-function invalidBody(problem: string, place: { row?: number; line?: number } = {}): StoreError {
-  const where = place.line === undefined ? '' : `line ${place.line}: `
-  return new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `Invalid request body: ${where}${problem}`,
-    place,
-  )
+function invalidCsv(problem: string, place: { row?: number; line?: number } = {}): StoreError {
+  return dataError('REQUEST_VALIDATION_ERROR', problem, place)
 }

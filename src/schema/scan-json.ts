@@ -9,17 +9,20 @@ import {
   enter,
   expectEnd,
   hasMore,
-  invalidBody,
+  invalidJson,
   isSpace,
   judge,
+  limitRow,
   openCursor,
   passColon,
   readKey,
   readString,
   skipSpace,
   skipValue,
+  unlimit,
 } from './json-cursor.js'
 import type { ScanLimits, ScannedRow } from './scanned-row.js'
+import { reservedColumn } from './table-schema.js'
 
 /** Members of a request body's outer object. */
 export const JSON_MEMBERS_MAX = 10_000
@@ -48,9 +51,7 @@ export function decodeJsonText(bytes: Uint8Array): string {
   try {
     return fromUtf8(bytes)
   } catch (cause) {
-    throw new StoreError('REQUEST_VALIDATION_ERROR', 'Invalid request body: not valid UTF-8', {
-      cause,
-    })
+    throw new StoreError('REQUEST_VALIDATION_ERROR', 'The text is not valid UTF-8', { cause })
   }
 }
 
@@ -83,9 +84,9 @@ export function* scanJsonRows(
   let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array of rows')
   for (let row = 0; more; row++) {
     cursor.row = row
-    cursor.stop = Math.min(text.length, cursor.at + limits.rowCharsMax)
+    limitRow(cursor, limits.rowCharsMax)
     const cells = readCells(cursor, columns, 1)
-    cursor.stop = text.length
+    unlimit(cursor)
     more = hasMore(cursor, CLOSE_BRACKET)
     yield cells
   }
@@ -107,10 +108,9 @@ export function scanJsonChanges(
 ): ReadonlyMap<string, string | null> {
   const cursor = openCursor(text)
   skipSpace(cursor)
-  cursor.row = 0
-  cursor.stop = Math.min(text.length, cursor.at + limits.rowCharsMax)
+  limitRow(cursor, limits.rowCharsMax)
   const { ids, tokens } = readCells(cursor, newColumnCache(limits), 0)
-  cursor.stop = text.length
+  unlimit(cursor)
   expectEnd(cursor)
   return new Map(ids.map((id, place) => [id, tokens[place] ?? null]))
 }
@@ -128,7 +128,8 @@ export function splitJsonObject(text: string): { key: string; text: string }[] {
   skipSpace(cursor)
   let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (more) {
-    if (members.length === JSON_MEMBERS_MAX) throw invalidBody(cursor, 'too many members')
+    if (members.length === JSON_MEMBERS_MAX)
+      throw invalidJson(cursor, `More than ${JSON_MEMBERS_MAX} members`)
     const key = readKey(cursor)
     const valueStart = cursor.at
     skipValue(cursor, 0)
@@ -266,15 +267,12 @@ function readColumn(cursor: Cursor, columns: ColumnCache, member: number): numbe
 function addSpelling(cursor: Cursor, columns: ColumnCache, token: string): number {
   const id = decodeString(token)
   if (id === '$stashID') {
-    throw new StoreError('COLUMN_ID_RESERVED', `Column ID '${id}' is reserved`, {
-      ...(cursor.row !== undefined && { row: cursor.row }),
-      column: id,
-    })
+    throw reservedColumn(id, cursor.row === undefined ? {} : { row: cursor.row })
   }
   const column = columns.columnOfId.get(id) ?? columns.ids.length
   if (column === columns.ids.length) {
     if (column === columns.columnsMax) {
-      throw invalidBody(cursor, `more than ${columns.columnsMax} columns`)
+      throw invalidJson(cursor, `More than ${columns.columnsMax} columns`)
     }
     columns.ids.push(id)
     columns.columnOfId.set(id, column)

@@ -1,6 +1,7 @@
 // Reads and writes the schema of a table as the contract spells it (section 3).
+import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
-import { StoreError } from '../base/store-error.js'
+import { type ErrorPlace, StoreError } from '../base/store-error.js'
 import type { Column, ColumnKind, ColumnType, TableSchema } from './column-kind.js'
 import { COLUMN_KINDS } from './column-kind.js'
 import { isWellFormed } from './text-rules.js'
@@ -47,15 +48,26 @@ function checkIds(columns: readonly Column[]): void {
   const taken = new Set<string>()
   for (const { id } of columns) {
     if (isReservedColumnId(id)) {
-      throw new StoreError('COLUMN_ID_RESERVED', `Column ID '${id}' is reserved`, { column: id })
+      throw reservedColumn(id)
     }
     if (taken.has(id)) {
-      throw new StoreError('COLUMN_ID_NOT_UNIQUE', `Column ID '${id}' is not unique`, {
-        column: id,
-      })
+      throw repeatedColumn(id)
     }
     taken.add(id)
   }
+}
+
+/** @param place - The row or the header that uses the ID; none for a schema. */
+export function reservedColumn(column: string, place: ErrorPlace = {}): StoreError {
+  const isPlaced = place.row !== undefined || place.line !== undefined
+  const phrase = `Column ID '${column}' is reserved${isPlaced ? ', but used' : ''}`
+  return dataError('COLUMN_ID_RESERVED', phrase, { ...place, column })
+}
+
+/** @param place - The header that repeats the ID; none for a schema. */
+export function repeatedColumn(column: string, place: ErrorPlace = {}): StoreError {
+  const phrase = `Column ID '${column}' is not unique`
+  return dataError('COLUMN_ID_NOT_UNIQUE', phrase, { ...place, column })
 }
 
 function parseColumn(value: unknown, place: string): Column {
@@ -125,7 +137,7 @@ function quote(name: string): string {
 }
 
 function shapeError(place: string, problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid request body: ${place} ${problem}`)
+  return new StoreError('REQUEST_VALIDATION_ERROR', `${place} ${problem}`)
 }
 
 /** A copy of the schema in its normal form, as plain JSON: `{ kind }` for every type. */

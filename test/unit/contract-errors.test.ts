@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createContract } from '../../src/contract/contract.js'
-import { errorResponse } from '../../src/contract/error-response.js'
+import { errorResponse, invalidRequest } from '../../src/contract/error-response.js'
 import type { Store } from '../../src/index.js'
 import { StoreError, type StoreErrorCode } from '../../src/index.js'
 
@@ -149,4 +149,22 @@ test('the ID in table_not_found and row_not_found is cut at 64 characters, a col
   )
   const column = `Unknown column ID '${'x'.repeat(256)}'`
   expect(messageOf('COLUMN_ID_NOT_FOUND', column)).toBe(column)
+})
+
+test('what the store finds wrong with a request is said of its body, the rest of its own part', () => {
+  const messageOf = (failure: unknown) =>
+    JSON.parse(String(errorResponse(failure).body)).error.message
+  const found = (message: string) => new StoreError('REQUEST_VALIDATION_ERROR', message)
+  expect(messageOf(found('Expected an object at character 1'))).toBe(
+    'Invalid request body: expected an object at character 1',
+  )
+  expect(messageOf(found('A column ID of more than 256 characters'))).toBe(
+    'Invalid request body: a column ID of more than 256 characters',
+  )
+  expect(messageOf(found('fileName must be a text'))).toBe(
+    'Invalid request body: fileName must be a text',
+  )
+  expect(messageOf(invalidRequest('query', 'Stash ID is odd'))).toBe(
+    'Invalid request query: Stash ID is odd',
+  )
 })

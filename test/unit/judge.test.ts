@@ -295,7 +295,13 @@ describe('a reader must quote', () => {
 })
 
 test('every type has a rule in words', () => {
-  expect(describeRule(DATE)).toBe('a calendar day as YYYY-MM-DD')
-  expect(describeRule(arrayOf('number'))).toBe('an array whose every element is a finite number')
-  for (const type of ALL_TYPES) expect(describeRule(type)).not.toBe('')
+  expect(describeRule(DATE, false)).toBe('a calendar day as YYYY-MM-DD')
+  const numbers = arrayOf('number')
+  expect(describeRule(numbers, false)).toBe('an array whose every element is a finite number')
+  expect(describeRule(numbers, true)).toBe('a JSON array whose every element is a finite number')
+  expect(describeRule(NUMBER, true)).toBe('a finite number as JSON writes it')
+  for (const type of ALL_TYPES) {
+    expect(describeRule(type, false)).not.toBe('')
+    expect(describeRule(type, true)).not.toBe('')
+  }
 })

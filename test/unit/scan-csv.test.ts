@@ -152,7 +152,7 @@ describe('refusals', () => {
   ])('%s is a body without a header line', (_, body) => {
     expect(refusal(body)).toMatchObject({
       code: 'REQUEST_VALIDATION_ERROR',
-      message: 'Invalid request body: the header line is missing',
+      message: 'The header line is missing',
     })
   })
 
@@ -179,9 +179,7 @@ describe('refusals', () => {
 
   test('more columns than allowed, without $rowID', () => {
     expect(scan('a,$rowID,b\n', { columnsMax: 2 }).header).toEqual(['a', 'b'])
-    expect(refusal('a,b,c\n', { columnsMax: 2 }).message).toBe(
-      'Invalid request body: line 1: more than 2 columns',
-    )
+    expect(refusal('a,b,c\n', { columnsMax: 2 }).message).toBe('More than 2 columns in line 1')
   })
 
   test.each([
@@ -198,7 +196,7 @@ describe('refusals', () => {
   ])('%s names the row and the line', (_, body, row, line) => {
     const failure = refusal(body)
     expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row, line })
-    expect(failure.message).toContain(`Invalid request body: line ${line}: `)
+    expect(failure.message).toContain(`line ${line}`)
   })
 
   test('bytes that are not UTF-8 name the row and the line', () => {
@@ -206,7 +204,7 @@ describe('refusals', () => {
     body[6] = 0xff
     expect(refusal(body)).toMatchObject({
       code: 'REQUEST_VALIDATION_ERROR',
-      message: 'Invalid request body: line 4: not valid UTF-8',
+      message: 'Not valid UTF-8 in row 2 (counted from 0), line 4',
       row: 2,
     })
     body[0] = 0xc3
@@ -228,7 +226,7 @@ describe('refusals', () => {
     ]) {
       const failure = refusal(`abc\n12345\n${record}\n`, settings)
       expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1, line: 3 })
-      expect(failure.message).toContain('longer than 5 characters')
+      expect(failure.message).toContain('More than 5 characters')
     }
     expect(refusal('abcdef\n', settings).line).toBe(1)
   })

@@ -41,11 +41,7 @@ function failureOf(action: () => unknown): StoreError {
 }
 
 function refusal(text: string, limits: ScanLimits = LIMITS): StoreError {
-  const failure = failureOf(() => scan(text, limits))
-  if (failure.code === 'REQUEST_VALIDATION_ERROR') {
-    expect(failure.message).toMatch(/^Invalid request body: /)
-  }
-  return failure
+  return failureOf(() => scan(text, limits))
 }
 
 function cellsOf({ ids, tokens }: ScannedRow): [string, string | null][] {
@@ -184,23 +180,23 @@ describe('refusals', () => {
   ])('%s in a row is refused and the row is named', (_, row) => {
     const failure = refusal(`[{"a":1},${row}]`)
     expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1 })
-    expect(failure.message).toMatch(/row 1: .* at character \d+$/)
+    expect(failure.message).toMatch(/ at character \d+ in row 1 \(counted from 0\)$/)
   })
 
   test('the message says at which character the text is broken', () => {
     expect(refusal('[{"a":1},{"b" 2}]').message).toBe(
-      'Invalid request body: row 1: expected ":" at character 14',
+      'Expected ":" at character 14 in row 1 (counted from 0)',
     )
     expect(refusal('[{"a":[1,,2]}]').message).toBe(
-      'Invalid request body: row 0: not a JSON value at character 6',
+      'Not a JSON value at character 6 in row 0 (counted from 0)',
     )
   })
 
   test('nesting is counted from the array of rows, and refused before it is parsed', () => {
     const nested = (levels: number) => `[{"a":${'['.repeat(levels)}${']'.repeat(levels)}}]`
     expect(scan(nested(JSON_DEPTH_MAX - 2)).rows.length).toBe(1)
-    expect(refusal(nested(JSON_DEPTH_MAX - 1)).message).toContain('nested deeper than 32')
-    expect(refusal(`[{"a":${'['.repeat(1_000_000)}`).message).toContain('nested deeper')
+    expect(refusal(nested(JSON_DEPTH_MAX - 1)).message).toContain('Nested deeper than 32')
+    expect(refusal(`[{"a":${'['.repeat(1_000_000)}`).message).toContain('Nested deeper')
     expect(scan(`[{"a":"${'['.repeat(100)}"}]`).rows.length).toBe(1)
     expect(scan(`[{"a":[${'[],'.repeat(100)}[]]}]`).rows.length).toBe(1)
   })
@@ -217,7 +213,7 @@ describe('refusals', () => {
     for (const row of ['{"a":"wxyz"}', '{"a": "xyz"}', '{"a":12345678}', '{"a":["xyz"]}']) {
       const failure = refusal(`[{}, ${row}]`, limits)
       expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1 })
-      expect(failure.message).toContain('too long')
+      expect(failure.message).toContain('longer than 11 characters')
     }
   })
 
@@ -226,7 +222,7 @@ describe('refusals', () => {
     const failure = failureOf(() => decodeJsonText(new Uint8Array([0x5b, 0xff, 0x5d])))
     expect(failure).toMatchObject({
       code: 'REQUEST_VALIDATION_ERROR',
-      message: 'Invalid request body: not valid UTF-8',
+      message: 'The text is not valid UTF-8',
     })
     expect(() => scan(decodeJsonText(utf8('\ufeff[]')))).toThrow(StoreError)
   })
@@ -294,15 +290,15 @@ describe('splitting a request body', () => {
   test('a value may be nested as deep as when it is the body', () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
     expect(splitJsonObject(`{"rows":${deep(JSON_DEPTH_MAX)}}`).length).toBe(1)
-    expect(() => splitJsonObject(`{"rows":${deep(JSON_DEPTH_MAX + 1)}}`)).toThrow('nested deeper')
+    expect(() => splitJsonObject(`{"rows":${deep(JSON_DEPTH_MAX + 1)}}`)).toThrow('Nested deeper')
     expect(parseJson(deep(JSON_DEPTH_MAX))).toBeInstanceOf(Array)
-    expect(() => parseJson(deep(JSON_DEPTH_MAX + 1))).toThrow('nested deeper')
+    expect(() => parseJson(deep(JSON_DEPTH_MAX + 1))).toThrow('Nested deeper')
   })
 
   test('the number of members is bounded', () => {
     const body = (count: number) => `{${Array.from({ length: count }, () => '"a":1').join(',')}}`
     expect(splitJsonObject(body(JSON_MEMBERS_MAX)).length).toBe(JSON_MEMBERS_MAX)
-    expect(() => splitJsonObject(body(JSON_MEMBERS_MAX + 1))).toThrow('too many members')
+    expect(() => splitJsonObject(body(JSON_MEMBERS_MAX + 1))).toThrow('More than 10000 members')
   })
 
   test('it accepts what JSON.parse accepts as an object, member by member', () => {

@@ -144,7 +144,7 @@ describe('a schema of the wrong shape is refused with its place', () => {
   ])('%s', (_name, value, place) => {
     const { code, message } = refusal(value)
     expect(code).toBe('REQUEST_VALIDATION_ERROR')
-    expect(message.startsWith(`Invalid request body: ${place}`), message).toBe(true)
+    expect(message.startsWith(place), message).toBe(true)
   })
 })
 

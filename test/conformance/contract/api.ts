@@ -199,13 +199,16 @@ export const RESERVED = { status: 422, type: 'column_id_reserved' } as const
 export const NOT_UNIQUE = { status: 422, type: 'column_id_not_unique' } as const
 
 export function unknownColumn(id: string) {
-  return { status: 422, type: 'column_id_not_found', message: `Unknown column ID '${id}'` } as const
+  const message = beginningWith(`Unknown column ID '${id}'`)
+  return { status: 422, type: 'column_id_not_found', message } as const
 }
 
 export function invalidValue(id: string) {
-  return {
-    status: 422,
-    type: 'column_has_invalid_value',
-    message: `Invalid value for column '${id}'`,
-  } as const
+  const message = beginningWith(`Invalid value for column '${id}'`)
+  return { status: 422, type: 'column_has_invalid_value', message } as const
+}
+
+/** Clients match on the beginning of some messages; where the data is wrong stands behind it. */
+function beginningWith(phrase: string): RegExp {
+  return new RegExp(`^${phrase.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}`)
 }

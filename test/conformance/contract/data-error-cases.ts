@@ -19,31 +19,31 @@ type DataCase = readonly [rule: string, body: unknown, type: string | undefined,
 /** Bodies of rows for a table with the one number column `n`. */
 const DATA: readonly DataCase[] = [
   [
-    "422 column_id_not_found: exactly Unknown column ID 'foo'",
+    "422 column_id_not_found: beginning with Unknown column ID 'foo'",
     [{ foo: 1 }],
     undefined,
     unknownColumn('foo'),
   ],
   [
-    "422 column_id_not_found from CSV: exactly Unknown column ID 'foo'",
+    "422 column_id_not_found from CSV: beginning with Unknown column ID 'foo'",
     'foo\n1',
     CSV,
     unknownColumn('foo'),
   ],
   [
-    "422 column_id_not_found from TSV: exactly Unknown column ID 'foo'",
+    "422 column_id_not_found from TSV: beginning with Unknown column ID 'foo'",
     'n\tfoo\n1\t2',
     TSV,
     unknownColumn('foo'),
   ],
   [
-    "422 column_has_invalid_value: exactly Invalid value for column 'n'",
+    "422 column_has_invalid_value: beginning with Invalid value for column 'n'",
     [{ n: 'x' }],
     undefined,
     invalidValue('n'),
   ],
   [
-    "422 column_has_invalid_value from CSV: exactly Invalid value for column 'n'",
+    "422 column_has_invalid_value from CSV: beginning with Invalid value for column 'n'",
     'n\nx',
     CSV,
     invalidValue('n'),
@@ -100,6 +100,79 @@ const data: ContractCase[] = DATA.flatMap(([rule, body, type, refusal]) =>
     },
   })),
 )
+
+type PlaceCase = readonly [
+  what: string,
+  body: unknown,
+  type: string | undefined,
+  refusal: ReturnType<typeof invalidValue | typeof unknownColumn>,
+  message: RegExp,
+]
+
+/** Of rows for a table with the one number column `n`. Rows are counted from 0, lines from 1. */
+const PLACES: readonly PlaceCase[] = [
+  [
+    'a value of JSON: its row, its text and the rule',
+    [{ n: 1 }, { n: 2 }, { n: 'two' }],
+    undefined,
+    invalidValue('n'),
+    /^Invalid value for column 'n' .*row 2\b.*number.*"two"/,
+  ],
+  [
+    'a value of CSV: its row, its line, its text and the rule',
+    'n\n1\n2\ntwo\n',
+    CSV,
+    invalidValue('n'),
+    /^Invalid value for column 'n' .*row 2\b.*line 4\b.*number.*two/,
+  ],
+  [
+    'an unknown column: the first row that has it',
+    [{ n: 1 }, { m: null }],
+    undefined,
+    unknownColumn('m'),
+    /^Unknown column ID 'm' .*row 1\b/,
+  ],
+  [
+    'a value that could forge a line of a log: without its line breaks',
+    'n\n"x\r\ny"',
+    CSV,
+    invalidValue('n'),
+    /^Invalid value for column 'n' \P{Cc}*row 0\b\P{Cc}*$/u,
+  ],
+]
+
+const places: ContractCase[] = [
+  ...PLACES.map(([what, body, type, refusal, message]) => ({
+    name: `the message of a 422 says where: ${what}`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' })
+      const sent = { body, ...(type && { type }) }
+      await api.refused('POST', table.rows, sent, { ...refusal, message })
+      await api.refused('PUT', table.path, sent, { ...refusal, message })
+    },
+  })),
+  {
+    name: 'the message of a 422 says where: the chunk of a stash',
+    run: async (api) => {
+      const stashId = uniqueName('s')
+      const table = await api.createTyped({ n: 'number' })
+      await api.putChunk(stashId, '0', [{ n: 1 }, { n: 2 }])
+      await api.putChunk(stashId, '1', [{ n: 3 }, { n: true }])
+      const message = /^Invalid value for column 'n' .*row 1\b.*chunk '1'.*number.*true/
+      const wanted = { ...invalidValue('n'), message }
+      await api.refused('POST', table.rows, { body: { $stashID: stashId } }, wanted)
+    },
+  },
+  {
+    name: 'the message of a 422 of a row update names no row: the path does',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const message = /^Invalid value for column 'n'(?!.*row \d).*number.*"x"/
+      const wanted = { ...invalidValue('n'), message }
+      await api.refused('PATCH', `${table.rows}/${table.rowIds[0]}`, { body: { n: 'x' } }, wanted)
+    },
+  },
+]
 
 const schemas: ContractCase[] = [
   ...['$stashID', '$rowID'].map((id) => ({
@@ -159,4 +232,4 @@ const stashPut: ContractCase[] = STASH_PUT.map(([rule, body, type]) => ({
   },
 }))
 
-export const dataErrorCases: readonly ContractCase[] = [...data, ...schemas, ...stashPut]
+export const dataErrorCases: readonly ContractCase[] = [...data, ...places, ...schemas, ...stashPut]

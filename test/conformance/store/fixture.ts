@@ -7,6 +7,7 @@ import type {
   SchemaInput,
   Stash,
   Store,
+  StoreError,
   StoreErrorCode,
   StoreOptions,
   Table,
@@ -125,8 +126,18 @@ export async function fails(
     for (const [part, expected] of Object.entries(place)) {
       assert.equal(Reflect.get(failure, part), expected, `the ${part} of: ${failure.message}`)
     }
+    saysWhere(failure)
     return true
   })
+}
+
+/** What an error knows of the place of bad data is in its message too, for people and for HTTP. */
+function saysWhere({ message, row, line, chunk, column, rule }: StoreError): void {
+  if (row !== undefined) assert.match(message, new RegExp(`\\brow ${row} \\(counted from 0\\)`))
+  if (line !== undefined) assert.match(message, new RegExp(`\\bline ${line}\\b`))
+  if (chunk !== undefined) assert.ok(message.includes(`chunk '${chunk}'`), message)
+  if (column !== undefined) assert.ok(message.includes(`'${column}'`), message)
+  if (rule !== undefined) assert.ok(message.includes(`: must be ${rule}`), message)
 }
 
 /** Nothing of a table has changed while `action` failed. */

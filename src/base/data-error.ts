@@ -1,0 +1,45 @@
+// Errors of the data that a caller hands in. Their messages say where the data is wrong and which rule it
+// breaks, and are built here alone.
+import { cutText, escapeControls } from './shown-text.js'
+import { type ErrorPlace, StoreError, type StoreErrorCode } from './store-error.js'
+
+/** Characters of an offending value that a message shows; `StoreError.value` has more of it. */
+const SHOWN_VALUE_CHARS_MAX = 80
+
+type DataErrorDetails = ErrorPlace &
+  Readonly<{
+    /** `value` is a field of CSV or TSV: the message quotes it. */
+    isField?: boolean
+    cause?: unknown
+  }>
+
+/**
+ * An error with a message of one form: the phrase, the place, the rule, the value, as far as each is known.
+ * `Invalid value for column 'n' in row 3 (counted from 0) of chunk '7', line 5: must be a finite number, not "x"`
+ *
+ * @param phrase - The beginning of the message. Clients know some of them: they never change.
+ */
+export function dataError(
+  code: StoreErrorCode,
+  phrase: string,
+  { isField = false, ...details }: DataErrorDetails,
+): StoreError {
+  const message = `${phrase}${renderPlace(details)}${renderRule(details, isField)}`
+  return new StoreError(code, escapeControls(message), details)
+}
+
+function renderPlace({ row, chunk, line }: ErrorPlace): string {
+  const parts = [
+    row === undefined ? '' : ` in row ${row} (counted from 0)`,
+    chunk === undefined ? '' : ` of chunk '${chunk}'`,
+    line === undefined ? '' : `${row === undefined ? ' in' : ','} line ${line}`,
+  ]
+  return parts.join('')
+}
+
+function renderRule({ rule, value }: ErrorPlace, isField: boolean): string {
+  if (rule === undefined) return ''
+  if (value === undefined) return `: must be ${rule}`
+  const shown = cutText(value, SHOWN_VALUE_CHARS_MAX)
+  return `: must be ${rule}, not ${isField ? JSON.stringify(shown) : shown}`
+}

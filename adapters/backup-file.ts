@@ -22,6 +22,14 @@ export async function backupToFile(
   path: string,
   options: BackupOptions = {},
 ): Promise<number> {
+  return saveBackup(path, () => store.backup(options))
+}
+
+/** As `backupToFile`, from the bytes of a backup. */
+export async function saveBackup(
+  path: string,
+  backup: () => AsyncIterable<Uint8Array>,
+): Promise<number> {
   const target = resolve(path)
   if (await isThere(target)) {
     throw new StoreError('OPTION_NOT_ALLOWED', `${target} is there already; name a new file`)
@@ -29,7 +37,7 @@ export async function backupToFile(
   const temporary = temporaryPath(target)
   try {
     await removeUnfinishedBackups(dirname(target))
-    const bytes = await writeFile(temporary, store.backup(options))
+    const bytes = await writeFile(temporary, backup())
     await rename(temporary, target)
     await syncDirectory(dirname(target))
     return bytes

@@ -1,15 +1,17 @@
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { backupToFile } from './backup-file.js'
+import type { BackupOptions, Store } from '../src/index.js'
+import { backupServed } from './admin-client.js'
+import { backupToFile, saveBackup } from './backup-file.js'
 import { CommandFailure, type CommandIo } from './cli-failure.js'
-import { openStoreOf } from './cli-verify.js'
+import { openStoreOf, servedInstead } from './cli-verify.js'
 import { restoreDirectory } from './restore-directory.js'
 
 export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
 
-Backs the store in a directory up into a new file. No other process may have the directory open; a
-program that has can call backupToFile(store, FILE), which does not disturb its work.
+Backs the store in a directory up into a new file. While \`rowstash serve\` has the directory open, that
+server gives the backup, beside its work; another program that has it open can call backupToFile(store, FILE).
 
   --files include|reference
            whether the bytes of stored files are in the backup, or only their digests (default: include)
@@ -41,10 +43,28 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
   if (files !== 'include' && files !== 'reference') {
     throw new CommandFailure(2, `--files must be include or reference, not "${files}"`)
   }
-  const store = await openStoreOf(directory)
+  const bytes = await backUp(directory, file, files, io.signal)
+  io.print(`${bytes} bytes in ${resolve(file)}`)
+}
+
+type Files = NonNullable<BackupOptions['files']>
+
+async function backUp(
+  directory: string,
+  file: string,
+  files: Files,
+  signal: AbortSignal,
+): Promise<number> {
+  let store: Store
   try {
-    const bytes = await backupToFile(store, file, { files, signal: io.signal })
-    io.print(`${bytes} bytes in ${resolve(file)}`)
+    store = await openStoreOf(directory)
+  } catch (failure) {
+    const served = await servedInstead(directory, failure)
+    if (served === null) throw failure
+    return saveBackup(file, () => backupServed(served, files, signal))
+  }
+  try {
+    return await backupToFile(store, file, { files, signal })
   } finally {
     await store.close()
   }

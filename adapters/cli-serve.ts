@@ -5,6 +5,7 @@ import { openMemory } from '../src/index.js'
 import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
 import { checkKey, KEY_VARIABLE, makeKey, readOrMakeKey } from './key-file.js'
 import { nodeSources, openDirectory } from './node.js'
+import { removeServed, writeServed } from './served-file.js'
 import { startServer } from './server.js'
 
 export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
@@ -49,15 +50,22 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
       ? await openMemory({ sources })
       : await openDirectory(directory, { sources, acceptLoss })
   const keys = await keysOf(command, store, io)
+  const adminKey = makeKey()
   const server = await startServer(store, {
     ...settings,
     keys,
+    adminKeys: [adminKey],
     onFailure: (failure) => io.warn(describe(failure)),
     onWarning: (warning) => io.warn(`rowstash: ${warning}`),
   })
-  io.print(`listening on ${server.url}`)
-  await aborted(io.signal)
-  await server.close()
+  try {
+    if (directory !== undefined) await writeServed(directory, { url: server.localUrl, adminKey })
+    io.print(`listening on ${server.url}`)
+    await aborted(io.signal)
+    if (directory !== undefined) await removeServed(directory)
+  } finally {
+    await server.close()
+  }
 }
 
 type ServeCommand = Readonly<{

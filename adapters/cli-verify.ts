@@ -3,14 +3,17 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Store, VerifyFinding, VerifyReport } from '../src/index.js'
 import { isStoreError } from '../src/index.js'
+import { verifyServed } from './admin-client.js'
 import { CommandFailure, type CommandIo } from './cli-failure.js'
 import { FORMAT_FILE } from './directory-format.js'
 import { openDirectory } from './open-directory.js'
+import { readServed, type Served } from './served-file.js'
 
 export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json]
 
-Holds the store in a directory against its own rules, and tells what is damaged and where. Nothing is
-changed. No other process may have the directory open; a program that has can call store.verify().
+Checks the store in a directory against its own rules, and tells what is damaged and where. Nothing is
+changed. While \`rowstash serve\` has the directory open, that server does the work; another program that
+has it open can call store.verify().
 
   --full   also read every row, every record and every byte of every file
   --json   print each finding as a line of JSON, and a summary as the last line
@@ -47,15 +50,28 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
   try {
     store = await openStoreOf(directory)
   } catch (failure) {
-    return cannotOpen(failure, full, output, io)
+    const served = await servedInstead(directory, failure)
+    if (served === null) return cannotOpen(failure, full, output, io)
+    const request = { full, signal: io.signal, onFinding: output.finding }
+    return endWith(await verifyServed(served, request), output)
   }
   try {
     const report = await store.verify({ full, signal: io.signal, onFinding: output.finding })
-    output.end(report)
-    return report.ok ? 0 : 1
+    return endWith(report, output)
   } finally {
     await store.close()
   }
+}
+
+function endWith(report: VerifyReport, output: Output): number {
+  output.end(report)
+  return report.ok ? 0 : 1
+}
+
+/** The server that has a directory open which cannot be opened for that reason; null: it is another reason. */
+export async function servedInstead(directory: string, failure: unknown): Promise<Served | null> {
+  if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') return null
+  return readServed(resolve(directory))
 }
 
 /** Opens the store that is there; none is made. @throws {CommandFailure} */

@@ -14,6 +14,8 @@ export type ServerSettings = Readonly<{
   /** Where everybody reaches the files; undefined: as clients reach the server. */
   publicBaseUrl?: string | undefined
   keys: readonly ContractKey[]
+  /** For `/admin/…`. Default: none. */
+  adminKeys?: readonly string[]
   /** undefined: every app is known. */
   apps: readonly string[] | undefined
   onFailure: (failure: unknown) => void
@@ -23,6 +25,8 @@ export type ServerSettings = Readonly<{
 export interface RunningServer {
   /** Where clients reach it, without a slash at the end. */
   readonly url: string
+  /** Where programs on this machine reach it, past any proxy. */
+  readonly localUrl: string
   /** Stops accepting, lets requests finish within a grace, and closes the store. */
   close(): Promise<void>
 }
@@ -33,12 +37,13 @@ const IDLE_CHECK_MS = 50
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
-    const { keys, apps, baseUrl, publicBaseUrl, onFailure, onWarning } = settings
+    const { keys, adminKeys, apps, baseUrl, publicBaseUrl, onFailure, onWarning } = settings
     const options: NodeHandlerOptions = {
       keys,
       onFailure,
       onWarning,
       basePath: basePathOf(baseUrl),
+      ...(adminKeys !== undefined && { adminKeys }),
       ...(apps !== undefined && { apps }),
       ...(baseUrl !== undefined && { baseUrl }),
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
@@ -47,6 +52,7 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
     const address = await listen(server, settings)
     return {
       url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,
+      localUrl: `http://${localHost(address)}:${address.port}${basePathOf(baseUrl)}`,
       async close() {
         await closeServer(server)
         await store.close()
@@ -64,6 +70,12 @@ function basePathOf(baseUrl: string | undefined): string {
 
 function renderHost({ address, family }: AddressInfo): string {
   return family === 'IPv6' ? `[${address}]` : address
+}
+
+/** A server on every address of the machine is reached by that of the machine itself. */
+function localHost(address: AddressInfo): string {
+  if (address.address === '0.0.0.0') return '127.0.0.1'
+  return address.address === '::' ? '[::1]' : renderHost(address)
 }
 
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {

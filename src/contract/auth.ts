@@ -27,6 +27,18 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
   }
 }
 
+/** Passes a request with an admin key. @throws {StoreError} REQUEST_ERROR */
+export type AuthenticateAdmin = (headers: HeaderList) => Promise<void>
+
+export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAdmin {
+  const lookUp = lookUpIn(keys.map((key) => ({ key, teamId: '' })))
+  return async (headers) => {
+    const token = bearerToken(headers)
+    if ((await lookUp(token)) !== undefined) return
+    throw new StoreError('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+  }
+}
+
 const OWNER_DIGITS = 32
 
 /**

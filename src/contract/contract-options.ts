@@ -19,6 +19,12 @@ export interface ContractOptions {
    */
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
+   * Keys of whoever runs the server, for `POST /admin/verify` and `POST /admin/backup`, which read all teams. Kept as
+   * digests only. An admin key: 16 to 1,024 visible ASCII characters, and no key of a team. Default: none; then
+   * these paths are unknown.
+   */
+  readonly adminKeys?: readonly string[]
+  /**
    * IDs of the apps that exist, for `appsToLink` and uploads. Default: every app ID is known.
    */
   readonly apps?: readonly string[] | undefined
@@ -49,6 +55,7 @@ export interface ContractOptions {
 export type ResolvedContractOptions = Readonly<{
   keys: readonly ContractKey[]
   authenticate: ContractOptions['authenticate']
+  adminKeys: readonly string[]
   apps: ReadonlySet<string> | undefined
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
@@ -58,6 +65,7 @@ export type ResolvedContractOptions = Readonly<{
 const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
   'keys',
   'authenticate',
+  'adminKeys',
   'apps',
   'baseUrl',
   'publicBaseUrl',
@@ -77,9 +85,11 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     throw optionError(name, 'must be a function')
   }
   const { onFailure = () => {}, onWarning = () => {} } = given
+  const teamKeys = keys === undefined ? [] : resolveKeys(keys)
   const resolved = Object.freeze({
-    keys: keys === undefined ? [] : resolveKeys(keys),
+    keys: teamKeys,
     authenticate,
+    adminKeys: resolveAdminKeys(given.adminKeys, teamKeys),
     apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
@@ -90,6 +100,22 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   )
   if (short.length > 0) onWarning(shortKeyWarning(short))
   return resolved
+}
+
+function resolveAdminKeys(adminKeys: unknown, teamKeys: readonly ContractKey[]): readonly string[] {
+  if (adminKeys === undefined) return []
+  if (!Array.isArray(adminKeys)) throw optionError('adminKeys', 'must be a list of keys')
+  for (const [index, key] of adminKeys.entries()) {
+    const name = `adminKeys[${index}]`
+    const problem = keyProblem(key)
+    if (problem !== undefined) throw optionError(name, problem)
+    if (key.length < KEY_CHARS_WARNED) {
+      throw optionError(name, `must have ${KEY_CHARS_WARNED} characters or more`)
+    }
+    if (teamKeys.some((team) => team.key === key))
+      throw optionError(name, 'must not be a key of a team')
+  }
+  return [...adminKeys]
 }
 
 function resolveApps(apps: readonly string[]): ReadonlySet<string> {

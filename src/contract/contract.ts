@@ -5,7 +5,8 @@
 // key (open-contract.ts) is told from the rest by its path, before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Store } from '../engine/store-types.js'
-import { createAuthenticate, ownerOf } from './auth.js'
+import { answerAdmin, isAdminPath } from './admin.js'
+import { createAuthenticate, createAuthenticateAdmin, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
 import { createBodyBudget } from './body-budget.js'
 import type { BaseUrls, Call, Operation } from './call.js'
@@ -16,7 +17,7 @@ import type { ContractRequest, ContractResponse } from './message.js'
 import { answerOpenly, shareWithPages } from './open-contract.js'
 import { parseQuery } from './query.js'
 import { withBody } from './read-body.js'
-import type { Route } from './router.js'
+import type { OpenRoute, Route } from './router.js'
 import { matchOpenRoute, matchRoute } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
@@ -39,6 +40,7 @@ export interface Contract {
 export function createContract(store: Store, options: ContractOptions): Contract {
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
+  const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
   const bodyLimits = {
     bytesMax: store.limits.bodyBytesMax,
     budget: createBodyBudget(store.limits.bodyBytesInFlightMax),
@@ -61,14 +63,16 @@ export function createContract(store: Store, options: ContractOptions): Contract
     return operation(call)
   }
 
+  function route(request: ContractRequest, open: OpenRoute | undefined): Promise<ContractResponse> {
+    if (open !== undefined) return answerOpenly(store, request, open, resolved.onFailure)
+    if (resolved.adminKeys.length === 0 || !isAdminPath(request.path)) return answer(request)
+    return answerAdmin(store, request, authenticateAdmin, resolved.onFailure)
+  }
+
   return {
     async handle(request) {
       const open = matchOpenRoute(request.path)
-      const answering =
-        open === undefined
-          ? answer(request)
-          : answerOpenly(store, request, open, resolved.onFailure)
-      const answered = await answering.catch((failure: unknown) => {
+      const answered = await route(request, open).catch((failure: unknown) => {
         const rendered = errorResponse(failure)
         if (rendered.status >= 500) resolved.onFailure(failure)
         return rendered

@@ -12,7 +12,7 @@ const METHODS: Readonly<Record<OpenRoute['name'], readonly string[]>> = {
   file: ['GET', 'HEAD', 'OPTIONS'],
 }
 
-/** @param onFailure - Told of a file that cannot be read to its end, when its status was sent long ago. */
+/** @param onFailure - As in `watched`. */
 export async function answerOpenly(
   { files }: Store,
   request: ContractRequest,
@@ -55,7 +55,8 @@ export function shareWithPages(response: ContractResponse): ContractResponse {
   return { ...response, headers: { ...response.headers, ...SHARED } }
 }
 
-function watched(
+/** @param onFailure - Told of a body that ends in a failure, when the status was sent long ago. */
+export function watched(
   body: ContractResponse['body'],
   onFailure: (failure: unknown) => void,
 ): ContractResponse['body'] {

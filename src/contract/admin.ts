@@ -1,0 +1,123 @@
+// Operations of whoever runs the server, for a store that only its own process can open: verify and backup (ours).
+// They need an admin key, which no key of a team is; without `adminKeys` their paths are unknown.
+import { type Bytes, utf8 } from '../base/bytes.js'
+import type { BackupOptions } from '../engine/backup-types.js'
+import type { Store } from '../engine/store-types.js'
+import type { VerifyFinding } from '../engine/verify-types.js'
+import type { AuthenticateAdmin } from './auth.js'
+import { errorResponse, invalidRequest, MethodNotAllowed } from './error-response.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+import { watched } from './open-contract.js'
+import { parseQuery, type Query, queryValue } from './query.js'
+
+const PATHS: ReadonlyMap<string, (store: Store, query: Query) => ContractResponse> = new Map([
+  ['/admin/verify', verify],
+  ['/admin/backup', backup],
+])
+
+export function isAdminPath(path: string): boolean {
+  return PATHS.has(path)
+}
+
+/**
+ * @param onFailure - As in `watched`.
+ * @throws {StoreError} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR
+ */
+export async function answerAdmin(
+  store: Store,
+  { method, path, query, headers }: ContractRequest,
+  authenticate: AuthenticateAdmin,
+  onFailure: (failure: unknown) => void,
+): Promise<ContractResponse> {
+  await authenticate(headers)
+  if (method !== 'POST') throw new MethodNotAllowed(method, 'POST')
+  const operation = PATHS.get(path)
+  if (operation === undefined) throw invalidRequest('params', 'there is no such operation')
+  const response = operation(store, parseQuery(query))
+  return { ...response, body: watched(response.body, onFailure) }
+}
+
+/**
+ * POST /admin/verify?full=true: lines of JSON, `{ "finding" }` for each finding and `{ "report" }` or `{ "error" }` at
+ * the end. Empty lines say that the work goes on.
+ */
+function verify(store: Store, query: Query): ContractResponse {
+  const full = queryValue(query, 'full') ?? 'false'
+  if (full !== 'true' && full !== 'false') {
+    throw invalidRequest('query', 'full must be true or false')
+  }
+  const headers = { 'content-type': 'application/x-ndjson; charset=utf-8' }
+  return { status: 200, headers, body: verifyLines(store, full === 'true') }
+}
+
+/** Longer silence could be taken for a dead connection. */
+const HEARTBEAT_MS = 5_000
+
+/** Findings that a slow reader has not taken yet; more are counted in the report alone. */
+const FINDINGS_WAITING_MAX = 10_000
+
+async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, void> {
+  const waiting: VerifyFinding[] = []
+  const ending = new AbortController()
+  let last: object | undefined
+  const running = store
+    .verify({
+      full,
+      signal: ending.signal,
+      onFinding: (finding) => {
+        if (waiting.length < FINDINGS_WAITING_MAX) waiting.push(finding)
+      },
+    })
+    .then(
+      (report) => {
+        last = { report: { ...report, findings: [] } } // Each of them had its line.
+      },
+      (failure: unknown) => {
+        last = errorLine(failure)
+      },
+    )
+  try {
+    yield line() // So that the reader sees the status at once.
+    while (last === undefined) {
+      await within(HEARTBEAT_MS, running)
+      yield line(...waiting.splice(0).map((finding) => ({ finding })))
+    }
+    yield line(last)
+  } finally {
+    ending.abort() // The reader has gone, or it is over.
+    await running
+  }
+}
+
+function line(...values: readonly object[]): Bytes {
+  return utf8(
+    values.length === 0 ? '\n' : values.map((value) => `${JSON.stringify(value)}\n`).join(''),
+  )
+}
+
+function errorLine(failure: unknown): object {
+  const { body } = errorResponse(failure)
+  return JSON.parse(String(body)) as object
+}
+
+/** Waits for work, but no longer than so. */
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, over])
+  clearTimeout(timer)
+}
+
+/** POST /admin/backup?files=include|reference: the bytes of a backup. A connection that breaks off gave none. */
+function backup(store: Store, query: Query): ContractResponse {
+  const files = queryValue(query, 'files') ?? 'include'
+  if (!isFilesOption(files)) throw invalidRequest('query', 'files must be include or reference')
+  const headers = { 'content-type': 'application/octet-stream' }
+  return { status: 200, headers, body: store.backup({ files }) }
+}
+
+function isFilesOption(text: string): text is NonNullable<BackupOptions['files']> {
+  return text === 'include' || text === 'reference'
+}

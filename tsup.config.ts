@@ -18,7 +18,7 @@ const constants = {
 }
 
 export default defineConfig({
-  entry: { ...library, cli: 'adapters/cli.ts', start: 'adapters/start.ts' },
+  entry: { ...library, cli: 'adapters/cli.ts' },
   format: 'esm',
   target: 'node20',
   platform: 'node',

@@ -4,30 +4,31 @@ import { parseArgs } from 'node:util'
 import type { BackupOptions, Store } from '../src/index.js'
 import { backupServed } from './admin-client.js'
 import { backupToFile, saveBackup } from './backup-file.js'
-import { CommandFailure, type CommandIo } from './cli-failure.js'
+import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
 import { openStoreOf, servedInstead } from './cli-verify.js'
 import { restoreDirectory } from './restore-directory.js'
 
 export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
 
-Backs the store in a directory up into a new file. While \`rowstash serve\` has the directory open, that
-server gives the backup, beside its work; another program that has it open can call backupToFile(store, FILE).
+Writes a backup of the store in a directory to a new file, also while \`rowstash serve\` has the directory
+open. Another program that has it open can call backupToFile(store, FILE).
 
   --files include|reference
-           whether the bytes of stored files are in the backup, or only their digests (default: include)
-  --help   show this text
+              whether the backup holds the bytes of stored files, or only their digests
+              (default: include)
+  -h, --help  show this text
 
-The file holds secrets of the store: keep it as safe as the store itself.
-Never copy the directory of a store that is open instead: such a copy may be broken.
+The backup holds secrets of the store: protect it as well as the store itself.
+Do not copy the directory of an open store instead: such a copy may be broken.
 `
 
 export const RESTORE_USAGE = `Usage: rowstash restore FILE NEWDIR [--files-from DIR]
 
-Restores a backup into a directory that is missing or empty. All of it is verified before the directory
-is there; a backup that is damaged leaves nothing behind. Versions go on 2^32 above those of the backup.
+Restores a backup into a directory that is missing or empty. The directory appears once the whole backup
+is verified; a damaged backup leaves nothing behind. Versions continue 2^32 above those of the backup.
 
-  --files-from DIR   the store whose files a backup has by reference
-  --help             show this text
+  --files-from DIR   the store that holds the files of a backup made with --files reference
+  -h, --help         show this text
 `
 
 /** Runs `rowstash backup`. @throws {CommandFailure} */
@@ -35,7 +36,7 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { files: { type: 'string', default: 'include' }, help: { type: 'boolean' } },
+    options: { files: { type: 'string', default: 'include' }, help: HELP_OPTION },
   })
   if (values.help) return io.print(BACKUP_USAGE.trimEnd())
   const [directory, file] = twoOf(positionals, 'Name the directory of a store, and a new file')
@@ -75,7 +76,7 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { 'files-from': { type: 'string' }, help: { type: 'boolean' } },
+    options: { 'files-from': { type: 'string' }, help: HELP_OPTION },
   })
   if (values.help) return io.print(RESTORE_USAGE.trimEnd())
   const [file, directory] = twoOf(positionals, 'Name the file of a backup, and a new directory')

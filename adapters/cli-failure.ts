@@ -1,12 +1,17 @@
 /**
- * A failure that the person at the terminal can act on: shown as its message, without a stack.
- * 1: the command could not do its work. 2: the command line is wrong, so its usage is shown too.
+ * How a command ends early. 1: it could not do its work. 2: the command line is wrong. 128 and a number: a
+ * signal of that number ended it, as a shell says it.
  */
+export type FailureCode = 1 | 2 | (typeof SIGNAL_CODE)[keyof typeof SIGNAL_CODE]
+
+export const SIGNAL_CODE = { SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 } as const
+
+/** A failure that the person at the terminal can act on: shown as one line, without a stack. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
 
   constructor(
-    readonly exitCode: 1 | 2,
+    readonly exitCode: FailureCode,
     message: string,
     options?: { readonly cause?: unknown },
   ) {
@@ -24,6 +29,9 @@ export type CommandIo = Readonly<{
   /** Ends the command early, as Ctrl-C does. */
   signal: AbortSignal
 }>
+
+/** `--help` of every command. */
+export const HELP_OPTION = { type: 'boolean', short: 'h' } as const
 
 /** Reads an option's text as an integer from `min` to `max`. */
 export function parseIntegerOption(option: string, text: string, min: number, max: number): number {

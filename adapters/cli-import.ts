@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
+import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
 import { formatOfPath, SOURCE_FORMATS, type SourceFormat } from './import-source.js'
 import { checkKey, KEY_VARIABLE } from './key-file.js'
@@ -20,7 +20,7 @@ Imports files into one table, all rows at once: into a new table, or into one th
                     .csv, .tsv, .tab, .json, .ndjson or .jsonl)
   --chunk-rows N    rows of one request (default: 1000)
   --parallel N      requests at the same time (default: 8)
-  --help            show this text
+  -h, --help        show this text
 
 JSON is an array of rows, NDJSON one row a line. The first line of CSV and TSV names the
 columns, in each file. Several files make one table; their columns are matched by name.
@@ -85,7 +85,7 @@ export function parseImportArgs(
       format: { type: 'string' },
       'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
       parallel: { type: 'string', default: PARALLEL_DEFAULT },
-      help: { type: 'boolean' },
+      help: HELP_OPTION,
     },
   })
   if (values.help) return 'help'

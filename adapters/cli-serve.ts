@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { ContractKey, Store } from '../src/index.js'
 import { openMemory } from '../src/index.js'
-import { CommandFailure, type CommandIo, parseIntegerOption } from './cli-failure.js'
+import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
 import { checkKey, KEY_VARIABLE, makeKey, readOrMakeKey } from './key-file.js'
 import { nodeSources, openDirectory } from './node.js'
 import { removeServed, writeServed } from './served-file.js'
@@ -29,7 +29,7 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
                     and for networks that trust their users
   --accept-loss     start although commits are missing that the store had acknowledged, with what
                     is left; without it, such a store is refused and says what is missing
-  --help            show this text
+  -h, --help        show this text
 
 Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM).
 `
@@ -98,7 +98,7 @@ export function parseServeArgs(
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
       'accept-loss': { type: 'boolean', default: false },
-      help: { type: 'boolean' },
+      help: HELP_OPTION,
     },
   })
   if (values.help) return 'help'

@@ -4,20 +4,23 @@ import { parseArgs } from 'node:util'
 import type { Store, VerifyFinding, VerifyReport } from '../src/index.js'
 import { isStoreError } from '../src/index.js'
 import { verifyServed } from './admin-client.js'
-import { CommandFailure, type CommandIo } from './cli-failure.js'
+import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
 import { FORMAT_FILE } from './directory-format.js'
 import { openDirectory } from './open-directory.js'
 import { readServed, type Served } from './served-file.js'
 
-export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json]
+export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json] [--verbose]
 
-Checks the store in a directory against its own rules, and tells what is damaged and where. Nothing is
-changed. While \`rowstash serve\` has the directory open, that server does the work; another program that
-has it open can call store.verify().
+Checks the store in a directory, also while \`rowstash serve\` has it open, and reports what is damaged and
+where. It changes nothing. Another program that has the directory open can call store.verify().
 
-  --full   also read every row, every record and every byte of every file
-  --json   print each finding as a line of JSON, and a summary as the last line
-  --help   show this text
+  --full      also read every row, every record and every byte of every file
+  --json      print each finding as a line of JSON, and a summary as the last line
+  --verbose   list the orphans as well; without it they are only counted
+  -h, --help  show this text
+
+An orphan is an object or a record that nothing refers to, as an interrupted import leaves them. It takes
+up space only, and the store deletes it in time.
 
 Exit code: 0 nothing is damaged, 1 something is, 2 the directory cannot be opened.
 `
@@ -33,7 +36,8 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
     options: {
       full: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
-      help: { type: 'boolean' },
+      verbose: { type: 'boolean', default: false },
+      help: HELP_OPTION,
     },
   })
   if (values.help) {
@@ -45,7 +49,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
     throw new CommandFailure(2, 'Name the directory of one store')
   }
   const { full } = values
-  const output = values.json ? jsonOutput(io) : textOutput(io)
+  const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
   let store: Store
   try {
     store = await openStoreOf(directory)
@@ -130,10 +134,11 @@ function jsonOutput(io: CommandIo): Output {
   }
 }
 
-function textOutput(io: CommandIo): Output {
+function textOutput(io: CommandIo, isVerbose: boolean): Output {
   return {
     finding(finding) {
       const { kind, severity, message, ...place } = finding
+      if (severity === 'information' && !isVerbose) return
       const parts = Object.entries(place).map(([part, value]) => {
         return part === 'place' ? String(value) : `${part} ${value}`
       })
@@ -144,8 +149,9 @@ function textOutput(io: CommandIo): Output {
       const { tables, rows, files, objects, bytes } = checked
       const what = `${tables} tables, ${rows} rows, ${files} files, ${objects} objects, ${bytes} bytes read`
       const found = ok ? 'nothing is damaged' : `${damageCount} findings of damage`
-      const more = informationCount === 0 ? '' : `; ${informationCount} things that nothing needs`
-      io.print(`${full ? 'full' : 'quick'} verify of ${what}: ${found}${more}`)
+      const hint = isVerbose ? '' : ' (--verbose lists them)'
+      const orphans = informationCount === 0 ? '' : `; orphans: ${informationCount}${hint}`
+      io.print(`${full ? 'full' : 'quick'} verify of ${what}: ${found}${orphans}`)
     },
   }
 }

@@ -2,7 +2,12 @@
 //
 // Invariant: every request may be sent again when nobody knows what became of it. Chunks, deletions and
 // overwrites have the same effect once more; creates and adds carry an Idempotency-Key.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerReader } from './answer-reader.js'
@@ -17,6 +22,9 @@ const RETRY_AFTER_MS_MAX = 120_000
 /** Silence on a connection, after which it counts as broken. A finalize may take a while to answer. */
 const IDLE_MS_MAX = 300_000
 
+/** How long the answer to a chunk is waited for once the import has ended. */
+const LAST_ANSWER_MS_MAX = 5_000
+
 const ERROR_BYTES_MAX = 64 * 1_024
 
 export type ClientOptions = Readonly<{
@@ -24,7 +32,10 @@ export type ClientOptions = Readonly<{
   key: string
   /** Requests at the same time. */
   parallel: number
-  /** Ends what is under way. */
+  /**
+   * Ends what is under way. Only the answer to a chunk that is sent in full is waited for, 5 s at most: a
+   * stash that is deleted before the server has put the chunk would be there again.
+   */
   signal: AbortSignal
   /** How often a request is tried at most. Default: 8. */
   triesMax?: number
@@ -41,6 +52,8 @@ type Request = Readonly<{
   /** The same for all tries, of which the server lets one have an effect. */
   idempotencyKey?: string
   body?: readonly Uint8Array[]
+  /** It puts a chunk of a stash. */
+  isChunk?: boolean
   /** Takes the body of a good answer piece by piece; each try gets a new one. */
   onAnswer?: () => (piece: Uint8Array) => void
 }>
@@ -48,8 +61,8 @@ type Request = Readonly<{
 /** What became of one try. `message` is the server's own, or what the system says of the connection. */
 type Outcome = Readonly<{ status: number; message: string; retryAfterMs: number | undefined }>
 
-/** The status of a try that got no answer: the connection was refused, or it broke. */
-const STATUS_REFUSED = -1
+/** The status of a try that got no answer: there was no connection, or it broke. */
+const STATUS_UNCONNECTED = -1
 const STATUS_BROKEN = 0
 
 /** The serials of a chunk and of whatever it is halved into: `width` numbers from `first` on. */
@@ -65,6 +78,9 @@ export class ImportClient {
   readonly #isSecure: boolean
   readonly #options: ClientOptions
   readonly #agent: HttpAgent | HttpsAgent
+  /** Whether any request had an answer. */
+  #isReached = false
+  #mayHoldChunks = false
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -76,6 +92,11 @@ export class ImportClient {
     })
   }
 
+  /** Whether the server has taken a chunk, as far as anyone knows. */
+  get mayHoldChunks(): boolean {
+    return this.#mayHoldChunks
+  }
+
   /** Puts a run as one chunk of a stash, or as more where the server finds it too large. */
   async putRun(stashId: string, serials: SerialRange, run: RowRun): Promise<void> {
     const outcome = await this.#sendRepeatedly({
@@ -83,6 +104,7 @@ export class ImportClient {
       path: `/stashes/${stashId}/${serials.first}`,
       contentType: contentTypeOf(run),
       body: bodyOf(run),
+      isChunk: true,
     })
     const halves = outcome.status === 413 ? halveRun(run) : null
     if (halves === null) return expectSuccess(outcome)
@@ -127,7 +149,12 @@ export class ImportClient {
     const { signal, onRetry, triesMax = TRIES_DEFAULT, pause = sleepUnless(signal) } = this.#options
     for (let tries = 1; ; tries++) {
       const outcome = await this.#send(request)
+      if (request.isChunk === true && !isRefusal(outcome)) this.#mayHoldChunks = true
       signal.throwIfAborted()
+      // Nothing has ever answered there, so this is not a server that is starting again.
+      if (outcome.status === STATUS_UNCONNECTED && !this.#isReached) {
+        throw new CommandFailure(1, `No server answers at ${this.#base}: ${outcome.message}`)
+      }
       if (!mayRepeat(outcome) || tries >= triesMax) return outcome
       const backoffMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (tries - 1))
       // Clients that were refused together should not come back together.
@@ -139,7 +166,7 @@ export class ImportClient {
 
   /** Sends a request once. Never rejects: a broken connection is an outcome too. */
   #send(request: Request): Promise<Outcome> {
-    const { method, path, contentType, idempotencyKey, body = [], onAnswer } = request
+    const { method, path, contentType, idempotencyKey, body = [], isChunk, onAnswer } = request
     const { signal, key } = this.#options
     const headers: Record<string, string | number> = { authorization: `Bearer ${key}` }
     if (contentType !== undefined) {
@@ -148,20 +175,46 @@ export class ImportClient {
     }
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
     return new Promise((resolve) => {
-      const options = { method, headers, agent: this.#agent, signal, timeout: IDLE_MS_MAX }
+      const options = { method, headers, agent: this.#agent, timeout: IDLE_MS_MAX }
       const send = this.#isSecure ? httpsRequest : httpRequest
+      let isConnected = false
       let isAnswered = false
       const sent = send(this.#base + path, options, (response) => {
         isAnswered = true
+        this.#isReached = true
         readAnswer(response, onAnswer?.(), resolve)
       })
+      const connected = this.#isSecure ? 'secureConnect' : 'connect'
+      sent.on('socket', (socket) => {
+        if (sent.reusedSocket) isConnected = true
+        else socket.once(connected, () => (isConnected = true))
+      })
       // Once an answer has begun, it decides: a server that refuses a body stops reading it.
-      sent.on('error', (failure) => isAnswered || resolve(brokenOutcome(failure)))
+      sent.on('error', (failure) => isAnswered || resolve(brokenOutcome(failure, isConnected)))
       sent.on('timeout', () => sent.destroy(new Error('the server is silent')))
+      destroyOnAbort(sent, signal, isChunk === true)
       for (const part of body) sent.write(part)
       sent.end()
     })
   }
+}
+
+/** Ends a request with the import. One that `awaitsAnswer` has a moment more, once all of it is sent. */
+function destroyOnAbort(sent: ClientRequest, signal: AbortSignal, awaitsAnswer: boolean): void {
+  let timer: NodeJS.Timeout | undefined
+  const destroy = (): void => {
+    sent.destroy(new Error('the import has ended'))
+  }
+  const stop = (): void => {
+    if (awaitsAnswer && sent.writableFinished) timer = setTimeout(destroy, LAST_ANSWER_MS_MAX)
+    else destroy()
+  }
+  sent.once('close', () => {
+    signal.removeEventListener('abort', stop)
+    clearTimeout(timer)
+  })
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
 }
 
 function sleepUnless(signal: AbortSignal): (ms: number) => Promise<void> {
@@ -177,7 +230,7 @@ function readAnswer(
   const isGood = status >= 200 && status < 300
   const errorPieces: Uint8Array[] = []
   let errorBytes = 0
-  response.on('error', (failure) => resolve(brokenOutcome(failure)))
+  response.on('error', (failure) => resolve(brokenOutcome(failure, true)))
   response.on('data', (piece: Uint8Array) => {
     if (isGood) return take?.(piece)
     errorBytes += piece.length
@@ -207,14 +260,24 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
 }
 
-function brokenOutcome(failure: NodeJS.ErrnoException): Outcome {
-  const status = failure.code === 'ECONNREFUSED' ? STATUS_REFUSED : STATUS_BROKEN
-  return { status, message: failure.message, retryAfterMs: undefined }
+function brokenOutcome(failure: Error, isConnected: boolean): Outcome {
+  const status = isConnected ? STATUS_BROKEN : STATUS_UNCONNECTED
+  // A host of several addresses has a failure for each, and no message of its own.
+  const failures: readonly Error[] = failure instanceof AggregateError ? failure.errors : [failure]
+  const message = failures.map((each) => each.message).join(', ')
+  return { status, message, retryAfterMs: undefined }
+}
+
+/** Whether it is known that a request had no effect. */
+function isRefusal({ status }: Outcome): boolean {
+  return status === STATUS_UNCONNECTED || (status >= 400 && status < 500)
 }
 
 /** Also when nobody knows what became of the try: each request has one effect however often it is sent. */
 function mayRepeat({ status }: Outcome): boolean {
-  return status === 429 || status >= 500 || status === STATUS_BROKEN || status === STATUS_REFUSED
+  return (
+    status === 429 || status >= 500 || status === STATUS_BROKEN || status === STATUS_UNCONNECTED
+  )
 }
 
 function expectSuccess({ status, message }: Outcome): void {

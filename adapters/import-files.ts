@@ -5,7 +5,7 @@
 // - Memory does not grow with the files: at most `parallel` + 1 runs are held.
 // - The table changes by one request, after every chunk was acknowledged; before it nothing is visible.
 //   However often that request has to be sent, it has one effect.
-// - The stash is deleted however the import ends.
+// - The stash is deleted however the import ends, after the last chunk of it was answered or cut off.
 import { randomUUID } from 'node:crypto'
 import { CommandFailure } from './cli-failure.js'
 import { ImportClient, SERIALS_PER_CHUNK, type TableAnswer } from './import-client.js'
@@ -34,7 +34,7 @@ export type FileImport = Readonly<{
 
 export type ImportResult = Readonly<{ tableId: string; rowCount: number; seconds: number }>
 
-const CLEANUP_MS_MAX = 30_000
+const CLEANUP_MS_MAX = 10_000
 const CLEANUP_TRIES_MAX = 3
 
 export async function importFiles(given: FileImport): Promise<ImportResult> {
@@ -49,7 +49,7 @@ export async function importFiles(given: FileImport): Promise<ImportResult> {
     return { tableId, rowCount, seconds: (performance.now() - startMs) / 1000 }
   } finally {
     client.close()
-    await deleteStash(stashId, given)
+    if (client.mayHoldChunks) await deleteStash(stashId, given)
   }
 }
 

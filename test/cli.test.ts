@@ -185,12 +185,11 @@ describe('the command line', () => {
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'x'],
       '--mode add or --mode overwrite',
     ],
-  ])('%j is refused with 2 and the usage', async (args, problem) => {
+  ])('%j is refused with 2', async (args, problem) => {
     const ended = await runCli(cli.path, args)
 
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toContain(problem)
-    expect(ended.stderr).toContain('Usage: rowstash')
   })
 
   test.each([[['--help']], [['serve', '--help']], [['import', '--help']]])(

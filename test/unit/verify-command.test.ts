@@ -1,5 +1,5 @@
 // `rowstash verify`: what it prints, and its exit codes.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -68,6 +68,25 @@ test('damage is told with its place, in words or in JSON, with exit code 1', asy
     { kind: 'segment', severity: 'damage', team: 't', extent: 0 },
     { ok: false, full: true, damageCount: 1, checked: { tables: 1 } },
   ])
+})
+
+test('orphans are counted, and listed where that is asked for', async () => {
+  await makeStore()
+  const object = await onlyObject()
+  for (const end of ['0', '1', '2']) await copyFile(object, object.replace(/.{3}$/, `ff${end}`))
+
+  const counted = await run(directory)
+  const listed = await run(directory, '--verbose')
+  const json = await run(directory, '--json')
+
+  expect(counted).toMatchObject({ code: 0 })
+  expect(counted.printed).toEqual([
+    expect.stringMatching(/: nothing is damaged; orphans: 3 \(--verbose lists them\)$/),
+  ])
+  expect(listed.printed).toHaveLength(4)
+  expect(listed.printed[0]).toMatch(/^information: orphan-object: /)
+  expect(listed.printed[3]).toMatch(/; orphans: 3$/)
+  expect(json.printed).toHaveLength(4)
 })
 
 test('damage that keeps the store closed is damage as well', async () => {

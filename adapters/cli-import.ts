@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
 import { formatOfPath, SOURCE_FORMATS, type SourceFormat } from './import-source.js'
-import { checkKey, KEY_VARIABLE } from './key-file.js'
+import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { openProgress, type ProgressOutput } from './progress.js'
 
 export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY --table NAME
@@ -13,6 +13,7 @@ Imports files into one table, all rows at once: into a new table, or into one th
 
   --url URL         where the server is, such as http://localhost:8080
   --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
+  --key-file FILE   a file that holds the API key; refused if other users can read it
   --table NAME      the name of the new table
   --table-id ID     the table to change instead
   --mode MODE       what to do with it: add or overwrite
@@ -42,12 +43,14 @@ export async function runImport(
 ): Promise<void> {
   const command = parseImportArgs(args, io.env)
   if (command === 'help') return io.print(IMPORT_USAGE.trimEnd())
+  const key = typeof command.key === 'string' ? command.key : await readSingleKey(command.key)
 
   const progress = openProgress(progressOutput, await bytesOf(command.files))
   let notedMs = Number.NEGATIVE_INFINITY
   try {
     const { tableId, rowCount, seconds } = await importFiles({
       ...command,
+      key,
       signal: io.signal,
       onChunk: (rows, bytes) => progress.add(rows, bytes),
       onRetry: (reason, pauseMs) => {
@@ -67,7 +70,9 @@ export async function runImport(
   }
 }
 
-type ImportCommand = Omit<FileImport, 'signal'>
+type KeyFile = Readonly<{ path: string }>
+
+type ImportCommand = Omit<FileImport, 'signal' | 'key'> & Readonly<{ key: string | KeyFile }>
 
 export function parseImportArgs(
   args: readonly string[],
@@ -79,6 +84,7 @@ export function parseImportArgs(
     options: {
       url: { type: 'string' },
       key: { type: 'string' },
+      'key-file': { type: 'string' },
       table: { type: 'string' },
       'table-id': { type: 'string' },
       mode: { type: 'string' },
@@ -90,19 +96,40 @@ export function parseImportArgs(
   })
   if (values.help) return 'help'
   if (positionals.length === 0) throw new CommandFailure(2, 'Name at least one file')
-  const key = values.key ?? env[KEY_VARIABLE]
-  if (key === undefined) throw new CommandFailure(2, `Give --key or set ${KEY_VARIABLE}`)
-  checkKey(values.key === undefined ? KEY_VARIABLE : '--key', key)
   if (values.url === undefined) throw new CommandFailure(2, 'Give --url')
   const format = values.format === undefined ? undefined : parseFormat(values.format)
   return {
     files: positionals.map((path) => ({ path, format: format ?? formatOfPath(path) })),
     url: values.url,
-    key,
+    key: parseKeySource(values.key, values['key-file'], env[KEY_VARIABLE]),
     target: parseTarget(values.table, values['table-id'], values.mode),
     chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
     parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
   }
+}
+
+function parseKeySource(
+  given: string | undefined,
+  keyFile: string | undefined,
+  fromEnvironment: string | undefined,
+): string | KeyFile {
+  if (keyFile !== undefined) {
+    if (given === undefined) return { path: keyFile }
+    throw new CommandFailure(2, 'Give --key or --key-file, not both')
+  }
+  const key = given ?? fromEnvironment
+  if (key === undefined) {
+    throw new CommandFailure(2, `Give --key or --key-file, or set ${KEY_VARIABLE}`)
+  }
+  checkKey(given === undefined ? KEY_VARIABLE : '--key', key)
+  return key
+}
+
+async function readSingleKey({ path }: KeyFile): Promise<string> {
+  const [key = '', ...more] = await readKeyFile(path)
+  if (more.length > 0) throw new CommandFailure(1, `The key file ${path} holds more than one key`)
+  checkKey(path, key)
+  return key
 }
 
 function parseFormat(text: string): SourceFormat {

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import type { ContractKey, Store } from '../src/index.js'
 import { openMemory } from '../src/index.js'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
-import { checkKey, KEY_VARIABLE, makeKey, readOrMakeKey } from './key-file.js'
+import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
 import { nodeSources, openDirectory } from './node.js'
 import { removeServed, writeServed } from './served-file.js'
 import { startServer } from './server.js'
@@ -23,6 +23,8 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --key KEY[=TEAM]  an API key, and the team whose tables it reaches; may be repeated
                     (default: ROWSTASH_KEY, else a key made at the first start and kept in
                     DIR/key; default team: default)
+  --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
+                    repeated; a file that other users can read is refused
   --app APPID       an app that exists; may be repeated (default: every app is known)
   --allow-private-sources
                     also fetch files from URLs of private addresses and other ports: for tests
@@ -43,13 +45,15 @@ const TEAM_DEFAULT = 'default'
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
-  const { directory, allowPrivateSources, acceptLoss, ...settings } = command
+  const { directory, keyFiles, allowPrivateSources, acceptLoss, ...settings } = command
+  const fileKeys = await readKeyFiles(keyFiles)
   const sources = nodeSources({ allowPrivate: allowPrivateSources })
   const store =
     directory === undefined
       ? await openMemory({ sources })
       : await openDirectory(directory, { sources, acceptLoss })
-  const keys = await keysOf(command, store, io)
+  const given = [...command.keys, ...fileKeys]
+  const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
   const adminKey = makeKey()
   const server = await startServer(store, {
     ...settings,
@@ -76,6 +80,7 @@ type ServeCommand = Readonly<{
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
   keys: readonly ContractKey[]
+  keyFiles: readonly string[]
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
   acceptLoss: boolean
@@ -95,6 +100,7 @@ export function parseServeArgs(
       'base-url': { type: 'string' },
       'public-base-url': { type: 'string' },
       key: { type: 'string', multiple: true },
+      'key-file': { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
       'accept-loss': { type: 'boolean', default: false },
@@ -112,7 +118,8 @@ export function parseServeArgs(
     port: parseIntegerOption('--port', portText, 0, 65_535),
     baseUrl: parseBaseUrl('--base-url', values['base-url']),
     publicBaseUrl: parseBaseUrl('--public-base-url', values['public-base-url']),
-    keys: parseKeys(values.key, env[KEY_VARIABLE]),
+    keys: parseKeys(values.key, values['key-file'] ? undefined : env[KEY_VARIABLE]),
+    keyFiles: values['key-file'] ?? [],
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
     acceptLoss: values['accept-loss'],
@@ -125,11 +132,21 @@ function parseKeys(
 ): readonly ContractKey[] {
   const source = given === undefined ? KEY_VARIABLE : '--key'
   const texts = given ?? (fromEnvironment === undefined ? [] : [fromEnvironment])
-  return texts.map((text) => {
-    const parsed = parseKey(text)
-    checkKey(source, parsed.key)
-    return parsed
-  })
+  return texts.map((text) => parseCheckedKey(source, text))
+}
+
+async function readKeyFiles(paths: readonly string[]): Promise<readonly ContractKey[]> {
+  const keys: ContractKey[] = []
+  for (const path of paths) {
+    for (const text of await readKeyFile(path)) keys.push(parseCheckedKey(path, text))
+  }
+  return keys
+}
+
+function parseCheckedKey(source: string, text: string): ContractKey {
+  const parsed = parseKey(text)
+  checkKey(source, parsed.key)
+  return parsed
 }
 
 /** A key may itself end with equals signs, as base64 does: a team is what follows the last one. */
@@ -146,13 +163,12 @@ function parseBaseUrl(option: string, text: string | undefined): string | undefi
   throw new CommandFailure(2, `${option} must be an http or https URL, not "${text}"`)
 }
 
-/** The keys given, or one that is made. Closes the store if there is none to serve it with. */
-async function keysOf(
-  { keys, directory }: ServeCommand,
+/** Makes the key of a server that was given none. Closes the store if that fails. */
+async function makeKeys(
+  directory: string | undefined,
   store: Store,
   io: CommandIo,
 ): Promise<readonly ContractKey[]> {
-  if (keys.length > 0) return keys
   if (directory === undefined) {
     const key = makeKey()
     io.print(`key ${key}`)

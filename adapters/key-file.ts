@@ -1,12 +1,18 @@
 // API keys of the commands: those that are given, and the one of a directory that was started without any, which
 // is made once and kept beside the store's files.
+//
+// Invariant: a key is read only from a file that other users cannot read.
 import { randomBytes } from 'node:crypto'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandFailure } from './cli-failure.js'
 
 const KEY_FILE = 'key'
 const KEY_PATTERN = /^[\x21-\x7e]{16,1024}$/
+
+/** A larger file is not a file of keys. */
+const KEY_FILE_BYTES_MAX = 64 * 1024
 
 /** Where the commands look for a key that the command line does not give. */
 export const KEY_VARIABLE = 'ROWSTASH_KEY'
@@ -15,12 +21,12 @@ const GIVEN_KEY_PATTERN = /^(?!(?:null|undefined)$)[\x21-\x7e]{1,1024}$/
 
 /**
  * Checks a key before anything is done with it: one that is missing would let nobody in, or everybody.
- * @param source - Where it comes from, for the message, which does not show it.
+ * @param source - `--key`, KEY_VARIABLE or the path of a file, for the message, which does not show the key.
  * @throws {CommandFailure}
  */
-export function checkKey(source: '--key' | typeof KEY_VARIABLE, key: string): void {
+export function checkKey(source: string, key: string): void {
   if (GIVEN_KEY_PATTERN.test(key)) return
-  const name = source === '--key' ? source : `The environment variable ${source}`
+  const name = source === KEY_VARIABLE ? `The environment variable ${source}` : source
   if (key === '') throw new CommandFailure(2, `${name} is empty; give a key or leave it out`)
   const isMissing = key === 'null' || key === 'undefined'
   const problem = isMissing ? `is the text "${key}"` : 'is no key'
@@ -45,16 +51,71 @@ export async function readOrMakeKey(directory: string): Promise<KeptKey> {
 }
 
 async function readKey(path: string): Promise<string | null> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (failure) {
-    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new CommandFailure(1, `The key file ${path} cannot be read`, { cause: failure })
-  }
+  const text = await readSecret(path)
+  if (text === null) return null
   const key = text.trim()
   if (KEY_PATTERN.test(key)) return key
   throw new CommandFailure(1, `The file ${path} holds no key; delete it to have one made`)
+}
+
+/** Reads a file of keys, one a line. @throws {CommandFailure} if it holds none. */
+export async function readKeyFile(path: string): Promise<readonly string[]> {
+  const text = await readSecret(path)
+  if (text === null) throw new CommandFailure(1, `There is no key file ${path}`)
+  const lines = text.split('\n').map((line) => line.trim())
+  const keys = lines.filter((line) => line !== '')
+  if (keys.length > 0) return keys
+  throw new CommandFailure(1, `The key file ${path} is empty`)
+}
+
+/** Reads a file that only its owner can read; null: there is none. */
+async function readSecret(path: string): Promise<string | null> {
+  let file: FileHandle
+  try {
+    file = await open(path, 'r')
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw unreadable(path, failure)
+  }
+  try {
+    if (othersCanRead(await file.stat())) {
+      throw new CommandFailure(
+        1,
+        `Other users can read the key file ${path}; run: chmod 600 ${path}`,
+      )
+    }
+    return await readText(path, file)
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Whether users other than the owner can read a file. A group may read a file of root: that is how systemd
+ * and Kubernetes hand secrets to a service. Windows has no such modes.
+ */
+function othersCanRead({ mode, uid }: Stats): boolean {
+  if (process.platform === 'win32') return false
+  return (mode & (uid === 0 ? 0o004 : 0o044)) !== 0
+}
+
+async function readText(path: string, file: FileHandle): Promise<string> {
+  const bytes = Buffer.alloc(KEY_FILE_BYTES_MAX + 1)
+  let length = 0
+  try {
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = (await file.read(bytes, length, bytes.length - length)).bytesRead
+    }
+  } catch (failure) {
+    throw unreadable(path, failure)
+  }
+  if (length <= KEY_FILE_BYTES_MAX) return bytes.toString('utf8', 0, length)
+  throw new CommandFailure(1, `The key file ${path} has more than ${KEY_FILE_BYTES_MAX} bytes`)
+}
+
+function unreadable(path: string, failure: unknown): CommandFailure {
+  const reason = failure instanceof Error ? failure.message : String(failure)
+  return new CommandFailure(1, `The key file ${path} cannot be read: ${reason}`, { cause: failure })
 }
 
 /** Under a temporary name first, so that a crash leaves a whole key or none. */

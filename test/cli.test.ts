@@ -71,6 +71,7 @@ describe('rowstash serve', () => {
       'key',
       'kv',
       'objects',
+      'served', // By the second server, which runs.
     ])
     expect(second.lines.join()).not.toContain(key)
     expect(await fetchJson(`${second.url}/tables`, key ?? '')).toEqual({ data: [] })

@@ -1,6 +1,7 @@
 // Checks of what callers of the library hand in: closed objects, known words.
 import { StoreError } from '../base/store-error.js'
 import type { NumberForm } from '../schema/parse-rendered.js'
+import { NAME_CHARS_MAX } from '../schema/table-schema.js'
 import { isWellFormed } from '../schema/text-rules.js'
 import type { OnSchemaError, ReadOptions } from './store-types.js'
 
@@ -71,8 +72,6 @@ export function checkIdempotencyKey(given: unknown): string | undefined {
   if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given
   throw invalid('idempotencyKey must be a text of 1 to 64 printable ASCII characters')
 }
-
-const NAME_CHARS_MAX = 1_000
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkTableName(name: unknown): asserts name is string {

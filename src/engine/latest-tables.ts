@@ -5,6 +5,7 @@
 //   the latest one still. Then nothing has to be read to know where a row is.
 // - A row is taken from its segment only if no row record is over it: this way is left out for a table with a row
 //   record anywhere, and for rows that are not served as they are stored.
+import { ByteCache } from '../base/byte-cache.js'
 import { type Bytes, sameBytes, toHex } from '../base/bytes.js'
 import { after, isHere, type Soon } from '../base/soon.js'
 import {
@@ -31,12 +32,16 @@ const TABLES_MAX = 16
 /** Extent pages of a table that are at hand: 12 KB each, for 8,192 segments. */
 const PAGES_MAX = 32
 
-/** Generations whose row records were looked for, so that they are not again. */
-const LOOKED_FOR_MAX = 4_096
+/** Memory for names of generations whose row records were looked for, so that they are not again, and of each. */
+const LOOKED_FOR_BYTES_MAX = 512 * 1024
+const LOOKED_FOR_BYTES = 128
 
+type LookedFor = ByteCache<true>
+
+/** At most TABLES_MAX tables of PAGES_MAX pages, which have a largest size. */
 export class LatestTables {
   readonly #tables = new Map<string, LatestTable>()
-  readonly #lookedFor = new Set<string>()
+  readonly #lookedFor: LookedFor = new ByteCache(LOOKED_FOR_BYTES_MAX, () => LOOKED_FOR_BYTES)
 
   of(teamId: string, tableId: string): LatestTable {
     const name = `${tableId} ${teamId}`
@@ -52,7 +57,7 @@ export class LatestTables {
 
 /** What is remembered of one table. */
 export class LatestTable {
-  readonly #lookedFor: Set<string>
+  readonly #lookedFor: LookedFor
   /** Of the partition when the rest was read. */
   #moment: object | undefined
   #head: TableHead | undefined
@@ -61,7 +66,7 @@ export class LatestTable {
   readonly #pages = new Map<number, Bytes>()
 
   /** @param lookedFor - Generations whose row records were looked for, as hex: of all tables. */
-  constructor(lookedFor: Set<string>) {
+  constructor(lookedFor: LookedFor) {
     this.#lookedFor = lookedFor
   }
 
@@ -81,9 +86,8 @@ export class LatestTable {
   /** Whether row records should be looked for: once in the life of a generation, as one look may take in all of it. */
   shouldLook({ nonce }: Generation): boolean {
     const name = toHex(nonce)
-    if (this.#lookedFor.has(name)) return false
-    if (this.#lookedFor.size >= LOOKED_FOR_MAX) this.#lookedFor.clear()
-    this.#lookedFor.add(name)
+    if (this.#lookedFor.get(name) === true) return false
+    this.#lookedFor.set(name, true)
     return true
   }
 

@@ -10,7 +10,7 @@ import type { Column, ColumnType } from '../schema/column-kind.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
 import { inferType } from '../schema/infer.js'
 import { newSummary } from '../schema/judge.js'
-import { isColumnId } from '../schema/table-schema.js'
+import { checkSchemaSize, isColumnId } from '../schema/table-schema.js'
 import { widenType } from '../schema/widen.js'
 import type { LinkableRows, LinkableSegment } from './append-rows.js'
 import type { RowBatch } from './chunk-builder.js'
@@ -161,7 +161,8 @@ async function conformInline(
  * What the rows of an operation are held against, by `onSchemaError`:
  * `updateSchema` widens the columns that there are and adds the others with their inferred types.
  * @param base - The schema that there is; null: it is inferred from the rows alone.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, and too many columns
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
+ *   that is too large
  */
 export function judgeOf(
   { options }: StoreContext,
@@ -175,6 +176,7 @@ export function judgeOf(
   if (base !== null && !inferred) return { schema: base, formatChecks, inferred, drops }
   const columns = widenColumns(base, mergeColumns(source), formatChecks, drops)
   checkColumnCount(columns.length, columnsMax)
+  checkSchemaSize({ columns }, base?.schema ?? null)
   return { schema: indexSchema({ columns }), formatChecks, inferred, drops }
 }
 

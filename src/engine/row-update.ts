@@ -9,6 +9,7 @@ import { spliceRowText } from '../format/row-text.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { judgeToken, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
+import { checkSchemaSize } from '../schema/table-schema.js'
 import { brokenRule, cellFits, conformToken, type Judge } from './conform.js'
 import { filesOfRecords, putMarkers } from './file-markers.js'
 import { type FoundRow, findRow, rowNotFound } from './row-lookup.js'
@@ -132,6 +133,7 @@ function judgeChanges(
   }
   const columns = widenColumns(schema, merged, formatChecks, drops)
   checkColumnCount(columns.length, columnsMax)
+  checkSchemaSize({ columns }, schema.schema)
   return { schema: indexSchema({ columns }), formatChecks, inferred: true, drops }
 }
 

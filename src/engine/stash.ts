@@ -1,5 +1,6 @@
 // Stashes: chunks of rows that are put in parallel and used later in one table operation.
 
+import { ByteCache } from '../base/byte-cache.js'
 import { toHex } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { chunksRange, stashHeadKey } from '../format/keys.js'
@@ -148,20 +149,21 @@ function busy(): StoreError {
   })
 }
 
-const STASHES_MAX = 10_000
+/** Memory for the counts of stashes, and what one takes, about: some 10,000. */
+const COUNTS_BYTES_MAX = 2 * 1024 * 1024
+const COUNT_BYTES = 200
 
 /**
  * How many chunks the stashes in use hold, counted once and then kept up. A guard against stashes
  * without end, not a truth: on a shared store others add too.
  */
 export class ChunkCounts {
-  readonly #counts = new Map<string, number>()
+  readonly #counts = new ByteCache<number>(COUNTS_BYTES_MAX, () => COUNT_BYTES)
 
   async get(nonce: string, count: () => Promise<number>): Promise<number> {
     const known = this.#counts.get(nonce)
     if (known !== undefined) return known
     const found = await count()
-    if (this.#counts.size >= STASHES_MAX) this.#counts.clear()
     this.#counts.set(nonce, found)
     return found
   }

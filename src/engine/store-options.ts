@@ -78,7 +78,10 @@ export interface StoreOptions {
    * fastest to read. Default: `auto`, which is `zstd` where the runtime has it, else `none`.
    */
   readonly compression?: 'auto' | Compression
-  /** Memory for frames, footers and rows that were read, in bytes. Default: 16 MiB. Range: 0 to 16 GiB. */
+  /**
+   * Memory for frames, footers and rows that were read, in bytes. The row IDs that overwrites kept have as much of
+   * their own, and parsed schemas 16 MiB. Default: 16 MiB. Range: 0 to 16 GiB.
+   */
   readonly cacheBytesMax?: number
   /** One file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
   readonly fileBytesMax?: number

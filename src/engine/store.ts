@@ -1,4 +1,5 @@
 import { BufferPool } from '../base/buffer-pool.js'
+import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
@@ -45,8 +46,9 @@ const BUFFER_BYTES_MAX = 16 * 1024 * 1024
 /** Of the memory for what was read: for single rows. The rest is for frames and footers. */
 const CACHED_ROWS_SHARE = 1 / 8
 
-/** Teams whose state is kept; more than these are made anew when they are used again. */
-const TEAMS_MAX = 1_000
+/** Memory for the state of teams, and what one takes, about. A team that was dropped is made anew. */
+const TEAMS_BYTES_MAX = 16 * 1024 * 1024
+const TEAM_BYTES = 16 * 1024
 
 /**
  * Opens a store on a key-value store and an object store, which it closes when it is closed.
@@ -86,7 +88,7 @@ class OpenedStore implements Store {
   readonly #context: StoreContext
   readonly #afterClose: OpenStore['afterClose']
   readonly #sweeper: Sweeper
-  readonly #teams = new Map<string, StoreTeam>()
+  readonly #teams = new ByteCache<StoreTeam>(TEAMS_BYTES_MAX, () => TEAM_BYTES)
   readonly #stopBackground: () => void
 
   constructor(context: StoreContext, afterClose: OpenStore['afterClose']) {
@@ -119,7 +121,6 @@ class OpenedStore implements Store {
     let team = this.#teams.get(teamId)
     if (team === undefined) {
       team = new StoreTeam(this.#context, teamId)
-      if (this.#teams.size >= TEAMS_MAX) this.#teams.clear()
       this.#teams.set(teamId, team)
     }
     return team

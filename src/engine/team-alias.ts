@@ -3,6 +3,7 @@
 // Invariants:
 // - A team gets one alias, at its first file or upload, and keeps it: the IDs that carry it are out there.
 // - Both records of an alias, to the team and from it, come in one commit.
+import { ByteCache } from '../base/byte-cache.js'
 import { type Bytes, toHex } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
 import { StoreError } from '../base/store-error.js'
@@ -16,8 +17,13 @@ import {
 import { aliasKey, teamAliasKey } from '../format/keys.js'
 import type { KvPartition, KvStore } from '../kv/kv.js'
 
-/** Aliases that are remembered; more than these are read again. */
-const KNOWN_MAX = 10_000
+/** Memory for aliases by team, and as much for teams by alias; what one costs beside the team's ID, about. */
+const KNOWN_BYTES_MAX = 4 * 1024 * 1024
+const ALIAS_COST_BYTES = 300
+
+function costOf(teamId: string): number {
+  return ALIAS_COST_BYTES + 2 * teamId.length
+}
 
 /** Another random alias is drawn if one is taken. */
 const TRIES_MAX = 10
@@ -25,8 +31,8 @@ const TRIES_MAX = 10
 export class TeamAliases {
   readonly #system: KvPartition
   readonly #random: Random
-  readonly #aliases = new Map<string, Bytes>()
-  readonly #teams = new Map<string, string>()
+  readonly #aliases = new ByteCache<Bytes>(KNOWN_BYTES_MAX, costOf)
+  readonly #teams = new ByteCache<string>(KNOWN_BYTES_MAX, (_, teamId) => costOf(teamId))
 
   constructor(kv: KvStore, random: Random) {
     this.#system = kv.partition('')
@@ -74,10 +80,6 @@ export class TeamAliases {
   }
 
   #remember(teamId: string, alias: Bytes): Bytes {
-    if (this.#aliases.size >= KNOWN_MAX) {
-      this.#aliases.clear()
-      this.#teams.clear()
-    }
     this.#aliases.set(teamId, alias)
     this.#teams.set(toHex(alias), teamId)
     return alias

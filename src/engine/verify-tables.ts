@@ -25,7 +25,7 @@ import {
 } from '../format/records.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvView } from '../kv/kv.js'
-import { parseTableSchema } from '../schema/table-schema.js'
+import { parseStoredSchema } from '../schema/table-schema.js'
 import { renderTableId } from './create-table.js'
 import { readRetirements } from './generations.js'
 import { scanBatches } from './stash-records.js'
@@ -202,7 +202,7 @@ async function verifySchema(
     if (bytes === null) {
       findings.add({ kind: 'record-missing', message: 'The schema is missing', place }, where)
     } else {
-      parseTableSchema(JSON.parse(decodeSchema(bytes)), COLUMNS_MAX)
+      parseStoredSchema(JSON.parse(decodeSchema(bytes)), COLUMNS_MAX)
     }
   } catch (failure) {
     const isOfSchema = failure instanceof SyntaxError || !isStorage(failure)

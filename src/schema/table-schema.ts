@@ -1,4 +1,5 @@
 // Reads and writes the schema of a table as the contract spells it (section 3).
+import { utf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
 import { type ErrorPlace, StoreError } from '../base/store-error.js'
@@ -9,6 +10,10 @@ import { isWellFormed } from './text-rules.js'
 /** Keys of a row or a body that never name a column. */
 const RESERVED_IDS: ReadonlySet<string> = new Set(['$rowID', '$stashID'])
 export const COLUMN_ID_CHARS_MAX = 256
+/** UTF-16 units of a column's display name, and of a table's name. */
+export const NAME_CHARS_MAX = 1_000
+/** Bytes of a schema as JSON in normal form. Every operation on a table reads its schema. */
+export const SCHEMA_BYTES_MAX = 1024 * 1024
 const COLUMNS_MAX_DEFAULT = 1_000
 /** How much of an unknown name a message repeats. */
 const QUOTED_CHARS_MAX = 100
@@ -27,10 +32,41 @@ export function isReservedColumnId(id: string): boolean {
 /**
  * Reads a schema that came from outside. Its shape is judged as a whole before its IDs are.
  *
- * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the shape is wrong or there are more than
- *   `columnsMax` columns, `COLUMN_ID_RESERVED`, `COLUMN_ID_NOT_UNIQUE`.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the shape is wrong, there are more than
+ *   `columnsMax` columns, or it is too large; `COLUMN_ID_RESERVED`, `COLUMN_ID_NOT_UNIQUE`.
  */
 export function parseTableSchema(value: unknown, columnsMax = COLUMNS_MAX_DEFAULT): TableSchema {
+  const columns = parseColumns(value, columnsMax, NAME_CHARS_MAX)
+  checkSchemaSize({ columns }, null)
+  checkIds(columns)
+  return { columns }
+}
+
+/**
+ * Reads a schema that a store holds. Earlier versions took display names and schemas of any length.
+ * @throws {StoreError} as `parseTableSchema`
+ */
+export function parseStoredSchema(value: unknown, columnsMax: number): TableSchema {
+  const columns = parseColumns(value, columnsMax, Number.POSITIVE_INFINITY)
+  checkIds(columns)
+  return { columns }
+}
+
+/**
+ * @param before - The schema that the new one replaces, if any: one that is too large may stay as it is.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the new schema is too large.
+ */
+export function checkSchemaSize(schema: TableSchema, before: TableSchema | null): void {
+  const bytes = schemaBytes(schema)
+  if (bytes <= SCHEMA_BYTES_MAX || (before !== null && bytes <= schemaBytes(before))) return
+  throw shapeError('schema', `has ${bytes} bytes as JSON, at most ${SCHEMA_BYTES_MAX} may be`)
+}
+
+function schemaBytes(schema: TableSchema): number {
+  return utf8(JSON.stringify(schema)).length
+}
+
+function parseColumns(value: unknown, columnsMax: number, nameCharsMax: number): Column[] {
   const list = parseObject(value, 'schema', ['columns']).get('columns')
   if (!Array.isArray(list)) throw shapeError('schema.columns', 'must be an array')
   if (list.length > columnsMax) {
@@ -38,10 +74,9 @@ export function parseTableSchema(value: unknown, columnsMax = COLUMNS_MAX_DEFAUL
   }
   const columns: Column[] = []
   for (let index = 0; index < list.length; index++) {
-    columns.push(parseColumn(list[index], `schema.columns[${index}]`))
+    columns.push(parseColumn(list[index], `schema.columns[${index}]`, nameCharsMax))
   }
-  checkIds(columns)
-  return { columns }
+  return columns
 }
 
 function checkIds(columns: readonly Column[]): void {
@@ -70,7 +105,7 @@ export function repeatedColumn(column: string, place: ErrorPlace = {}): StoreErr
   return dataError('COLUMN_ID_NOT_UNIQUE', phrase, { ...place, column })
 }
 
-function parseColumn(value: unknown, place: string): Column {
+function parseColumn(value: unknown, place: string, nameCharsMax: number): Column {
   const parts = parseObject(value, place, ['id', 'displayName', 'type'])
   const id = parts.get('id')
   if (typeof id !== 'string' || !isColumnId(id)) {
@@ -82,6 +117,9 @@ function parseColumn(value: unknown, place: string): Column {
   if (displayName === undefined) return { id, type }
   if (typeof displayName !== 'string' || !isWellFormed(displayName)) {
     throw shapeError(`${place}.displayName`, 'must be a well-formed string')
+  }
+  if (displayName.length > nameCharsMax) {
+    throw shapeError(`${place}.displayName`, `must have at most ${nameCharsMax} characters`)
   }
   return { id, displayName, type }
 }

@@ -3,9 +3,11 @@ import { describe, expect, it, test } from 'vitest'
 import { isStoreError } from '../../src/base/store-error.js'
 import { COLUMN_KINDS } from '../../src/schema/column-kind.js'
 import {
+  checkSchemaSize,
   columnIndex,
   isColumnId,
   isReservedColumnId,
+  parseStoredSchema,
   parseTableSchema,
   renderTableSchema,
 } from '../../src/schema/table-schema.js'
@@ -82,6 +84,11 @@ describe('a schema of the wrong shape is refused with its place', () => {
       oneColumn({ ...column, displayName: '\udc00' }),
       'schema.columns[0].displayName ',
     ],
+    [
+      'a long display name',
+      oneColumn({ ...column, displayName: 'a'.repeat(1_001) }),
+      'schema.columns[0].displayName ',
+    ],
     ['no type', oneColumn({ id: 'a' }), 'schema.columns[0].type '],
     ['a type of null', oneType(null), 'schema.columns[0].type '],
     ['a type that is a list', oneType(['string']), 'schema.columns[0].type '],
@@ -145,6 +152,28 @@ describe('a schema of the wrong shape is refused with its place', () => {
     const { code, message } = refusal(value)
     expect(code).toBe('REQUEST_VALIDATION_ERROR')
     expect(message.startsWith(place), message).toBe(true)
+  })
+})
+
+describe('a schema of more than 1 MiB as JSON', () => {
+  const wide = (count: number, units = 1_000) => ({
+    columns: Array.from({ length: count }, (_, index) => {
+      return { id: `c${index}`, displayName: 'é'.repeat(units), type: { kind: 'string' as const } }
+    }),
+  })
+
+  test('is refused', () => {
+    expect(parseTableSchema(wide(500)).columns).toHaveLength(500)
+    const { code, message } = refusal(wide(600))
+    expect(code).toBe('REQUEST_VALIDATION_ERROR')
+    expect(message).toMatch(/^schema has \d+ bytes as JSON, at most 1048576 /)
+  })
+
+  test('is read from a store, with a name of any length, and may stay but not grow', () => {
+    const stored = parseStoredSchema(wide(10, 100_000), 10)
+    expect(stored).toEqual(wide(10, 100_000))
+    checkSchemaSize(stored, stored)
+    expect(() => checkSchemaSize(wide(10, 100_001), stored)).toThrow(/bytes as JSON/)
   })
 })
 

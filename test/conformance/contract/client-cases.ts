@@ -54,6 +54,55 @@ const limits: ContractCase[] = [
     },
   },
   {
+    name: 'Names of tables and columns: 1,000 UTF-16 units are taken, more are 400',
+    run: async (api) => {
+      const named = (units: number) => 'é'.repeat(units - 2) + '🚀'
+      const schemaOf = (units: number) => ({
+        columns: [{ id: 'a', displayName: named(units), type: 'number' }],
+      })
+      await api.ok('POST', '/tables', {
+        body: { name: named(1_000), schema: schemaOf(1_000), rows: [] },
+      })
+      const table = await api.createTyped({ a: 'number' })
+      await api.ok('PUT', table.path, { body: { schema: schemaOf(1_000), rows: [] } })
+
+      const wide = { schema: schemaOf(1_001), rows: [] }
+      await api.refused('POST', '/tables', { body: { name: 'x', ...wide } }, VALIDATION)
+      await api.refused('PUT', table.path, { body: wide }, VALIDATION)
+      await api.refused('POST', '/tables', { body: { name: named(1_001), rows: [] } }, VALIDATION)
+      const name = encodeURIComponent(named(1_001))
+      await api.refused('POST', `/tables?name=${name}`, { body: [] }, VALIDATION)
+    },
+  },
+  {
+    name: 'A schema of more than 1 MiB is 400: given, inferred, or widened',
+    run: async (api) => {
+      const wideSchema = (count: number) => ({
+        columns: columnsOf(count).map((column) => ({ ...column, displayName: 'é'.repeat(1_000) })),
+      })
+      const wideRow = (count: number) =>
+        Object.fromEntries(columnsOf(count).map(({ id }) => [id.padEnd(256, 'é'), 1]))
+      const table = await api.createTable({ schema: wideSchema(500), rows: [{ c0: 1 }] })
+
+      for (const body of [
+        { name: 'x', schema: wideSchema(700), rows: [] },
+        { name: 'x', rows: [wideRow(1_000)] },
+      ]) {
+        await api.refused('POST', '/tables', { body }, VALIDATION)
+      }
+      const given = { schema: wideSchema(700), rows: [] }
+      await api.refused('PUT', table.path, { body: given }, VALIDATION)
+      const query = '?onSchemaError=updateSchema'
+      const rows = [wideRow(100)]
+      await api.refused('POST', `${table.rows}${query}`, { body: rows }, VALIDATION)
+      await api.refused('PUT', `${table.path}${query}`, { body: { rows } }, VALIDATION)
+      const row = `${table.rows}/${table.rowIds[0]}${query}`
+      await api.refused('PATCH', row, { body: rows[0] }, VALIDATION)
+      assert.deepEqual(await api.cellsOf(table), [{ c0: 1 }])
+      await api.ok('PATCH', row, { body: { c0: 2, new: 3 } })
+    },
+  },
+  {
     name: 'Text of one row 4 MiB: more is 400, also after an update',
     run: async (api) => {
       const table = await api.createTyped({ a: 'string', b: 'string' })

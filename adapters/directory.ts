@@ -142,13 +142,16 @@ async function openRegistered(
   try {
     const store = await checkParts(path)
     if (!options.acceptLoss) await checkTables(join(path, 'kv'))
-    const kv = await openKv(path, store, options)
+    const { kv, isClosed } = await openKv(path, store, options)
     const objects = await openObjects(path, kv, options)
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
       await objects.close()
-      await kv.close()
-      registry.delete(identity) // Not when closing failed: the database may still be open.
+      try {
+        await kv.close()
+      } finally {
+        if (isClosed()) registry.delete(identity)
+      }
     }
     return {
       kv,
@@ -190,35 +193,46 @@ const BUFFER_BYTES = 4 * 1_048_576
 /** All that is not on the disk must fit in one log, and each flush costs a table. */
 const WIDE_BUFFER_BYTES = 32 * 1_048_576
 
-async function openKv(path: string, store: string, options: PortOptions): Promise<KvStore> {
-  let openings = 0
+type DirectoryKv = Readonly<{
+  kv: KvStore
+  /** Whether LevelDB has given the directory back. */
+  isClosed(): boolean
+}>
+
+async function openKv(path: string, store: string, options: PortOptions): Promise<DirectoryKv> {
+  let database: DirectoryLevel | undefined
   const openDatabase = () => {
     // It is opened again after a write failed, perhaps for want of a descriptor, which LevelDB does not tell apart.
-    if (openings++ > 0) keptFiles().release()
-    const folder = join(path, 'kv')
-    const database = new DirectoryLevel(folder, {
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-      createIfMissing: false,
-      writeBufferSize: options.durability === 'interval' ? WIDE_BUFFER_BYTES : BUFFER_BYTES,
-    })
-    // Else a power cut may undo the rename of CURRENT, and bring back the log of before without its last,
-    // unsynced commit, beside the new log with the commits after it (ARCHITECTURE.md, F13).
-    database.hooks.postopen.add(() => syncDirectory(folder))
+    if (database !== undefined) keptFiles().release()
+    database = newDatabase(join(path, 'kv'), options)
     return database
   }
   try {
-    return await openLevelKv(openDatabase, {
+    const kv = await openLevelKv(openDatabase, {
       ...options,
       written: true,
       flushBytes: WIDE_BUFFER_BYTES / 2,
       highWater: highWaterOf(path, store),
     })
+    return { kv, isClosed: () => database?.status === 'closed' }
   } catch (failure) {
     if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
     const message = `Another process has the directory ${path} open`
     throw new StoreError('STORE_LOCKED', message, { cause: failure })
   }
+}
+
+function newDatabase(folder: string, { durability }: PortOptions): DirectoryLevel {
+  const database = new DirectoryLevel(folder, {
+    keyEncoding: 'view',
+    valueEncoding: 'view',
+    createIfMissing: false,
+    writeBufferSize: durability === 'interval' ? WIDE_BUFFER_BYTES : BUFFER_BYTES,
+  })
+  // Else a power cut may undo the rename of CURRENT, and bring back the log of before without its last,
+  // unsynced commit, beside the new log with the commits after it (ARCHITECTURE.md, F13).
+  database.hooks.postopen.add(() => syncDirectory(folder))
+  return database
 }
 
 async function openObjects(

@@ -1,7 +1,7 @@
 // The file HIGHWATER of a directory; its bytes are those of src/kv/high-water.
 //
 // Invariant: under its name there is always a whole file, which was on the disk before it got the name.
-import { writeSync } from 'node:fs'
+import { fstatSync, writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import type { HighWaterFile, HighWaterPlace } from '../src/kv/high-water.js'
 import { PRIVATE_FILE } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
+import { HeldDirectory } from './held-directory.js'
 import { withDescriptor } from './kept-files.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
@@ -34,6 +35,8 @@ class FsHighWater implements HighWaterFile {
   readonly #path: string
   /** Of the file that was put there last. */
   #handle: FileHandle | undefined
+  /** From the first mark on, which is written when the database is open. */
+  #held: HeldDirectory | undefined
 
   constructor(directory: string) {
     this.#directory = directory
@@ -58,6 +61,8 @@ class FsHighWater implements HighWaterFile {
 
   async replace(bytes: Bytes): Promise<void> {
     const temporary = `${this.#path}.tmp`
+    const held = this.#held ?? new HeldDirectory(this.#directory)
+    this.#held = held
     try {
       const handle = await withDescriptor(() => open(temporary, 'w', PRIVATE_FILE))
       try {
@@ -71,6 +76,7 @@ class FsHighWater implements HighWaterFile {
       }
       const before = this.#handle
       this.#handle = handle
+      held.holdMark(this.#path, fstatSync(handle.fd))
       await before?.close()
       await syncDirectory(this.#directory)
     } catch (failure) {
@@ -80,11 +86,21 @@ class FsHighWater implements HighWaterFile {
 
   overwrite(at: number, bytes: Bytes): void {
     // A few microseconds: nothing is flushed, and the file does not grow.
-    if (this.#handle !== undefined) writeSync(this.#handle.fd, bytes, 0, bytes.length, at)
+    if (this.#handle === undefined) return
+    try {
+      writeSync(this.#handle.fd, bytes, 0, bytes.length, at)
+    } catch (failure) {
+      throw fileError(failure, 'The high-water mark cannot be written')
+    }
+  }
+
+  check(all: boolean): void {
+    this.#held?.check(all)
   }
 
   /** LevelDB writes what its logs hold into tables, then a manifest. */
   async probe(): Promise<void> {
+    this.check(true)
     const path = `${this.#path}.probe`
     try {
       let room = PROBE_BYTES_MIN

@@ -35,6 +35,7 @@ const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
   'adapters/directory-format.ts',
   'adapters/fs-error.ts',
   'adapters/fs-objects.ts',
+  'adapters/held-directory.ts',
   'adapters/high-water-file.ts',
   'adapters/leveldb-check.ts',
 ])

@@ -15,7 +15,7 @@ import { NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { every, yieldToEventLoop } from '../base/platform.js'
 import { after, isHere, type Soon } from '../base/soon.js'
-import { StoreError } from '../base/store-error.js'
+import { isStoreError, StoreError, type WriteOutcome } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
 import { planCommitRecord } from './commit-log.js'
@@ -71,10 +71,12 @@ export type CommitQueueOptions = CommitLogOptions &
     /** In `interval`, how long a batch may stay behind. */
     flushMs: number
     views: LevelViews
+    /** Called when a batch was written, before its commits are answered; throws if they cannot be. */
+    confirm: () => void
     /** Told that all commits up to this one are on the disk; without `interval`, before they are answered. */
     onDurable: (commit: number) => void
     /** Told, before anybody is refused for it, that a write failed and nothing more is written. */
-    onPoison: () => void
+    onPoison: (poison: StoreError) => void
     /** Whether the database will be opened again by itself. */
     reopens: boolean
   }>
@@ -148,6 +150,17 @@ export class CommitQueue {
     await this.#running
   }
 
+  /** Ends writing as a failed write does: where the store is, nothing can be written any more. */
+  stop(failure: unknown): StoreError {
+    if (this.#poison === undefined) {
+      this.#poison = isStoreError(failure)
+        ? withOutcome(failure, 'unknown')
+        : storageError(failure, 'A write failed', 'unknown')
+      this.#options.onPoison(this.#poison)
+    }
+    return this.#poison
+  }
+
   /** Resolves when all that was committed until now is on the disk, unless the store never syncs. */
   async barrier(): Promise<void> {
     await this.commit(NO_PREFIX, {}, true)
@@ -209,17 +222,17 @@ export class CommitQueue {
         const verdict = this.#judge(queued, state)
         judged.push(isHere(verdict) ? verdict : await verdict)
       } catch (failure) {
-        queued.reject(unchanged(failure)) // Its checks cannot be read; the others are not concerned.
+        // Its checks cannot be read; the others are not concerned. A programming mistake stays as it is.
+        queued.reject(isStoreError(failure) ? withOutcome(failure, 'unchanged') : failure)
       }
     }
     try {
       const isBarrier = group.some((queued) => queued.isBarrier)
       await this.#write(state, isBarrier)
     } catch (failure) {
-      this.#poison = storageError(failure, 'A write failed', 'unknown')
-      this.#options.onPoison()
+      const poison = this.stop(failure)
       for (const { queued, writes } of judged) {
-        queued.reject(writes ? this.#poison : this.#refusal(this.#poison))
+        queued.reject(writes ? poison : this.#refusal(poison))
       }
       return
     }
@@ -288,10 +301,11 @@ export class CommitQueue {
     }
     const record = planCommitRecord(this.#log, changes.size, this.#options)
     for (const operation of record.operations) operations.push(operation)
-    const { views, onDurable } = this.#options
+    const { views, confirm, onDurable } = this.#options
     views.beforeBatch(writes)
     const isDurable = await this.#writer.write(operations, isBarrier) // The commit point of the whole group.
     views.afterBatch()
+    confirm()
     this.#log = record.log
     if (isDurable) onDurable(record.log.last)
     this.#operations += operations.length
@@ -299,9 +313,11 @@ export class CommitQueue {
 
   /** Why nothing is written any more; of a commit that was not part of the failed batch. */
   #refusal(poison: StoreError): StoreError {
-    const message = this.#options.reopens
-      ? 'A write failed; nothing is written until the database was opened again by itself'
-      : 'Nothing is written after a failed write: the store must be closed and opened again'
+    if (poison.code === 'DATA_LOSS') return withOutcome(poison, 'unchanged')
+    const until = this.#options.reopens
+      ? 'the database was opened again by itself'
+      : 'the store was closed and opened again'
+    const message = `${poison.message}; nothing is written until ${until}`
     return new StoreError(poison.code, message, { cause: poison, outcome: 'unchanged' })
   }
 }
@@ -358,9 +374,7 @@ function sameValue(left: Bytes | null, right: Bytes | null): boolean {
   return left === null || right === null ? left === right : sameBytes(left, right)
 }
 
-/** A programming mistake carries no code, and stays as it is. */
-function unchanged(failure: unknown): unknown {
-  if (!(failure instanceof StoreError)) return failure
+function withOutcome(failure: StoreError, outcome: WriteOutcome): StoreError {
   const { code, message } = failure
-  return new StoreError(code, message, { cause: failure, outcome: 'unchanged' })
+  return new StoreError(code, message, { cause: failure, outcome })
 }

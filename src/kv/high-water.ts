@@ -28,6 +28,12 @@ export interface HighWaterFile {
    * as this returns.
    */
   overwrite(at: number, bytes: Bytes): void
+  /**
+   * Makes sure that what is written still gets to where the store was opened, and that nobody else writes there.
+   * @param all - Else at least what costs little is looked at, and the rest once a second.
+   * @throws {StoreError} DATA_LOSS: somebody else may have written, so nothing more may be; STORAGE_UNAVAILABLE
+   */
+  check(all: boolean): void
   /** Fails while the disk has no room for what the database writes when it is opened. */
   probe(): Promise<void>
   close(): Promise<void>
@@ -158,6 +164,7 @@ export class HighWaterKeeper {
   readonly #running = new Uint8Array(RUNNING_BYTES)
   readonly #storeCrc: number
   readonly #stop: () => void
+  #tellFailure: (failure: unknown) => void = () => undefined
   readonly #state: { -readonly [name in keyof HighWater]: HighWater[name] }
   /** The commit that the mark on the disk names. */
   #marked: number
@@ -169,20 +176,28 @@ export class HighWaterKeeper {
     this.#state = { ...state }
     this.#marked = state.commit
     this.#stop = every(LAG_MS_MAX, () => {
-      // One that fails is tried again: until then the mark says less, and nothing wrong.
-      if (this.#marked < this.#state.commit) this.#save().catch(() => undefined)
+      this.#keepUp().catch((failure: unknown) => this.#tellFailure(failure))
     })
+  }
+
+  /** Tells when the mark cannot be kept: then nothing more may be written. */
+  onFailure(tell: (failure: unknown) => void): void {
+    this.#tellFailure = tell
+  }
+
+  /**
+   * Must be called after each batch was written, and before its commits are answered.
+   * @throws {StoreError} They may not be there for who opens the store next.
+   */
+  confirm(): void {
+    this.#place.file.check(false)
   }
 
   /** Notes that all commits up to this one are on the disk. */
   note(commit: number): void {
     this.#state.commit = commit
     putRunning(this.#running, commit, this.#storeCrc)
-    try {
-      this.#place.file.overwrite(MARK_BYTES, this.#running)
-    } catch {
-      // The number on the disk stays lower, as when its page was not written back yet.
-    }
+    this.#place.file.overwrite(MARK_BYTES, this.#running)
   }
 
   /** Writes the mark of a database that was opened again. */
@@ -194,16 +209,29 @@ export class HighWaterKeeper {
   /**
    * Writes the mark for the last time.
    * @param closed - Nothing that was acknowledged is missing on the disk.
+   * @throws {StoreError} The place of the store is not what it was; nothing is open any more all the same.
    */
   async close(closed: boolean): Promise<void> {
     this.#stop()
     this.#state.closed = closed
     try {
       if (closed) await this.#save()
-      else await this.#saving.catch(() => undefined) // What is known stays as it is.
+      else {
+        await this.#saving.catch(() => undefined) // What is known stays as it is.
+        this.#place.file.check(true)
+      }
     } finally {
       await this.#place.file.close()
     }
+  }
+
+  async #keepUp(): Promise<void> {
+    this.#place.file.check(true)
+    if (this.#marked === this.#state.commit) return
+    await this.#save().catch((failure: unknown) => {
+      // It is tried again: until then the mark says less, and nothing wrong.
+      if (!wantsDescriptor(failure)) throw failure
+    })
   }
 
   /** One after the other, each with what is known when it begins. */
@@ -211,6 +239,7 @@ export class HighWaterKeeper {
     const { file, store } = this.#place
     const save = async (): Promise<void> => {
       const { commit } = this.#state
+      file.check(true)
       await file.replace(encodeHighWater(store, this.#state))
       this.#marked = commit
       // What came meanwhile was written over the file that is gone now.
@@ -219,4 +248,12 @@ export class HighWaterKeeper {
     this.#saving = this.#saving.then(save, save)
     return this.#saving
   }
+}
+
+const TOO_MANY_CODES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
+
+/** Whether something failed only because too many files are open. */
+function wantsDescriptor(failure: unknown): boolean {
+  const { cause } = failure as { cause?: { code?: unknown } }
+  return TOO_MANY_CODES.has(cause?.code)
 }

@@ -122,6 +122,10 @@ export interface KvStore {
    * @param full - Look at every record, not only at what the store keeps for itself.
    */
   check?(full: boolean): AsyncIterable<KvCheckItem>
-  /** Waits for commits in flight. Later calls fail with STORE_CLOSED. */
+  /**
+   * Waits for commits in flight. Later calls fail with STORE_CLOSED.
+   * @throws {StoreError} DATA_LOSS, STORAGE_UNAVAILABLE: what the store is kept in was taken away, or used by somebody
+   *   else; the store is closed all the same.
+   */
   close(): Promise<void>
 }

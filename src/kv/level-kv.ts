@@ -2,7 +2,7 @@
 // record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
 import { invariant } from '../base/invariant.js'
 import { pump } from '../base/pump.js'
-import { type HighWater, type HighWaterKeeper, startHighWater } from './high-water.js'
+import { type HighWater, startHighWater } from './high-water.js'
 import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
@@ -57,7 +57,7 @@ export async function openLevelKv(
       versionBase,
     }
     const keeper = place && (await startHighWater(place, state))
-    return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened), keeper)
+    return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened))
   } catch (failure) {
     if (typeof source === 'function') await closeAfter(opened.database)
     throw failure
@@ -79,13 +79,11 @@ const RECLAIM_OPERATIONS_MIN = 20_000
 class LevelKv implements KvStore {
   readonly shared = false
   readonly #sessions: LevelSessions
-  readonly #highWater: HighWaterKeeper | undefined
   #operationsAtReclaim = 0
   #closing: Promise<void> | undefined
 
-  constructor(sessions: LevelSessions, highWater: HighWaterKeeper | undefined) {
+  constructor(sessions: LevelSessions) {
     this.#sessions = sessions
-    this.#highWater = highWater
   }
 
   get versionBase(): number {
@@ -162,16 +160,7 @@ class LevelKv implements KvStore {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= this.#sessions.close()
     return this.#closing
-  }
-
-  async #close(): Promise<void> {
-    let closed = false
-    try {
-      closed = await this.#sessions.close()
-    } finally {
-      await this.#highWater?.close(closed)
-    }
   }
 }

@@ -69,6 +69,7 @@ export class LevelSessions {
     this.#options = options
     this.versionBase = opened.versionBase
     this.#session = this.#newSession(opened)
+    options.keeper?.onFailure((failure) => this.#session.queue.stop(failure))
   }
 
   /** How often the database was opened again. */
@@ -126,19 +127,21 @@ export class LevelSessions {
     }
   }
 
-  /** @returns whether everything acknowledged is on the disk. */
-  async close(): Promise<boolean> {
+  /** Writes the last mark while nobody else can open the database. */
+  async close(): Promise<void> {
     this.#isClosing = true
     this.#tellNews()
     await this.#recovery
     const { queue, database } = this.#session
+    const { keeper, durability } = this.#options
     await queue.close()
     try {
-      await database.close()
-    } catch (failure) {
-      throw storageError(failure, 'The database cannot be closed')
+      await keeper?.close(!queue.isPoisoned && durability !== 'none')
+    } finally {
+      await database.close().catch((failure: unknown) => {
+        throw storageError(failure, 'The database cannot be closed')
+      })
     }
-    return !queue.isPoisoned && this.#options.durability !== 'none'
   }
 
   #assertUsable(): void {
@@ -171,9 +174,11 @@ export class LevelSessions {
       ...this.#options,
       views,
       reopens,
+      confirm: () => keeper?.confirm(),
       onDurable: (commit) => keeper?.note(commit),
-      onPoison: () => {
-        if (reopens) this.#recovery = this.#recover()
+      onPoison: (poison) => {
+        if (poison.code === 'DATA_LOSS') this.#recovery = this.#giveUp(poison)
+        else if (reopens) this.#recovery = this.#recover()
       },
     })
     return { database, queue, views, users: 0, onIdle: () => undefined }
@@ -196,7 +201,7 @@ export class LevelSessions {
       } catch (failure) {
         this.#trouble = failure
         if (isStoreError(failure) && failure.code === 'DATA_LOSS') {
-          this.#loss = failure
+          await this.#giveUp(failure)
           break
         }
       }
@@ -204,6 +209,12 @@ export class LevelSessions {
       pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)
     }
     this.#tellNews()
+  }
+
+  /** Somebody else may use the files: LevelDB must not even compact them any more. */
+  async #giveUp(loss: StoreError): Promise<void> {
+    this.#loss = loss
+    await this.#endSession().catch(() => undefined) // The loss is what everybody is told.
   }
 
   /** Closes the broken database, when reads under way have ended or had their time. */

@@ -119,7 +119,7 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'disk-full',
     name: 'the queue goes on after a failed write',
     file: 'commit-queue.ts',
-    find: "      this.#poison = storageError(failure, 'A write failed', 'unknown')\n      this.#options.onPoison()\n",
+    find: '      const poison = this.stop(failure)\n',
     replace:
       "      const poison = storageError(failure, 'A write failed', 'unknown')\n" +
       '      for (const { queued } of judged) queued.reject(poison)\n      return\n',
@@ -128,7 +128,7 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'disk-full',
     name: 'the database is not opened again after a failed write',
     file: 'commit-queue.ts',
-    find: '      this.#options.onPoison()\n',
+    find: '      this.#options.onPoison(this.#poison)\n',
     replace: '',
   },
   {

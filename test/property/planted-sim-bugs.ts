@@ -24,10 +24,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a failed write is ignored, and the next one is taken',
     file: 'commit-queue.ts',
-    find: `      this.#poison = storageError(failure, 'A write failed', 'unknown')
-      this.#options.onPoison()
+    find: `      const poison = this.stop(failure)
       for (const { queued, writes } of judged) {
-        queued.reject(writes ? this.#poison : this.#refusal(this.#poison))
+        queued.reject(writes ? poison : this.#refusal(poison))
       }`,
     replace: `      const poison = storageError(failure, 'A write failed', 'unknown')
       for (const { queued } of judged) queued.reject(poison)`,

@@ -9,6 +9,8 @@ export class MemoryHighWater implements HighWaterFile {
   replacements = 0
   probes = 0
   failure: unknown
+  /** What is wrong with the place of the file. */
+  trouble: unknown
 
   readonly place: HighWaterPlace = { file: this, store: STORE }
 
@@ -25,6 +27,10 @@ export class MemoryHighWater implements HighWaterFile {
   overwrite(at: number, bytes: Bytes): void {
     if (this.failure !== undefined) throw this.failure
     this.bytes?.set(bytes, at)
+  }
+
+  check(): void {
+    if (this.trouble !== undefined) throw this.trouble
   }
 
   async probe(): Promise<void> {

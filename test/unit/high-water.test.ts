@@ -6,6 +6,7 @@ import { MemoryLevel } from 'memory-level'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDirectoryPorts } from '../../adapters/directory.js'
 import { fromUtf8, utf8 } from '../../src/base/bytes.js'
+import { StoreError } from '../../src/base/store-error.js'
 import { decodeHighWater, encodeHighWater } from '../../src/kv/high-water.js'
 import type { KvStore } from '../../src/kv/kv.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
@@ -143,16 +144,63 @@ describe('keeping the mark', () => {
     expect(world.mark()).toEqual({ commit: 2, closed: true, relaxed: false, versionBase: 0 })
   })
 
-  test('a mark that cannot be written fails no commit, and is written when it can be', async () => {
+  test('a number that cannot be written over the last one ends writing', async () => {
     const world = newWorld()
     const kv = await world.open()
     world.file.failure = new Error('no')
-    await put(kv, 'a')
-    expect(world.mark().commit).toBe(0)
-    world.file.failure = undefined
-    await kv.close()
 
-    expect(world.mark()).toMatchObject({ commit: 1, closed: true })
+    await expect(put(kv, 'a')).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      outcome: 'unknown',
+    })
+    await expect(put(kv, 'b')).rejects.toMatchObject({ outcome: 'unchanged' })
+    expect(world.mark().commit).toBe(0)
+    await kv.close()
+  })
+
+  test('a mark that cannot be replaced ends writing, but not for want of a descriptor', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    for (const [code, goesOn] of [
+      ['EIO', false],
+      ['EMFILE', true],
+    ] as const) {
+      const world = newWorld()
+      const kv = await world.open()
+      await put(kv, 'a')
+      const cause = Object.assign(new Error('no'), { code })
+      world.file.failure = new StoreError('STORAGE_UNAVAILABLE', 'no', { cause })
+      await vi.advanceTimersByTimeAsync(10_000)
+      world.file.failure = undefined
+
+      if (goesOn) await put(kv, 'b')
+      else await expect(put(kv, 'b')).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
+      await kv.close()
+    }
+  })
+
+  test('what is wrong with its place is looked for before each answer, every 10 seconds, and at close', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const loss = { code: 'DATA_LOSS', message: 'somebody else' }
+    const moments: Record<string, (kv: KvStore) => Promise<unknown>> = {
+      commit: (kv) => put(kv, 'b'),
+      later: async (kv) => {
+        await vi.advanceTimersByTimeAsync(10_000)
+        await storedText(kv, 'a')
+      },
+      close: (kv) => kv.close(),
+    }
+    for (const [moment, act] of Object.entries(moments)) {
+      for (const durability of ['commit', 'none'] as const) {
+        const world = newWorld()
+        const kv = await world.open({ durability })
+        await put(kv, 'a')
+        world.file.trouble = new StoreError('DATA_LOSS', 'somebody else')
+
+        await expect(act(kv), `${moment}, ${durability}`).rejects.toMatchObject(loss)
+        await expect(kv.close()).rejects.toMatchObject(loss)
+        expect(world.database.status).toBe('closed')
+      }
+    }
   })
 
   test('a store whose first mark cannot be written does not open', async () => {

@@ -53,6 +53,10 @@ export class FaultFile implements HighWaterFile {
     this.#disk.after(fault, this.#life)
   }
 
+  check(): void {
+    // Nobody else comes to this disk.
+  }
+
   async probe(): Promise<void> {
     await this.#step('probe', () => undefined)
   }

@@ -14,6 +14,7 @@ import type {
   Store,
 } from '../src/index.js'
 import { createContract, StoreError } from '../src/index.js'
+import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { pacedBody } from './paced-body.js'
 import { sendBody } from './send-body.js'
@@ -45,7 +46,9 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request)
     const onSlow = () => refuseSlow(request, response)
-    const answer = refusal ?? (await contract.handle(contractRequest(request, basePath, onSlow)))
+    const onKey = () => void response.emit(KEY_KNOWN)
+    const answering = () => contract.handle(contractRequest(request, basePath, { onSlow, onKey }))
+    const answer = refusal ?? (await answering())
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer)
   }
@@ -91,14 +94,17 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
 })
 
 /**
- * Sets the limits of a server that faces strangers, as far as they can be set after its creation.
+ * Sets the limits of a server that faces strangers, as far as they can be set after its creation. Call it
+ * before the server listens.
+ *
  * @returns the same server.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
  */
-export function hardenServer<S extends Server>(server: S): S {
+export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {
+  limitConnections(server, limits)
   server.headersTimeout = HEADERS_MS_MAX
   server.requestTimeout = REQUEST_MS_MAX
   server.maxRequestsPerSocket = 10_000
-  server.maxConnections = 1_000
   return server
 }
 
@@ -153,7 +159,7 @@ function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
 function contractRequest(
   request: IncomingMessage,
   basePath: string,
-  onSlow: () => void,
+  { onSlow, onKey }: Readonly<{ onSlow: () => void; onKey: () => void }>,
 ): ContractRequest {
   const { method = '', url = '' } = request
   const question = url.indexOf('?')
@@ -166,6 +172,7 @@ function contractRequest(
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
     body: bodyOf(request, onSlow),
+    onKey,
   }
 }
 
@@ -221,7 +228,7 @@ async function deliver(
   { status, headers, body, close = false }: ContractResponse,
 ): Promise<void> {
   const isUnread = !request.complete
-  if (isUnread && (close || !drainsQuickly(request))) response.setHeader('connection', 'close')
+  if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
   const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
   response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthHeader })
   const isSent = await sendBody(response, body)

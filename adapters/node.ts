@@ -1,4 +1,6 @@
 export { backupToFile } from './backup-file.js'
+export type { ConnectionLimits } from './connections.js'
+export { closeServer } from './connections.js'
 export type { NodeHandler, NodeHandlerOptions } from './node-http.js'
 export { hardenServer, nodeHandler, serverOptions } from './node-http.js'
 export type { DirectoryOptions } from './open-directory.js'

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ContractKey, Store } from '../src/index.js'
 import { CommandFailure } from './cli-failure.js'
+import { closeServer } from './connections.js'
 import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } from './node-http.js'
 
 export type ServerSettings = Readonly<{
@@ -30,9 +31,6 @@ export interface RunningServer {
   /** Stops accepting, lets requests finish within a grace, and closes the store. */
   close(): Promise<void>
 }
-
-const GRACE_MS = 10_000
-const IDLE_CHECK_MS = 50
 
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
@@ -96,19 +94,5 @@ function listen(server: Server, { host, port }: ServerSettings): Promise<Address
       if (address !== null && typeof address === 'object') resolve(address)
       else reject(new Error('A server on a port has an address'))
     })
-  })
-}
-
-/** Connections that fall idle are closed at once, the others when the grace is over. */
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
-    const grace = setTimeout(() => server.closeAllConnections(), GRACE_MS)
-    server.close(() => {
-      clearInterval(idle)
-      clearTimeout(grace)
-      resolve()
-    })
-    server.closeIdleConnections()
   })
 }

@@ -25,11 +25,12 @@ export function isAdminPath(path: string): boolean {
  */
 export async function answerAdmin(
   store: Store,
-  { method, path, query, headers }: ContractRequest,
+  { method, path, query, headers, onKey }: ContractRequest,
   authenticate: AuthenticateAdmin,
   onFailure: (failure: unknown) => void,
 ): Promise<ContractResponse> {
   await authenticate(headers)
+  onKey?.()
   if (method !== 'POST') throw new MethodNotAllowed(method, 'POST')
   const operation = PATHS.get(path)
   if (operation === undefined) throw invalidRequest('params', 'there is no such operation')

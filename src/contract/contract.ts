@@ -49,6 +49,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
     const teamId = await authenticate(request.headers)
+    request.onKey?.()
     const operation = chooseOperation(matchRoute(request.path), request.method)
     const call: Call = {
       team: store.team(teamId),
@@ -72,10 +73,16 @@ export function createContract(store: Store, options: ContractOptions): Contract
   return {
     async handle(request) {
       const open = matchOpenRoute(request.path)
-      const answered = await route(request, open).catch((failure: unknown) => {
+      let isKeyRefused = open === undefined
+      const onKey = () => {
+        isKeyRefused = false
+        request.onKey?.()
+      }
+      const answered = await route({ ...request, onKey }, open).catch((failure: unknown) => {
         const rendered = errorResponse(failure)
         if (rendered.status >= 500) resolved.onFailure(failure)
-        return rendered
+        // Who has no key holds no connection; a failing look-up of keys says nothing about the client.
+        return isKeyRefused && rendered.status < 500 ? { ...rendered, close: true } : rendered
       })
       const response = open === undefined ? answered : shareWithPages(answered)
       return request.method === 'HEAD' ? { ...response, body: null } : response

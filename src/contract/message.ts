@@ -20,6 +20,8 @@ export type ContractRequest = Readonly<{
    * then drains or cuts what is left, but not before the response was delivered.
    */
   body: AsyncIterable<Uint8Array>
+  /** Called when the key of the request was found to be known; never for what needs no key. */
+  onKey?: () => void
 }>
 
 export type ContractResponse = Readonly<{
@@ -28,7 +30,7 @@ export type ContractResponse = Readonly<{
   headers: Readonly<Record<string, string>>
   /** Text is sent as UTF-8. null: no body, also for every answer to HEAD. */
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null
-  /** The connection must not be used again: a part of the request is unread. */
+  /** The connection must not be used again: a part of the request may be unread, or the key is unknown. */
   close?: boolean
 }>
 

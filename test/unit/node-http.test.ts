@@ -273,7 +273,7 @@ test('a hardened server has its limits set', async () => {
   hardenServer(server)
   expect(server.headersTimeout).toBe(10_000)
   expect(server.requestTimeout).toBe(86_400_000)
-  expect(server.maxConnections).toBe(1_000)
+  expect(server.maxConnections).toBe(2_000)
   expect(server.maxRequestsPerSocket).toBe(10_000)
 })
 

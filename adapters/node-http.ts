@@ -17,6 +17,7 @@ import { createContract, StoreError } from '../src/index.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { pacedBody } from './paced-body.js'
+import { createTurns } from './request-turns.js'
 import { sendBody } from './send-body.js'
 
 export interface NodeHandlerOptions extends ContractOptions {
@@ -53,32 +54,16 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     await deliver(request, response, answer)
   }
 
-  const inTurn = createTurns()
+  const takeTurn = createTurns()
   return (request, response) => {
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
-    inTurn(request.socket, () => serve(request, response)).catch(() => response.destroy())
+    takeTurn(request, response, () => serve(request, response).catch(() => void response.destroy()))
   }
 }
 
 function warnProcess(warning: string): void {
   process.emitWarning(warning, { type: 'RowstashWarning' })
-}
-
-/**
- * Serves the requests of one connection one after the other. node:http starts those that come in
- * together at once, so that a read could overtake the write before it (RFC 9112, 9.3.2).
- */
-function createTurns(): (connection: object, serve: () => Promise<void>) => Promise<void> {
-  const lastOf = new WeakMap<object, Promise<void>>()
-  return (connection, serve) => {
-    const turn = (lastOf.get(connection) ?? Promise.resolve()).then(serve)
-    lastOf.set(
-      connection,
-      turn.catch(() => {}), // Whoever has this turn handles it.
-    )
-    return turn
-  }
 }
 
 const HEADERS_MS_MAX = 10_000

@@ -1,0 +1,74 @@
+// The order in which the requests of one connection are served.
+//
+// Invariants:
+// - They are served one after the other, as they came. node:http starts those that come in together at once,
+//   so that a read could overtake the write before it (RFC 9112, 9.3.2).
+// - Between two of them the event loop turns, so that one connection cannot keep all others waiting.
+// - Nothing is served that cannot be answered: its connection is dead, or an answer before it is the last.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Requests of one connection that wait while another is served. */
+const WAITING_MAX = 16
+
+/**
+ * Requests beyond those that are dropped, and sent again by a client that knows pipelining, before the
+ * connection is cut: what came in together is parsed before it can be stopped, and each holds some 2 KB.
+ */
+const DROPPED_MAX = 100
+
+type Waiting = Readonly<{
+  request: IncomingMessage
+  response: ServerResponse
+  serve: () => Promise<void>
+}>
+
+type Line = {
+  readonly waiting: Waiting[]
+  isServing: boolean
+  dropped: number
+}
+
+/** @param serve - Answers the request. Must not fail. */
+export type TakeTurn = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  serve: () => Promise<void>,
+) => void
+
+export function createTurns(): TakeTurn {
+  const lines = new WeakMap<Socket, Line>()
+  return (request, response, serve) => {
+    const { socket } = request
+    const line = lines.get(socket) ?? { waiting: [], isServing: false, dropped: 0 }
+    lines.set(socket, line)
+    if (line.dropped > 0 || line.waiting.length === WAITING_MAX) {
+      drop(line, socket)
+      return
+    }
+    line.waiting.push({ request, response, serve })
+    if (!line.isServing) void serveLine(line)
+  }
+}
+
+async function serveLine(line: Line): Promise<void> {
+  line.isServing = true
+  for (let next = line.waiting.shift(); next !== undefined; next = line.waiting.shift()) {
+    const { request, response, serve } = next
+    if (request.socket.destroyed) line.waiting.length = 0
+    else await serve()
+    if (response.getHeader('connection') === 'close') line.waiting.length = 0
+    if (line.waiting.length > 0) await new Promise((turned) => setImmediate(turned))
+  }
+  line.isServing = false
+}
+
+/** Answers what waits, and ends the connection with that; at once when far too much came in. */
+function drop(line: Line, socket: Socket): void {
+  line.dropped++
+  if (line.dropped > DROPPED_MAX) socket.destroy()
+  if (line.dropped > 1) return
+  line.waiting.at(-1)?.response.setHeader('connection', 'close')
+  socket.pause()
+  socket.on('resume', () => socket.pause()) // node:http reads on after each answer.
+}

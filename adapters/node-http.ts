@@ -16,7 +16,9 @@ import type {
 import { createContract, StoreError } from '../src/index.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
+import { continueWhenRead } from './expect-continue.js'
 import { pacedBody } from './paced-body.js'
+import { hostsOf, targetOf } from './request-target.js'
 import { createTurns } from './request-turns.js'
 import { sendBody } from './send-body.js'
 
@@ -44,11 +46,15 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   }
   const contract = createContract(store, { ...contractOptions, onWarning })
 
+  const hosts = hostsOf([contractOptions.baseUrl, contractOptions.publicBaseUrl])
+
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = refusalOf(request)
+    const target = targetOf(request, hosts)
+    const refusal = refusalOf(request, target)
     const onSlow = () => refuseSlow(request, response)
     const onKey = () => void response.emit(KEY_KNOWN)
-    const answering = () => contract.handle(contractRequest(request, basePath, { onSlow, onKey }))
+    const answering = () =>
+      contract.handle(contractRequest(request, target ?? '', basePath, { onSlow, onKey }))
     const answer = refusal ?? (await answering())
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer)
@@ -87,6 +93,7 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
  */
 export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {
   limitConnections(server, limits)
+  continueWhenRead(server)
   server.headersTimeout = HEADERS_MS_MAX
   server.requestTimeout = REQUEST_MS_MAX
   server.maxRequestsPerSocket = 10_000
@@ -97,14 +104,22 @@ export function hardenServer<S extends Server>(server: S, limits: ConnectionLimi
 const HEADER_LINES_MAX = 200
 
 /** Refuses what node:http lets pass although it is not a request that a client of ours would write. */
-function refusalOf(request: IncomingMessage): ContractResponse | undefined {
-  const { method = '', url = '', rawHeaders } = request
+function refusalOf(
+  request: IncomingMessage,
+  target: string | undefined,
+): ContractResponse | undefined {
+  const { method = '', headers, rawHeaders } = request
   const count = (name: string) =>
     rawHeaders.filter((given, at) => at % 2 === 0 && given.toLowerCase() === name).length
   if (request.httpVersionMajor !== 1) return refuse('the HTTP version must be 1.0 or 1.1')
-  if (!url.startsWith('/')) return refuse('the request target must be a path')
+  if (target === undefined)
+    return refuse('the request target must be a path, or a URL of this host')
   if (rawHeaders.length > 2 * HEADER_LINES_MAX) return refuse('there are too many headers')
   if (count('host') > 1) return refuse('Host is given more than once')
+  const encoding = headers['transfer-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    return refuse('the Transfer-Encoding must be chunked', 501, 'not_implemented')
+  }
   if ((method === 'GET' || method === 'HEAD') && announcesBody(request)) {
     return refuse(`${method} must not have a body`)
   }
@@ -116,10 +131,14 @@ function announcesBody({ headers }: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && Number(length) !== 0)
 }
 
-function refuse(problem: string): ContractResponse {
-  const error = { type: 'request_validation_error', message: `Invalid request: ${problem}` }
+function refuse(
+  problem: string,
+  status = 400,
+  type = 'request_validation_error',
+): ContractResponse {
+  const error = { type, message: `Invalid request: ${problem}` }
   return {
-    status: 400,
+    status,
     headers: { 'content-type': JSON_TYPE },
     body: JSON.stringify({ error }),
     close: true,
@@ -143,17 +162,18 @@ function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
 
 function contractRequest(
   request: IncomingMessage,
+  target: string,
   basePath: string,
   { onSlow, onKey }: Readonly<{ onSlow: () => void; onKey: () => void }>,
 ): ContractRequest {
-  const { method = '', url = '' } = request
-  const question = url.indexOf('?')
-  const path = question < 0 ? url : url.slice(0, question)
+  const { method = '' } = request
+  const question = target.indexOf('?')
+  const path = question < 0 ? target : target.slice(0, question)
   const isBelow = path === basePath || path.startsWith(`${basePath}/`)
   return {
     method,
     path: isBelow ? path.slice(basePath.length) : '', // An empty path is an unknown one.
-    query: question < 0 ? '' : url.slice(question + 1),
+    query: question < 0 ? '' : target.slice(question + 1),
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
     body: bodyOf(request, onSlow),

@@ -65,8 +65,7 @@ async function formatOf(
   formats: readonly BodyFormat[],
 ): Promise<BodyFormat> {
   const values = headerValues(request.headers, 'content-type')
-  if (values.length === 0 && (await isEmpty(request.body)))
-    throw invalidRequest('body', 'it is empty')
+  if (values.length === 0 && (await isEmpty(request))) throw invalidRequest('body', 'it is empty')
   const [value = ''] = values
   const media = values.length === 1 ? parseMediaType(value) : undefined
   const format = media && FORMAT_OF_TYPE.get(media.type)
@@ -99,7 +98,9 @@ function parseMediaType(
 }
 
 /** Whether a body of no type has no bytes either. Reads no more than it takes to know that. */
-async function isEmpty(body: AsyncIterable<Uint8Array>): Promise<boolean> {
+async function isEmpty({ headers, body }: ContractRequest): Promise<boolean> {
+  const announced = announcedBytes(headers)
+  if (announced !== undefined) return announced === 0
   for await (const piece of chunksOf(body)) if (piece.length > 0) return false
   return true
 }

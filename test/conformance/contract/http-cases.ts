@@ -51,7 +51,11 @@ const REFUSED_HEADS: readonly [
   what: string,
   lines: (api: Api, path: string) => readonly string[],
 ][] = [
-  ['an absolute-form target', (api) => head(api, `GET ${api.server.url}/tables`)],
+  ['a target of another host', (api, path) => head(api, `GET http://other.example${path}`)],
+  [
+    'a target of this host and a user',
+    (api) => head(api, `GET ${api.server.url.replace('//', '//user@')}/tables`),
+  ],
   ['two Host headers', (api, path) => head(api, `GET ${path}`, 'Host: other')],
   [
     'a GET with a body',
@@ -84,6 +88,37 @@ const heads: ContractCase[] = REFUSED_HEADS.map(([what, linesOf]) => ({
     assert.equal(reply.status, 400)
   },
 }))
+
+const targets: ContractCase[] = [
+  {
+    name: 'a target that is a whole URL of this host means its path and query',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'string' }, [{ a: 'x' }, { a: 'y' }])
+      const url = `${api.server.url}${table.rows}?limit=1`
+      for (const target of [url, url.replace('http:', 'HTTP:')]) {
+        const { status, body } = await sendRaw(api, head(api, `GET ${target}`))
+        assert.equal(status, 200)
+        assert.equal(JSON.parse(body).data.length, 1)
+      }
+    },
+  },
+]
+
+const encodings: ContractCase[] = ['gzip, chunked', 'identity, chunked', ', chunked'].map(
+  (encoding) => ({
+    name: `Transfer-Encoding: ${encoding} is 501, and the connection ends`,
+    run: async (api) => {
+      const { rows } = await api.createTable()
+      const connection = new RawConnection(api)
+      const headers = ['Content-Type: application/json', `Transfer-Encoding: ${encoding}`]
+      const lines = head(api, `POST ${basePath(api)}${rows}`, ...headers)
+      connection.write(`${lines.join('\r\n')}\r\n\r\n2\r\n[]\r\n0\r\n\r\n`)
+      const { status, body } = await connection.reply()
+      expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
+      await connection.ended()
+    },
+  }),
+)
 
 const duplicates: ContractCase[] = [
   {
@@ -286,6 +321,29 @@ const bodies: ContractCase[] = [
     },
   },
   {
+    name: 'Expect: 100-continue: no body is asked for that its headers make wrong',
+    run: async (api) => {
+      const { rows } = await api.createTable()
+      const path = `${basePath(api)}${rows}`
+      const json = 'Content-Type: application/json'
+      const refused: readonly (readonly [status: number, lines: readonly string[]])[] = [
+        [404, head(api, `POST ${path}`, json).map((line) => line.replace(/Bearer .*/, 'Bearer x'))],
+        [404, head(api, `POST ${basePath(api)}/nowhere`, json)],
+        [404, head(api, `POST ${basePath(api)}/tables/x/rows`, json)],
+        [415, head(api, `POST ${path}`, 'Content-Type: text/plain')],
+        [415, head(api, `POST ${path}`)],
+        [413, head(api, `POST ${path}`, json)],
+      ]
+      for (const [status, lines] of refused) {
+        const length = status === 413 ? 16 * MIB + 1 : 12 * MIB
+        const more = [`Content-Length: ${length}`, 'Expect: 100-continue']
+        const reply = await sendRaw(api, [...lines, ...more])
+        assert.equal(reply.status, status)
+        assert.equal(reply.headers.get('connection'), 'close')
+      }
+    },
+  },
+  {
     name: 'a client that goes away within a body changes nothing',
     run: async (api) => {
       const table = await api.createTyped({ a: 'string' }, [{ a: 'x' }])
@@ -367,6 +425,8 @@ const bodies: ContractCase[] = [
 export const httpCases: readonly ContractCase[] = [
   ...paths,
   ...heads,
+  ...targets,
+  ...encodings,
   ...duplicates,
   ...tooLarge,
   ...bodies,

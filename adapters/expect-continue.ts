@@ -1,0 +1,18 @@
+import type { Server } from 'node:http'
+
+/**
+ * Answers `Expect: 100-continue` when somebody begins to read the body, so after its key and its length were
+ * found good. By default node:http answers it at once, and asks for bodies that are then refused.
+ */
+export function continueWhenRead(server: Server): void {
+  if (server.listenerCount('checkContinue') > 0) return // The host's own, or that of an earlier call.
+  server.on('checkContinue', (request, response) => {
+    const onListener = (event: string | symbol): void => {
+      if (event !== 'data' && event !== 'readable') return
+      request.off('newListener', onListener)
+      if (!response.headersSent) response.writeContinue()
+    }
+    request.on('newListener', onListener)
+    server.emit('request', request, response)
+  })
+}

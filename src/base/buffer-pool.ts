@@ -14,13 +14,15 @@ export class BufferPool {
     this.#bytesMax = bytesMax
   }
 
-  /** A buffer of at least so many bytes, with anything in it. */
-  take(bytes: number): Uint8Array<ArrayBuffer> {
+  /**
+   * A buffer of at least so many bytes, with anything in it.
+   * @param lengthMax - How long it may be, if it is not a new one.
+   */
+  take(bytes: number, lengthMax = 4 * bytes + SIZE_MIN): Uint8Array<ArrayBuffer> {
     const free = this.#free
     for (let index = free.length - 1; index >= 0; index--) {
       const buffer = free[index]
-      if (buffer === undefined || buffer.length < bytes) continue
-      if (buffer.length > 4 * bytes + SIZE_MIN) continue
+      if (buffer === undefined || buffer.length < bytes || buffer.length > lengthMax) continue
       const last = free.pop()
       if (last !== undefined && last !== buffer) free[index] = last
       this.#bytes -= buffer.length

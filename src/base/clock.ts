@@ -5,3 +5,8 @@ export interface Clock {
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
+
+/** Milliseconds since some time in the past, which setting the system's clock does not change. */
+export function monotonicMs(): number {
+  return performance.now()
+}

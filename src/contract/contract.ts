@@ -8,11 +8,11 @@ import type { Store } from '../engine/store-types.js'
 import { answerAdmin, isAdminPath } from './admin.js'
 import { createAuthenticate, createAuthenticateAdmin, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
-import { createBodyBudget } from './body-budget.js'
 import type { BaseUrls, Call, Operation } from './call.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { errorResponse, MethodNotAllowed } from './error-response.js'
+import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { answerOpenly, shareWithPages } from './open-contract.js'
 import { parseQuery } from './query.js'
@@ -41,9 +41,10 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
+  const { bodyBytesMax, bodyBytesInFlightMax } = store.limits
   const bodyLimits = {
-    bytesMax: store.limits.bodyBytesMax,
-    budget: createBodyBudget(store.limits.bodyBytesInFlightMax),
+    bytesMax: bodyBytesMax,
+    budget: new MemoryBudget({ bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
   }
 
@@ -59,7 +60,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       apps: resolved.apps,
       owner: () => ownerOf(request.headers),
       baseUrls: () => baseUrlsOf(request, resolved),
-      receive: (formats, use) => withBody(request, formats, bodyLimits, use),
+      receive: (formats, use) => withBody(request, formats, { ...bodyLimits, team: teamId }, use),
     }
     return operation(call)
   }

@@ -54,17 +54,20 @@ const STATUS_OF_CODE = {
 
 const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 
-const RETRY =
-  'outcome unknown; retry with If-Match or from the same stash, so that nothing happens twice'
+/** What a client should do when the store could not do its part. */
+function retryAdvice({ outcome }: StoreError): string {
+  if (outcome === 'unchanged') return 'nothing was changed; try again'
+  return 'outcome unknown; retry with If-Match or from the same stash, so that nothing happens twice'
+}
 
 /** What the wire shows for codes whose own name or message is not for clients. */
 const SHOWN_INSTEAD: Partial<Record<StoreErrorCode, { type: string; message: string }>> = {
   STORAGE_UNAVAILABLE: {
     type: 'storage_unavailable',
-    message: `The store cannot do this now: ${RETRY}`,
+    message: 'The store cannot do this now',
   },
-  STORE_CLOSED: { type: 'storage_unavailable', message: `The store is closing: ${RETRY}` },
-  INSUFFICIENT_STORAGE: { type: 'insufficient_storage', message: `The store is full: ${RETRY}` },
+  STORE_CLOSED: { type: 'storage_unavailable', message: 'The store is closing' },
+  INSUFFICIENT_STORAGE: { type: 'insufficient_storage', message: 'The store is full' },
   DATA_CORRUPT: { type: 'data_corrupt', message: 'Stored data failed its checksum' },
   DATA_LOSS: { type: 'data_corrupt', message: 'Stored data is missing' },
   OPTION_NOT_ALLOWED: INTERNAL,
@@ -90,7 +93,8 @@ export function errorResponse(failure: unknown): ContractResponse {
     type: failure.code.toLowerCase(),
     message: shownMessage(failure),
   }
-  const response = renderError(status, type, message)
+  const advice = status === 503 || status === 507 ? `: ${retryAdvice(failure)}` : ''
+  const response = renderError(status, type, `${message}${advice}`)
   if (failure instanceof MethodNotAllowed) return withHeaders(response, { allow: failure.allow })
   if (status === 429 || status === 503) {
     return withHeaders(response, { 'retry-after': RETRY_AFTER_SECONDS })

@@ -1,13 +1,12 @@
 // Bodies: media type, size, bytes (sections 2 and 4).
 //
 // Invariants:
-// - No body is read before room for it was taken from the budget, and none beyond `bytesMax`.
+// - No body is held without memory from the budget (collect-body.ts), and none beyond `bytesMax`.
 // - The type is judged before the size, and both before a byte is read, as far as headers tell.
 
-import type { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import type { BodyBudget } from './body-budget.js'
+import { type BodyLimits, brokenOff, collectBody } from './collect-body.js'
 import { invalidRequest, shownId } from './error-response.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -16,34 +15,20 @@ export type BodyFormat = 'json' | 'csv' | 'tsv'
 
 export type ReceivedBody = Readonly<{ format: BodyFormat; bytes: Bytes }>
 
-export type BodyLimits = Readonly<{ bytesMax: number; budget: BodyBudget; buffers: BufferPool }>
-
-/** Room to begin with for a body of unknown length. */
-const BUFFER_BYTES_FIRST = 64 * 1024
-
-/** Reads the body, lets `use` work with it, and gives its room back when that is done. */
+/** Reads the body, lets `use` work with it, and gives its memory back when that is done. */
 export async function withBody<T>(
   request: ContractRequest,
   formats: readonly BodyFormat[],
-  limits: BodyLimits,
+  { team, ...limits }: BodyLimits & Readonly<{ team: string }>,
   use: (body: ReceivedBody) => Promise<T>,
 ): Promise<T> {
   checkEncoding(request.headers)
   const format = await formatOf(request, formats)
-  const announced = announcedBytes(request.headers)
-  if (announced !== undefined && announced > limits.bytesMax) throw tooLarge(limits.bytesMax)
-
-  const release = await limits.budget.take(announced ?? limits.bytesMax)
-  const buffer = limits.buffers.take(announced ?? BUFFER_BYTES_FIRST)
-  let bytes: Bytes = buffer
-  try {
-    bytes = await readBytes(request.body, limits.bytesMax, buffer)
+  const source = { team, announced: announcedBytes(request.headers), pieces: request.body }
+  return collectBody(source, limits, async (bytes) => {
     if (bytes.length === 0) throw invalidRequest('body', 'it is empty')
-    return await use({ format, bytes })
-  } finally {
-    limits.buffers.give(bytes)
-    release()
-  }
+    return use({ format, bytes })
+  })
 }
 
 /** @throws {StoreError} UNSUPPORTED_MEDIA_TYPE for a body that would have to be decoded. */
@@ -111,44 +96,13 @@ export function announcedBytes(headers: HeaderList): number | undefined {
   return value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : undefined
 }
 
-/**
- * Collects a body, and stops at the first byte too many.
- * @param buffer - Where to collect it; a larger one is made when it does not hold the body.
- */
-export async function readBytes(
-  body: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-  buffer: Uint8Array<ArrayBuffer>,
-): Promise<Bytes> {
-  let collected = buffer
-  let length = 0
-  for await (const piece of chunksOf(body)) {
-    if (length + piece.length > bytesMax) throw tooLarge(bytesMax)
-    if (length + piece.length > collected.length) {
-      const larger = new Uint8Array(Math.max(length + piece.length, 2 * collected.length))
-      larger.set(collected.subarray(0, length))
-      collected = larger
-    }
-    collected.set(piece, length)
-    length += piece.length
-  }
-  return collected.subarray(0, length)
-}
-
 /** Names a broken connection as what it is for us: a body that never came in whole. */
 export async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const piece of body) yield piece
   } catch (cause) {
-    throw new StoreError('ABORTED', 'The request body ended too early', { cause })
+    throw brokenOff(cause)
   }
-}
-
-function tooLarge(bytesMax: number): StoreError {
-  return new StoreError(
-    'REQUEST_TOO_LARGE',
-    `The request body is over the limit of ${bytesMax} bytes`,
-  )
 }
 
 function unsupported(problem: string): StoreError {

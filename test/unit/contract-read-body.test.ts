@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { BufferPool } from '../../src/base/buffer-pool.js'
-import { createBodyBudget } from '../../src/contract/body-budget.js'
+import type { BodyLimits } from '../../src/contract/collect-body.js'
+import { MemoryBudget } from '../../src/contract/memory-budget.js'
 import type { HeaderList } from '../../src/contract/message.js'
 import type { BodyFormat } from '../../src/contract/read-body.js'
-import { readBytes, withBody } from '../../src/contract/read-body.js'
+import { withBody } from '../../src/contract/read-body.js'
 
 const ALL: readonly BodyFormat[] = ['json', 'csv', 'tsv']
 
@@ -12,15 +13,18 @@ async function* pieces(...given: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
   yield* given
 }
 
+function limitsOf(bytesMax: number, inFlightMax = bytesMax): BodyLimits & { team: string } {
+  const budget = new MemoryBudget({ bytesMax: inFlightMax, holderBytesMax: bytesMax })
+  return { team: 'team', bytesMax, buffers: new BufferPool(1_000_000), budget }
+}
+
+function post(headers: HeaderList, body: AsyncIterable<Uint8Array>) {
+  return { method: 'POST', path: '/', query: '', headers, body }
+}
+
 function receive(headers: HeaderList, text = '[]', bytesMax = 100): Promise<BodyFormat> {
-  const body = pieces(new TextEncoder().encode(text))
-  const request = { method: 'POST', path: '/', query: '', headers, body }
-  const limits = {
-    bytesMax,
-    buffers: new BufferPool(1_000_000),
-    budget: createBodyBudget(bytesMax),
-  }
-  return withBody(request, ALL, limits, async ({ format }) => format)
+  const request = post(headers, pieces(new TextEncoder().encode(text)))
+  return withBody(request, ALL, limitsOf(bytesMax), async ({ format }) => format)
 }
 
 const typed = (type: string): HeaderList => [['Content-Type', type]]
@@ -85,28 +89,33 @@ describe('the size', () => {
       yield new Uint8Array(1)
     })()
     const headers: HeaderList = [...typed('text/csv'), ['content-length', '101']]
-    const request = { method: 'POST', path: '/', query: '', headers, body }
-    const limits = {
-      bytesMax: 100,
-      buffers: new BufferPool(1_000_000),
-      budget: createBodyBudget(100),
-    }
-    await expect(withBody(request, ALL, limits, async () => 1)).rejects.toMatchObject({
+    const reading = withBody(post(headers, body), ALL, limitsOf(100), async () => 1)
+    await expect(reading).rejects.toMatchObject({
       code: 'REQUEST_TOO_LARGE',
     })
     expect(isRead).toBe(false)
   })
 
+  const readWhole = (body: AsyncIterable<Uint8Array>, bytesMax: number, more: HeaderList = []) =>
+    withBody(
+      post([...typed('text/csv'), ...more], body),
+      ALL,
+      limitsOf(bytesMax),
+      async ({ bytes }) => Buffer.from(bytes),
+    )
+
   test('bodies up to the limit come whole, above it not at all, whatever their pieces', async () => {
-    const body = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 })
+    const lengths = fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1, maxLength: 8 })
     await fc.assert(
-      fc.asyncProperty(body, async (given) => {
-        const whole = Buffer.concat(given)
-        const reading = readBytes(pieces(...given), 100, new Uint8Array(8))
-        if (whole.length > 100) {
+      fc.asyncProperty(lengths, fc.boolean(), async (given, isAnnounced) => {
+        const parts = given.map((length, at) => new Uint8Array(length).map((_, i) => i * 7 + at))
+        const whole = Buffer.concat(parts)
+        const announced: HeaderList = [['content-length', String(whole.length)]]
+        const reading = readWhole(pieces(...parts), 300_000, isAnnounced ? announced : [])
+        if (whole.length > 300_000) {
           await expect(reading).rejects.toMatchObject({ code: 'REQUEST_TOO_LARGE' })
         } else {
-          expect(Buffer.from(await reading).equals(whole)).toBe(true)
+          expect((await reading).equals(whole)).toBe(true)
         }
       }),
     )
@@ -114,16 +123,19 @@ describe('the size', () => {
 
   test('an endless body is left at the first byte too many', async () => {
     let given = 0
+    let isLeft = false
     const endless = (async function* () {
-      for (;;) {
-        given += 10
-        yield new Uint8Array(10)
+      try {
+        for (;;) {
+          given += 10
+          yield new Uint8Array(10)
+        }
+      } finally {
+        isLeft = true
       }
     })()
-    await expect(readBytes(endless, 100, new Uint8Array(8))).rejects.toMatchObject({
-      code: 'REQUEST_TOO_LARGE',
-    })
-    expect(given).toBe(110)
+    await expect(readWhole(endless, 100)).rejects.toMatchObject({ code: 'REQUEST_TOO_LARGE' })
+    expect([given, isLeft]).toEqual([110, true])
   })
 
   test('a connection that breaks within the body is named so', async () => {
@@ -131,69 +143,80 @@ describe('the size', () => {
       yield new Uint8Array(10)
       throw new Error('aborted')
     })()
-    await expect(readBytes(broken, 100, new Uint8Array(8))).rejects.toMatchObject({
-      code: 'ABORTED',
-    })
+    await expect(readWhole(broken, 100)).rejects.toMatchObject({ code: 'ABORTED' })
   })
 })
 
-describe('the budget', () => {
-  test('those who wait are served in order, and a large one is not overtaken', async () => {
-    const budget = createBodyBudget(100)
-    const order: string[] = []
-    const take = async (name: string, bytes: number) => {
-      const release = await budget.take(bytes)
-      order.push(name)
-      return release
+describe('the memory of a body', () => {
+  /** A body that gives its pieces when it is told to. */
+  function heldBody() {
+    const waiting: ((piece: Uint8Array | undefined) => void)[] = []
+    const body = (async function* () {
+      for (;;) {
+        const piece = await new Promise<Uint8Array | undefined>((give) => waiting.push(give))
+        if (piece === undefined) return
+        yield piece
+      }
+    })()
+    const give = async (bytes: number | undefined) => {
+      await vi.waitFor(() => expect(waiting).toHaveLength(1))
+      waiting.shift()?.(bytes === undefined ? undefined : new Uint8Array(bytes).fill(0x20))
+      await new Promise((resolve) => setTimeout(resolve, 2))
     }
-    const first = await take('first', 60)
-    const large = take('large', 90)
-    const small = take('small', 10)
-    await Promise.resolve()
-    expect(order).toEqual(['first'])
-    first()
-    ;(await large)()
-    await small
-    expect(order).toEqual(['first', 'large', 'small'])
+    return { body, give }
+  }
+
+  const ANNOUNCED: HeaderList = [...typed('text/csv'), ['content-length', '1000000']]
+
+  test('is none as long as no byte has come, however much was announced', async () => {
+    const limits = limitsOf(1_000_000)
+    const stalled = Array.from({ length: 20 }, () => heldBody().body)
+    for (const body of stalled) void withBody(post(ANNOUNCED, body), ALL, limits, async () => 1)
+
+    const done = await withBody(
+      post(typed('text/csv'), pieces(new Uint8Array(1_000_000))),
+      ALL,
+      limits,
+      async () => 'done',
+    )
+
+    expect(done).toBe('done')
   })
 
-  test('releasing twice gives back once', async () => {
-    const budget = createBodyBudget(10)
-    const release = await budget.take(10)
-    release()
-    release()
-    await budget.take(10)
-    let isTaken = false
-    void budget.take(1).then(() => {
-      isTaken = true
-    })
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    expect(isTaken).toBe(false)
-  })
-
-  test('a body larger than the whole budget gets all of it', async () => {
-    const release = await createBodyBudget(10).take(1_000)
-    release()
-  })
-
-  test('too many who wait are told to try again', async () => {
-    const budget = createBodyBudget(1)
-    await budget.take(1)
-    for (let i = 0; i < 1_000; i++) void budget.take(1)
-    await expect(budget.take(1)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
-  })
-
-  test('the room of a refused body is given back', async () => {
-    const limits = {
-      bytesMax: 10,
-      buffers: new BufferPool(1_000_000),
-      budget: createBodyBudget(10),
+  test('is charged as the bytes come: at most four times as much, and never more than announced', async () => {
+    const limits = limitsOf(1_000_000, 3_000_000)
+    const { body, give } = heldBody()
+    const reading = withBody(post(ANNOUNCED, body), ALL, limits, async () => 1)
+    const charged: number[] = []
+    const probe = limits.budget.open('team', () => {})
+    /** Half of the common part is the team's. */
+    const held = () => {
+      let least = 0
+      for (let most = 1_000_000; least < most; ) {
+        const middle = Math.ceil((least + most) / 2)
+        if (probe.tryResize(middle)) least = middle
+        else most = middle - 1
+      }
+      probe.tryResize(0)
+      return 1_000_000 - least
     }
+    for (const bytes of [1, 9_999, 90_000, 400_000, 500_000]) {
+      await give(bytes)
+      charged.push(held())
+    }
+    await give(undefined)
+    await reading
+
+    expect(charged).toEqual([4_096, 32_768, 262_144, 1_000_000, 1_000_000])
+    expect(held()).toBe(0)
+  })
+
+  test('is given back when the body is refused', async () => {
+    const limits = limitsOf(10)
     for (let i = 0; i < 5; i++) {
-      const body = pieces(new Uint8Array(11))
-      const request = { method: 'POST', path: '/', query: '', headers: typed('text/csv'), body }
+      const request = post(typed('text/csv'), pieces(new Uint8Array(11)))
       await expect(withBody(request, ALL, limits, async () => 1)).rejects.toThrow('limit')
     }
-    await limits.budget.take(10)
+    await limits.budget.open('team', () => {}).resize(10)
   })
 })

@@ -344,6 +344,27 @@ const bodies: ContractCase[] = [
     },
   },
   {
+    name: 'large bodies that are announced and not sent keep nobody waiting',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'string' })
+      const headers = ['Content-Type: application/json', `Content-Length: ${16 * MIB}`]
+      const lines = head(api, `POST ${basePath(api)}${table.rows}`, ...headers)
+      const stalled = Array.from({ length: 12 }, () => new RawConnection(api))
+      for (const connection of stalled) connection.write(`${lines.join('\r\n')}\r\n\r\n[`)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const adding = api.ok('POST', table.rows, { body: [{ a: 'x' }] })
+      const gaveUp = new Promise((_, fail) => {
+        setTimeout(() => fail(new Error('It waits for those who send nothing')), 20_000).unref()
+      })
+      try {
+        await Promise.race([adding, gaveUp])
+      } finally {
+        for (const connection of stalled) connection.close()
+      }
+      assert.deepEqual(await api.cellsOf(table), [{ a: 'x' }])
+    },
+  },
+  {
     name: 'a client that goes away within a body changes nothing',
     run: async (api) => {
       const table = await api.createTyped({ a: 'string' }, [{ a: 'x' }])

@@ -1,0 +1,143 @@
+// Collects the bytes of a body in one piece of memory, which grows as they come.
+//
+// Invariant: memory is charged to the budget before it is made. Uncharged are only what the adapter has read of a
+// connection ahead of us, and memory that was just outgrown.
+import type { BufferPool } from '../base/buffer-pool.js'
+import { type Bytes, NO_BYTES } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import { lostMemory, type MemoryBudget, type Room } from './memory-budget.js'
+
+export type BodyLimits = Readonly<{ bytesMax: number; budget: MemoryBudget; buffers: BufferPool }>
+
+export type BodySource = Readonly<{
+  team: string
+  /** `Content-Length`; undefined: the body comes in chunks. */
+  announced: number | undefined
+  pieces: AsyncIterable<Uint8Array>
+}>
+
+/** Lets `use` work with the whole body, and gives its memory back when that is done. */
+export async function collectBody<T>(
+  { team, announced, pieces }: BodySource,
+  limits: BodyLimits,
+  use: (bytes: Bytes) => Promise<T>,
+): Promise<T> {
+  if (announced !== undefined && announced > limits.bytesMax) throw tooLarge(limits.bytesMax)
+  let lose: (failure: StoreError) => void = () => {}
+  const lost = new Promise<never>((_, reject) => {
+    lose = reject
+  })
+  lost.catch(() => {}) // Whoever reads the body sees it.
+  const room = limits.budget.open(team, () => lose(lostMemory()))
+  const body = new GrowingBody(room, limits, announced ?? limits.bytesMax)
+  try {
+    room.setMoving(true)
+    for await (const piece of piecesUntil(pieces, lost)) {
+      room.moved(piece.length)
+      const growing = body.reserve(piece.length)
+      if (growing !== undefined) await growing
+      body.append(piece)
+    }
+    room.setMoving(false)
+    return await use(body.bytes)
+  } finally {
+    body.free()
+    room.close()
+  }
+}
+
+/** Named as what a broken connection is for us: a body that never came in whole. */
+export function brokenOff(cause: unknown): StoreError {
+  return new StoreError('ABORTED', 'The request body ended too early', { cause })
+}
+
+/** The pieces of a body up to its end; fails as soon as `lost` does. */
+async function* piecesUntil(
+  body: AsyncIterable<Uint8Array>,
+  lost: Promise<never>,
+): AsyncGenerator<Uint8Array, void> {
+  const pieces = body[Symbol.asyncIterator]()
+  const next = () =>
+    pieces.next().catch((cause: unknown) => {
+      throw brokenOff(cause)
+    })
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([next(), lost])
+      if (done) return
+      yield value
+    }
+  } finally {
+    pieces.return?.().catch(() => {}) // Not waited for, as a piece may still be waited for.
+  }
+}
+
+const FIRST_BYTES = 4 * 1_024
+
+/** Memory grows to so many times of what it must hold, so that little is copied and little is held for nothing. */
+const GROWTH = 4
+
+/** Sizes from here on are powers of two, up to the largest that is used again, so that memory fits again. */
+const POOLED_BYTES_MIN = 64 * 1_024
+const POOLED_BYTES_MAX = 4 * 1_024 * 1_024
+
+class GrowingBody {
+  readonly #room: Room
+  readonly #limits: BodyLimits
+  readonly #expected: number
+  #memory: Bytes = NO_BYTES
+  #length = 0
+
+  /** @param expected - How long the body may become, as far as anybody knows. */
+  constructor(room: Room, limits: BodyLimits, expected: number) {
+    this.#room = room
+    this.#limits = limits
+    this.#expected = expected
+  }
+
+  get bytes(): Bytes {
+    return this.#memory.subarray(0, this.#length)
+  }
+
+  /** Makes room for more bytes; undefined: at once. @throws {StoreError} REQUEST_TOO_LARGE */
+  reserve(bytes: number): Promise<void> | undefined {
+    const needed = this.#length + bytes
+    if (needed > this.#limits.bytesMax) throw tooLarge(this.#limits.bytesMax)
+    if (needed <= this.#memory.length) return undefined
+    const size = sizeFor(needed, this.#expected)
+    const granted = this.#room.resize(size)
+    return granted === undefined ? this.#grow(size) : granted.then(() => this.#grow(size))
+  }
+
+  append(piece: Uint8Array): void {
+    this.#memory.set(piece, this.#length)
+    this.#length += piece.length
+  }
+
+  free(): void {
+    this.#limits.buffers.give(this.#memory)
+    this.#memory = NO_BYTES
+  }
+
+  #grow(size: number): undefined {
+    const isPooled = size >= POOLED_BYTES_MIN && size <= POOLED_BYTES_MAX
+    const memory = isPooled ? this.#limits.buffers.take(size, size) : new Uint8Array(size)
+    memory.set(this.bytes)
+    this.free()
+    this.#memory = memory
+  }
+}
+
+function sizeFor(needed: number, expected: number): number {
+  const wanted = Math.max(FIRST_BYTES, 2 ** Math.floor(Math.log2(GROWTH * needed)))
+  const size = Math.max(needed, Math.min(wanted, expected))
+  const isPooled = size >= POOLED_BYTES_MIN && size <= POOLED_BYTES_MAX
+  return isPooled ? 2 ** Math.ceil(Math.log2(size)) : size
+}
+
+function tooLarge(bytesMax: number): StoreError {
+  return new StoreError(
+    'REQUEST_TOO_LARGE',
+    `The request body is over the limit of ${bytesMax} bytes`,
+  )
+}

@@ -10,6 +10,7 @@ export type { ContractKey, ContractOptions, Identity } from './contract/contract
 export type { ContractRequest, ContractResponse, HeaderList } from './contract/message.js'
 export type * from './engine/backup-types.js'
 export type * from './engine/file-types.js'
+export { kvObjects } from './engine/kv-objects.js'
 export { openMemory } from './engine/open-memory.js'
 export type { RestorePorts, RestoreTarget } from './engine/restore.js'
 export { restoreBackup } from './engine/restore.js'

@@ -42,6 +42,7 @@ test('the entry points export exactly these names', () => {
         "StoreError",
         "createContract",
         "isStoreError",
+        "kvObjects",
         "memoryObjects",
         "openLevelKv",
         "openMemory",

@@ -1,6 +1,7 @@
 // What a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the
 // runtime for the built-in, and falls back to its own code where there is none (browsers, workers).
 import type { Bytes } from './bytes.js'
+import { hmacOfSha256, Sha256 } from './sha256.js'
 import { StoreError } from './store-error.js'
 
 type Crc32 = (bytes: Bytes, seed?: number) => number
@@ -103,40 +104,42 @@ type NodeCrypto = Readonly<{
   timingSafeEqual(left: Bytes, right: Bytes): boolean
 }>
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED in a runtime without `node:crypto`. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED: md5 in a runtime without `node:crypto`. */
 export function openHash(algorithm: HashAlgorithm): Hash {
-  const hash = builtInCrypto().createHash(algorithm)
-  return { update: (bytes) => hash.update(bytes), digest: () => plain(hash.digest()) }
-}
-
-/** The SHA-256 of a few bytes: at once where there is `node:crypto`, as Web Crypto asks a thread for it. */
-export async function sha256(bytes: Bytes): Promise<Bytes> {
-  const crypto = builtIn('node:crypto') as Partial<NodeCrypto> | undefined
-  if (typeof crypto?.createHash === 'function') {
-    const hash = crypto.createHash('sha256')
-    hash.update(bytes)
-    return plain(hash.digest())
+  const hash = builtInCrypto()?.createHash(algorithm)
+  if (hash !== undefined) {
+    return { update: (bytes) => hash.update(bytes), digest: () => plain(hash.digest()) }
   }
-  return new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', new Uint8Array(bytes)))
+  if (algorithm === 'sha256') return new Sha256()
+  throw new StoreError('OPTION_NOT_ALLOWED', 'An MD5 digest needs a runtime that has node:crypto')
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED in a runtime without `node:crypto`. */
+/** The SHA-256 of a few bytes. */
+export async function sha256(bytes: Bytes): Promise<Bytes> {
+  const hash = openHash('sha256')
+  hash.update(bytes)
+  return hash.digest()
+}
+
 export function hmacSha256(key: Bytes, bytes: Bytes): Bytes {
-  const hmac = builtInCrypto().createHmac('sha256', key)
+  const hmac = builtInCrypto()?.createHmac('sha256', key)
+  if (hmac === undefined) return hmacOfSha256(key, bytes)
   hmac.update(bytes)
   return plain(hmac.digest())
 }
 
 /** Compares in a time that tells nothing about where two runs of one length differ. */
 export function sameSecret(left: Bytes, right: Bytes): boolean {
-  return left.length === right.length && builtInCrypto().timingSafeEqual(left, right)
+  if (left.length !== right.length) return false
+  const crypto = builtInCrypto()
+  if (crypto !== undefined) return crypto.timingSafeEqual(left, right)
+  return left.reduce((different, byte, at) => different | (byte ^ (right[at] ?? 0)), 0) === 0
 }
 
-/** Web Crypto has no digest of a stream, which is what files of any size need. */
-function builtInCrypto(): NodeCrypto {
+/** A bundler may put something else in the place of the module. */
+function builtInCrypto(): NodeCrypto | undefined {
   const crypto = builtIn('node:crypto') as NodeCrypto | undefined
-  if (typeof crypto?.createHash === 'function') return crypto
-  throw new StoreError('OPTION_NOT_ALLOWED', 'Files need a runtime that has node:crypto')
+  return typeof crypto?.createHash === 'function' ? crypto : undefined
 }
 
 /** Without the methods that Node's Buffer adds. */

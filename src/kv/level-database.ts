@@ -22,6 +22,10 @@ export interface LevelDatabase {
   /** `getSync`: whether a point read needs no trip through a thread pool. */
   readonly supports: Readonly<{ explicitSnapshots: boolean; getSync?: boolean }>
   open(): Promise<void>
+  /** Keeps others out until it is closed, where opening does not. @throws {StoreError} STORE_LOCKED */
+  lock?(): Promise<void>
+  /** Lets others in, although it is open: it could not be used. */
+  unlock?(): void
   close(): Promise<void>
   snapshot(): AbstractSnapshot
   getSync<K, V>(key: K, options: AbstractGetOptions<K, V>): V | undefined

@@ -1,5 +1,6 @@
-// A KvStore inside any abstract-level database that has explicit snapshots. Its bytes are described in
-// record-envelope, its writing in commit-queue, and how it notices lost commits in commit-log.
+// A KvStore inside any abstract-level database. Its bytes are described in record-envelope, its writing in
+// commit-queue, how it notices lost commits in commit-log, and its views where the database has no snapshots in
+// emulated-snapshots.
 import { invariant } from '../base/invariant.js'
 import { pump } from '../base/pump.js'
 import { type HighWater, startHighWater } from './high-water.js'
@@ -28,7 +29,7 @@ const SWEEP_COMMIT_COUNT = 500
  * database refuses all further writes.
  *
  * The arrays of a commit are read after `commit` returned: leave them unchanged until it settles.
- * @throws {StoreError} OPTION_NOT_ALLOWED: it has no explicit snapshots; DATA_LOSS: acknowledged
+ * @throws {StoreError} OPTION_NOT_ALLOWED; DATA_LOSS: acknowledged
  *   commits are missing; DATA_CORRUPT; STORE_LOCKED; STORAGE_UNAVAILABLE
  */
 export async function openLevelKv(

@@ -3,6 +3,7 @@ import { isStoreError, StoreError } from '../base/store-error.js'
 import type { Durability } from './batch-writer.js'
 import type { CommitLog } from './commit-log.js'
 import { readCommitLog, restartCommitLog } from './commit-log.js'
+import { withSnapshots } from './emulated-snapshots.js'
 import { type HighWater, type HighWaterPlace, readHighWater } from './high-water.js'
 import type { LevelDatabase } from './level-database.js'
 import { storageError } from './level-database.js'
@@ -40,11 +41,8 @@ export async function openDatabase(
   source: LevelSource,
   expected: Expected,
 ): Promise<OpenedDatabase> {
-  const database = typeof source === 'function' ? source() : source
+  const database = withSnapshots(typeof source === 'function' ? source() : source)
   try {
-    if (!database.supports.explicitSnapshots) {
-      throw new StoreError('OPTION_NOT_ALLOWED', 'The database has no explicit snapshots')
-    }
     if (expected.durability === 'interval' && database.compactRange === undefined) {
       const problem = 'The database cannot be flushed, which durability `interval` needs'
       throw new StoreError('OPTION_NOT_ALLOWED', problem)
@@ -52,9 +50,11 @@ export async function openDatabase(
     // In the turn of its construction this opens it, and so learns why it cannot be opened.
     if (database.status === 'opening') await database.open()
     if (database.status !== 'open') throw new StoreError('STORE_CLOSED', 'The store was closed')
+    await database.lock?.()
     return { database, ...(await findLog(database, expected)) }
   } catch (failure) {
     if (typeof source === 'function') await closeAfter(database)
+    else database.unlock?.()
     throw storageError(failure, 'The database cannot be opened')
   }
 }

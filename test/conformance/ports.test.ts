@@ -5,8 +5,10 @@ import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, test } from 'vitest'
 import { openFsObjects } from '../../adapters/fs-objects.js'
+import { kvObjects } from '../../src/engine/kv-objects.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
+import { plainDatabase } from '../support/plain-database.js'
 import { openSigningObjects } from '../support/signing-objects.js'
 import type { ConformanceCase } from './case.js'
 import { FaultDisk } from './faults/fault-disk.js'
@@ -47,6 +49,10 @@ runCases(
   'a KvStore on a sublevel',
   kvSuite(() => openLevelKv(new MemoryLevel().sublevel('sub'))),
 )
+runCases(
+  'a KvStore on a database without snapshots',
+  kvSuite(() => openLevelKv(plainDatabase())),
+)
 for (const model of ['prefix', 'leveldb'] as const) {
   runCases(
     `a KvStore on a disk that could fail, in the model ${model}`,
@@ -66,5 +72,9 @@ runCases(
 runCases(
   'an ObjectStore in files',
   objectsSuite(async () => openFsObjects(await newDirectory())),
+)
+runCases(
+  'an ObjectStore in a KvStore',
+  objectsSuite(async () => kvObjects(await openLevelKv(new MemoryLevel()))),
 )
 runCases('an ObjectStore that signs for itself', objectsSuite(openSigningObjects))

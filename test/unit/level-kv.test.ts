@@ -582,13 +582,6 @@ describe('opening', () => {
     await expect(openLevelKv(memory(), misspelt)).rejects.toMatchObject(refused)
   })
 
-  test('a database without explicit snapshots is refused', async () => {
-    const { database } = faulty(memory())
-    const lacking = { ...database, supports: { ...database.supports, explicitSnapshots: false } }
-
-    await expect(openLevelKv(lacking)).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
-  })
-
   test('a database without getSync serves as well', async () => {
     const inner = memory()
     await inner.open()

@@ -1,0 +1,189 @@
+// An ObjectStore inside a KvStore of its own: for runtimes without files, such as browsers. FORMAT.md, section 11.
+//
+// Invariants:
+// - An object is there from the commit that puts its head, which comes after all of its pieces.
+// - Pieces without a head belong to a put that is under way or was cut off. `unfinished` names it until then; what an
+//   earlier opening left is deleted before the first put.
+import { type Bytes, concatBytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import {
+  decodeObjectHead,
+  encodeObjectHead,
+  objectHeadKey,
+  objectHeadsRange,
+  objectIdOfKey,
+  objectPieceKey,
+  objectPiecesRange,
+  UNFINISHED_OBJECTS_RANGE,
+  unfinishedObjectKey,
+} from '../format/object-records.js'
+import { keyAfter } from '../kv/key-range.js'
+import type { KvCommit, KvPartition, KvStore } from '../kv/kv.js'
+import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
+import { OBJECT_ID_PATTERN } from '../objects/objects.js'
+
+const PARTITION = 'objects'
+const PIECE_BYTES = 64 * 1024
+const LIST_COUNT_MAX = 1_000
+const NO_VALUE = new Uint8Array(0)
+const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
+
+/**
+ * Keeps objects in a KvStore, which belongs to it from here on. An object's bytes are in records of 64 KiB.
+ * One process, or one tab of a browser, may have the KvStore open.
+ */
+export function kvObjects(kv: KvStore): ObjectStore {
+  return new KvObjects(kv)
+}
+
+class KvObjects implements ObjectStore {
+  readonly #kv: KvStore
+  readonly #partition: KvPartition
+  readonly #incoming = new Set<ObjectId>()
+  #cleaned: Promise<void> | undefined
+
+  constructor(kv: KvStore) {
+    this.#kv = kv
+    this.#partition = kv.partition(PARTITION)
+  }
+
+  async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    checkId(id)
+    invariant(!this.#incoming.has(id), 'an object id is put once')
+    this.#incoming.add(id)
+    try {
+      this.#cleaned ??= this.#deleteUnfinished()
+      await this.#cleaned
+      return await this.#put(id, content)
+    } finally {
+      this.#incoming.delete(id)
+    }
+  }
+
+  async #put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const key = objectHeadKey(id)
+    await this.#commit({
+      checks: [{ key, equals: null }],
+      puts: [[unfinishedObjectKey(id), NO_VALUE]],
+    })
+    let bytes = 0
+    let number = 0
+    try {
+      for await (const piece of inPieces(content)) {
+        await this.#commit({ puts: [[objectPieceKey(id, number++), piece]] })
+        bytes += piece.length
+      }
+      await this.#commit({
+        checks: [{ key, equals: null }],
+        puts: [[key, encodeObjectHead(bytes)]],
+        deletes: [unfinishedObjectKey(id)],
+      })
+      return bytes
+    } catch (failure) {
+      await this.#deletePieces(id).catch(() => undefined) // Else it is deleted after the next opening.
+      throw failure
+    }
+  }
+
+  async get(id: ObjectId, range: ByteRange = WHOLE): Promise<Bytes | null> {
+    const pieces = await this.stream(id, range)
+    if (pieces === null) return null
+    const parts: Bytes[] = []
+    for await (const piece of pieces) parts.push(piece)
+    return concatBytes(parts)
+  }
+
+  async stream(id: ObjectId, range: ByteRange = WHOLE): Promise<AsyncIterable<Bytes> | null> {
+    checkId(id)
+    const { start, limit } = range
+    const isValid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+    invariant(isValid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+    const head = await this.#partition.read((view) => view.get(objectHeadKey(id)))
+    if (head === null) return null
+    return this.#pieces(id, start, Math.min(limit, decodeObjectHead(head)))
+  }
+
+  async *#pieces(id: ObjectId, start: number, limit: number): AsyncGenerator<Bytes, void> {
+    for (let at = start; at < limit; ) {
+      const number = Math.floor(at / PIECE_BYTES)
+      const first = number * PIECE_BYTES
+      const piece = await this.#partition.read((view) => view.get(objectPieceKey(id, number)))
+      const part = piece?.subarray(at - first, limit - first)
+      if (part === undefined || part.length === 0) {
+        throw new StoreError('DATA_CORRUPT', `Object ${id} has lost its bytes from ${at} on`)
+      }
+      yield part
+      at += part.length
+    }
+  }
+
+  async delete(ids: readonly ObjectId[]): Promise<void> {
+    for (const id of ids) checkId(id)
+    for (const id of ids) {
+      // Named again first, so that a crash leaves no pieces that nothing names.
+      const key = objectHeadKey(id)
+      await this.#commit({ puts: [[unfinishedObjectKey(id), NO_VALUE]], deletes: [key] })
+      await this.#deletePieces(id)
+    }
+  }
+
+  async list(prefix: string, after?: ObjectId): Promise<ObjectId[]> {
+    const range = objectHeadsRange(prefix)
+    const start = after === undefined ? range.start : keyAfter(objectHeadKey(after))
+    const heads = await this.#partition.read((view) =>
+      view.scan({ start, limit: range.limit, count: LIST_COUNT_MAX }),
+    )
+    return heads.map(([key]) => objectIdOfKey(key)).filter((id) => id.startsWith(prefix))
+  }
+
+  close(): Promise<void> {
+    return this.#kv.close()
+  }
+
+  async #deleteUnfinished(): Promise<void> {
+    for (;;) {
+      const found = await this.#partition.read((view) =>
+        view.scan({ ...UNFINISHED_OBJECTS_RANGE, count: LIST_COUNT_MAX }),
+      )
+      const ids = found.map(([key]) => objectIdOfKey(key)).filter((id) => !this.#incoming.has(id))
+      if (ids.length === 0) return
+      for (const id of ids) await this.#deletePieces(id)
+    }
+  }
+
+  async #deletePieces(id: ObjectId): Promise<void> {
+    while ((await this.#partition.sweep(objectPiecesRange(id), LIST_COUNT_MAX)) > 0) {}
+    await this.#commit({ deletes: [unfinishedObjectKey(id)] })
+  }
+
+  async #commit(commit: KvCommit): Promise<void> {
+    const { ok } = await this.#partition.commit(commit)
+    invariant(ok, 'an object id is put once')
+  }
+}
+
+function checkId(id: ObjectId): void {
+  invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+}
+
+/** Content in pieces of `PIECE_BYTES`, the last one shorter, none of them empty. */
+async function* inPieces(content: Bytes | AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+  const given = content instanceof Uint8Array ? [content] : content
+  let held: Bytes[] = []
+  let heldBytes = 0
+  for await (const part of given) {
+    let at = 0
+    while (at < part.length) {
+      const taken = part.slice(at, at + PIECE_BYTES - heldBytes) // The caller's buffer may change.
+      held.push(taken)
+      heldBytes += taken.length
+      at += taken.length
+      if (heldBytes < PIECE_BYTES) continue
+      yield concatBytes(held)
+      held = []
+      heldBytes = 0
+    }
+  }
+  if (heldBytes > 0) yield concatBytes(held)
+}

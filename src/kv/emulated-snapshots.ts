@@ -1,0 +1,255 @@
+// Snapshots for a database that has none, such as IndexedDB (browser-level). We are its only writer, so before a
+// batch is written, what it will replace is read and noted in each open snapshot.
+//
+// Invariants:
+// - A note stands before the write of its batch begins. So a read that finds a newer value finds the note as well:
+//   notes are looked at after the database was read.
+// - A snapshot that is taken while a batch is under way is of the moment after it: its reads wait for the batch.
+// - Batches come one at a time (kv/commit-queue).
+import type {
+  AbstractBatchOptions,
+  AbstractGetManyOptions,
+  AbstractIteratorOptions,
+  AbstractSnapshot,
+} from 'abstract-level'
+import { type Bytes, compareBytes, toHex } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { StoreError } from '../base/store-error.js'
+import type { LevelDatabase, LevelOperation } from './level-database.js'
+import { takeWebLock } from './web-lock.js'
+
+/** Bytes of notes of one snapshot: one that is open for so many changes fails, so that memory has a bound. */
+const NOTED_BYTES_MAX = 64 * 1024 * 1024
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
+
+/** The database itself, or with snapshots of ours where it has none. */
+export function withSnapshots(database: LevelDatabase): LevelDatabase {
+  if (database.supports.explicitSnapshots) return database
+  return new EmulatedSnapshots(database) as unknown as LevelDatabase
+}
+
+type Entry = [key: Bytes, value: Bytes]
+type Note = Readonly<{ key: Bytes; value: Bytes | undefined }>
+
+class EmulatedSnapshots {
+  readonly supports = { explicitSnapshots: true, getSync: false } as const
+  readonly #database: LevelDatabase
+  readonly #open = new Set<EmulatedSnapshot>()
+  #batch: Promise<void> | undefined
+  #unlock: () => void = () => undefined
+
+  constructor(database: LevelDatabase) {
+    this.#database = database
+  }
+
+  get status(): string {
+    return this.#database.status
+  }
+
+  open(): Promise<void> {
+    return this.#database.open()
+  }
+
+  async lock(): Promise<void> {
+    const { location } = this.#database as { location?: unknown }
+    if (typeof location === 'string') this.#unlock = await takeWebLock(location)
+  }
+
+  unlock(): void {
+    this.#unlock()
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close()
+    this.#unlock()
+  }
+
+  snapshot(): AbstractSnapshot {
+    const snapshot = new EmulatedSnapshot(this.#batch, () => this.#open.delete(snapshot))
+    this.#open.add(snapshot)
+    return snapshot as unknown as AbstractSnapshot
+  }
+
+  async getMany(
+    keys: Bytes[],
+    { snapshot }: AbstractGetManyOptions<Bytes, Bytes>,
+  ): Promise<(Bytes | undefined)[]> {
+    const emulated = emulatedOf(snapshot)
+    await emulated?.ready
+    const values = await this.#database.getMany<Bytes, Bytes>(keys, VIEWS)
+    if (emulated === undefined) return values
+    return values.map((value, index) => {
+      const note = emulated.noteOf(keys[index])
+      return note === undefined ? value : note.value
+    })
+  }
+
+  async batch(
+    operations: LevelOperation[],
+    options: AbstractBatchOptions<Bytes, Bytes>,
+  ): Promise<void> {
+    invariant(this.#batch === undefined, 'batches come one at a time')
+    const waiting = [...this.#open].filter((snapshot) => snapshot.isReady)
+    const writing = this.#write(operations, options, waiting)
+    this.#batch = writing.then(undefined, () => undefined)
+    try {
+      await writing
+    } finally {
+      this.#batch = undefined
+      for (const snapshot of this.#open) snapshot.isReady = true // Before the next batch can begin.
+    }
+  }
+
+  async #write(
+    operations: LevelOperation[],
+    options: AbstractBatchOptions<Bytes, Bytes>,
+    snapshots: readonly EmulatedSnapshot[],
+  ): Promise<void> {
+    if (snapshots.length > 0) {
+      const keys = operations.map(({ key }) => key)
+      const values = await this.#database.getMany<Bytes, Bytes>(keys, VIEWS)
+      for (const snapshot of snapshots) snapshot.note(keys, values)
+    }
+    await this.#database.batch<Bytes, Bytes>(operations, options)
+  }
+
+  iterator({ snapshot, ...range }: AbstractIteratorOptions<Bytes, Bytes>): object {
+    const emulated = emulatedOf(snapshot)
+    if (emulated === undefined) return this.#database.iterator<Bytes, Bytes>({ ...range, ...VIEWS })
+    return new EmulatedIterator(this.#database, emulated, range)
+  }
+
+  keys(options: Parameters<LevelDatabase['keys']>[0]): object {
+    return this.#database.keys(options)
+  }
+}
+
+function emulatedOf(snapshot: AbstractSnapshot | undefined): EmulatedSnapshot | undefined {
+  return snapshot as unknown as EmulatedSnapshot | undefined
+}
+
+class EmulatedSnapshot {
+  /** Settles when the batch has ended that was under way when this was taken. */
+  readonly ready: Promise<void> | undefined
+  /** Whether it has ended. */
+  isReady: boolean
+  readonly #close: () => void
+  readonly #notes = new Map<string, Note>()
+  #bytes = 0
+
+  constructor(batch: Promise<void> | undefined, close: () => void) {
+    this.#close = close
+    this.isReady = batch === undefined
+    this.ready = batch
+  }
+
+  /** Keeps the values that keys have in this snapshot: the first one noted counts. */
+  note(keys: readonly Bytes[], values: readonly (Bytes | undefined)[]): void {
+    keys.forEach((key, index) => {
+      const name = toHex(key)
+      if (this.#notes.has(name)) return
+      const value = values[index]
+      this.#bytes += key.length + (value?.length ?? 0)
+      this.#notes.set(name, { key, value })
+    })
+  }
+
+  /** @throws {StoreError} STORAGE_UNAVAILABLE: the snapshot was open for too many changes. */
+  noteOf(key: Bytes | undefined): Note | undefined {
+    this.#check()
+    return key === undefined ? undefined : this.#notes.get(toHex(key))
+  }
+
+  /** Notes of keys that are in a range. */
+  notesIn(isInside: (key: Bytes) => boolean): Note[] {
+    this.#check()
+    return [...this.#notes.values()].filter(({ key }) => isInside(key))
+  }
+
+  #check(): void {
+    if (this.#bytes <= NOTED_BYTES_MAX) return
+    throw new StoreError('STORAGE_UNAVAILABLE', 'Too much was changed while a view was open')
+  }
+
+  async close(): Promise<void> {
+    this.#notes.clear()
+    this.#close()
+  }
+}
+
+type Range = Pick<AbstractIteratorOptions<Bytes, Bytes>, 'gte' | 'lt' | 'reverse'>
+
+/** Reads a range in pieces, each as it was in the snapshot. */
+class EmulatedIterator {
+  readonly #database: LevelDatabase
+  readonly #snapshot: EmulatedSnapshot
+  readonly #reverse: boolean
+  /** What is left of the range. */
+  #start: Bytes | undefined
+  #limit: Bytes | undefined
+  #isDone = false
+  /** Entries that were read and not yet taken: with what was noted, a piece may be longer than was asked for. */
+  #read: Entry[] = []
+
+  constructor(database: LevelDatabase, snapshot: EmulatedSnapshot, range: Range) {
+    this.#database = database
+    this.#snapshot = snapshot
+    this.#reverse = range.reverse ?? false
+    this.#start = range.gte
+    this.#limit = range.lt
+  }
+
+  /** At least one entry, unless the range is done. */
+  async nextv(count: number): Promise<Entry[]> {
+    await this.#snapshot.ready
+    while (this.#read.length === 0 && !this.#isDone) this.#read = await this.#readPiece(count)
+    return this.#read.splice(0, count)
+  }
+
+  async close(): Promise<void> {}
+
+  async #readPiece(count: number): Promise<Entry[]> {
+    const piece = { ...this.#left(), limit: count, reverse: this.#reverse }
+    const iterator = this.#database.iterator<Bytes, Bytes>({ ...VIEWS, ...piece })
+    let stored: Entry[]
+    try {
+      stored = await iterator.nextv(count)
+    } finally {
+      await iterator.close()
+    }
+    const last = stored.at(-1)?.[0]
+    const entries = this.#asNoted(stored, this.#covered(last))
+    if (last === undefined) this.#isDone = true
+    else if (this.#reverse) this.#limit = last
+    else this.#start = Uint8Array.of(...last, 0)
+    return entries
+  }
+
+  #left(): { gte?: Bytes; lt?: Bytes } {
+    return {
+      ...(this.#start !== undefined && { gte: this.#start }),
+      ...(this.#limit !== undefined && { lt: this.#limit }),
+    }
+  }
+
+  /** Whether a key is in the part of the range that was read: to the last key, or to the end. */
+  #covered(last: Bytes | undefined): (key: Bytes) => boolean {
+    const [start, limit, reverse] = [this.#start, this.#limit, this.#reverse]
+    return (key) => {
+      if (start !== undefined && compareBytes(key, start) < 0) return false
+      if (limit !== undefined && compareBytes(key, limit) >= 0) return false
+      if (last === undefined) return true
+      return reverse ? compareBytes(key, last) >= 0 : compareBytes(key, last) <= 0
+    }
+  }
+
+  #asNoted(stored: readonly Entry[], isCovered: (key: Bytes) => boolean): Entry[] {
+    const notes = this.#snapshot.notesIn(isCovered)
+    if (notes.length === 0) return [...stored]
+    const entries = stored.filter(([key]) => this.#snapshot.noteOf(key) === undefined)
+    for (const { key, value } of notes) if (value !== undefined) entries.push([key, value])
+    const sign = this.#reverse ? -1 : 1
+    return entries.sort(([left], [right]) => sign * compareBytes(left, right))
+  }
+}

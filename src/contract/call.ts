@@ -1,3 +1,4 @@
+import type { Bytes } from '../base/bytes.js'
 import type { Team } from '../engine/store-types.js'
 import type { ContractResponse, HeaderList } from './message.js'
 import type { Query } from './query.js'
@@ -16,6 +17,8 @@ export type Call = Readonly<{
   owner: () => Promise<string>
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR if they follow from a request that names no host. */
   baseUrls: () => BaseUrls
+  /** Stands for the request that an `Idempotency-Key` belongs to. */
+  digest: (body: ReceivedBody) => Promise<Bytes>
   /** Reads the body, lets `use` work with it and then gives its memory back. */
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>

@@ -4,6 +4,8 @@
 // row 404, If-Match 412, data 422. The first three are here, the others in the operations. What needs no
 // key (open-contract.ts) is told from the rest by its path, before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
+import type { Bytes } from '../base/bytes.js'
+import { digestRequest } from '../engine/request-digest.js'
 import type { Store } from '../engine/store-types.js'
 import { answerAdmin, isAdminPath } from './admin.js'
 import { createAuthenticate, createAuthenticateAdmin, ownerOf } from './auth.js'
@@ -16,7 +18,7 @@ import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { answerOpenly, shareWithPages } from './open-contract.js'
 import { parseQuery } from './query.js'
-import { withBody } from './read-body.js'
+import { type ReceivedBody, withBody } from './read-body.js'
 import type { OpenRoute, Route } from './router.js'
 import { matchOpenRoute, matchRoute } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
@@ -60,6 +62,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       apps: resolved.apps,
       owner: () => ownerOf(request.headers),
       baseUrls: () => baseUrlsOf(request, resolved),
+      digest: (body) => digestOf(request, body),
       receive: (formats, use) => withBody(request, formats, { ...bodyLimits, team: teamId }, use),
     }
     return operation(call)
@@ -89,6 +92,12 @@ export function createContract(store: Store, options: ContractOptions): Contract
       return request.method === 'HEAD' ? { ...response, body: null } : response
     },
   }
+}
+
+/** Method, path, query, media type and body: what makes a request another one. */
+function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
+  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
+  return digestRequest(about, body.bytes)
 }
 
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {

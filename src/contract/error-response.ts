@@ -21,6 +21,7 @@ const STATUS_OF_CODE = {
   COLUMN_ID_RESERVED: 422,
   COLUMN_ID_NOT_UNIQUE: 422,
   STASH_NOT_FOUND: 400,
+  IDEMPOTENCY_KEY_REUSED: 422,
   CONTINUATION_INVALID: 400,
   SOURCE_URL_NOT_ALLOWED: 400,
   SOURCE_URL_FAILED: 400,
@@ -62,6 +63,10 @@ function retryAdvice({ outcome }: StoreError): string {
 
 /** What the wire shows for codes whose own name or message is not for clients. */
 const SHOWN_INSTEAD: Partial<Record<StoreErrorCode, { type: string; message: string }>> = {
+  IDEMPOTENCY_KEY_REUSED: {
+    type: 'request_validation_error',
+    message: 'Invalid request headers: Idempotency-Key was used by another request; take a new one',
+  },
   STORAGE_UNAVAILABLE: {
     type: 'storage_unavailable',
     message: 'The store cannot do this now',

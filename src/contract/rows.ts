@@ -41,7 +41,10 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
     const rows = parseAddBody(body, call.team)
     const { rowIds, version } = await table.addRows(rows, {
       ...(onSchemaError && { onSchemaError }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(idempotencyKey !== undefined && {
+        idempotencyKey,
+        requestDigest: await call.digest(body),
+      }),
     })
     return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
   })

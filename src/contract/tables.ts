@@ -33,7 +33,10 @@ export async function createTable(call: Call): Promise<ContractResponse> {
       rows,
       ...(schema && { schema }),
       ...(onSchemaError && { onSchemaError }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(idempotencyKey !== undefined && {
+        idempotencyKey,
+        requestDigest: await call.digest(body),
+      }),
     })
     const given = queryAppIds ?? appIds
     return renderCreated(created, given && linkedApps(call, [...given, ...(appIds ?? [])]))

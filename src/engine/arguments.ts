@@ -73,6 +73,15 @@ export function checkIdempotencyKey(given: unknown): string | undefined {
   throw invalid('idempotencyKey must be a text of 1 to 64 printable ASCII characters')
 }
 
+const DIGEST_BYTES = 32
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRequestDigest(given: unknown): Uint8Array | undefined {
+  if (given === undefined) return undefined
+  if (given instanceof Uint8Array && given.length === DIGEST_BYTES) return given
+  throw invalid(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkTableName(name: unknown): asserts name is string {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX

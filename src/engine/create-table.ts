@@ -4,7 +4,6 @@ import { toHex } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import {
   catalogKey,
-  repeatKey,
   schemaKey,
   type TableKey,
   TEAM_HEAD_KEY,
@@ -23,6 +22,7 @@ import { appendRows, type LinkableRows } from './append-rows.js'
 import { putMarkers } from './file-markers.js'
 import { emptyGeneration } from './generations.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
+import type { RequestKey } from './request-digest.js'
 import { rowIdsOf } from './row-ids.js'
 import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
 import { indexSchema } from './schema-cache.js'
@@ -40,27 +40,24 @@ type CreateRequest = Readonly<{
   schema: TableSchema | undefined
   rows: RowsInput | Stash
   onSchemaError: OnSchemaError
-  idempotencyKey: string | undefined
+  key: RequestKey | undefined
 }>
 
 /** The result that is kept under a key; null: none is, or no key was given. */
 export async function findCreated(
   team: TeamContext,
-  idempotencyKey: string | undefined,
+  key: RequestKey | undefined,
 ): Promise<Created | null> {
-  if (idempotencyKey === undefined) return null
-  return team.partition.read(async (view) =>
-    createdOf(await readCreateRepeat(team, idempotencyKey, view)),
-  )
+  if (key === undefined) return null
+  return team.partition.read(async (view) => createdOf(await readCreateRepeat(team, key, view)))
 }
 
 function readCreateRepeat(
   { options }: TeamContext,
-  idempotencyKey: string | undefined,
+  key: RequestKey | undefined,
   view: KvView,
 ): Promise<Repeat | null> {
-  const key = idempotencyKey === undefined ? null : repeatKey(null, idempotencyKey)
-  return readRepeat(options, key, (record) => view.get(record))
+  return readRepeat(options, null, key, (record) => view.get(record))
 }
 
 function createdOf(repeat: Repeat | null): Created | null {
@@ -70,14 +67,14 @@ function createdOf(repeat: Repeat | null): Created | null {
 }
 
 export async function createTable(team: TeamContext, request: CreateRequest): Promise<Created> {
-  const { idempotencyKey } = request
+  const { key } = request
   await team.ensureTeam()
   const sources = new RowSources(team, request.rows)
   try {
     await sources.prepare(request.rows)
     for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
       const found = await team.partition.read(async (view) => {
-        const first = createdOf(await readCreateRepeat(team, idempotencyKey, view))
+        const first = createdOf(await readCreateRepeat(team, key, view))
         return first ?? sources.read(view)
       })
       if ('tableId' in found) return sources.settled(found)
@@ -104,7 +101,7 @@ export async function createTable(team: TeamContext, request: CreateRequest): Pr
 /** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
-  { name, idempotencyKey }: CreateRequest,
+  { name, key }: CreateRequest,
   schema: TableSchema,
   source: RowSource,
   rows: LinkableRows,
@@ -118,7 +115,7 @@ async function commitTable(
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
   for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
     const { repeat, teamHead, holds, markers } = await team.partition.read(async (view) => ({
-      repeat: await readCreateRepeat(team, idempotencyKey, view),
+      repeat: await readCreateRepeat(team, key, view),
       teamHead: await view.get(TEAM_HEAD_KEY),
       holds: await sourceHolds(source, (key) => view.get(key)),
       markers: await putMarkers((key) => view.get(key), random, files),

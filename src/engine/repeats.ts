@@ -6,15 +6,20 @@
 //   no effect without its record, and no record without its effect.
 // - An operation looks for the record in every view from which it reads what it acts on. So it fails for
 //   want of what the first one used up (its stash) only if there was no first one.
-import type { Bytes } from '../base/bytes.js'
+// - A key is one request's: another request with it is refused, whatever it asks for.
+import { type Bytes, sameBytes } from '../base/bytes.js'
+import { StoreError } from '../base/store-error.js'
+import { repeatKey, type TableKey } from '../format/keys.js'
 import { decodeRepeatRecord, encodeRepeatRecord, type RepeatRecord } from '../format/records.js'
 import type { KvCheck } from '../kv/kv.js'
+import type { RequestKey } from './request-digest.js'
 import type { ResolvedOptions } from './store-options.js'
 import type { ReadRecord } from './table-writer.js'
 
 /** The record of a key as a view has it. */
 export type Repeat = Readonly<{
   key: Bytes
+  digest: Bytes
   bytes: Bytes | null
   /** What the first operation resulted in; null: this one is the first, or that one's time is over. */
   first: RepeatRecord | null
@@ -22,27 +27,42 @@ export type Repeat = Readonly<{
 
 type Limits = Pick<ResolvedOptions, 'clock' | 'repeatTtlMs'>
 
-/** @param key - Of the record; null: the operation was given no key, and neither is the result one. */
+/**
+ * @param table - To which the operation adds; null: it creates one.
+ * @param given - undefined: the operation came without a key, and the result is null.
+ * @throws {StoreError} IDEMPOTENCY_KEY_REUSED
+ */
 export async function readRepeat(
   limits: Limits,
-  key: Bytes | null,
+  table: TableKey | null,
+  given: RequestKey | undefined,
   read: ReadRecord,
 ): Promise<Repeat | null> {
-  if (key === null) return null
+  if (given === undefined) return null
+  const { digest } = given
+  const key = repeatKey(table, given.text)
   const bytes = await read(key)
   const record = bytes === null ? null : decodeRepeatRecord(bytes)
-  return { key, bytes, first: record === null || isOver(limits, record) ? null : record }
+  const first = record === null || isOver(limits, record) ? null : record
+  // Records of earlier versions have no digest.
+  if (first?.digest && !sameBytes(first.digest, digest)) throw keyReused(given.text)
+  return { key, digest, bytes, first }
+}
+
+function keyReused(text: string): StoreError {
+  const message = `Idempotency key '${text}' was used by another request; take a new one`
+  return new StoreError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
 /** What a first operation's commit has to contain so that its result is kept. */
 export function keepResult(
   { clock }: Limits,
   repeat: Repeat | null,
-  result: Omit<RepeatRecord, 'at'>,
+  result: Omit<RepeatRecord, 'at' | 'digest'>,
 ): Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }> {
   if (repeat === null) return { checks: [], puts: [] }
-  const { key, bytes } = repeat
-  const record = encodeRepeatRecord({ ...result, at: clock.now() })
+  const { key, digest, bytes } = repeat
+  const record = encodeRepeatRecord({ ...result, digest, at: clock.now() })
   return { checks: [{ key, equals: bytes }], puts: [[key, record]] }
 }
 

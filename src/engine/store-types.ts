@@ -53,17 +53,29 @@ export type CreateTable = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /** As in AddOptions: a repeat answers with the table that there is. For the creates of one team. */
   idempotencyKey?: string | undefined
+  /** As in AddOptions. */
+  requestDigest?: Bytes | undefined
 }>
 
 export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /**
-   * Makes the operation safe to repeat: for `repeatTtlMs` another one on the same table with the same key
-   * has no effect and answers with the result of the first, whatever its rows are, and even if the stash
-   * that the first one used is gone. A failed operation leaves the key unused, and so does one without
-   * rows. 1 to 64 printable ASCII characters; take a random text.
+   * Makes the operation safe to repeat: for `repeatTtlMs` a repeat on the same table with the same key
+   * has no effect and answers with the result of the first, even if the stash that the first one used is
+   * gone. A failed operation leaves the key unused, and so does one without rows. 1 to 64 printable ASCII
+   * characters; take a random text.
+   *
+   * The same key with another request fails with IDEMPOTENCY_KEY_REUSED, and changes nothing. Compared are
+   * `onSchemaError`, the name and the schema of a create, and the rows: a text as a whole, a stash by its
+   * ID, an array by its length and its first rows (1,000 rows, or about a million characters). Other
+   * iterables are not compared, as they would have to be read for it.
    */
   idempotencyKey?: string | undefined
+  /**
+   * 32 bytes that stand for the request, compared instead of the above: for callers that pass on the
+   * requests of others, as the HTTP contract does. Only with `idempotencyKey`. Default: none.
+   */
+  requestDigest?: Bytes | undefined
 }>
 
 export type Overwrite = Readonly<{

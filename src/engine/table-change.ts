@@ -2,7 +2,7 @@
 // its last step runs in the table's commit queue on the head as it is then.
 import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import { repeatKey, retirementKey, schemaKey, type TableKey } from '../format/keys.js'
+import { retirementKey, schemaKey, type TableKey } from '../format/keys.js'
 import {
   encodeRetirement,
   encodeSchema,
@@ -16,6 +16,7 @@ import { putMarkers } from './file-markers.js'
 import { emptyGeneration, readHead } from './generations.js'
 import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
+import type { RequestKey } from './request-digest.js'
 import { rowIdsOf } from './row-ids.js'
 import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
@@ -70,7 +71,7 @@ type Operation = Readonly<{
   schema?: TableSchema | undefined
   onSchemaError: OnSchemaError
   /** Of an add: a repeat of it has no effect. */
-  idempotencyKey?: string | undefined
+  key?: RequestKey | undefined
 }>
 
 /** With a schema, or what is wrong with its columns, which is told in its turn. */
@@ -157,11 +158,10 @@ async function attempt(
 
 function readAddRepeat(
   { team, table }: TablePlace,
-  { idempotencyKey }: Pick<Operation, 'idempotencyKey'>,
+  { key }: Pick<Operation, 'key'>,
   read: ReadRecord,
 ): Promise<Repeat | null> {
-  const key = idempotencyKey === undefined ? null : repeatKey(table, idempotencyKey)
-  return readRepeat(team.options, key, read)
+  return readRepeat(team.options, table, key, read)
 }
 
 /** The first result of a key; null: there is none, or no key was given. */

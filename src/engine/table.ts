@@ -8,7 +8,6 @@ import { parseRendered } from '../schema/parse-rendered.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import {
   checkArguments,
-  checkIdempotencyKey,
   checkIfMatchArgument,
   checkMemory,
   checkNumbers,
@@ -20,6 +19,7 @@ import {
 import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
 import { type LatestTable, readRowJson } from './latest-tables.js'
 import { planPage, readPageRows } from './page-reader.js'
+import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
   changesOfObject,
@@ -50,6 +50,7 @@ import { versionBase, withBase } from './versions.js'
 
 type Version = Readonly<{ version: number }>
 
+const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest']
 const PAGE_ARGUMENTS = ['limit', 'continuation']
 
 /** Rows that a scan reads at once. */
@@ -68,10 +69,10 @@ export class TeamTable implements Table {
 
   addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<Changed> {
     return this.#run(async (place) => {
-      checkArguments('addRows', options, ['onSchemaError', 'idempotencyKey'])
+      checkArguments('addRows', options, ADD_ARGUMENTS)
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
-      const idempotencyKey = checkIdempotencyKey(options.idempotencyKey)
-      const added = { rows, overwrite: false, onSchemaError, idempotencyKey }
+      const key = await requestKeyOf(options, ['add', onSchemaError], rows)
+      const added = { rows, overwrite: false, onSchemaError, key }
       return withBase(place.team, await changeRows(place, added))
     })
   }

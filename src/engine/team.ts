@@ -1,16 +1,11 @@
 import { CATALOG_RANGE, teamEntryKey } from '../format/keys.js'
 import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
 import { parseTableSchema } from '../schema/table-schema.js'
-import {
-  checkArguments,
-  checkIdempotencyKey,
-  checkOnSchemaError,
-  checkTableName,
-  checkTeamId,
-} from './arguments.js'
+import { checkArguments, checkOnSchemaError, checkTableName, checkTeamId } from './arguments.js'
 import { createTable, findCreated, renderTableId } from './create-table.js'
 import type { Files } from './file-types.js'
 import { TeamFiles } from './files.js'
+import { requestKeyOf } from './request-digest.js'
 import { ChunkCounts, TeamStash } from './stash.js'
 import { scanBatches } from './stash-records.js'
 import type { StoreContext, TeamContext } from './store-context.js'
@@ -19,7 +14,14 @@ import { TeamTable } from './table.js'
 import { Turns } from './turns.js'
 import { withBase } from './versions.js'
 
-const CREATE_ARGUMENTS = ['name', 'schema', 'rows', 'onSchemaError', 'idempotencyKey']
+const CREATE_ARGUMENTS = [
+  'name',
+  'schema',
+  'rows',
+  'onSchemaError',
+  'idempotencyKey',
+  'requestDigest',
+]
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -43,20 +45,16 @@ export class StoreTeam implements Team {
   createTable(request: CreateTable): Promise<Created> {
     return this.#context.lifecycle.run(async () => {
       checkArguments('createTable', request, CREATE_ARGUMENTS)
-      const { name, schema, rows, onSchemaError } = request
-      const idempotencyKey = checkIdempotencyKey(request.idempotencyKey)
-      const first = await findCreated(this.#context, idempotencyKey)
-      if (first !== null) return withBase(this.#context, first)
+      const { name, rows } = request
       checkTableName(name)
       const { columnsMax } = this.#context.options
-      const parsed = schema && parseTableSchema(schema, columnsMax)
-      const created = await createTable(this.#context, {
-        name,
-        rows,
-        schema: parsed,
-        onSchemaError: checkOnSchemaError(onSchemaError),
-        idempotencyKey,
-      })
+      const schema = request.schema && parseTableSchema(request.schema, columnsMax)
+      const onSchemaError = checkOnSchemaError(request.onSchemaError)
+      const about = ['create', name, schema ?? null, onSchemaError]
+      const key = await requestKeyOf(request, about, rows)
+      const first = await findCreated(this.#context, key)
+      const created =
+        first ?? (await createTable(this.#context, { name, rows, schema, onSchemaError, key }))
       return withBase(this.#context, created)
     })
   }

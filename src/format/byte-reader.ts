@@ -63,10 +63,11 @@ export class ByteReader {
     }
   }
 
-  /** Reads the record version, which every record begins with. */
-  recordVersion(): void {
+  /** Reads the record version, which every record begins with: 1 to `newest`. */
+  recordVersion(newest = 1): number {
     const version = this.u8()
-    if (version !== 1) throw this.corrupt(`record version ${version} is unknown`)
+    if (version < 1 || version > newest) throw this.corrupt(`record version ${version} is unknown`)
+    return version
   }
 
   end(): void {

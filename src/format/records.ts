@@ -87,6 +87,8 @@ export type RepeatRecord = Readonly<{
   at: number
   table: TableKey
   version: number
+  /** Stands for the request; null in records of version 1, which do not tell one from another. */
+  digest: Bytes | null
   /** The IDs of its rows, in input order. */
   runs: readonly Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>[]
 }>
@@ -232,11 +234,17 @@ export function decodeStashHead(bytes: Bytes): StashHead {
 const REPEAT_KIND = Object.freeze({ create: 0x00, add: 0x01 })
 
 const REPEAT_RUN_BYTES = 20
+const DIGEST_BYTES = 32
+
+/** The record version of a repeat with a digest. */
+const REPEAT_VERSION = 2
 
 export function encodeRepeatRecord(given: RepeatRecord): Bytes {
-  const { operation, at, table, version, runs } = given
-  const writer = record(32 + REPEAT_RUN_BYTES * runs.length).u8(REPEAT_KIND[operation])
+  const { operation, at, table, version, digest, runs } = given
+  const writer = new ByteWriter(64 + REPEAT_RUN_BYTES * runs.length)
+  writer.u8(digest === null ? RECORD_VERSION : REPEAT_VERSION).u8(REPEAT_KIND[operation])
   writer.u48(at).bytes(table).u64(version)
+  if (digest !== null) writer.bytes(digest)
   for (const { nonce, extent, firstSlot, count } of runs) {
     writer.bytes(nonce).u48(extent).u16(firstSlot).u32(count)
   }
@@ -244,7 +252,8 @@ export function encodeRepeatRecord(given: RepeatRecord): Bytes {
 }
 
 export function decodeRepeatRecord(bytes: Bytes): RepeatRecord {
-  const reader = open(bytes, 'repeat record')
+  const reader = new ByteReader(bytes, 'repeat record')
+  const recordVersion = reader.recordVersion(REPEAT_VERSION)
   const kind = reader.u8()
   if (kind !== REPEAT_KIND.create && kind !== REPEAT_KIND.add) {
     throw reader.corrupt(`its kind is ${kind}`)
@@ -255,6 +264,7 @@ export function decodeRepeatRecord(bytes: Bytes): RepeatRecord {
     at: reader.u48(),
     table: reader.bytes(16),
     version: reader.u64(),
+    digest: recordVersion === REPEAT_VERSION ? reader.bytes(DIGEST_BYTES) : null,
   } as const
   const runs: RepeatRecord['runs'][number][] = []
   while (reader.left > 0) {

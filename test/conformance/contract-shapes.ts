@@ -37,6 +37,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
     'column_has_invalid_value',
     'column_id_reserved',
     'column_id_not_unique',
+    'request_validation_error', // An Idempotency-Key of another request.
   ],
   429: ['rate_limited'],
   500: ['data_corrupt', 'internal_error'],

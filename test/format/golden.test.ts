@@ -109,11 +109,13 @@ const REPEAT = {
   at: 1_760_000_000_000,
   table: TABLE,
   version: 2 ** 40 + 9,
+  digest: null,
   runs: [
     { nonce: NONCE, extent: 513, firstSlot: 7, count: 2 },
     { nonce: utf8('nonce--2'), extent: 2 ** 40 + 1, firstSlot: 0, count: 65_536 },
   ],
 }
+const DIGESTED_REPEAT = { ...REPEAT, digest: utf8('a digest that has its 32 bytes..') }
 const CLAIMS = [{ row: 1, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } }]
 const FORWARD = [
   { at: { extent: 0, slot: 3 }, count: 2, first: { nonce: NONCE, extent: 513, slot: 9 } },
@@ -187,6 +189,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   tombstone: () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: null }),
   'stash-head': () => records.encodeStashHead(STASH),
   repeat: () => records.encodeRepeatRecord(REPEAT),
+  'repeat-with-digest': () => records.encodeRepeatRecord(DIGESTED_REPEAT),
   ...Object.fromEntries(
     Object.entries(UPLOADS).map(([name, upload]) => [name, () => files.encodeUpload(upload)]),
   ),
@@ -322,6 +325,7 @@ describe('golden bytes', () => {
       text: '"a":"é"',
     })
     expect(records.decodeRepeatRecord(goldenBytes('repeat'))).toEqual(REPEAT)
+    expect(records.decodeRepeatRecord(goldenBytes('repeat-with-digest'))).toEqual(DIGESTED_REPEAT)
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
   })

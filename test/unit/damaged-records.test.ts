@@ -78,6 +78,7 @@ const REPEAT = records.encodeRepeatRecord({
   at: 1_760_000_000_000,
   table: TABLE,
   version: 9,
+  digest: Uint8Array.from({ length: 32 }, (_, i) => i),
   runs: [],
 })
 const ENTRY = {

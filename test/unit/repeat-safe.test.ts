@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
+import { NO_BYTES } from '../../src/base/bytes.js'
 import { REPEATS_RANGE } from '../../src/format/keys.js'
+import { decodeRepeatRecord, encodeRepeatRecord } from '../../src/format/records.js'
 import {
   type KvStore,
   memoryObjects,
@@ -137,7 +139,7 @@ describe.each(SOURCES)('the second time with the same key, %s', (_, rowsFor) => 
     const rows = await rowsFor(team)
 
     const first = await team.createTable({ name: 'A', rows, idempotencyKey: 'k' })
-    const second = await team.createTable({ name: 'B', rows, idempotencyKey: 'k' })
+    const second = await team.createTable({ name: 'A', rows, idempotencyKey: 'k' })
 
     expect(shown(second)).toEqual(shown(first))
     expect(await team.tables()).toEqual([{ id: first.tableId, name: 'A' }])
@@ -269,20 +271,51 @@ describe('a key', () => {
 })
 
 describe('the answer to a repeat', () => {
-  test('needs neither rows that fit, nor rows that can be read, nor a schema', async () => {
+  test('needs no rows that can be read: an iterable is not', async () => {
     const { team } = await open()
     const table = await newTable(team)
     const idempotencyKey = 'k'
-    const added = await table.addRows([{ n: 1 }], { idempotencyKey })
-    const created = await team.createTable({ name: 'A', rows: [{ n: 1 }], idempotencyKey })
+    const rows = new Set([{ n: 1 }])
+    const added = await table.addRows(rows, { idempotencyKey })
+    const created = await team.createTable({ name: 'A', rows, idempotencyKey })
 
-    for (const rows of [[{ n: 'x' }], { json: '[{' }, UNREADABLE]) {
-      const schema = { columns: [{ id: 'n', type: 'no such type' }] }
-      const again = await team.createTable({ name: 'B', rows, schema, idempotencyKey })
+    const again = await team.createTable({ name: 'A', rows: UNREADABLE, idempotencyKey })
 
-      expect(shown(again)).toEqual(shown(created))
-      expect(shown(await table.addRows(rows, { idempotencyKey }))).toEqual(shown(added))
+    expect(shown(again)).toEqual(shown(created))
+    expect(shown(await table.addRows(UNREADABLE, { idempotencyKey }))).toEqual(shown(added))
+  })
+
+  test('is that of any request with the key, if its record is of an earlier version', async () => {
+    const { team, kv } = await open()
+    const table = await newTable(team)
+    const first = await table.addRows([{ n: 1 }], { idempotencyKey: 'k' })
+    const scan = { ...REPEATS_RANGE, count: 1 }
+    const [found] = await kv.partition('acme').read((view) => view.scan(scan))
+    const [key = NO_BYTES, bytes = NO_BYTES] = found ?? []
+    const before = encodeRepeatRecord({ ...decodeRepeatRecord(bytes), digest: null })
+    await kv.partition('acme').commit({ puts: [[key, before]] })
+
+    const again = await table.addRows([{ n: 2 }], { idempotencyKey: 'k' })
+
+    expect([bytes[0], before[0]]).toEqual([2, 1])
+    expect(shown(again)).toEqual(shown(first))
+  })
+
+  test('is refused to another request that was under way at the same time', async () => {
+    const { team, holdSecondView } = await open()
+    const table = await newTable(team)
+    for (const send of [
+      (n: number) => table.addRows([{ n }], { idempotencyKey: 'k' }),
+      (n: number) => team.createTable({ name: 'A', rows: [{ n }], idempotencyKey: 'k' }),
+    ]) {
+      holdSecondView(async () => {
+        await send(1)
+      })
+
+      await expect(send(2)).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
     }
+    expect((await table.page()).rows.map(({ n }) => n)).toEqual([-1, 1])
+    expect(await team.tables()).toHaveLength(2)
   })
 
   test('does not need the stash any more', async () => {
@@ -363,10 +396,10 @@ describe('the answer to a repeat', () => {
     const sameTeam = after.team('acme')
     const table = sameTeam.table(created.tableId)
 
-    expect(shown(await table.addRows([], { idempotencyKey: 'k' }))).toEqual(shown(added))
-    expect(shown(await sameTeam.createTable({ name: 'A', rows: [], idempotencyKey: 'k' }))).toEqual(
-      shown(created),
-    )
+    const update = { idempotencyKey: 'k', onSchemaError: 'updateSchema' } as const
+    expect(shown(await table.addRows(rowsOf(1_500), update))).toEqual(shown(added))
+    const create = { name: 'A', rows: rowsOf(3), idempotencyKey: 'k' }
+    expect(shown(await sameTeam.createTable(create))).toEqual(shown(created))
     expect(await listedIds(table)).toEqual([...created.rowIds, ...added.rowIds])
   })
 })
@@ -383,7 +416,7 @@ describe('after its time', () => {
     await team.createTable({ name: 'A', rows: [], idempotencyKey })
 
     clock.pass(ttlMs - 1)
-    const kept = await table.addRows([{ n: 2 }], { idempotencyKey })
+    const kept = await table.addRows([{ n: 1 }], { idempotencyKey })
     clock.pass(1)
     const second = await Promise.all(
       rowsOf(8).map(() => table.addRows([{ n: 3 }], { idempotencyKey })),
@@ -412,7 +445,7 @@ describe('after its time', () => {
     await store.sweep()
 
     expect([before, young, await recordCount(opened)]).toEqual([5, 5, 1])
-    expect(shown(await table.addRows([], { idempotencyKey: 'new' }))).toEqual(shown(first))
+    expect(shown(await table.addRows([{ n: 1 }], { idempotencyKey: 'new' }))).toEqual(shown(first))
   })
 
   test.each([59_999, 30 * DAY_MS + 1, 60_000.5])('which must not be %d ms', async (repeatTtlMs) => {

@@ -22,6 +22,12 @@ function keyed(options: SendOptions, key = uniqueName('key')): SendOptions {
   return { ...options, headers: { ...options.headers, 'idempotency-key': key } }
 }
 
+const REUSED = {
+  status: 422,
+  type: 'request_validation_error',
+  message: /^Invalid request headers: Idempotency-Key /,
+} as const
+
 /** What a client acts upon in an answer. */
 function told(reply: Reply): unknown {
   return [reply.status, etagOf(reply), reply.text]
@@ -195,27 +201,57 @@ const rules: ContractCase[] = [
     },
   },
   {
-    name: 'the rows of a repeat are not judged',
+    name: 'the same Idempotency-Key with another add is 422, and nothing changes',
     run: async (api) => {
       const table = await api.createTyped({ n: 'number' })
-      const key = uniqueName('key')
-      const first = await api.ok('POST', table.rows, keyed({ body: [{ n: 1 }] }, key))
-      for (const body of [[{ n: 'x' }], [{ unknown: 1 }], [1], []]) {
-        const again = await api.send('POST', table.rows, keyed({ body }, key))
-        assert.deepEqual(told(again), told(first))
+      const [left, right] = [uniqueName('s'), uniqueName('s')]
+      for (const stashId of [left, right]) await api.putChunk(stashId, '0', [{ n: 3 }])
+      const body = '[{"n":1}]'
+      const FIRSTS: readonly (readonly [first: SendOptions, others: readonly SendOptions[]])[] = [
+        [{ body }, [{ body: '[{"n":2}]' }, { body: '[{"n": 1}]' }, { body: '[{"n":"x"}]' }]],
+        [{ body }, [{ body: '[]' }, { body: '[{' }, { body: { $stashID: left } }]],
+        [{ body: 'n\n1', type: CSV }, [{ body: 'n\n1', type: TSV }, { body }]],
+        [{ body: { $stashID: left } }, [{ body: { $stashID: right } }]],
+      ]
+      for (const [first, others] of FIRSTS) {
+        const key = uniqueName('key')
+        const added = await api.ok('POST', table.rows, keyed(first, key))
+        const before = await api.textOf(table)
+        for (const other of others) {
+          await api.refused('POST', table.rows, keyed(other, key), REUSED)
+        }
+        const query = `${table.rows}?onSchemaError=dropColumns`
+        await api.refused('POST', query, keyed(first, key), REUSED)
+        assert.deepEqual(told(await api.send('POST', table.rows, keyed(first, key))), told(added))
+        assert.deepEqual(
+          told(await api.send('POST', `${table.rows}/`, keyed(first, key))),
+          told(added),
+        )
+        assert.equal(await api.textOf(table), before)
       }
     },
   },
   {
-    name: 'the rows and the schema of a repeated create are not judged',
+    name: 'the same Idempotency-Key with another create is 422, and no table is made',
     run: async (api) => {
       const key = uniqueName('key')
       const name = uniqueName('made')
-      const first = await api.ok('POST', '/tables', keyed({ body: { name, rows: [] } }, key))
+      const body = { name, rows: [{ n: 1 }] }
+      const first = await api.ok('POST', '/tables', keyed({ body }, key))
+      const other = uniqueName('other')
       const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] }
-      const body = { name: uniqueName('other'), schema, rows: [{ n: 'x' }] }
+      for (const changed of [
+        { ...body, name: other },
+        { ...body, schema },
+        { ...body, rows: [{ n: 2 }] },
+        { ...body, appsToLink: [] },
+      ]) {
+        await api.refused('POST', '/tables', keyed({ body: changed }, key), REUSED)
+      }
+      const path = `/tables?name=${name}`
+      await api.refused('POST', path, keyed({ body: body.rows }, key), REUSED)
       assert.deepEqual(told(await api.send('POST', '/tables', keyed({ body }, key))), told(first))
-      assert.equal(await api.tableCount(body.name), 0)
+      assert.deepEqual([await api.tableCount(name), await api.tableCount(other)], [1, 0])
     },
   },
   {

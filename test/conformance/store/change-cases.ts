@@ -1,5 +1,6 @@
 // Data that does not fit, IDs that are kept, operations that are repeated, records that are folded.
 import assert from 'node:assert/strict'
+import type { RowsInput, Stash } from '../../../src/index.js'
 import {
   cellsOf,
   columnOf,
@@ -157,7 +158,7 @@ export const changeCases: readonly StoreCase[] = [
       const { team, clock } = fixture
       const request = { name: 'once', rows: numbered(2), idempotencyKey: 'create' }
       const made = await team.createTable(request)
-      const repeated = await team.createTable({ ...request, rows: [] })
+      const repeated = await team.createTable({ ...request, rows: numbered(2) })
       assert.deepEqual([repeated.tableId, [...repeated.rowIds]], [made.tableId, [...made.rowIds]])
       assert.equal((await team.tables()).length, 1)
 
@@ -170,6 +171,82 @@ export const changeCases: readonly StoreCase[] = [
       clock.pass(24 * HOUR_MS)
       assert.equal((await add()).version, 3)
       assert.deepEqual(await columnOf(table, 'n'), [0, 1, 2, 2])
+    },
+  },
+  {
+    name: 'the same key with another create is refused, and makes nothing',
+    async run({ team }) {
+      const columns = [{ id: 'n', type: 'number' }]
+      const request = {
+        name: 'once',
+        schema: { columns },
+        rows: { json: '[{"n":1}]' },
+        onSchemaError: 'abort',
+        idempotencyKey: 'create',
+      } as const
+      const { tableId } = await team.createTable(request)
+
+      for (const other of [
+        { name: 'other' },
+        { schema: { columns: [{ id: 'n', type: 'duration' }] } },
+        { schema: undefined },
+        { onSchemaError: 'dropColumns' },
+        { rows: { json: '[{"n":2}]' } },
+        { rows: { csv: 'n\n1' } },
+        { rows: team.stash('none') },
+        { rows: [{ n: 1 }] },
+      ] as const) {
+        await fails(team.createTable({ ...request, ...other }), 'IDEMPOTENCY_KEY_REUSED')
+      }
+      const { schema: _, ...rest } = request
+      const same = { ...rest, schema: { columns: [{ id: 'n', type: { kind: 'number' } }] } }
+      assert.equal((await team.createTable(same)).tableId, tableId)
+      const bytes = { json: new TextEncoder().encode('[{"n":1}]') }
+      assert.equal((await team.createTable({ ...request, rows: bytes })).tableId, tableId)
+      assert.equal((await team.tables()).length, 1)
+    },
+  },
+  {
+    name: 'the same key with other rows is refused, and adds nothing',
+    async run(fixture) {
+      const { team } = fixture
+      const table = await fixture.createTable([{ n: 0 }])
+      const [left, right] = [team.stash('left'), team.stash('right')]
+      for (const stash of [left, right]) await stash.put('0', [{ n: 1 }])
+      const INPUTS: readonly (readonly [of: RowsInput | Stash, others: readonly RowsInput[]])[] = [
+        [{ json: '[{"n":1}]' }, [{ json: '[{"n": 1}]' }, { csv: 'n\n1' }, []]],
+        [{ tsv: 'n\n1' }, [{ csv: 'n\n1' }, { tsv: 'n\n2' }]],
+        [left, [{ json: '[]' }]],
+        [[{ n: 1 }], [[{ n: 2 }], [{ n: 1 }, { n: 2 }], [{ m: 1 }], [], [{ n: 'x' }]]],
+        [numbered(1_001), [numbered(1_002), numbered(1_001).reverse()]],
+      ]
+      for (const [i, [of, others]] of INPUTS.entries()) {
+        const options = { idempotencyKey: `add ${i}` }
+        const { version } = await table.addRows(of, options)
+        for (const other of [...others, ...(of === left ? [right] : [])]) {
+          const again = () => table.addRows(other, options)
+          await failsWithoutEffect(table, again, 'IDEMPOTENCY_KEY_REUSED')
+        }
+        const relaxed = { ...options, onSchemaError: 'dropColumns' } as const
+        await fails(table.addRows(of, relaxed), 'IDEMPOTENCY_KEY_REUSED')
+        assert.equal((await table.addRows(of, options)).version, version)
+      }
+    },
+  },
+  {
+    name: 'a digest of the caller stands for the whole request',
+    async run(fixture) {
+      const table = await fixture.createTable([{ n: 0 }])
+      const keyed = { idempotencyKey: 'k', requestDigest: new Uint8Array(32).fill(1) }
+      const { version } = await table.addRows([{ n: 1 }], keyed)
+
+      assert.equal((await table.addRows([{ n: 2 }], keyed)).version, version)
+      const other = { ...keyed, requestDigest: new Uint8Array(32).fill(2) }
+      await fails(table.addRows([{ n: 1 }], other), 'IDEMPOTENCY_KEY_REUSED')
+      for (const requestDigest of [new Uint8Array(31), 'x'.repeat(32), null]) {
+        const odd = { ...keyed, requestDigest } as never
+        await fails(table.addRows([{ n: 1 }], odd), 'REQUEST_VALIDATION_ERROR')
+      }
     },
   },
   {

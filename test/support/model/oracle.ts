@@ -81,6 +81,8 @@ export type Limits = Readonly<{
 /** The result that a repeat with the same key is answered with. */
 export type ModelRepeat = Readonly<{
   at: number
+  /** What stands for the request. */
+  digest: number
   tableId: string
   version: number
   ids: readonly string[]

@@ -144,24 +144,45 @@ function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGeneration {
 }
 
 type RowsRequest = Readonly<{ ref: RowsRef; onSchemaError: OnSchemaError }>
-type Repeatable = Readonly<{ key: string | null }>
+
+/** A key of the caller's, and each byte of the digest of the request that it comes with. */
+export type ModelKey = Readonly<{ text: string; digest: number }>
+
+type Repeatable = Readonly<{ key: ModelKey | null }>
 
 /** Keys of adds are those of a table, keys of creates those of the team. */
-function scopeOf(tableId: string, key: string | null): string | null {
-  return key === null ? null : `${tableId} ${key}`
+function scopeOf(tableId: string, key: ModelKey | null): ModelKey | null {
+  return key === null ? null : { ...key, text: `${tableId} ${key.text}` }
 }
 
-/** Whether the operation is a repeat; then the result must be that of the first. */
+function keyOptions(key: ModelKey | null): object {
+  if (key === null) return {}
+  return { idempotencyKey: key.text, requestDigest: new Uint8Array(32).fill(key.digest) }
+}
+
+function keyText(key: ModelKey | null): string {
+  return key === null ? '' : `with key ${key.text} of request ${key.digest} `
+}
+
+/**
+ * Whether the key was used before. Then the result must be that of the first operation, or a refusal if
+ * the requests differ.
+ */
 function isRepeat(
   { repeats }: State,
-  key: string | null,
+  key: ModelKey | null,
   outcome: Outcome,
   { now, limits }: OraclePlace,
 ): boolean {
-  const first = key === null ? undefined : repeats.get(key)
-  if (first === undefined || now - first.at >= limits.repeatTtlMs) return false
+  const first = key === null ? undefined : repeats.get(key.text)
+  if (key === null || first === undefined || now - first.at >= limits.repeatTtlMs) return false
+  if (key.digest !== first.digest) {
+    expectFailure(outcome, { code: 'IDEMPOTENCY_KEY_REUSED' })
+    return true
+  }
   const { tableId = first.tableId, version, ids } = expectValue(outcome) as Made
-  const found = { at: first.at, tableId, version, ids: ids.map(({ id }) => id) }
+  const { at, digest } = first
+  const found = { at, digest, tableId, version, ids: ids.map(({ id }) => id) }
   expectEqual('the result of a repeat', found, first)
   return true
 }
@@ -170,10 +191,12 @@ type Made = Readonly<{ tableId?: string; version: number; ids: MadeIds }>
 
 function noteFirst(
   { repeats }: State,
-  key: string | null,
-  { at, tableId, version, ids }: Omit<ModelRepeat, 'ids'> & Pick<Made, 'ids'>,
+  key: ModelKey | null,
+  { at, tableId, version, ids }: Omit<ModelRepeat, 'ids' | 'digest'> & Pick<Made, 'ids'>,
 ): void {
-  if (key !== null) repeats.set(key, { at, tableId, version, ids: ids.map(({ id }) => id) })
+  if (key === null) return
+  const { text, digest } = key
+  repeats.set(text, { at, digest, tableId, version, ids: ids.map(({ id }) => id) })
 }
 
 export function create(
@@ -184,14 +207,14 @@ export function create(
   const key = scopeOf('', request.key)
   return {
     stash: stashOf(ref),
-    text: `create "${name}" ${request.key === null ? '' : `with key ${request.key} `}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
+    text: `create "${name}" ${keyText(request.key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
     async run(world) {
       const made = await world.team(instance).createTable({
         name,
         onSchemaError,
         rows: inputOf(ref, world, instance),
         ...(schema && { schema: schema as SchemaInput }),
-        ...(request.key !== null && { idempotencyKey: request.key }),
+        ...keyOptions(request.key),
       })
       return noteRowIds(world, made)
     },
@@ -234,12 +257,12 @@ export function addRows(target: TableTarget, request: RowsRequest & Repeatable):
   const key = scopeOf(target.tableId, request.key)
   return {
     stash: stashOf(ref),
-    text: `add ${request.key === null ? '' : `with key ${request.key} `}${onSchemaError} ${textOf(ref)}`,
+    text: `add ${keyText(request.key)}${onSchemaError} ${textOf(ref)}`,
     async run(world) {
       const input = inputOf(ref, world, target.instance)
       const options = {
         onSchemaError,
-        ...(request.key !== null && { idempotencyKey: request.key }),
+        ...keyOptions(request.key),
       }
       return noteRowIds(world, await tableOf(world, target).addRows(input, options))
     },

@@ -11,6 +11,7 @@ import {
   create,
   deleteStash,
   type IfMatch,
+  type ModelKey,
   overwrite,
   putChunk,
   type RowsRef,
@@ -51,9 +52,9 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         ref: SpecRef
         schema: ModelSchema | null
         onSchemaError: OnSchemaError
-        key: string | null
+        key: ModelKey | null
       }>
-    | Readonly<{ kind: 'add'; ref: SpecRef; onSchemaError: OnSchemaError; key: string | null }>
+    | Readonly<{ kind: 'add'; ref: SpecRef; onSchemaError: OnSchemaError; key: ModelKey | null }>
     | Readonly<{
         kind: 'overwrite'
         ref: SpecRef
@@ -112,8 +113,14 @@ const onSchemaError: fc.Arbitrary<OnSchemaError> = fc.constantFrom(
   'updateSchema',
 )
 
-/** Of operations that may be repeated. */
-const anyKey = fc.constantFrom(null, null, null, 'k', 'another key')
+/** Of operations that may be repeated: few digests stand for all requests, so that there are repeats. */
+const anyKey = fc.oneof(
+  fc.constant(null),
+  fc.record({
+    text: fc.constantFrom('k', 'another key'),
+    digest: fc.constantFrom(7, 7, 7, 8),
+  }),
+)
 
 const anySchema = fc.constantFrom(PLAIN, PLAIN, OTHER, null, null)
 

@@ -1,8 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
+import { parseDelimiter, renderDelimiter } from './csv-fields.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
-import { formatOfPath, SOURCE_FORMATS, type SourceFormat } from './import-source.js'
+import {
+  formatOfPath,
+  isJson,
+  SOURCE_FORMATS,
+  type SourceFile,
+  type SourceFormat,
+} from './import-source.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { openProgress, type ProgressOutput } from './progress.js'
 
@@ -19,6 +26,9 @@ Imports files into one table, all rows at once: into a new table, or into one th
   --mode MODE       what to do with it: add or overwrite
   --format FORMAT   csv, tsv, json or ndjson (default: by the file's extension
                     .csv, .tsv, .tab, .json, .ndjson or .jsonl)
+  --delimiter D     what separates the fields of csv and tsv: one ASCII character, or comma,
+                    semicolon, tab or pipe (default: comma for csv, tab for tsv; a csv file whose
+                    header has no comma is read with the ; tab or | that its header has)
   --chunk-rows N    rows of one request (default: 1000)
   --parallel N      requests at the same time (default: 8)
   -h, --help        show this text
@@ -59,6 +69,10 @@ export async function runImport(
         notedMs = nowMs
         progress.note(pauseMs > 0 ? `${reason}; trying again` : reason)
       },
+      onDelimiter: (path, delimiter) => {
+        const found = renderDelimiter(delimiter)
+        progress.note(`${path}: read with the delimiter ${found}, as its header has no comma`)
+      },
     })
     progress.close()
     io.print(`rows: ${rowCount}`)
@@ -89,6 +103,7 @@ export function parseImportArgs(
       'table-id': { type: 'string' },
       mode: { type: 'string' },
       format: { type: 'string' },
+      delimiter: { type: 'string' },
       'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
       parallel: { type: 'string', default: PARALLEL_DEFAULT },
       help: HELP_OPTION,
@@ -99,7 +114,9 @@ export function parseImportArgs(
   if (values.url === undefined) throw new CommandFailure(2, 'Give --url')
   const format = values.format === undefined ? undefined : parseFormat(values.format)
   return {
-    files: positionals.map((path) => ({ path, format: format ?? formatOfPath(path) })),
+    files: positionals.map((path) =>
+      parseFile(path, format ?? formatOfPath(path), values.delimiter),
+    ),
     url: values.url,
     key: parseKeySource(values.key, values['key-file'], env[KEY_VARIABLE]),
     target: parseTarget(values.table, values['table-id'], values.mode),
@@ -136,6 +153,19 @@ function parseFormat(text: string): SourceFormat {
   const format = SOURCE_FORMATS.find((known) => known === text)
   if (format !== undefined) return format
   throw new CommandFailure(2, `--format must be one of ${SOURCE_FORMATS.join(', ')}, not "${text}"`)
+}
+
+function parseFile(path: string, format: SourceFormat, delimiterText?: string): SourceFile {
+  if (delimiterText === undefined) return { path, format }
+  if (isJson(format)) {
+    throw new CommandFailure(2, `--delimiter goes with csv and tsv; "${path}" is ${format}`)
+  }
+  const delimiter = parseDelimiter(delimiterText)
+  if (delimiter !== undefined) return { path, format, delimiter }
+  throw new CommandFailure(
+    2,
+    `--delimiter must be one ASCII character, comma, semicolon, tab or pipe, not "${delimiterText}"`,
+  )
 }
 
 function parseTarget(

@@ -9,14 +9,14 @@
 import { randomUUID } from 'node:crypto'
 import { CommandFailure } from './cli-failure.js'
 import { ImportClient, SERIALS_PER_CHUNK, type TableAnswer } from './import-client.js'
-import { type RowRun, readFileRuns, type SourceFormat } from './import-source.js'
+import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 
 export type ImportTarget =
   | Readonly<{ name: string }>
   | Readonly<{ tableId: string; mode: 'add' | 'overwrite' }>
 
 export type FileImport = Readonly<{
-  files: readonly Readonly<{ path: string; format: SourceFormat }>[]
+  files: readonly SourceFile[]
   url: string
   key: string
   target: ImportTarget
@@ -28,6 +28,8 @@ export type FileImport = Readonly<{
   /** Told of every chunk that was acknowledged. */
   onChunk?: (rows: number, bytes: number) => void
   onRetry?: (reason: string, pauseMs: number) => void
+  /** Told of each file whose delimiter was found in its header and is no comma. */
+  onDelimiter?: (path: string, delimiter: number) => void
   /** Replaces the pauses before further tries; for tests. */
   pause?: (ms: number) => Promise<void>
 }>
@@ -53,8 +55,15 @@ export async function importFiles(given: FileImport): Promise<ImportResult> {
   }
 }
 
-async function* readRuns({ files, chunkRowsMax }: FileImport): AsyncGenerator<RowRun> {
-  for (const { path, format } of files) yield* readFileRuns(path, format, chunkRowsMax)
+async function* readRuns(given: FileImport): AsyncGenerator<RowRun> {
+  for (const file of given.files) {
+    let isFirst = true
+    for await (const run of readFileRuns(file, given.chunkRowsMax)) {
+      if (isFirst && run.isDetected) given.onDelimiter?.(file.path, run.delimiter)
+      isFirst = false
+      yield run
+    }
+  }
 }
 
 /** Puts all runs, `parallel` at a time. The first failure stops the rest, and is what is thrown. */

@@ -2,12 +2,14 @@
 //
 // Invariants:
 // - Rows are neither decoded nor encoded again: a run is bytes of the source as they stand there. Only
-//   the line end between two rows of NDJSON becomes the comma that a JSON array needs.
+//   the line end between two rows of NDJSON becomes the comma that a JSON array needs, and other delimiters
+//   than comma and tab become commas when a run is sent.
 // - The runs do not depend on the pieces in which the source's bytes arrive.
 // - Memory is bounded by RUN_BYTES_MAX and one piece, whatever the size of the source.
-import { createReadStream } from 'node:fs'
 import { CommandFailure } from './cli-failure.js'
-import { openRecordScanner } from './record-scanner.js'
+import { detectDelimiter, withCommas } from './csv-fields.js'
+import { lineAt, openFileBytes, PIECE_BYTES, withoutByteOrderMark } from './import-bytes.js'
+import { openRecordScanner, SourceFault } from './record-scanner.js'
 
 export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
 
@@ -16,14 +18,26 @@ export type SourceFormat = (typeof SOURCE_FORMATS)[number]
 /** Bytes of the body that a run makes, brackets or header included. The server takes twice as much. */
 export const RUN_BYTES_MAX = 8 * 1024 * 1024
 
-const PIECE_BYTES = 1024 * 1024
+/** A file, and how it is read. */
+export type SourceFile = Readonly<{
+  path: string
+  format: SourceFormat
+  /** The byte between the fields of a csv or tsv file. Default: as the header of a csv file shows; a tab of tsv. */
+  delimiter?: number
+}>
 
 /** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
 export type RowRun = Readonly<{
   format: SourceFormat
+  /** The byte between fields of csv and tsv. */
+  delimiter: number
+  /** The delimiter is another than the format's, which the header shows. */
+  isDetected: boolean
   /** The header record with its line end, or no bytes for JSON. */
   header: Uint8Array
   bytes: Uint8Array
+  /** Where in the source the bytes begin, its byte order mark not counted. */
+  offset: number
   starts: readonly number[]
   ends: readonly number[]
 }>
@@ -48,15 +62,13 @@ export function formatOfPath(path: string): SourceFormat {
   )
 }
 
-const CONTENT_TYPE = {
-  csv: 'text/csv; charset=utf-8',
-  tsv: 'text/tab-separated-values; charset=utf-8',
-  json: 'application/json',
-  ndjson: 'application/json',
-} as const satisfies Record<SourceFormat, string>
+const COMMA = 0x2c
+const TAB = 0x09
 
-export function contentTypeOf(run: RowRun): string {
-  return CONTENT_TYPE[run.format]
+export function contentTypeOf({ format, delimiter }: RowRun): string {
+  if (isJson(format)) return 'application/json'
+  const type = delimiter === TAB ? 'tab-separated-values' : 'csv'
+  return `text/${type}; charset=utf-8`
 }
 
 const OPEN_BRACKET = Uint8Array.of(0x5b)
@@ -65,7 +77,10 @@ const CLOSE_BRACKET = Uint8Array.of(0x5d)
 /** The request body that holds exactly these rows, in parts. */
 export function bodyOf(run: RowRun): readonly Uint8Array[] {
   const rows = run.bytes.subarray(run.starts[0] ?? 0, run.ends.at(-1) ?? 0)
-  return isJson(run.format) ? [OPEN_BRACKET, rows, CLOSE_BRACKET] : [run.header, rows]
+  if (isJson(run.format)) return [OPEN_BRACKET, rows, CLOSE_BRACKET]
+  const parts = [run.header, rows]
+  if (run.delimiter === COMMA || run.delimiter === TAB) return parts
+  return parts.map((part) => withCommas(part, run.delimiter))
 }
 
 /** The two halves of a run in order, or null when it has no two rows. */
@@ -80,17 +95,17 @@ export function halveRun(run: RowRun): readonly [RowRun, RowRun] | null {
   return [part(0, middle), part(middle, run.starts.length)]
 }
 
-/** Reads the runs of a file from disk. */
-export async function* readFileRuns(
-  path: string,
-  format: SourceFormat,
-  rowsMax: number,
-): AsyncGenerator<RowRun> {
+/** Reads the runs of a file from disk. @throws {CommandFailure} that names the file, and the line if it is known. */
+export async function* readFileRuns(file: SourceFile, rowsMax: number): AsyncGenerator<RowRun> {
+  const { path, format, delimiter } = file
   try {
-    yield* cutRuns(createReadStream(path, { highWaterMark: PIECE_BYTES }), format, rowsMax)
+    yield* cutRuns(openFileBytes(path), format, rowsMax, delimiter)
   } catch (failure) {
     const reason = failure instanceof Error ? failure.message : String(failure)
-    throw new CommandFailure(1, `${path}: ${reason}`, { cause: failure })
+    const offset = failure instanceof SourceFault ? failure.offset : undefined
+    const line = offset === undefined ? null : await lineAt(path, offset)
+    const where = line === null ? path : `${path}, line ${line}`
+    throw new CommandFailure(1, `${where}: ${reason}`, { cause: failure })
   }
 }
 
@@ -98,14 +113,15 @@ export async function* readFileRuns(
  * Cuts a source into runs of `rowsMax` rows, or fewer where RUN_BYTES_MAX asks for it. A source
  * without rows makes one run without rows.
  *
- * @throws {CommandFailure} if the source is not of this format, or has a row that no body can hold.
+ * @throws {SourceFault} if the source is not of this format, or has a row that no body can hold.
  */
 export async function* cutRuns(
   source: AsyncIterable<Uint8Array>,
   format: SourceFormat,
   rowsMax: number,
+  delimiter?: number,
 ): AsyncGenerator<RowRun> {
-  const cutter = new RunCutter(format, rowsMax)
+  const cutter = new RunCutter(format, rowsMax, delimiter)
   for await (const piece of withoutByteOrderMark(source)) {
     cutter.take(piece)
     yield* cutter.fullRuns()
@@ -115,7 +131,6 @@ export async function* cutRuns(
 
 const NO_BYTES = new Uint8Array(0)
 const LINE_BREAK = 0x0a
-const COMMA = 0x2c
 
 class RunCutter {
   readonly #format: SourceFormat
@@ -123,12 +138,14 @@ class RunCutter {
   readonly #scanner
   readonly #window = new ByteWindow()
   #header: Uint8Array | undefined
-  #rowsCut = 0
+  #delimiter: number | undefined
+  #isDetected = false
   #runsCut = 0
 
-  constructor(format: SourceFormat, rowsMax: number) {
+  constructor(format: SourceFormat, rowsMax: number, delimiter?: number) {
     this.#format = format
     this.#rowsMax = rowsMax
+    this.#delimiter = delimiter ?? (format === 'tsv' ? TAB : undefined)
     this.#scanner = openRecordScanner(format)
     if (isJson(format)) this.#header = NO_BYTES
   }
@@ -139,7 +156,13 @@ class RunCutter {
     const { starts, ends } = this.#scanner
     if (this.#header === undefined && ends.length > 0) {
       this.#header = this.#window.copy(starts.shift() ?? 0, ends.shift() ?? 0)
+      if (this.#delimiter === undefined) this.#detectDelimiter(this.#header)
     }
+  }
+
+  #detectDelimiter(header: Uint8Array): void {
+    this.#delimiter = detectDelimiter(header)
+    this.#isDetected = this.#delimiter !== COMMA
   }
 
   /** The runs to which nothing that is still to come can be added. */
@@ -151,7 +174,7 @@ class RunCutter {
   *lastRuns(): Generator<RowRun> {
     this.#scanner.finish()
     this.take(NO_BYTES) // What was the last record may be the header.
-    if (this.#header === undefined) throw new CommandFailure(1, 'the file is empty')
+    if (this.#header === undefined) throw new SourceFault('the file is empty')
     yield* this.fullRuns()
     const left = this.#scanner.ends.length
     if (left > 0 || this.#runsCut === 0) yield this.#cut(left)
@@ -170,7 +193,7 @@ class RunCutter {
     }
     const isFull = count === this.#rowsMax || count < ends.length || scanned - first > bytesMax
     if (isFull && count === 0) {
-      throw new CommandFailure(1, `row ${this.#rowsCut + 1} is larger than ${RUN_BYTES_MAX} bytes`)
+      throw new SourceFault(`this row is larger than ${RUN_BYTES_MAX} bytes`, first)
     }
     return isFull ? count : 0
   }
@@ -183,9 +206,17 @@ class RunCutter {
     const starts = absoluteStarts.map((start) => start - first)
     const ends = absoluteEnds.map((end) => end - first)
     if (this.#format === 'ndjson') commasBetween(bytes, ends)
-    this.#rowsCut += count
     this.#runsCut++
-    return { format: this.#format, header: this.#header ?? NO_BYTES, bytes, starts, ends }
+    return {
+      format: this.#format,
+      delimiter: this.#delimiter ?? COMMA,
+      isDetected: this.#isDetected,
+      header: this.#header ?? NO_BYTES,
+      bytes,
+      offset: first,
+      starts,
+      ends,
+    }
   }
 }
 
@@ -228,27 +259,6 @@ class ByteWindow {
   }
 }
 
-const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
-
-/** Passes a source on without its byte order mark, which only a whole file may begin with. */
-async function* withoutByteOrderMark(
-  source: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  let start: Uint8Array | undefined = NO_BYTES // The bytes so far, while they may be part of a mark.
-  for await (const piece of source) {
-    if (start === undefined) {
-      yield piece
-      continue
-    }
-    const bytes: Uint8Array = start.length === 0 ? piece : Buffer.concat([start, piece])
-    const isMark = BYTE_ORDER_MARK.every((byte, i) => i >= bytes.length || bytes[i] === byte)
-    const isDecided: boolean = !isMark || bytes.length >= BYTE_ORDER_MARK.length
-    start = isDecided ? undefined : bytes
-    if (isDecided) yield bytes.subarray(isMark ? BYTE_ORDER_MARK.length : 0)
-  }
-  if (start !== undefined) yield start
-}
-
-function isJson(format: SourceFormat): boolean {
+export function isJson(format: SourceFormat): boolean {
   return format === 'json' || format === 'ndjson'
 }

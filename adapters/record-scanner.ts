@@ -4,8 +4,20 @@
 // - A scanner only finds bounds; whether a row is a good one is for the server to say. But it never cuts
 //   inside a row of a good file, and a run of rows of a bad file is as bad as the file was there.
 // - The bounds do not depend on the pieces in which the bytes come.
-import { CommandFailure } from './cli-failure.js'
 import type { SourceFormat } from './import-source.js'
+
+/** A source that is not of its format, or breaks off. */
+export class SourceFault extends Error {
+  override readonly name = 'SourceFault'
+
+  constructor(
+    message: string,
+    /** The byte of the source at which it shows; none if it is the whole source. */
+    readonly offset?: number,
+  ) {
+    super(message)
+  }
+}
 
 export interface RecordScanner {
   /** Offsets at which records begin; one more than `ends` while a record is open. */
@@ -14,8 +26,9 @@ export interface RecordScanner {
   readonly ends: number[]
   /** Bytes seen so far. */
   readonly scanned: number
+  /** @throws {SourceFault} */
   scan(piece: Uint8Array): void
-  /** Closes the last record. @throws {CommandFailure} if the source breaks off. */
+  /** Closes the last record. @throws {SourceFault} if the source breaks off. */
   finish(): void
 }
 
@@ -75,7 +88,9 @@ class LineScanner implements RecordScanner {
   }
 
   finish(): void {
-    if (this.#isQuoted) throw new CommandFailure(1, 'the file ends inside quotes')
+    if (this.#isQuoted) {
+      throw new SourceFault('the file ends inside quotes of this record', this.starts.at(-1) ?? 0)
+    }
     if (this.starts.length > this.ends.length) this.#endRecord(this.scanned)
   }
 
@@ -141,11 +156,13 @@ class JsonScanner implements RecordScanner {
 
   finish(): void {
     if (this.#isArray) {
-      if (this.#phase === 'before') throw new CommandFailure(1, 'the file is empty')
-      if (this.#phase !== 'done') throw new CommandFailure(1, 'the file ends inside its JSON array')
+      if (this.#phase === 'before') throw new SourceFault('the file is empty')
+      if (this.#phase !== 'done') {
+        throw new SourceFault('the file ends inside its JSON array', this.scanned)
+      }
     } else if (this.#phase === 'value') {
       if (this.#depth > 0 || this.#inString) {
-        throw new CommandFailure(1, 'the file ends inside a JSON value')
+        throw new SourceFault('the file ends inside this JSON value', this.starts.at(-1) ?? 0)
       }
       this.#endValue(this.scanned, 'mayFollow')
     }
@@ -156,7 +173,7 @@ class JsonScanner implements RecordScanner {
     if (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB)
       return false
     if (this.#phase === 'before') {
-      if (byte !== OPEN_BRACKET) throw notAnArray(byte)
+      if (byte !== OPEN_BRACKET) throw notAnArray(byte, offset)
       this.#phase = 'mayFollow'
       return false
     }
@@ -191,12 +208,12 @@ class JsonScanner implements RecordScanner {
   }
 }
 
-function unexpected(byte: number, offset: number): CommandFailure {
+function unexpected(byte: number, offset: number): SourceFault {
   const shown = JSON.stringify(String.fromCharCode(byte))
-  return new CommandFailure(1, `not JSON: unexpected ${shown} at byte ${offset + 1}`)
+  return new SourceFault(`not JSON: unexpected ${shown} at byte ${offset + 1}`, offset)
 }
 
-function notAnArray(byte: number): CommandFailure {
+function notAnArray(byte: number, offset: number): SourceFault {
   const hint = byte === OPEN_BRACE ? '; for one object a line say --format ndjson' : ''
-  return new CommandFailure(1, `the file is not a JSON array${hint}`)
+  return new SourceFault(`the file is not a JSON array${hint}`, offset)
 }

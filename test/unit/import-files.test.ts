@@ -305,7 +305,7 @@ describe('an import', () => {
 
     const failing = importFiles(await importOf(url, [], { files: [{ path, format: 'json' }] }))
 
-    await expect(failing).rejects.toThrow(`${path}: the file ends inside its JSON array`)
+    await expect(failing).rejects.toThrow(`${path}, line 1: the file ends inside its JSON array`)
     expect(asked).toEqual([])
   })
 

@@ -120,8 +120,8 @@ describe('NDJSON', () => {
 
   test.each([
     ['{"a":1},{"a":2}\n', 'unexpected "," at byte 8'],
-    ['{"a":1', 'ends inside a JSON value'],
-    ['{"a":"1', 'ends inside a JSON value'],
+    ['{"a":1', 'ends inside this JSON value'],
+    ['{"a":"1', 'ends inside this JSON value'],
   ])('%j is refused', async (text, message) => {
     await expect(cut(text, 'ndjson', 1)).rejects.toThrow(message)
   })
@@ -194,7 +194,7 @@ describe('a run', () => {
   test('of one row that is above the bound is refused, whatever memory there is', async () => {
     const text = `[{"a":1},{"a":"${'x'.repeat(RUN_BYTES_MAX)}"}]`
 
-    await expect(cut(text, 'json', 1, [1024 * 1024])).rejects.toThrow('row 2 is larger than')
+    await expect(cut(text, 'json', 1, [1024 * 1024])).rejects.toThrow('this row is larger than')
   })
 
   test('is halved in order, down to single rows', async () => {

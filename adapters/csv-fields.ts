@@ -1,0 +1,127 @@
+// Fields of CSV with any delimiter: which one a header uses, where the fields of a record are, and the same
+// records with commas, which is the CSV that the contract knows.
+//
+// Invariant: a record is cut here where the server cuts it. Of a record that breaks the rules of quotes, enough
+// stays wrong for the server to refuse it.
+
+const COMMA = 0x2c
+const QUOTE = 0x22
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const ASCII_LIMIT = 0x80
+
+/** Names of delimiters on the command line, which shells and people write more easily. */
+const NAMED_DELIMITERS: Readonly<Record<string, string>> = {
+  comma: ',',
+  semicolon: ';',
+  tab: '\t',
+  pipe: '|',
+}
+
+/** What a header without commas is searched for; of two that are there as often, the first is taken. */
+const DETECTED_DELIMITERS = Object.freeze([';', '\t', '|'].map(byteOf))
+
+/** The byte of a delimiter as it is written on the command line; undefined: it can be none. */
+export function parseDelimiter(text: string): number | undefined {
+  const char = Object.hasOwn(NAMED_DELIMITERS, text) ? (NAMED_DELIMITERS[text] ?? '') : text
+  const isUsable = char.length === 1 && byteOf(char) < ASCII_LIMIT && !/["\r\n]/.test(char)
+  return isUsable ? byteOf(char) : undefined
+}
+
+export function renderDelimiter(delimiter: number): string {
+  const char = String.fromCharCode(delimiter)
+  const named = Object.entries(NAMED_DELIMITERS).find(([, known]) => known === char)
+  return named?.[0] ?? JSON.stringify(char)
+}
+
+/** The delimiter of a header record: a comma, unless it has none and has another delimiter. */
+export function detectDelimiter(header: Uint8Array): number {
+  const counts = new Map<number, number>()
+  let isQuoted = false
+  for (const byte of header) {
+    if (byte === QUOTE) isQuoted = !isQuoted
+    else if (!isQuoted) counts.set(byte, (counts.get(byte) ?? 0) + 1)
+  }
+  let found = COMMA
+  for (const byte of counts.has(COMMA) ? [] : DETECTED_DELIMITERS) {
+    if ((counts.get(byte) ?? 0) > (counts.get(found) ?? 0)) found = byte
+  }
+  return found
+}
+
+/**
+ * Finds the fields of a record.
+ * @param bounds - Receives where field i begins, at 2 i, and ends, at 2 i + 1, with its quotes.
+ * @returns the number of fields.
+ */
+export function findFields(
+  bytes: Uint8Array,
+  start: number,
+  limit: number,
+  delimiter: number,
+  bounds: number[],
+): number {
+  let count = 0
+  let from = start
+  while (from <= limit) {
+    const to = endOfField(bytes, from, limit, delimiter)
+    bounds[2 * count] = from
+    bounds[2 * count + 1] = to
+    count++
+    if (bytes[to] !== delimiter) break
+    from = to + 1
+  }
+  return count
+}
+
+function endOfField(bytes: Uint8Array, start: number, limit: number, delimiter: number): number {
+  let at = start
+  if (bytes[at] === QUOTE) {
+    // A quote inside is doubled, so the field ends at a quote that no other follows.
+    for (at++; at < limit && (bytes[at] !== QUOTE || bytes[at + 1] === QUOTE); at++) {
+      if (bytes[at] === QUOTE) at++
+    }
+  }
+  while (at < limit && bytes[at] !== delimiter && !isLineBreak(bytes[at])) at++
+  return Math.min(at, limit)
+}
+
+function isLineBreak(byte: number | undefined): boolean {
+  return byte === LINE_FEED || byte === CARRIAGE_RETURN
+}
+
+/** What a field says, without its quotes. */
+export function fieldText(bytes: Uint8Array, from: number, to: number): string {
+  if (bytes[from] !== QUOTE) return textOf(bytes, from, to)
+  return textOf(bytes, from + 1, to - 1).replaceAll('""', '"')
+}
+
+function textOf(bytes: Uint8Array, from: number, to: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+}
+
+/** The same records with commas between their fields; a field with a comma in it gets quotes. */
+export function withCommas(bytes: Uint8Array, delimiter: number): Uint8Array {
+  // Two quotes for a field that is a comma at least: never more than twice the bytes.
+  const out = new Uint8Array(2 * bytes.length + 2)
+  let length = 0
+  for (let from = 0; from < bytes.length; ) {
+    const to = endOfField(bytes, from, bytes.length, delimiter)
+    const needsQuotes = bytes[from] !== QUOTE && hasComma(bytes, from, to)
+    if (needsQuotes) out[length++] = QUOTE
+    for (let at = from; at < to; at++) out[length++] = bytes[at] ?? 0
+    if (needsQuotes) out[length++] = QUOTE
+    if (to < bytes.length) out[length++] = bytes[to] === delimiter ? COMMA : (bytes[to] ?? 0)
+    from = to + 1
+  }
+  return out.subarray(0, length)
+}
+
+function hasComma(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] === COMMA) return true
+  return false
+}
+
+function byteOf(char: string): number {
+  return char.charCodeAt(0)
+}

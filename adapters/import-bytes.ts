@@ -1,0 +1,61 @@
+// The bytes of a file that is imported, and the lines in them.
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+
+export const PIECE_BYTES = 1024 * 1024
+
+export function openFileBytes(path: string): AsyncIterable<Uint8Array> {
+  return createReadStream(path, { highWaterMark: PIECE_BYTES })
+}
+
+/** Whether all of a file can be read a second time: a pipe cannot. */
+export async function canReadAgain(path: string): Promise<boolean> {
+  return (await stat(path)).isFile()
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+/**
+ * The number of the line, from 1, in which a byte of a file is; null if the file cannot be read again.
+ * @param offset - Of the byte, the byte order mark not counted.
+ */
+export async function lineAt(path: string, offset: number): Promise<number | null> {
+  if (!(await canReadAgain(path))) return null
+  let line = 1
+  let at = 0
+  let afterReturn = false // A line feed after it does not end another line.
+  for await (const piece of withoutByteOrderMark(openFileBytes(path))) {
+    const limit = Math.min(piece.length, offset - at)
+    for (let i = 0; i < limit; i++) {
+      const byte = piece[i]
+      if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && !afterReturn)) line++
+      afterReturn = byte === CARRIAGE_RETURN
+    }
+    at += piece.length
+    if (at >= offset) break
+  }
+  return line
+}
+
+const NO_BYTES = new Uint8Array(0)
+const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
+
+/** Passes a source on without its byte order mark, which only a whole file may begin with. */
+export async function* withoutByteOrderMark(
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | undefined = NO_BYTES // The bytes so far, while they may be part of a mark.
+  for await (const piece of source) {
+    if (start === undefined) {
+      yield piece
+      continue
+    }
+    const bytes: Uint8Array = start.length === 0 ? piece : Buffer.concat([start, piece])
+    const isMark = BYTE_ORDER_MARK.every((byte, i) => i >= bytes.length || bytes[i] === byte)
+    const isDecided: boolean = !isMark || bytes.length >= BYTE_ORDER_MARK.length
+    start = isDecided ? undefined : bytes
+    if (isDecided) yield bytes.subarray(isMark ? BYTE_ORDER_MARK.length : 0)
+  }
+  if (start !== undefined) yield start
+}

@@ -1,0 +1,104 @@
+// `rowstash import` as people run it: what it prints, and what becomes of files that are not plain.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type BuiltCli,
+  buildCli,
+  type Ended,
+  runCli,
+  type Serving,
+  serveCli,
+} from './support/built-cli.js'
+
+const KEY = 'a-key-for-the-tests'
+
+let cli: BuiltCli
+let folder: string
+let serving: Serving
+
+beforeAll(async () => {
+  cli = await buildCli()
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-cli-import-'))
+  serving = await serveCli(cli.path, ['--memory', '--key', KEY])
+})
+
+afterAll(async () => {
+  await serving.stop()
+  await cli.remove()
+  await rm(folder, { recursive: true })
+})
+
+/** Imports a file of this text into a new table. */
+async function importText(name: string, text: string, ...args: string[]): Promise<Ended> {
+  await writeFile(join(folder, name), text)
+  const target = ['--url', serving.url, '--key', KEY, '--table', name]
+  const ended = await runCli(cli.path, ['import', join(folder, name), ...target, ...args])
+  return { ...ended, stderr: ended.stderr.replaceAll(`${folder}/`, '') }
+}
+
+/** The rows of the table that an import has made, without their IDs. */
+async function rowsOf({ stdout }: Ended): Promise<unknown[]> {
+  const tableId = /^table: (\S+)$/m.exec(stdout)?.[1]
+  const headers = { authorization: `Bearer ${KEY}` }
+  const answer = await fetch(`${serving.url}/tables/${tableId}/rows`, { headers })
+  const { data } = (await answer.json()) as { data: Record<string, unknown>[] }
+  return data.map(({ $rowID: _, ...cells }) => cells)
+}
+
+describe('a csv file with another delimiter', () => {
+  const rows = [{ 'a b': 1, c: 'x, y' }, { 'a b': 2, c: 'one "two"\nthree' }, { 'a b': 3.5 }]
+  const textWith = (delimiter: string) =>
+    [`a b${delimiter}c`, `1${delimiter}x, y`, `2${delimiter}"one ""two""\nthree"`, '3.5', ''].join(
+      '\r\n',
+    )
+
+  test.each([
+    ['semicolon', ';'],
+    ['tab', '\t'],
+    ['pipe', '|'],
+  ])('is read by the %s in its header, and says so', async (name, delimiter) => {
+    const ended = await importText(`${name}.csv`, textWith(delimiter), '--chunk-rows', '2')
+
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: `${name}.csv: read with the delimiter ${name}, as its header has no comma\n`,
+    })
+    expect(await rowsOf(ended)).toEqual(rows)
+  })
+
+  test('is read by the one that is given', async () => {
+    const ended = await importText('caret.csv', textWith('^'), '--delimiter', '^')
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await rowsOf(ended)).toEqual(rows)
+  })
+
+  test('has one column where the comma is given', async () => {
+    const ended = await importText('plain.csv', 'a;b\n1;2\n', '--delimiter', 'comma')
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await rowsOf(ended)).toEqual([{ 'a;b': '1;2' }])
+  })
+
+  test('and a comma in its header is read by the comma', async () => {
+    const ended = await importText('both.csv', 'a;b,c\n1,2\n')
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await rowsOf(ended)).toEqual([{ 'a;b': 1, c: 2 }])
+  })
+
+  test.each([
+    [['--delimiter', '::'], '--delimiter must be one ASCII character, comma, semicolon, tab or'],
+    [['--delimiter', '"'], '--delimiter must be'],
+    [['--delimiter', ''], '--delimiter must be'],
+    [['--delimiter', ';', '--format', 'ndjson'], '--delimiter goes with csv and tsv'],
+  ])('of %j is refused', async (args, problem) => {
+    const ended = await importText('wrong.csv', 'a;b\n', ...args)
+
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: [^\n]+; see rowstash import --help\n$/)
+    expect(ended.stderr).toContain(problem)
+  })
+})

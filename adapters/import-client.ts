@@ -12,6 +12,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerReader } from './answer-reader.js'
 import { CommandFailure } from './cli-failure.js'
+import type { RecordPlace } from './import-places.js'
 import { bodyOf, contentTypeOf, halveRun, type RowRun } from './import-source.js'
 
 const TRIES_DEFAULT = 8
@@ -59,17 +60,40 @@ type Request = Readonly<{
 }>
 
 /** What became of one try. `message` is the server's own, or what the system says of the connection. */
-type Outcome = Readonly<{ status: number; message: string; retryAfterMs: number | undefined }>
+type Outcome = Readonly<{
+  status: number
+  /** Of the server's error; empty if there is none. */
+  type: string
+  message: string
+  retryAfterMs: number | undefined
+}>
+
+/** A request that did not succeed. */
+export class RequestFailure extends Error {
+  override readonly name = 'RequestFailure'
+
+  constructor(
+    message: string,
+    /** Whether the server finds fault with rows, not with all requests of this kind. */
+    readonly isOfRows: boolean,
+    /** Of the chunk that was sent; none of another request. */
+    readonly serial?: string,
+  ) {
+    super(message)
+  }
+}
+
+const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 
 /** The status of a try that got no answer: there was no connection, or it broke. */
 const STATUS_UNCONNECTED = -1
 const STATUS_BROKEN = 0
 
 /** The serials of a chunk and of whatever it is halved into: `width` numbers from `first` on. */
-export type SerialRange = Readonly<{ first: number; width: number }>
+type SerialRange = Readonly<{ first: number; width: number }>
 
 /** More rows are never in a chunk, so halves always find a number. */
-export const SERIALS_PER_CHUNK = 2 ** 20
+const SERIALS_PER_CHUNK = 2 ** 20
 
 export type TableAnswer = Readonly<{ tableId: string | undefined; rowCount: number }>
 
@@ -81,6 +105,8 @@ export class ImportClient {
   /** Whether any request had an answer. */
   #isReached = false
   #mayHoldChunks = false
+  /** Of the chunks that hold a later part of a run, by serial: the first record of the run in them. */
+  readonly #firstRecords = new Map<number, number>()
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -97,20 +123,46 @@ export class ImportClient {
     return this.#mayHoldChunks
   }
 
-  /** Puts a run as one chunk of a stash, or as more where the server finds it too large. */
-  async putRun(stashId: string, serials: SerialRange, run: RowRun): Promise<void> {
+  /** Where in the runs a chunk begins; undefined if it is none of this client's. */
+  startOf(serial: string): RecordPlace | undefined {
+    if (!/^[0-9]{1,15}$/.test(serial)) return undefined
+    const number = Number(serial)
+    const record = this.#firstRecords.get(number) ?? 0
+    return { run: Math.floor(number / SERIALS_PER_CHUNK), record }
+  }
+
+  /**
+   * Puts a run as one chunk of a stash, or as more where the server finds it too large.
+   * @param index - Of the run; it decides the serials.
+   * @throws {RequestFailure}
+   */
+  putRun(stashId: string, index: number, run: RowRun): Promise<void> {
+    const serials = { first: index * SERIALS_PER_CHUNK, width: SERIALS_PER_CHUNK }
+    return this.#putPart(stashId, serials, run, 0)
+  }
+
+  async #putPart(
+    stashId: string,
+    serials: SerialRange,
+    run: RowRun,
+    firstRecord: number,
+  ): Promise<void> {
+    if (firstRecord > 0) this.#firstRecords.set(serials.first, firstRecord)
+    const serial = String(serials.first)
     const outcome = await this.#sendRepeatedly({
       method: 'PUT',
-      path: `/stashes/${stashId}/${serials.first}`,
+      path: `/stashes/${stashId}/${serial}`,
       contentType: contentTypeOf(run),
       body: bodyOf(run),
       isChunk: true,
     })
     const halves = outcome.status === 413 ? halveRun(run) : null
-    if (halves === null) return expectSuccess(outcome)
+    if (halves === null) return expectSuccess(outcome, serial)
+    const [left, right] = halves
     const width = Math.floor(serials.width / 2)
-    await this.putRun(stashId, { first: serials.first, width }, halves[0])
-    await this.putRun(stashId, { first: serials.first + width, width }, halves[1])
+    await this.#putPart(stashId, { first: serials.first, width }, left, firstRecord)
+    const middle = firstRecord + left.starts.length
+    await this.#putPart(stashId, { first: serials.first + width, width }, right, middle)
   }
 
   async deleteStash(stashId: string): Promise<void> {
@@ -237,20 +289,23 @@ function readAnswer(
     if (errorBytes <= ERROR_BYTES_MAX) errorPieces.push(piece)
   })
   response.on('end', () => {
-    const message = isGood ? '' : errorMessage(status, Buffer.concat(errorPieces).toString('utf8'))
-    resolve({ status, message, retryAfterMs: retryAfterMs(response.headers['retry-after']) })
+    const body = Buffer.concat(errorPieces).toString('utf8')
+    const error = isGood ? { type: '', message: '' } : parseError(status, body)
+    resolve({ status, ...error, retryAfterMs: retryAfterMs(response.headers['retry-after']) })
   })
 }
 
-/** The server's own message where its answer has one. */
-function errorMessage(status: number, body: string): string {
+/** The server's own words where its answer has them. */
+function parseError(status: number, body: string): Pick<Outcome, 'type' | 'message'> {
   try {
-    const { error } = JSON.parse(body) as { error?: { message?: unknown } }
-    if (typeof error?.message === 'string') return error.message
+    const { error } = JSON.parse(body) as { error?: { type?: unknown; message?: unknown } }
+    if (typeof error?.message === 'string') {
+      return { type: typeof error.type === 'string' ? error.type : '', message: error.message }
+    }
   } catch (failure) {
     if (!(failure instanceof SyntaxError || failure instanceof TypeError)) throw failure
   }
-  return `The server answered with status ${status}`
+  return { type: '', message: `The server answered with status ${status}` }
 }
 
 /** Seconds or an HTTP date, RFC 9110 section 10.2.3. */
@@ -265,7 +320,7 @@ function brokenOutcome(failure: Error, isConnected: boolean): Outcome {
   // A host of several addresses has a failure for each, and no message of its own.
   const failures: readonly Error[] = failure instanceof AggregateError ? failure.errors : [failure]
   const message = failures.map((each) => each.message).join(', ')
-  return { status, message, retryAfterMs: undefined }
+  return { status, type: '', message, retryAfterMs: undefined }
 }
 
 /** Whether it is known that a request had no effect. */
@@ -280,9 +335,10 @@ function mayRepeat({ status }: Outcome): boolean {
   )
 }
 
-function expectSuccess({ status, message }: Outcome): void {
+function expectSuccess({ status, message }: Outcome, serial?: string): void {
   if (status >= 200 && status < 300) return
-  throw new CommandFailure(1, message === '' ? 'The connection broke' : message)
+  const shown = message === '' ? 'The connection broke' : message
+  throw new RequestFailure(shown, STATUSES_OF_ROWS.has(status), serial)
 }
 
 /** The URL in front of the contract's paths: without a slash at its end. */

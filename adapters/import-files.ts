@@ -8,7 +8,8 @@
 // - The stash is deleted however the import ends, after the last chunk of it was answered or cut off.
 import { randomUUID } from 'node:crypto'
 import { CommandFailure } from './cli-failure.js'
-import { ImportClient, SERIALS_PER_CHUNK, type TableAnswer } from './import-client.js'
+import { ImportClient, RequestFailure, type TableAnswer } from './import-client.js'
+import { placeMessage } from './import-places.js'
 import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 
 export type ImportTarget =
@@ -20,7 +21,7 @@ export type FileImport = Readonly<{
   url: string
   key: string
   target: ImportTarget
-  /** Rows of one chunk, at most SERIALS_PER_CHUNK. */
+  /** Rows of one chunk, at most 65,536. */
   chunkRowsMax: number
   /** Requests at the same time. */
   parallel: number
@@ -49,10 +50,23 @@ export async function importFiles(given: FileImport): Promise<ImportResult> {
     await putRuns(client, stashId, given, failed)
     const { tableId, rowCount } = await useStash(client, stashId, given.target)
     return { tableId, rowCount, seconds: (performance.now() - startMs) / 1000 }
+  } catch (failure) {
+    throw failure instanceof RequestFailure ? await explain(failure, client, given) : failure
   } finally {
     client.close()
     if (client.mayHoldChunks) await deleteStash(stashId, given)
   }
+}
+
+/** Tells of a refused request, and of a refused row where it is in the files. */
+async function explain(
+  { message, isOfRows, serial }: RequestFailure,
+  client: ImportClient,
+  { files, chunkRowsMax }: FileImport,
+): Promise<CommandFailure> {
+  if (!isOfRows) return new CommandFailure(1, message)
+  const cut = { files, chunkRowsMax, startOf: (chunk: string) => client.startOf(chunk) }
+  return new CommandFailure(1, await placeMessage(message, serial, cut))
 }
 
 async function* readRuns(given: FileImport): AsyncGenerator<RowRun> {
@@ -76,9 +90,9 @@ async function putRuns(
   const inFlight = new Set<Promise<void>>()
   let index = 0
 
-  async function put(run: RowRun, first: number): Promise<void> {
+  async function put(run: RowRun, runIndex: number): Promise<void> {
     try {
-      await client.putRun(stashId, { first, width: SERIALS_PER_CHUNK }, run)
+      await client.putRun(stashId, runIndex, run)
       given.onChunk?.(run.starts.length, run.bytes.length)
     } catch (failure) {
       failed.abort(failure) // Only the first reason stays.
@@ -89,7 +103,7 @@ async function putRuns(
     for await (const run of readRuns(given)) {
       given.signal.throwIfAborted()
       if (failed.signal.aborted) break
-      const task = put(run, index++ * SERIALS_PER_CHUNK).finally(() => inFlight.delete(task))
+      const task = put(run, index++).finally(() => inFlight.delete(task))
       inFlight.add(task)
       if (inFlight.size >= given.parallel) await Promise.race(inFlight)
     }

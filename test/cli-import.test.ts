@@ -102,3 +102,15 @@ describe('a csv file with another delimiter', () => {
     expect(ended.stderr).toContain(problem)
   })
 })
+
+test('a bad line is named with its file, and nothing is left', async () => {
+  const lines = Array.from({ length: 12_000 }, (_, n) => (n === 11_111 ? 'n/a,x,1\n' : `${n},x\n`))
+
+  const ended = await importText('long.csv', `id,name\n${lines.join('')}`)
+
+  expect(ended).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'rowstash: Invalid request body: 3 fields for 2 columns in long.csv, line 11113\n',
+  })
+})

@@ -161,7 +161,9 @@ describe('an import', () => {
       return { status: 413, body: { error: { type: 'request_too_large', message: 'Too large!' } } }
     })
 
-    await expect(importFiles(await importOf(url, [{ n: 1 }]))).rejects.toThrow(/^Too large!$/)
+    await expect(importFiles(await importOf(url, [{ n: 1 }]))).rejects.toThrow(
+      /^Too large! \(.*rows\.json, from line 1 on\)$/,
+    )
 
     expect(kindsOf(asked)).toEqual(['PUT /stashes']) // The stash did not begin.
   })

@@ -26,5 +26,6 @@ export default defineConfig({
   splitting: true,
   sourcemap: true,
   clean: true,
+  external: ['#csv-parse'], // package.json says what it is, for browsers and for all others.
   plugins: [constants],
 })

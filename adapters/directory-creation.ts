@@ -6,12 +6,12 @@
 // - Of several makers one wins. The others remove theirs, and use the winner's.
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ClassicLevel } from 'classic-level'
 import { NO_BYTES, toHex } from '../src/base/bytes.js'
 import { openSystemRandom } from '../src/base/random.js'
 import { StoreError } from '../src/base/store-error.js'
 import { STORE_BYTES } from '../src/kv/high-water.js'
 import { openLevelKv } from '../src/kv/level-kv.js'
+import { ClassicLevel } from './classic-level.js'
 import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './fs-calls.js'
 import { systemCode } from './fs-error.js'

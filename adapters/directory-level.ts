@@ -1,7 +1,8 @@
 // The LevelDB of a directory.
-import { ClassicLevel } from 'classic-level'
+
 import type { Bytes } from '../src/base/bytes.js'
 import type { LevelOperation } from '../src/kv/level-database.js'
+import { ClassicLevel } from './classic-level.js'
 
 /**
  * A chained batch without the checks, encodings, hooks and events of its public methods, none of which we need:

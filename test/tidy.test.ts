@@ -104,7 +104,7 @@ describe('the core runs anywhere', () => {
 
   test('it uses these packages', () => {
     expect([...packageImports(core)].sort()).toEqual([
-      'csv-parse/sync',
+      '#csv-parse',
       'emoji-regex',
       'fflate/browser',
       'memory-level',

@@ -21,6 +21,21 @@ export function builtIn(id: string): unknown {
   return process?.getBuiltinModule?.(id)
 }
 
+type NodeModule = Readonly<{ createRequire?: (from: string) => (name: string) => unknown }>
+
+/**
+ * A package as Node finds it from a module at run time; undefined where that is not Node, or has no such package.
+ * For packages of CommonJS that require modules of Node: within the ES module of a bundler they could not.
+ */
+export function requirePackage(name: string, from: string): unknown {
+  const { createRequire } = (builtIn('node:module') as NodeModule | undefined) ?? {}
+  try {
+    return createRequire?.(from)(name)
+  } catch {
+    return undefined // Who asks has another way, which says what is wrong if that fails too.
+  }
+}
+
 function builtInCrc32(): Crc32 | undefined {
   const zlib = builtIn('node:zlib') as { crc32?: Crc32 } | undefined
   const crc32 = zlib?.crc32

@@ -1,4 +1,4 @@
-import { MemoryLevel } from 'memory-level'
+import { requirePackage } from '../base/platform.js'
 import { openLevelKv } from '../kv/level-kv.js'
 import { memoryObjects } from '../objects/memory-objects.js'
 import { openStore } from './store.js'
@@ -10,9 +10,17 @@ import type { Store } from './store-types.js'
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export async function openMemory(options: StoreOptions = {}): Promise<Store> {
+  const { MemoryLevel } = await loadMemoryLevel()
   const database = new MemoryLevel<Uint8Array, Uint8Array>({
     keyEncoding: 'view',
     valueEncoding: 'view',
   })
   return openStore({ ...options, kv: await openLevelKv(database), objects: memoryObjects() })
+}
+
+type MemoryLevelPackage = typeof import('memory-level')
+
+async function loadMemoryLevel(): Promise<MemoryLevelPackage> {
+  const required = requirePackage('memory-level', import.meta.url)
+  return (required as MemoryLevelPackage | undefined) ?? import('memory-level')
 }

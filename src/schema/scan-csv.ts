@@ -11,7 +11,7 @@
 //   csv-parse counts a CRLF in quotes twice. A record is named by the line on which it starts.
 // - An empty line is a record with one empty field, that is a row without cells, but as the last line
 //   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
-import { CsvError, parse } from 'csv-parse/sync'
+import { CsvError, parse } from '#csv-parse'
 import { fromUtf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
+import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, test } from 'vitest'
 import { openFsObjects } from '../../adapters/fs-objects.js'
@@ -40,6 +41,10 @@ runCases(
 runCases(
   'a KvStore on classic-level',
   kvSuite(async () => openLevelKv(new ClassicLevel(await newDirectory()))),
+)
+runCases(
+  'a KvStore on level',
+  kvSuite(async () => openLevelKv(new Level(await newDirectory()))),
 )
 runCases(
   'a KvStore on memory-level that stores views',

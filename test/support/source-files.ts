@@ -58,8 +58,15 @@ export function resolveWithin(importer: string, from: string): string {
   return relative(ROOT, resolve(ROOT, dirname(importer), from)).replace(/\.js$/, '.ts')
 }
 
-/** The file that Node loads for a package's module, as `import` (or `require`) finds it. */
+/**
+ * The file that Node loads for a package's module, as `import` (or `require`) finds it. What package.json maps, as for
+ * a browser.
+ */
 export function resolvePackage(from: string, importer: string, condition: string): string {
+  if (from.startsWith('#')) {
+    const { imports } = JSON.parse(readText('package.json')) as { imports: unknown }
+    return resolvePackage(conditionalTarget(member(imports, from), 'browser'), importer, condition)
+  }
   const [, name = from, subpath = ''] = /^((?:@[^/]+\/)?[^/]+)(\/.*)?$/.exec(from) ?? []
   for (let folder = dirname(importer); ; folder = dirname(folder)) {
     const root = join(folder, 'node_modules', name)

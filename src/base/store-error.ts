@@ -14,7 +14,7 @@ export type StoreErrorCode =
   | 'COLUMN_HAS_INVALID_VALUE' // A value does not fit its column.
   | 'COLUMN_ID_RESERVED' // `$rowID` or `$stashID` where a column ID is wanted.
   | 'COLUMN_ID_NOT_UNIQUE' // The same column ID twice in a schema or a header.
-  | 'STASH_NOT_FOUND' // The stash holds no chunk.
+  | 'STASH_NOT_FOUND' // The stash holds no chunk, or has lost some: then it must be deleted, and its chunks put again.
   | 'IDEMPOTENCY_KEY_REUSED' // The same idempotency key came with another request.
   | 'CONTINUATION_INVALID' // Not a token of this table, or its rows are gone.
   | 'SOURCE_URL_NOT_ALLOWED' // The store does not fetch this URL.

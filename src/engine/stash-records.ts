@@ -2,7 +2,8 @@
 //
 // Invariants:
 // - A chunk counts from the commit of its reference on; its objects are durable before that.
-// - A stash that may have lost chunks with the commits of a power cut is not used: its number tells.
+// - A stash that may have lost chunks with the commits of a power cut, or whose chunks have expired, is neither used
+//   nor added to until it is deleted: what was put before and after would pass for all of it.
 // - Replacing a chunk raises the head's number; so a finalize, which checks the head, links exactly
 //   the references that it read.
 // - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted
@@ -57,7 +58,7 @@ const FIRST_NUMBER_MAX = 2 ** 47
 
 /**
  * @param base - The version base of the store.
- * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or may have lost some.
+ * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or has lost some.
  */
 export async function readStash(
   view: KvView,
@@ -67,13 +68,7 @@ export async function readStash(
   const key = stashHeadKey(stashId)
   const headBytes = await view.get(key)
   const head = headBytes === null ? null : decodeStashHead(headBytes)
-  if (head !== null && head.number < firstNumber(base)) {
-    const why = 'was begun before changes of the store may have been lost'
-    throw new StoreError(
-      'STASH_NOT_FOUND',
-      `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,
-    )
-  }
+  if (head !== null) checkIsWhole(stashId, head, firstNumber(base))
   const entries = head === null ? [] : await readChunks(view, head.nonce)
   if (headBytes === null || entries.length === 0) {
     throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
@@ -83,6 +78,17 @@ export async function readStash(
     chunks: entries.sort((left, right) => order(left.serial, right.serial)),
     check: { key, equals: headBytes },
   }
+}
+
+/** @param first - The number of a stash that begins now. */
+function checkIsWhole(stashId: string, { state, number }: StashHead, first: number): void {
+  if (state !== 'expired' && number >= first) return
+  const why =
+    state === 'expired' ? 'has expired' : 'was begun before changes of the store may have been lost'
+  throw new StoreError(
+    'STASH_NOT_FOUND',
+    `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,
+  )
 }
 
 async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
@@ -132,7 +138,10 @@ export type PutState = Readonly<{
   reference: Bytes | null
 }>
 
-/** @param fresh - The head of the stash if there is none yet. */
+/**
+ * @param fresh - The head of the stash if there is none yet.
+ * @throws {StoreError} STASH_NOT_FOUND if it has lost chunks.
+ */
 export async function readPutState(
   view: KvView,
   stashId: string,
@@ -142,6 +151,7 @@ export async function readPutState(
   const headBytes = await view.get(stashHeadKey(stashId))
   if (headBytes === null) return { headBytes, head: fresh, reference: null }
   const head = decodeStashHead(headBytes)
+  checkIsWhole(stashId, head, fresh.number)
   return { headBytes, head, reference: await view.get(chunkKey(head.nonce, serial)) }
 }
 
@@ -160,8 +170,8 @@ export async function planPut(
   const list = await findColumnList(view, head.nonce, chunk)
   const key = chunkKey(head.nonce, serial)
   const value = encodeChunkReference({ chunk, putAt, list: list.name })
-  const changesHead = headBytes === null || reference !== null || head.expiring
-  const next = { ...head, number: head.number + 1, expiring: false }
+  const changesHead = headBytes === null || reference !== null || head.state !== 'open'
+  const next: StashHead = { ...head, number: head.number + 1, state: 'open' }
   const headKey = stashHeadKey(stashId)
   return {
     checks: [
@@ -191,6 +201,20 @@ async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): P
     const there = await view.get(key)
     if (there === null) return { name: { crc, probe }, put: [key, record] }
     if (sameBytes(there, record)) return { name: { crc, probe }, put: null }
+  }
+}
+
+/** The commit that ends a stash whose time is over: its head stays and says so. */
+export function planExpire(stashId: string, headBytes: Bytes, now: number): KvCommit {
+  const key = stashHeadKey(stashId)
+  const head = decodeStashHead(headBytes)
+  const expired = encodeStashHead({ ...head, state: 'expired', since: now })
+  return {
+    checks: [{ key, equals: headBytes }],
+    puts: [
+      [key, expired],
+      [deadStashKey(head.nonce), EMPTY_RECORD],
+    ],
   }
 }
 

@@ -107,8 +107,8 @@ export class TeamStash implements Stash {
     const fresh: StashHead = {
       nonce,
       number: firstNumber(versionBase(this.#team)),
-      expiring: false,
-      createdAt: now,
+      state: 'open',
+      since: now,
     }
     const { commit, state } = await partition.read(async (view) => {
       const state = await readPutState(view, this.id, serial, fresh)

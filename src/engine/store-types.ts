@@ -206,7 +206,11 @@ export interface Team {
 
 export interface Stash {
   readonly id: string
-  /** Stores or replaces one chunk; durable when it resolves. Parallel puts are normal. */
+  /**
+   * Stores or replaces one chunk; durable when it resolves. Parallel puts are normal.
+   * @throws {StoreError} STASH_NOT_FOUND: earlier chunks have expired, or may have been lost; delete the stash, and put
+   *   them again. That a stash has expired is remembered for 30 days, of the 10,000 of a team that expired last.
+   */
   put(serial: string, rows: RowsInput): Promise<void>
   /** Also resolves when there is no such stash. Tables made from it stay. */
   delete(): Promise<void>

@@ -7,31 +7,21 @@
 // - An object is deleted only if two marks, `graceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
 //   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
-import type { Bytes } from '../base/bytes.js'
 import { fromUtf8 } from '../base/bytes.js'
-import { decodeChunkSegments } from '../format/chunk-records.js'
-import {
-  chunksRange,
-  columnListsRange,
-  DEAD_STASHES_RANGE,
-  nonceOfDeadStashKey,
-  REPEATS_RANGE,
-  STASH_HEADS_RANGE,
-  stashHeadKey,
-  TEAM_ENTRIES_RANGE,
-} from '../format/keys.js'
-import { decodeRepeatRecord, decodeStashHead, encodeStashHead } from '../format/records.js'
-import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import { REPEATS_RANGE, TEAM_ENTRIES_RANGE } from '../format/keys.js'
+import { decodeRepeatRecord } from '../format/records.js'
+import type { KvCheck, KvPartition } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
-import { deleteUnchanged, sweepRange } from './delete-records.js'
+import { deleteUnchanged } from './delete-records.js'
 import { foldPartition } from './fold.js'
 import { namedObjects, objectOf } from './named-objects.js'
 import { isOver } from './repeats.js'
-import { planDelete, scanBatches } from './stash-records.js'
+import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { SweepReport } from './store-types.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import { sweepStashes } from './sweep-stashes.js'
 
 type TablesSwept = Omit<SweepReport, keyof FilesSwept>
 
@@ -105,8 +95,7 @@ export class Sweeper {
     for (const partition of partitions) {
       generations += await sweepGenerations(this.#context, partition)
       await sweepSchemas(partition)
-      stashes += await expireStashes(this.#context, partition)
-      await sweepDeadStashes(partition)
+      stashes += await sweepStashes(this.#context, partition)
       await sweepRepeats(this.#context, partition)
     }
     const objects = await this.#sweepObjects()
@@ -175,72 +164,6 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
     })
   }
   return named
-}
-
-/**
- * Ends stashes whose last chunk is older than their lifetime. First the head is marked in a commit,
- * which a put would take back; then the chunks are looked at once more; then the stash is deleted.
- */
-async function expireStashes({ options }: StoreContext, partition: KvPartition): Promise<number> {
-  const oldest = options.clock.now() - options.stashTtlMs
-  const candidates = await partition.read((view) => findExpired(view, oldest))
-  let ended = 0
-  for (const { stashId, bytes } of candidates) {
-    const key = stashHeadKey(stashId)
-    const head = decodeStashHead(bytes)
-    const marked = encodeStashHead({ ...head, number: head.number + 1, expiring: true })
-    const mark = { checks: [{ key, equals: bytes }], puts: [[key, marked] as const] }
-    if (!(await partition.commit(mark)).ok) continue
-    const isExpired = await partition.read((view) =>
-      isPast(view, head.nonce, head.createdAt, oldest),
-    )
-    if (isExpired && (await partition.commit(planDelete(stashId, marked))).ok) ended++
-  }
-  return ended
-}
-
-async function findExpired(
-  view: KvView,
-  oldest: number,
-): Promise<{ stashId: string; bytes: Bytes }[]> {
-  const expired: { stashId: string; bytes: Bytes }[] = []
-  for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {
-    for (const [key, bytes] of entries) {
-      const { nonce, createdAt } = decodeStashHead(bytes)
-      if (!(await isPast(view, nonce, createdAt, oldest))) continue
-      expired.push({ stashId: fromUtf8(key.subarray(1)), bytes })
-    }
-  }
-  return expired
-}
-
-async function isPast(
-  view: KvView,
-  nonce: Bytes,
-  createdAt: number,
-  oldest: number,
-): Promise<boolean> {
-  if (createdAt > oldest) return false
-  for await (const entries of scanBatches(view, chunksRange(nonce))) {
-    if (entries.some(([, reference]) => decodeChunkSegments(reference).putAt > oldest)) return false
-  }
-  return true
-}
-
-async function sweepDeadStashes(partition: KvPartition): Promise<void> {
-  const dead = await partition.read(async (view) => {
-    const keys: Bytes[] = []
-    for await (const entries of scanBatches(view, DEAD_STASHES_RANGE)) {
-      for (const [key] of entries) keys.push(key)
-    }
-    return keys
-  })
-  for (const key of dead) {
-    const nonce = nonceOfDeadStashKey(key)
-    await sweepRange(partition, chunksRange(nonce))
-    await sweepRange(partition, columnListsRange(nonce))
-    await partition.commit({ deletes: [key] })
-  }
 }
 
 /** Deletes the results that no repeat is answered with any more, unless one was replaced meanwhile. */

@@ -28,7 +28,7 @@ import type { VerifyPlace } from './verify-types.js'
 const STASHES_AT_ONCE = 1_000
 const CHUNKS_AT_ONCE = 200
 
-type SeenStash = Readonly<{ key: Bytes; nonce: Bytes }>
+type SeenStash = Readonly<{ key: Bytes; nonce: Bytes; isExpired: boolean }>
 
 export async function verifyStashes(verifying: Verifying): Promise<void> {
   const { findings, partition, teamId } = verifying
@@ -37,8 +37,8 @@ export async function verifyStashes(verifying: Verifying): Promise<void> {
     const found = await findings.step({ team: teamId }, () =>
       partition.read((view) => readHeads(view, from)),
     )
-    for (const { key, nonce } of found ?? []) {
-      await verifyStash(verifying, fromUtf8(key.subarray(1)), nonce)
+    for (const { key, nonce, isExpired } of found ?? []) {
+      if (!isExpired) await verifyStash(verifying, fromUtf8(key.subarray(1)), nonce)
     }
     const last = found?.[found.length - 1]
     if (last === undefined || (found?.length ?? 0) < STASHES_AT_ONCE) break
@@ -51,7 +51,8 @@ async function readHeads(view: KvView, start: Bytes): Promise<SeenStash[]> {
   const { limit } = STASH_HEADS_RANGE
   const entries = await view.scan({ start, limit, count: STASHES_AT_ONCE })
   return entries.map(([key, bytes]) => {
-    return { key: key.slice(), nonce: decodeStashHead(bytes).nonce.slice() }
+    const { nonce, state } = decodeStashHead(bytes)
+    return { key: key.slice(), nonce: nonce.slice(), isExpired: state === 'expired' }
   })
 }
 
@@ -78,15 +79,14 @@ async function verifyStash(verifying: Verifying, stash: string, nonce: Bytes): P
   }
 }
 
-/** A stash begins with its first chunk, and its head goes before its chunks: one without any has lost them. */
+/** A stash begins with its first chunk, and ends with a commit of its head: one without any has lost them. */
 async function checkIsGone(
   { findings, partition, teamId }: Verifying,
   stash: string,
   nonce: Bytes,
 ): Promise<void> {
   const isThere = await partition.read(async (view) => {
-    const head = await view.get(stashHeadKey(stash))
-    if (head === null || !sameBytes(decodeStashHead(head).nonce, nonce)) return false
+    if (!(await isOpen(view, stash, nonce))) return false
     return (await view.scan({ ...chunksRange(nonce), count: 1 })).length === 0
   })
   if (!isThere) return
@@ -96,6 +96,14 @@ async function checkIsGone(
   )
 }
 
+/** Whether a stash has not ended since it was seen. */
+async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolean> {
+  const bytes = await view.get(stashHeadKey(stash))
+  if (bytes === null) return false
+  const head = decodeStashHead(bytes)
+  return head.state !== 'expired' && sameBytes(head.nonce, nonce)
+}
+
 /** Chunks from a key on; none if the stash was ended meanwhile. */
 async function readChunks(
   { findings }: Verifying,
@@ -103,8 +111,7 @@ async function readChunks(
   { stash, nonce, from }: Readonly<{ stash: string; nonce: Bytes; from: Bytes }>,
   where: VerifyPlace,
 ): Promise<SeenChunk[]> {
-  const head = await view.get(stashHeadKey(stash))
-  if (head === null || !sameBytes(decodeStashHead(head).nonce, nonce)) return []
+  if (!(await isOpen(view, stash, nonce))) return []
   const { limit } = chunksRange(nonce)
   const entries = await view.scan({ start: from, limit, count: CHUNKS_AT_ONCE })
   const seen: SeenChunk[] = []
@@ -188,7 +195,10 @@ async function findLostChunks({ findings, partition, teamId }: Verifying): Promi
   await partition.read(async (view) => {
     const heads = new Set<string>()
     for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {
-      for (const [, head] of entries) heads.add(toHex(decodeStashHead(head).nonce))
+      for (const [, head] of entries) {
+        const { nonce, state } = decodeStashHead(head)
+        if (state !== 'expired') heads.add(toHex(nonce))
+      }
     }
     let { start } = CHUNKS_RANGE
     for (;;) {

@@ -75,9 +75,13 @@ export type StashHead = Readonly<{
   nonce: Bytes
   /** Grows when a chunk is replaced, so that a finalize that read the old chunk is refused. */
   number: number
-  /** The sweep has begun to end the stash; a put takes this back. */
-  expiring: boolean
-  createdAt: number
+  /**
+   * `expiring`: the sweep has begun to end the stash, which a put takes back. `expired`: its chunks are gone, and it
+   * takes no others, until it is deleted or forgotten.
+   */
+  state: 'open' | 'expiring' | 'expired'
+  /** When it was begun, or when it expired. */
+  since: number
 }>
 
 /** The result of an operation that may be repeated. */
@@ -208,27 +212,25 @@ export function decodeRowRecord(bytes: Bytes): RowRecord {
   }
 }
 
-const EXPIRING = 0x01
+/** Written to disk: never change or reuse a number. */
+const STASH_FLAGS = Object.freeze({ open: 0, expiring: 0x01, expired: 0x02 })
 
-export function encodeStashHead({ nonce, number, expiring, createdAt }: StashHead): Bytes {
-  const writer = record(24).bytes(nonce).u48(number)
-  return writer
-    .u8(expiring ? EXPIRING : 0)
-    .u48(createdAt)
-    .finish()
+export function encodeStashHead({ nonce, number, state, since }: StashHead): Bytes {
+  return record(24).bytes(nonce).u48(number).u8(STASH_FLAGS[state]).u48(since).finish()
 }
 
 export function decodeStashHead(bytes: Bytes): StashHead {
   const reader = open(bytes, 'stash head')
-  const head = {
-    nonce: reader.bytes(8),
-    number: reader.u48(),
-    expiring: (reader.u8() & EXPIRING) !== 0,
-    createdAt: reader.u48(),
-  }
+  const [nonce, number] = [reader.bytes(8), reader.u48()]
+  const flags = reader.u8()
+  const state = STASH_STATES.find((one) => STASH_FLAGS[one] === flags)
+  if (state === undefined) throw reader.corrupt(`its flags are ${flags}`)
+  const since = reader.u48()
   reader.end()
-  return head
+  return { nonce, number, state, since }
 }
+
+const STASH_STATES = ['open', 'expiring', 'expired'] as const
 
 /** Written to disk: never change or reuse a number. */
 const REPEAT_KIND = Object.freeze({ create: 0x00, add: 0x01 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { hardenServer, nodeHandler, openDirectory, serverOptions } from '../../adapters/node.js'
-import type { Store } from '../../src/index.js'
+import type { Clock, Store, StoreOptions } from '../../src/index.js'
 import { openMemory } from '../../src/index.js'
 import { Api } from './contract/api.js'
 import type { ContractServer } from './contract-suite.js'
@@ -16,7 +16,26 @@ import { contractSources as sources } from './fake-sources.js'
 const KEY = 'a-key-of-the-first-team'
 const OTHER_KEY = 'a-key-of-the-second-team'
 
-async function serve(store: Store, basePath: string): Promise<ContractServer> {
+/** The system's time and some more. */
+class ForwardClock implements Clock {
+  #ahead = 0
+
+  now(): number {
+    return Date.now() + this.#ahead
+  }
+
+  pass(milliseconds: number): void {
+    this.#ahead += milliseconds
+  }
+}
+
+async function serve(
+  open: (options: StoreOptions) => Promise<Store>,
+  basePath: string,
+): Promise<ContractServer> {
+  const clock = new ForwardClock()
+  const store = await open({ clock })
+
   const server = createServer(
     serverOptions,
     nodeHandler(store, {
@@ -35,6 +54,10 @@ async function serve(store: Store, basePath: string): Promise<ContractServer> {
     url: `http://127.0.0.1:${port}${basePath}`,
     key: KEY,
     otherKey: OTHER_KEY,
+    async later(milliseconds) {
+      clock.pass(milliseconds)
+      await store.sweep()
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
@@ -45,9 +68,9 @@ async function serve(store: Store, basePath: string): Promise<ContractServer> {
 }
 
 describe('the contract over HTTP on a store in memory', () => {
-  for (const { name, run } of contractSuite(async () => serve(await openMemory({ sources }), ''))) {
-    test(name, run)
-  }
+  const open = (): Promise<ContractServer> =>
+    serve((options) => openMemory({ ...options, sources }), '')
+  for (const { name, run } of contractSuite(open)) test(name, run)
 })
 
 describe('the contract over HTTP on a directory, under a base path', () => {
@@ -59,7 +82,9 @@ describe('the contract over HTTP on a directory, under a base path', () => {
   async function open(): Promise<ContractServer> {
     const folder = await mkdtemp(join(tmpdir(), 'rowstash-contract-'))
     folders.push(folder)
-    return serve(await openDirectory(join(folder, 'store'), { sources }), '/api/v2')
+    const openStore = (options: StoreOptions): Promise<Store> =>
+      openDirectory(join(folder, 'store'), { ...options, sources })
+    return serve(openStore, '/api/v2')
   }
 
   for (const { name, run } of contractSuite(open)) test(name, run)
@@ -67,8 +92,9 @@ describe('the contract over HTTP on a directory, under a base path', () => {
   test('what was acknowledged, and continuations, survive a restart of the server', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'rowstash-contract-'))
     folders.push(folder)
-    const open = async () =>
-      new Api(await serve(await openDirectory(join(folder, 'store'), { sources }), ''))
+    const openStore = (options: StoreOptions): Promise<Store> =>
+      openDirectory(join(folder, 'store'), { ...options, sources })
+    const open = async () => new Api(await serve(openStore, ''))
 
     const before = await open()
     const table = await before.createTable({ rows: [{ n: 1 }, { n: 2 }, { n: 3 }] })

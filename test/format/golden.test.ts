@@ -103,7 +103,8 @@ const REFERENCE = {
   },
 }
 const NAMING_REFERENCE = { ...REFERENCE, chunk: { ...REFERENCE.chunk, namesFiles: true } }
-const STASH = { nonce: NONCE, number: 4, expiring: false, createdAt: 1_760_000_000_000 }
+const STASH = { nonce: NONCE, number: 4, state: 'open', since: 1_760_000_000_000 } as const
+const EXPIRED_STASH = { ...STASH, state: 'expired' } as const
 const REPEAT = {
   operation: 'add' as const,
   at: 1_760_000_000_000,
@@ -188,6 +189,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
     records.encodeRowRecord({ version: 3, schemaNumber: 1, text: NAMING_ROWS[1] ?? '' }),
   tombstone: () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: null }),
   'stash-head': () => records.encodeStashHead(STASH),
+  'stash-head-expired': () => records.encodeStashHead(EXPIRED_STASH),
   repeat: () => records.encodeRepeatRecord(REPEAT),
   'repeat-with-digest': () => records.encodeRepeatRecord(DIGESTED_REPEAT),
   ...Object.fromEntries(
@@ -318,6 +320,7 @@ describe('golden bytes', () => {
     expect(records.decodeRetirement(goldenBytes('retirement'))).toEqual(RETIREMENT)
     expect(records.decodeSchema(goldenBytes('schema'))).toBe('{"columns":[]}')
     expect(records.decodeStashHead(goldenBytes('stash-head'))).toEqual(STASH)
+    expect(records.decodeStashHead(goldenBytes('stash-head-expired'))).toEqual(EXPIRED_STASH)
     expect(records.decodeRowRecord(goldenBytes('tombstone')).text).toBeNull()
     expect(records.decodeRowRecord(goldenBytes('row-record'))).toEqual({
       version: 3,

@@ -13,6 +13,18 @@ export type PlantedBug = Readonly<{
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
+    name: 'a stash that expires is deleted, and begins anew with the next chunk',
+    file: 'stash-records.ts',
+    find: 'puts: [\n      [key, expired],\n      [deadStashKey(head.nonce), EMPTY_RECORD],\n    ],',
+    replace: 'deletes: [key], puts: [[deadStashKey(head.nonce), EMPTY_RECORD]],',
+  },
+  {
+    name: 'a stash that has expired takes more chunks, and is used with those alone',
+    file: 'stash-records.ts',
+    find: 'checkIsWhole(stashId, head, fresh.number)',
+    replace: '',
+  },
+  {
     name: 'a link commit does not check that the stash is still the same',
     file: 'create-table.ts',
     find: '...(source.check === null ? [] : [source.check]),',

@@ -3,6 +3,18 @@ import type { PlantedBug } from './planted-bugs.js'
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
+    name: 'a stash that expires is deleted, and begins anew with the next chunk',
+    file: 'stash-records.ts',
+    find: 'puts: [\n      [key, expired],\n      [deadStashKey(head.nonce), EMPTY_RECORD],\n    ],',
+    replace: 'deletes: [key], puts: [[deadStashKey(head.nonce), EMPTY_RECORD]],',
+  },
+  {
+    name: 'a stash that has expired takes more chunks, and is used with those alone',
+    file: 'stash-records.ts',
+    find: 'checkIsWhole(stashId, head, fresh.number)',
+    replace: '',
+  },
+  {
     name: 'a batch is not synced',
     file: 'level-database.ts',
     find: '{ ...ENCODINGS, sync }',
@@ -260,8 +272,8 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'a stash that may have lost chunks is used short',
     file: 'stash-records.ts',
-    find: 'if (head !== null && head.number < firstNumber(base)) {',
-    replace: 'if (head !== null && head.number < firstNumber(0)) {',
+    find: 'number >= first',
+    replace: 'number >= 0',
   },
   {
     name: 'rows are added to an extent of before a loss, under IDs that were given out',

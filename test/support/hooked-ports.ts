@@ -19,7 +19,15 @@ export class Hooks {
 
   /** Before a commit that deletes from a key space. */
   beforeDeleteFrom(space: number, act: Act): void {
-    const fits = ({ deletes = [] }: KvCommit): boolean => deletes.some((key) => key[0] === space)
+    this.beforeCommit(({ deletes = [] }) => deletes.some((key) => key[0] === space), act)
+  }
+
+  /** Before a commit that puts into a key space. */
+  beforePutInto(space: number, act: Act): void {
+    this.beforeCommit(({ puts = [] }) => puts.some(([key]) => key[0] === space), act)
+  }
+
+  beforeCommit(fits: (commit: KvCommit) => boolean, act: Act): void {
     this.#commit = { fits, act }
   }
 

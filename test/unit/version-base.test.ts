@@ -202,8 +202,8 @@ test('a stash from before a possible loss counts as missing until it is deleted'
   world.disk.crash('process')
   store = await openOn(world, INTERVAL)
   const team = store.team('t')
-  await team.stash('s').put('2', [{ n: 2 }])
   const missing = { code: 'STASH_NOT_FOUND', message: expect.stringContaining('must be deleted') }
+  await expect(team.stash('s').put('2', [{ n: 2 }])).rejects.toMatchObject(missing)
   await expect(team.createTable({ name: 'T', rows: team.stash('s') })).rejects.toMatchObject(
     missing,
   )

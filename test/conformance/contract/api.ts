@@ -9,6 +9,8 @@ export type ContractServer = Readonly<{
   key: string
   /** A key of another team. */
   otherKey: string
+  /** Sets the server's clock forward, and lets it end what is over by then. Without it, cases of expiry do nothing. */
+  later?(milliseconds: number): Promise<void>
   close(): Promise<void>
 }>
 

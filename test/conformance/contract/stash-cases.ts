@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, CSV, STASH_NOT_FOUND, TSV, uniqueName } from './api.js'
 
+const STASH_LIFETIME_MS = 48 * 3_600_000
+
 /** The numbers `n` of a table made from a stash, in order. */
 async function numbersOf(api: Api, stashId: string): Promise<readonly unknown[]> {
   const table = await api.createTable({ rows: { $stashID: stashId } })
@@ -235,6 +237,36 @@ const rules: ContractCase[] = [
       assert.deepEqual(await numbersOf(api, stashId), [1, 2])
       const body = { name: 'x', rows: { $stashID: stashId.toUpperCase() } }
       await api.refused('POST', '/tables', { body }, STASH_NOT_FOUND)
+    },
+  },
+  {
+    name: 'a stash whose chunks expired is not found, by PUT or by use, until it is deleted',
+    run: async (api) => {
+      const { later } = api.server
+      if (later === undefined) return
+      const stashId = uniqueName('s')
+      const table = await api.createTable({ rows: [{ n: 'before' }] })
+      for (const n of [0, 1, 2, 3, 4]) await api.putChunk(stashId, String(n), [{ n }])
+      await later(STASH_LIFETIME_MS)
+
+      const expired = {
+        ...STASH_NOT_FOUND,
+        message: new RegExp(`'${stashId}' has expired: it must be deleted`),
+      }
+      const chunk = `/stashes/${stashId}/5`
+      const uses = [
+        ['PUT', chunk, { body: [{ n: 5 }] }],
+        ['POST', '/tables', { body: { name: 'x', rows: { $stashID: stashId } } }],
+        ['PUT', table.path, { body: { rows: { $stashID: stashId } } }],
+        ['POST', table.rows, { body: { $stashID: stashId } }],
+      ] as const
+      for (const [method, path, options] of uses) await api.refused(method, path, options, expired)
+      assert.deepEqual(await api.cellsOf(table), [{ n: 'before' }])
+
+      await api.ok('DELETE', `/stashes/${stashId}`)
+      await api.refused(...uses[1], STASH_NOT_FOUND)
+      await api.putChunk(stashId, '5', [{ n: 5 }])
+      assert.deepEqual(await numbersOf(api, stashId), [5])
     },
   },
   {

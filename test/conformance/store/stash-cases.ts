@@ -11,6 +11,12 @@ import {
 } from './fixture.js'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+const EXPIRED = {
+  code: 'STASH_NOT_FOUND',
+  message: /'stash' has expired: it must be deleted, and its chunks put again/,
+} as const
 
 /** Each chunk holds its serial. */
 function serialChunks(serials: readonly string[]): Record<string, { s: string }[]> {
@@ -301,6 +307,59 @@ export const stashCases: readonly StoreCase[] = [
       fixture.clock.pass(HOUR_MS)
       assert.equal((await fixture.store.sweep()).stashes, 1)
       await fails(fixture.create(stash), 'STASH_NOT_FOUND')
+    },
+  },
+  {
+    name: 'a stash that has expired is neither added to nor used, until it is deleted',
+    async run(fixture) {
+      const table = await fixture.createTable(numbered(3))
+      const chunks = numbered(5).map(({ n }) => [n, [{ n }]] as const)
+      const stash = await fixture.stash(Object.fromEntries(chunks))
+      fixture.clock.pass(2 * DAY_MS)
+      assert.equal((await fixture.store.sweep()).stashes, 1)
+
+      for (let tries = 0; tries < 2; tries++) {
+        await assert.rejects(stash.put('5', [{ n: 5 }]), EXPIRED)
+        await assert.rejects(stash.put('0', [{ n: 0 }]), EXPIRED)
+        await assert.rejects(fixture.create(stash), EXPIRED)
+        await failsWithoutEffect(table, () => table.overwrite({ rows: stash }), 'STASH_NOT_FOUND')
+        await failsWithoutEffect(table, () => table.addRows(stash), 'STASH_NOT_FOUND')
+        fixture.clock.pass(2 * DAY_MS)
+        assert.equal((await fixture.store.sweep()).stashes, 0)
+      }
+      await stash.delete()
+      await fails(fixture.create(stash), 'STASH_NOT_FOUND')
+      await stash.put('5', [{ n: 5 }])
+      assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [5])
+    },
+  },
+  {
+    name: 'a stash that is past its lifetime is whole until it is swept, and a chunk gives it another one',
+    async run(fixture) {
+      const stash = await fixture.stash({ 0: numbered(2) })
+      fixture.clock.pass(100 * DAY_MS)
+      assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [0, 1])
+      await stash.put('1', [{ n: 2 }])
+      fixture.clock.pass(2 * DAY_MS - 1)
+
+      assert.equal((await fixture.store.sweep()).stashes, 0)
+      assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [0, 1, 2])
+    },
+  },
+  {
+    name: 'that a stash has expired is remembered for 30 days',
+    async run(fixture) {
+      const stash = await fixture.stash({ 0: numbered(2) })
+      fixture.clock.pass(2 * DAY_MS)
+      await fixture.store.sweep()
+      fixture.clock.pass(30 * DAY_MS - 1)
+      await fixture.store.sweep()
+      await assert.rejects(stash.put('1', []), EXPIRED)
+
+      fixture.clock.pass(1)
+      await fixture.store.sweep()
+      await stash.put('1', [{ n: 7 }])
+      assert.deepEqual(await columnOf(await fixture.createTable(stash), 'n'), [7])
     },
   },
   {

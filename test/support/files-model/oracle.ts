@@ -62,6 +62,8 @@ export class Oracle {
   readonly uploads: ModelUpload[] = []
   readonly tables: ModelTable[] = []
   readonly stashes = new Map<string, ModelStash>()
+  /** Stashes that a sweep has ended, or may have, so that they take no more chunks until they are deleted. */
+  readonly expired = new Set<string>()
   #numbers = 0
 
   constructor(limits: Limits) {
@@ -126,8 +128,9 @@ export class Oracle {
     for (const upload of this.uploads) {
       if (upload.record === 'there' && this.isOverUpload(upload, now)) upload.record = 'maybe'
     }
-    for (const stash of this.stashes.values()) {
+    for (const [id, stash] of this.stashes) {
       if (!this.isPastStash(stash, now)) continue
+      this.expired.add(id)
       for (const [serial, chunk] of stash.chunks) {
         stash.chunks.set(serial, { ...chunk, isSure: false })
       }
@@ -140,7 +143,9 @@ export class Oracle {
       if (this.isOverUpload(upload, now)) upload.record = 'gone'
     }
     for (const [id, stash] of this.stashes) {
-      if (this.isPastStash(stash, now)) this.stashes.delete(id)
+      if (!this.isPastStash(stash, now)) continue
+      this.expired.add(id)
+      this.stashes.delete(id)
     }
   }
 

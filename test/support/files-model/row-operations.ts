@@ -1,5 +1,6 @@
 // Operations that bring the URLs of files into tables and stashes, and take them out again.
 import type { RowsInput, Stash, Table } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
 import { expectEqual, type Outcome } from '../model/operation.js'
 import {
   type BoundRows,
@@ -243,7 +244,17 @@ export function putChunk(
     places: [placeOfStash(stash)],
     readsRows: true,
     refused: 'never',
-    run: (world, instance) => world.team(instance).stash(stash).put(serial, input),
+    async run(world, instance) {
+      const target = world.team(instance).stash(stash)
+      try {
+        await target.put(serial, input)
+      } catch (failure) {
+        const isExpired = isStoreError(failure) && failure.code === 'STASH_NOT_FOUND'
+        if (!isExpired || !oracle.expired.has(stash)) throw failure
+        await target.delete() // As the error says.
+        await target.put(serial, input)
+      }
+    },
     settle(outcome, { now }) {
       expectDone(outcome)
       const chunks = oracle.stashes.get(stash) ?? { createdAt: now, chunks: new Map() }

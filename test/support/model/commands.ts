@@ -11,7 +11,7 @@ import {
   type Outcome,
   show,
 } from './operation.js'
-import { isReadable, pageOf, rowJsonOf } from './oracle.js'
+import { EXPIRED_KEPT_MS, isReadable, pageOf, rowJsonOf } from './oracle.js'
 import { FoldRace, Race, StashRace, SweepRace } from './races.js'
 import {
   anyChangeOfSweep,
@@ -49,7 +49,8 @@ class One implements RunCommand {
   }
 }
 
-type Span = 'graceMs' | 'retentionMs' | 'stashTtlMs' | 'repeatTtlMs'
+const SPANS = ['graceMs', 'retentionMs', 'stashTtlMs', 'repeatTtlMs', 'expiredKeptMs'] as const
+type Span = (typeof SPANS)[number]
 
 class PassTime implements RunCommand {
   readonly #what: Span
@@ -65,7 +66,8 @@ class PassTime implements RunCommand {
   }
 
   async run(_: Model, world: World): Promise<void> {
-    world.clock.pass(Math.max(0, (world.profile.options[this.#what] ?? 0) + this.#more))
+    const spans = { ...world.profile.options, expiredKeptMs: EXPIRED_KEPT_MS }
+    world.clock.pass(Math.max(0, (spans[this.#what] ?? 0) + this.#more))
   }
 
   toString(): string {
@@ -223,10 +225,7 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
     .tuple(anySeed, anyChangesOfFold)
     .map(([seed, changes]) => new FoldRace(seed, changes))
   const time = fc
-    .tuple(
-      fc.constantFrom('graceMs', 'retentionMs', 'stashTtlMs', 'repeatTtlMs'),
-      fc.constantFrom(-1, 0, 1),
-    )
+    .tuple(fc.constantFrom(...SPANS), fc.constantFrom(-1, 0, 1))
     .map(([what, more]) => new PassTime(what, more))
   const scan = fc
     .tuple(fc.nat({ max: 3 }), fc.integer({ min: 1, max: 7 }))

@@ -43,6 +43,8 @@ export type ModelTable = {
 
 export type ModelStash = {
   createdAt: number
+  /** Since when its chunks are gone; null: they are there. */
+  expiredAt: number | null
   chunks: Map<string, Readonly<{ chunk: InputChunk; putAt: number }>>
 }
 
@@ -132,16 +134,18 @@ export function currentOf(table: ModelTable): ModelGeneration {
 /** The chunks of an operation, in order. Only those of a stash have a serial. */
 export type Source = readonly Readonly<{ serial?: string; chunk: InputChunk }>[]
 
-/** The stash's chunks in order; null: it holds none. */
+/** The stash's chunks in order; null: it holds none, or they have expired. */
 export function stashSource(state: State, stashId: string): Source | null {
-  const chunks = state.stashes.get(stashId)?.chunks
-  if (chunks === undefined) return null
+  const { chunks, expiredAt } = state.stashes.get(stashId) ?? NO_STASH
+  if (chunks.size === 0 || expiredAt !== null) return null
   const serials = [...chunks.keys()].sort(serialOrder([...chunks.keys()]))
   return serials.flatMap((serial) => {
     const found = chunks.get(serial)
     return found === undefined ? [] : [{ serial, chunk: found.chunk }]
   })
 }
+
+const NO_STASH: ModelStash = { createdAt: 0, expiredAt: null, chunks: new Map() }
 
 function serialOrder(serials: readonly string[]): (left: string, right: string) => number {
   const byText = (left: string, right: string): number => (left < right ? -1 : 1)
@@ -349,13 +353,20 @@ export function sweepGenerations(state: State, place: SweepPlace): number {
   return ended
 }
 
+/** How long it is remembered that a stash has expired. */
+export const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
+
 export function sweepStashes(state: State, { now, limits }: SweepPlace): number {
   let ended = 0
-  for (const [id, { createdAt, chunks }] of state.stashes) {
+  for (const [id, stash] of state.stashes) {
+    const { createdAt, expiredAt, chunks } = stash
     const times = [createdAt, ...[...chunks.values()].map(({ putAt }) => putAt)]
-    if (now - Math.max(...times) < limits.stashTtlMs) continue
-    state.stashes.delete(id)
-    ended++
+    if (expiredAt !== null) {
+      if (now - expiredAt >= EXPIRED_KEPT_MS) state.stashes.delete(id)
+    } else if (now - Math.max(...times) >= limits.stashTtlMs) {
+      state.stashes.set(id, { createdAt, expiredAt: now, chunks: new Map() })
+      ended++
+    }
   }
   return ended
 }

@@ -350,8 +350,10 @@ export function putChunk(
     check(state, outcome, { now }) {
       const resolved = resolve(state, ref)
       if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
+      const fresh = { createdAt: now, expiredAt: null, chunks: new Map() }
+      const known = state.stashes.get(stash) ?? fresh
+      if (known.expiredAt !== null) return expectFailure(outcome, { code: 'STASH_NOT_FOUND' })
       expectValue(outcome)
-      const known = state.stashes.get(stash) ?? { createdAt: now, chunks: new Map() }
       state.stashes.set(stash, known)
       for (const { chunk } of resolved.source) known.chunks.set(serial, { chunk, putAt: now })
     },

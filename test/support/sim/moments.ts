@@ -4,11 +4,7 @@ import type { SimOperation } from './operations.js'
 import type { ModelFile, ModelStash, ModelTable, Oracle, Possible } from './oracle.js'
 import { withState } from './oracle.js'
 
-type StashThen = Readonly<{
-  chunks: ModelStash['chunks']
-  lastPutAt: number
-  isDoubted: boolean
-}>
+type StashThen = Readonly<Omit<ModelStash, 'id'>>
 
 type Moment = Readonly<{
   /** Batches that were written before it. */
@@ -37,8 +33,8 @@ export class Moments {
   }
 
   note(batches: number, { tables, stashes, files }: Oracle): void {
-    const thenOf = ({ chunks, lastPutAt, isDoubted }: ModelStash): StashThen => {
-      return { chunks: new Map(chunks), lastPutAt, isDoubted }
+    const thenOf = ({ chunks, ...others }: ModelStash): StashThen => {
+      return { ...others, chunks: new Map(chunks) }
     }
     this.#moments.push({
       batches,
@@ -69,11 +65,12 @@ export class Moments {
       })
     }
     for (const stash of oracle.stashes.values()) {
-      const { chunks, lastPutAt, isDoubted } = then.stashes.get(stash) ?? NO_STASH
+      const { chunks, lastPutAt, isDoubted, isGone } = then.stashes.get(stash) ?? NO_STASH
       stash.chunks.clear()
       for (const [serial, states] of chunks) stash.chunks.set(serial, states)
       stash.lastPutAt = lastPutAt
       stash.isDoubted = isDoubted
+      stash.isGone = isGone
     }
     for (const { stashed } of then.operations) {
       if (stashed === undefined) continue
@@ -87,4 +84,9 @@ export class Moments {
   }
 }
 
-const NO_STASH: StashThen = { chunks: new Map(), lastPutAt: 0, isDoubted: false }
+const NO_STASH: StashThen = {
+  chunks: new Map(),
+  lastPutAt: 0,
+  isDoubted: false,
+  isGone: false,
+}

@@ -36,8 +36,10 @@ export type ModelStash = {
   readonly id: string
   readonly chunks: Map<string, readonly ChunkState[]>
   lastPutAt: number
-  /** It may have been begun before a loss: then it counts as missing until it was deleted. */
+  /** It may have been begun before a loss, or have expired: then it counts as missing until it was deleted. */
   isDoubted: boolean
+  /** A chunk was refused, so it does. */
+  isGone: boolean
 }
 
 export type ModelFile = {
@@ -94,6 +96,7 @@ export class Oracle {
       chunks: new Map(),
       lastPutAt: 0,
       isDoubted: false,
+      isGone: false,
     }
     this.stashes.set(id, stash)
     return stash
@@ -147,7 +150,7 @@ export class Oracle {
     }
     for (const table of this.tables) table.possible = table.possible.map(raised)
     for (const stash of this.stashes.values()) {
-      stash.isDoubted ||= [...stash.chunks.values()].flat().some((rows) => rows !== null)
+      stash.isDoubted ||= mayHoldChunks(stash)
       stash.chunks.clear()
     }
   }
@@ -162,6 +165,10 @@ function filesOf(state: TableState): Set<string> {
   const files = new Set<string>()
   for (const { f } of state?.rows ?? []) if (f !== null) files.add(f)
   return files
+}
+
+export function mayHoldChunks({ chunks }: ModelStash): boolean {
+  return [...chunks.values()].flat().some((rows) => rows !== null)
 }
 
 /** All that a stash may hold, in the order of its serials. */

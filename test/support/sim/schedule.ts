@@ -24,13 +24,24 @@ import {
   updateRow,
 } from './operations.js'
 import type { ChunkState, ModelRow, ModelStash, ModelTable, Outcome } from './oracle.js'
-import { applyInSomeOrder, likelyState, Oracle, showState, withState } from './oracle.js'
+import {
+  applyInSomeOrder,
+  likelyState,
+  mayHoldChunks,
+  Oracle,
+  showState,
+  withState,
+} from './oracle.js'
 import { passInterval } from './virtual-time.js'
+import { answersTo, settleWhole } from './whole-stashes.js'
 import { FLUSH_MS, type SimOptions, SimWorld } from './world.js'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
+
+/** How long it is remembered that a stash has expired. */
+const EXPIRED_KEPT_MS = 30 * DAY_MS
 
 /** What kind of faults a history meets. */
 type Profile = 'clean' | 'slow' | 'crash' | 'io' | 'misread' | 'damage'
@@ -261,13 +272,20 @@ class Schedule {
     }
   }
 
-  /** Stashes that are past their time may be gone. */
+  /** Stashes that are past their time may have expired, as a whole; later that may be forgotten. */
   #doubtStashes(): void {
-    const { stashTtlMs = 0 } = this.world.options.store
-    for (const { chunks, lastPutAt } of this.#oracle.stashes.values()) {
-      if (this.world.clock.now() - lastPutAt < stashTtlMs) continue
+    for (const stash of this.#oracle.stashes.values()) {
+      const { chunks } = stash
+      if (this.#isPast(stash, 0) && mayHoldChunks(stash)) stash.isDoubted = true
+      if (!this.#isPast(stash, EXPIRED_KEPT_MS)) continue
+      stash.isGone = false
       for (const [serial, states] of chunks) chunks.set(serial, withState(states, [null]))
     }
+  }
+
+  #isPast({ lastPutAt }: ModelStash, byMs: number): boolean {
+    const { stashTtlMs = 0 } = this.world.options.store
+    return this.world.clock.now() - lastPutAt >= stashTtlMs + byMs
   }
 
   async #operate(count: number): Promise<void> {
@@ -357,8 +375,7 @@ class Schedule {
         stash.chunks.set(serial, withState(left, maybe))
       }
       this.#pendingChunks.push(...own.filter(({ kind }) => kind === 'unknown'))
-      if (own.some(({ serial, kind }) => serial === null && kind === 'done'))
-        stash.isDoubted = false
+      settleWhole(this.world, stash, answersTo(stash, operations, outcomes))
       if (own.length > 0) stash.lastPutAt = this.world.clock.now()
     }
     this.#before.clear()

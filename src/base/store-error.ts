@@ -27,6 +27,7 @@ export type StoreErrorCode =
   | 'UPLOAD_EXPIRED' // The location was good, and its time is over.
   | 'UPLOAD_NOT_FOUND' // No upload of this team has this ID, or its time is over.
   | 'UPLOAD_INCOMPLETE' // The bytes of the upload are not there yet.
+  | 'UPLOAD_SUPERSEDED' // A newer PUT to the location of the upload ended this one.
   | 'UPLOAD_ALREADY_COMPLETED' // The bytes of a completed upload never change.
   | 'CONTENT_TYPE_MISMATCH' // Bytes of another media type than the upload was created for.
   | 'CONTENT_LENGTH_MISMATCH' // More or fewer bytes than were announced.

@@ -97,7 +97,7 @@ export function announcedBytes(headers: HeaderList): number | undefined {
 }
 
 /** Names a broken connection as what it is for us: a body that never came in whole. */
-export async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const piece of body) yield piece
   } catch (cause) {

@@ -8,7 +8,7 @@ import { parseChecksums } from './checksums.js'
 import { invalidRequest, shownId } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { headerValues } from './message.js'
-import { announcedBytes, checkEncoding, chunksOf } from './read-body.js'
+import { announcedBytes, checkEncoding } from './read-body.js'
 import { jsonResponse } from './render.js'
 import { parseUploadBody } from './upload-body.js'
 
@@ -57,7 +57,7 @@ export async function putUpload(
     contentType: types.length === 1 ? types[0] : undefined,
     contentLength: announcedBytes(headers),
     checksums: parseChecksums(headers),
-    body: chunksOf(body),
+    body,
   })
   return jsonResponse(200, '{}')
 }

@@ -14,23 +14,37 @@ import {
 } from '../format/file-records.js'
 import { type FileKey, fileKey, uploadKey } from '../format/keys.js'
 import type { KvView } from '../kv/kv.js'
+import type { Claim } from './file-claims.js'
 import { changeFiles, type FileDecision, putsOfFile, refusalOfFile } from './file-commits.js'
 import { deleteEarly, giveUp, storeContent } from './file-content.js'
 import type { StoredFile } from './file-types.js'
-import type { OpenUploads } from './open-uploads.js'
 import type { StoreContext, TeamContext } from './store-context.js'
 import { storedFile } from './stored-file.js'
+import { endOfUpload } from './upload-life.js'
 
 /** POST /apps/{appID}/uploads/{uploadID}/complete */
 export async function completeUpload(
   team: TeamContext,
-  open: OpenUploads,
   name: FileName,
   app: string,
 ): Promise<StoredFile> {
+  const claim = team.claims.open(team)
+  try {
+    return await completeClaimed(team, name, app, claim)
+  } finally {
+    claim.release()
+  }
+}
+
+async function completeClaimed(
+  team: TeamContext,
+  name: FileName,
+  app: string,
+  claim: Claim,
+): Promise<StoredFile> {
   const key = uploadKey(name.key)
   const record = await team.partition.read((view) => view.get(key))
-  const copy = await copyPresigned(team, checkUpload(team, record, app))
+  const copy = await copyPresigned(team, checkUpload(team, record, app), claim)
   const outcome = await changeFiles(
     team,
     (view) => readCompletion(view, key),
@@ -47,7 +61,7 @@ export async function completeUpload(
     team,
     unnamed.filter((object) => object !== file?.record.object),
   )
-  if (ended !== null) await open.leave(ended.owner, name.key)
+  if (ended !== null) await team.uploads.leave(team, name.key, ended)
   if (file === null) throw outcome.refusal
   return storedFile({ alias: name.alias, key: file.key }, file.record)
 }
@@ -108,16 +122,17 @@ async function decide(
  * and nobody has hashed it. null: nothing was put yet, or the upload is one of ours.
  */
 async function copyPresigned(
-  context: StoreContext,
+  context: TeamContext,
   upload: UploadRecord,
+  claim: Claim,
 ): Promise<StoredContent | null> {
   const { presigned, bytesMax, contentLength } = upload
   if (presigned === null || upload.state !== 'created') return null
   const content = await context.objects.stream(presigned)
   if (content === null) return null
   try {
-    const rules = { bytesMax, contentLength }
-    return await context.transfers.run(() => storeContent(context, content, rules))
+    const rules = { bytesMax, contentLength, claim }
+    return await context.transfers.run(context.teamId, () => storeContent(context, content, rules))
   } catch (failure) {
     if (isStoreError(failure) && BROKEN_RULES.has(failure.code)) {
       await deleteEarly(context, [presigned]) // As if it had never been put; another PUT may be better.
@@ -132,8 +147,8 @@ const BROKEN_RULES: ReadonlySet<string> = new Set(['FILE_TOO_LARGE', 'CONTENT_LE
 function checkUpload({ options }: StoreContext, record: Bytes | null, app: string): UploadRecord {
   if (record === null) throw uploadNotFound()
   const upload = decodeUpload(record)
-  const age = options.clock.now() - upload.createdAt
-  if (upload.state !== 'completed' && age >= options.uploadTtlMs) throw uploadNotFound()
+  const isOver = options.clock.now() >= endOfUpload(options, upload)
+  if (upload.state !== 'completed' && isOver) throw uploadNotFound()
   if (upload.app !== app) throw new StoreError('APP_NOT_ALLOWED', 'The upload is of another app')
   return upload
 }

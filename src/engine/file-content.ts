@@ -18,6 +18,7 @@ import {
   sealedRange,
 } from '../format/sealed-content.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
+import type { Claim } from './file-claims.js'
 import type { Checksum, FileContent } from './file-types.js'
 import type { StoreContext } from './store-context.js'
 import type { Problem } from './verify-findings.js'
@@ -27,6 +28,8 @@ export type ContentRules = Readonly<{
   /** As announced; null: any length up to `bytesMax`. */
   contentLength: number | null
   checksums?: readonly Checksum[]
+  /** Grows with the content. */
+  claim: Claim
 }>
 
 /**
@@ -108,11 +111,12 @@ class Gauge {
   }
 
   async *pass(content: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
-    const { contentLength, bytesMax } = this.#rules
+    const { contentLength, bytesMax, claim } = this.#rules
     for await (const piece of content) {
       this.#bytes += piece.length
       if (contentLength !== null && this.#bytes > contentLength) throw wrongLength(contentLength)
       if (this.#bytes > bytesMax) throw tooLarge(bytesMax)
+      await claim.grow(piece.length)
       this.#sha256.update(piece)
       for (const { hash } of this.#digests) hash.update(piece)
       yield piece

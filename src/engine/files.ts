@@ -3,18 +3,13 @@ import { sameBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { FILE_KEY_BYTES, type FileName, findFileId } from '../format/file-id.js'
 import type { FileRecord } from '../format/file-records.js'
-import { FILES_HEAD_KEY, fileKey } from '../format/keys.js'
+import { fileKey } from '../format/keys.js'
 import { checkArguments } from './arguments.js'
 import { completeUpload, parseOwnUpload } from './complete-upload.js'
 import { checkContentType, checkDetails, checkName, checkText } from './file-arguments.js'
-import {
-  changeFiles,
-  decodeHead,
-  planFileDelete,
-  putsOfFile,
-  refusalOfFile,
-} from './file-commits.js'
-import { giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
+import type { Claim } from './file-claims.js'
+import { changeFiles, planFileDelete, putsOfFile, refusalOfFile } from './file-commits.js'
+import { type ContentRules, giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
 import { checkFileName, cleanFileName } from './file-name.js'
 import type {
   FileContent,
@@ -26,7 +21,6 @@ import type {
   UploadTicket,
 } from './file-types.js'
 import { parseMediaType } from './media-type.js'
-import { OpenUploads } from './open-uploads.js'
 import type { Source } from './source-port.js'
 import type { TeamContext } from './store-context.js'
 import { openFile, readFileRecord, storedFile } from './stored-file.js'
@@ -39,20 +33,19 @@ const CONTENT_TYPE_DEFAULT = 'application/octet-stream'
 
 export class TeamFiles implements Files {
   readonly #team: TeamContext
-  readonly #open: OpenUploads
 
   constructor(team: TeamContext) {
     this.#team = team
-    this.#open = new OpenUploads(team)
   }
 
   put(content: FileContent, about: FileDetails): Promise<StoredFile> {
     return this.#team.lifecycle.run(async () => {
       checkArguments('put', about, DETAILS)
       const { contentLength, ...names } = checkDetails(about)
-      const bytesMax = await this.#room()
-      if (contentLength !== null && contentLength > bytesMax) throw tooLarge(bytesMax)
-      return this.#store(piecesOf(content), { bytesMax, contentLength }, names)
+      return this.#claiming(async (claim, bytesMax) => {
+        if (contentLength !== null && contentLength > bytesMax) throw tooLarge(bytesMax)
+        return this.#store(piecesOf(content), { bytesMax, contentLength, claim }, names)
+      })
     })
   }
 
@@ -72,23 +65,23 @@ export class TeamFiles implements Files {
       if (sources === undefined) {
         throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store fetches no URLs')
       }
-      return this.#team.transfers.run(async () => {
-        const bytesMax = await this.#room()
+      const fetch = async (claim: Claim, bytesMax: number): Promise<StoredFile> => {
         const source = await sources.fetch(url, { bytesMax })
         try {
           const names = namesOfSource(source, given)
-          return await this.#store(source.body, { bytesMax, contentLength: null }, names)
+          return await this.#store(source.body, { bytesMax, contentLength: null, claim }, names)
         } finally {
           source.close()
         }
-      })
+      }
+      return this.#team.transfers.run(this.#team.teamId, () => this.#claiming(fetch))
     })
   }
 
   createUpload(about: NewUpload): Promise<UploadTicket> {
     return this.#team.lifecycle.run(async () => {
       checkArguments('createUpload', about, UPLOAD_ARGUMENTS)
-      return createUpload(this.#team, this.#open, {
+      return createUpload(this.#team, {
         ...checkDetails(about),
         app: checkName('appId', about.appId),
         owner: checkName('owner', about.owner),
@@ -102,7 +95,7 @@ export class TeamFiles implements Files {
       const app = checkName('appId', about.appId)
       const alias = await this.#team.aliases.find(this.#team.teamId)
       const name = parseOwnUpload(checkText('uploadID', uploadId), alias)
-      return completeUpload(this.#team, this.#open, name, app)
+      return completeUpload(this.#team, name, app)
     })
   }
 
@@ -149,16 +142,20 @@ export class TeamFiles implements Files {
     return name && alias && sameBytes(name.alias, alias) ? name : null
   }
 
-  /** What one more file may hold as things are. */
-  async #room(): Promise<number> {
-    const { partition, options } = this.#team
-    const head = decodeHead(await partition.read((view) => view.get(FILES_HEAD_KEY)))
-    return Math.max(0, Math.min(options.fileBytesMax, options.teamFileBytesMax - head.bytes))
+  /** Stores a file under a claim of its own; `bytesMax` is what one more file may hold as things are. */
+  async #claiming<T>(store: (claim: Claim, bytesMax: number) => Promise<T>): Promise<T> {
+    const claim = this.#team.claims.open(this.#team)
+    try {
+      const room = Math.max(0, await claim.room())
+      return await store(claim, Math.min(this.#team.options.fileBytesMax, room))
+    } finally {
+      claim.release()
+    }
   }
 
   async #store(
     pieces: AsyncIterable<Uint8Array>,
-    rules: Readonly<{ bytesMax: number; contentLength: number | null }>,
+    rules: ContentRules,
     names: Readonly<{ fileName: string; contentType: string }>,
   ): Promise<StoredFile> {
     const team = this.#team

@@ -2,12 +2,14 @@ import type { BufferPool } from '../base/buffer-pool.js'
 import type { KvPartition, KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { ExtentEntries } from './extents.js'
+import type { FileClaims } from './file-claims.js'
 import type { ForwardCache } from './forward-cache.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { LatestTables } from './latest-tables.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { ObjectHolds } from './object-holds.js'
 import type { ObjectNames } from './object-names.js'
+import type { OpenUploads } from './open-uploads.js'
 import type { RowTexts } from './row-texts.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
@@ -18,6 +20,7 @@ import type { TableWriters } from './table-writer.js'
 import type { TeamAliases } from './team-alias.js'
 import type { Transfers } from './transfers.js'
 import type { Turns } from './turns.js'
+import type { UploadPuts } from './upload-puts.js'
 
 /** What the parts of one open store share. */
 export type StoreContext = Readonly<{
@@ -41,6 +44,9 @@ export type StoreContext = Readonly<{
   aliases: TeamAliases
   signingKeys: SigningKeys
   transfers: Transfers
+  uploads: OpenUploads
+  puts: UploadPuts
+  claims: FileClaims
 }>
 
 /** What the operations of one team share. */

@@ -85,7 +85,10 @@ export interface StoreOptions {
   readonly cacheBytesMax?: number
   /** One file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
   readonly fileBytesMax?: number
-  /** All files of one team, in bytes; uploads count from their completion on. Default and most: 2^53 - 1, which is no limit. Least: 0. */
+  /**
+   * All files of one team, in bytes, with what uploads have received and what is on its way.
+   * Default and most: 2^53 - 1, which is no limit. Least: 0.
+   */
   readonly teamFileBytesMax?: number
   /** Uploads that one owner may have open. Default: 50. Range: 1 to 10,000. */
   readonly uploadsOpenMax?: number
@@ -93,6 +96,11 @@ export interface StoreOptions {
   readonly uploadUrlTtlMs?: number
   /** How long an upload may take from its creation to its completion, in milliseconds. Default: 24 hours. Range: 1 minute to 30 days. */
   readonly uploadTtlMs?: number
+  /**
+   * How long an upload may take from the receipt of its bytes to its completion, in milliseconds; it ends with
+   * `uploadTtlMs` all the same. Default: 1 hour. Range: 1 minute to 30 days.
+   */
+  readonly uploadReceivedTtlMs?: number
   /**
    * How long a file that no row refers to is kept after its completion, in milliseconds.
    * Default: 7 days. Range: 24 hours to 29 days.
@@ -104,8 +112,9 @@ export interface StoreOptions {
    */
   readonly fileSweepIntervalMs?: number
   /**
-   * Uploads and source URLs that are read at one time; more wait for their turn, and beyond 1,000 that wait
-   * they are refused with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   * Uploads and source URLs that are read at one time. A team begins one only while it has fewer than there are
+   * places free, so one alone has at most half of them. More wait for their turn, and beyond 1,000 that wait, or
+   * 500 of one team, they are refused with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
   /** Fetches files from URLs. Default: none, and `fromUrl` fails; `openDirectory` has one. */
@@ -161,6 +170,7 @@ const RANGES = {
   teamFileBytesMax: { default: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER },
   uploadsOpenMax: { default: 50, min: 1, max: 10_000 },
   uploadUrlTtlMs: { default: 15 * MINUTE_MS, min: SECOND_MS, max: DAY_MS },
+  uploadReceivedTtlMs: { default: HOUR_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   uploadTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   fileRetentionMs: { default: 7 * DAY_MS, min: DAY_MS, max: 29 * DAY_MS },
   fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },

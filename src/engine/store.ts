@@ -7,6 +7,7 @@ import type { ObjectStore } from '../objects/objects.js'
 import { backupStore } from './backup.js'
 import type { BackupOptions } from './backup-types.js'
 import { ExtentEntries } from './extents.js'
+import { FileClaims } from './file-claims.js'
 import type { PublicFiles } from './file-types.js'
 import { ForwardCache } from './forward-cache.js'
 import { GenerationPins } from './generation-pins.js'
@@ -14,6 +15,7 @@ import { LatestTables } from './latest-tables.js'
 import { Lifecycle } from './lifecycle.js'
 import { ObjectHolds } from './object-holds.js'
 import { ObjectNames } from './object-names.js'
+import { OpenUploads } from './open-uploads.js'
 import { StorePublicFiles } from './public-files.js'
 import { RowTexts } from './row-texts.js'
 import { SchemaCache } from './schema-cache.js'
@@ -28,6 +30,7 @@ import { TableWriters } from './table-writer.js'
 import { StoreTeam } from './team.js'
 import { TeamAliases } from './team-alias.js'
 import { Transfers } from './transfers.js'
+import { UploadPuts } from './upload-puts.js'
 import { verifyStore } from './verify.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
@@ -57,6 +60,7 @@ const TEAM_BYTES = 16 * 1024
 export async function openStore({ kv, objects, afterClose, ...given }: OpenStore): Promise<Store> {
   const options = resolveStoreOptions(given)
   const heads = new TableHeads()
+  const uploads = new OpenUploads(options)
   const rowBytesMax = options.cacheBytesMax * CACHED_ROWS_SHARE
   const context: StoreContext = {
     kv,
@@ -78,6 +82,9 @@ export async function openStore({ kv, objects, afterClose, ...given }: OpenStore
     aliases: new TeamAliases(kv, options.random),
     signingKeys: new SigningKeys(kv, options),
     transfers: new Transfers(options.filesInFlightMax),
+    uploads,
+    puts: new UploadPuts(),
+    claims: new FileClaims(options, uploads),
   }
   return new OpenedStore(context, afterClose)
 }

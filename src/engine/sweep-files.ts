@@ -1,4 +1,4 @@
-// Deleting files that no row names and uploads that came to nothing. Repeatable: a crash at any point leaves
+// Deleting files that no row names. Repeatable: a crash at any point leaves
 // work for the next sweep.
 //
 // Invariants:
@@ -8,7 +8,7 @@
 // - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact.
 //   Objects that it takes the names of are left to the sweep of objects, which spares those being read.
 import { type Bytes, toHex } from '../base/bytes.js'
-import { decodeFile, decodeUpload, encodeFilesHead } from '../format/file-records.js'
+import { decodeFile, encodeFilesHead } from '../format/file-records.js'
 import {
   FILE_MARKERS_RANGE,
   FILES_HEAD_KEY,
@@ -18,7 +18,6 @@ import {
   fileMarkerKey,
   fileOfKey,
   MANY_FILES_MARKER_KEY,
-  UPLOADS_RANGE,
 } from '../format/keys.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
@@ -32,7 +31,7 @@ import type { ResolvedOptions } from './store-options.js'
 type FileContext = Pick<StoreContext, 'options' | 'segments'>
 
 /** What a sweep of files deleted. */
-export type FilesSwept = Readonly<{ files: number; uploads: number }>
+export type FilesSwept = Readonly<{ files: number }>
 
 /** How much of a team one sweep does: what is left is for the next one, which goes on there. */
 type SweepLimits = Readonly<{
@@ -63,7 +62,6 @@ export class FileSweeper {
   }
 
   async sweep(teamId: string, partition: KvPartition): Promise<FilesSwept> {
-    const uploads = await sweepUploads(this.#context, partition)
     let files = 0
     for (let passes = 0; passes < this.#limits.passesMax; passes++) {
       const start = this.#starts.get(teamId) ?? FILES_RANGE.start
@@ -74,7 +72,7 @@ export class FileSweeper {
       if (pass.next === null) break
     }
     await sweepMarkers(partition)
-    return { files, uploads }
+    return { files }
   }
 }
 
@@ -203,24 +201,4 @@ async function findStaleMarkers(
     .map(([key, equals]) => ({ key, equals }))
   const last = entries[entries.length - 1]?.[0]
   return { stale, next: entries.length < SCAN_COUNT || last === undefined ? null : keyAfter(last) }
-}
-
-/** Ends uploads that came to nothing, and forgets those that were completed long ago. */
-async function sweepUploads({ options }: FileContext, partition: KvPartition): Promise<number> {
-  const over = await partition.read(async (view) => {
-    const found: KvCheck[] = []
-    for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
-      for (const [key, equals] of entries) {
-        if (isOver(options, equals)) found.push({ key, equals })
-      }
-    }
-    return found
-  })
-  return deleteUnchanged(partition, over)
-}
-
-/** A completed upload is kept as long again, so that each repeat of its completion gets its answer. */
-function isOver({ clock, uploadTtlMs }: ResolvedOptions, record: Bytes): boolean {
-  const { state, createdAt } = decodeUpload(record)
-  return clock.now() - createdAt > (state === 'completed' ? 2 * uploadTtlMs : uploadTtlMs)
 }

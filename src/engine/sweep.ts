@@ -22,6 +22,7 @@ import type { SweepReport } from './store-types.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
 import { sweepStashes } from './sweep-stashes.js'
+import { sweepUploads } from './sweep-uploads.js'
 
 type TablesSwept = Omit<SweepReport, keyof FilesSwept>
 
@@ -45,7 +46,7 @@ export class Sweeper {
     return { ...swept, ...(await this.sweepTables()) }
   }
 
-  /** Sweeps everything but files and uploads, which need not be looked at as often; calls meanwhile share it. */
+  /** Sweeps everything but files, which need not be looked at as often; calls meanwhile share it. */
   sweepTables(): Promise<TablesSwept> {
     this.#running ??= this.#sweepAll().finally(() => {
       this.#running = undefined
@@ -53,7 +54,7 @@ export class Sweeper {
     return this.#running
   }
 
-  /** Sweeps the files and uploads of all teams; calls meanwhile share it. */
+  /** Sweeps the files of all teams; calls meanwhile share it. */
   sweepFiles(): Promise<FilesSwept> {
     this.#filing ??= this.#sweepAllFiles().finally(() => {
       this.#filing = undefined
@@ -78,21 +79,20 @@ export class Sweeper {
   }
 
   async #sweepAllFiles(): Promise<FilesSwept> {
-    let [files, uploads] = [0, 0]
+    let files = 0
     for (const [teamId, partition] of await this.#teamPartitions()) {
-      const swept = await this.#fileSweeper.sweep(teamId, partition)
-      files += swept.files
-      uploads += swept.uploads
+      files += (await this.#fileSweeper.sweep(teamId, partition)).files
     }
-    return { files, uploads }
+    return { files }
   }
 
   async #sweepAll(): Promise<TablesSwept> {
     let stashes = 0
     let generations = 0
+    let uploads = 0
     const folds = await this.fold()
-    const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
-    for (const partition of partitions) {
+    for (const [teamId, partition] of await this.#teamPartitions()) {
+      uploads += await sweepUploads(this.#context, teamId, partition)
       generations += await sweepGenerations(this.#context, partition)
       await sweepSchemas(partition)
       stashes += await sweepStashes(this.#context, partition)
@@ -100,7 +100,7 @@ export class Sweeper {
     }
     const objects = await this.#sweepObjects()
     await this.#context.kv.reclaim?.()
-    return { folds, stashes, generations, objects }
+    return { folds, stashes, generations, uploads, objects }
   }
 
   async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {

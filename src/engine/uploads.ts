@@ -2,7 +2,7 @@
 //
 //     created ──▶ received ──▶ completed        one record; each step is a commit that checks its bytes
 //                  │    ▲
-//                  └────┘ a second good PUT replaces the first
+//                  └────┘ a second good PUT replaces the first; one that comes meanwhile ends it
 //
 // Invariants:
 // - Bytes that did not arrive whole and right are in no record, and leave no object.
@@ -11,7 +11,7 @@
 // - Nobody but who holds the signed location learns whether there is an upload: all else is one refusal.
 import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { isStoreError, StoreError } from '../base/store-error.js'
+import { StoreError } from '../base/store-error.js'
 import { FILE_KEY_BYTES, parseUploadId, renderUploadId } from '../format/file-id.js'
 import {
   decodeUpload,
@@ -20,25 +20,25 @@ import {
   type UploadRecord,
   type UploadTerms,
 } from '../format/file-records.js'
-import { FILES_HEAD_KEY, uploadKey } from '../format/keys.js'
-import type { KvPartition } from '../kv/kv.js'
+import { type FileKey, uploadKey } from '../format/keys.js'
 import type { CheckedDetails } from './file-arguments.js'
-import { decodeHead, teamIsFull } from './file-commits.js'
+import { teamIsFull } from './file-commits.js'
 import { deleteEarly, giveUp, storeContent, tooLarge, wrongLength } from './file-content.js'
 import type { UploadRequest, UploadTicket } from './file-types.js'
 import { parseMediaType } from './media-type.js'
-import type { OpenUploads } from './open-uploads.js'
+import type { UploadsOfTeam } from './open-uploads.js'
 import type { StoreContext, TeamContext } from './store-context.js'
+import { endOfUpload } from './upload-life.js'
+import { untilEnded } from './upload-puts.js'
 import { isSigned, keyIdOfQuery, renderTarget } from './upload-target.js'
 
-/** Parallel PUTs to one upload get so many tries. */
+/** Others may change the record of an upload so often while its bytes are committed. */
 const RECEIVE_TRIES_MAX = 100
 
 export type UploadRequestOfTeam = CheckedDetails & Readonly<{ app: string; owner: string }>
 
 export async function createUpload(
   team: TeamContext,
-  open: OpenUploads,
   about: UploadRequestOfTeam,
 ): Promise<UploadTicket> {
   const { options, ids, objects } = team
@@ -53,8 +53,9 @@ export async function createUpload(
   const presigned = objects.presignPut === undefined ? null : ids.next()
   const times = { createdAt, expiresAt: createdAt + ttlMs }
   const terms: UploadTerms = { ...about, bytesMax, ...times, presigned }
+  const upload: UploadRecord = { ...terms, state: 'created' }
   const uploadId = renderUploadId({ alias, key })
-  await open.enter(about.owner, key, createdAt)
+  await team.uploads.enter(team, key, upload)
   try {
     const target =
       presigned === null
@@ -63,50 +64,72 @@ export async function createUpload(
     invariant(target !== undefined, 'a store that signs gives a URL')
     const { ok } = await team.partition.commit({
       checks: [{ key: uploadKey(key), equals: null }],
-      puts: [[uploadKey(key), encodeUpload({ ...terms, state: 'created' })]],
+      puts: [[uploadKey(key), encodeUpload(upload)]],
     })
     invariant(ok, 'the key of an upload is never drawn again')
     if (presigned !== null) ids.settle([presigned])
     return { uploadId, target, expiresAt: terms.expiresAt }
   } catch (failure) {
     if (presigned !== null) ids.settleAfter(failure, [presigned])
-    await open.leave(about.owner, key)
+    await team.uploads.leave(team, key, upload)
     throw failure
   }
 }
 
 /** @throws {StoreError} FILE_TOO_LARGE for a file that cannot come in as things are. */
-async function checkRoom({ options, partition }: TeamContext, bytes: number): Promise<void> {
-  const { fileBytesMax, teamFileBytesMax } = options
+async function checkRoom(team: TeamContext, bytes: number): Promise<void> {
+  const { fileBytesMax, teamFileBytesMax } = team.options
   if (bytes > fileBytesMax) throw tooLarge(fileBytesMax)
-  const head = decodeHead(await partition.read((view) => view.get(FILES_HEAD_KEY)))
-  if (head.bytes + bytes > teamFileBytesMax) throw teamIsFull(teamFileBytesMax)
+  if (bytes > (await team.claims.open(team).room())) throw teamIsFull(teamFileBytesMax)
 }
 
 /** PUT {uploadLocation} */
 export async function receiveUpload(context: StoreContext, request: UploadRequest): Promise<void> {
-  const { partition, key, record } = await findSigned(context, request)
-  const terms = decodeUpload(record)
-  if (context.options.clock.now() >= terms.expiresAt) throw expired()
-  checkAnnounced(terms, request)
-  await context.transfers.run(async () => {
-    const received = await storeContent(context, untilBroken(request.body), {
+  const found = await findSigned(context, request)
+  const { options, transfers, puts } = context
+  const upload = decodeUpload(found.record)
+  const now = options.clock.now()
+  if (now >= upload.expiresAt || now >= endOfUpload(options, upload)) throw expired()
+  checkAnnounced(upload, request)
+  await puts.run(found.key, (ended) =>
+    transfers.run(found.teamId, () => takeBytes(context, found, request, ended), ended),
+  )
+}
+
+async function takeBytes(
+  context: StoreContext,
+  found: FoundUpload,
+  { body, contentLength, checksums = [] }: UploadRequest,
+  ended: AbortSignal,
+): Promise<void> {
+  const terms = decodeUpload(found.record)
+  const claim = context.claims.open(found)
+  try {
+    if ((contentLength ?? 0) > (await claim.room())) {
+      throw teamIsFull(context.options.teamFileBytesMax)
+    }
+    const received = await storeContent(context, untilEnded(body, ended), {
       bytesMax: terms.bytesMax,
-      contentLength: terms.contentLength ?? request.contentLength ?? null,
-      checksums: request.checksums ?? [],
+      contentLength: terms.contentLength ?? contentLength ?? null,
+      checksums,
+      claim,
     })
     try {
-      const replaced = await commitReceived(partition, key, record, received)
+      ended.throwIfAborted()
+      const { upload, replaced } = await commitReceived(context, found, received)
       context.ids.settle([received.object])
+      await context.uploads.receive(found, found.key, upload)
       if (replaced !== null) await deleteEarly(context, [replaced])
     } catch (failure) {
       await giveUp(context, failure, received.object)
       throw failure
     }
-  })
+  } finally {
+    claim.release()
+  }
 }
 
-type FoundUpload = Readonly<{ partition: KvPartition; key: Bytes; record: Bytes }>
+type FoundUpload = UploadsOfTeam & Readonly<{ key: FileKey; record: Bytes }>
 
 /** The upload that a location is signed for. What is wrong with another one is nobody's business. */
 async function findSigned(context: StoreContext, request: UploadRequest): Promise<FoundUpload> {
@@ -118,13 +141,12 @@ async function findSigned(context: StoreContext, request: UploadRequest): Promis
   const signingKey = teamId === null ? null : await context.signingKeys.find(keyId)
   if (teamId === null || signingKey === null) throw notSigned()
   const partition = context.kv.partition(teamId)
-  const key = uploadKey(name.key)
-  const record = await partition.read((view) => view.get(key))
+  const record = await partition.read((view) => view.get(uploadKey(name.key)))
   if (record === null) throw notSigned()
   const terms = decodeUpload(record)
   const isOurs = terms.presigned === null
   if (!isOurs || !isSigned(query, signingKey, uploadId, terms)) throw notSigned()
-  return { partition, key, record }
+  return { teamId, partition, key: name.key, record }
 }
 
 /** Refuses by what a request says about itself, before a byte of its body is read. */
@@ -142,34 +164,35 @@ function checkAnnounced(terms: UploadRecord, { contentType, contentLength }: Upl
   if (contentLength > terms.bytesMax) throw tooLarge(terms.bytesMax)
 }
 
-/** A body that breaks off is the client's failure, and no answer reaches it anyway. */
-async function* untilBroken(body: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
-  try {
-    yield* body
-  } catch (cause) {
-    if (isStoreError(cause)) throw cause
-    throw new StoreError('ABORTED', 'The body ended too early', { cause })
-  }
-}
+type Received = Readonly<{
+  upload: UploadRecord
+  /** The object of an earlier PUT that this one replaced. */
+  replaced: string | null
+}>
 
-/** @returns the object of an earlier PUT that this one replaced. */
 async function commitReceived(
-  partition: KvPartition,
-  key: Bytes,
-  known: Bytes,
+  { options }: StoreContext,
+  { partition, key: uploadOf, record: known }: FoundUpload,
   received: StoredContent,
-): Promise<string | null> {
+): Promise<Received> {
+  const key = uploadKey(uploadOf)
   let record: Bytes | null = known
   for (let tries = 0; tries < RECEIVE_TRIES_MAX; tries++) {
     if (record === null) throw expired() // The sweep ended the upload meanwhile.
     const upload = decodeUpload(record)
     if (upload.state === 'completed') throw completed()
-    const next = encodeUpload({ ...upload, state: 'received', received })
+    const next: UploadRecord = {
+      ...upload,
+      state: 'received',
+      received,
+      receivedAt: options.clock.now(),
+    }
     const result = await partition.commit({
       checks: [{ key, equals: record }],
-      puts: [[key, next]],
+      puts: [[key, encodeUpload(next)]],
     })
-    if (result.ok) return upload.state === 'received' ? upload.received.object : null
+    const replaced = upload.state === 'received' ? upload.received.object : null
+    if (result.ok) return { upload: next, replaced }
     record = result.failed[0]?.value ?? null
   }
   throw new StoreError('STORAGE_UNAVAILABLE', 'The upload is too busy; try again', {

@@ -47,7 +47,12 @@ export type UploadTerms = Readonly<{
 export type UploadRecord = UploadTerms &
   (
     | Readonly<{ state: 'created' }>
-    | Readonly<{ state: 'received'; received: StoredContent }>
+    | Readonly<{
+        state: 'received'
+        received: StoredContent
+        /** null: it was not noted then. */
+        receivedAt: number | null
+      }>
     | Readonly<{ state: 'completed'; received: StoredContent; file: FileKey }>
   )
 
@@ -60,7 +65,7 @@ export type FilesHead = Readonly<{ files: number; bytes: number }>
 export type SigningKey = Readonly<{ id: number; secret: Bytes; createdAt: number }>
 
 /** Written to disk: never change or reuse a number. */
-const STATE = Object.freeze({ created: 0x01, received: 0x02, completed: 0x03 })
+const STATE = Object.freeze({ created: 0x01, received: 0x02, completed: 0x03, receivedAt: 0x04 })
 const HAS_LENGTH = 0x01
 const PRESIGNED = 0x02
 
@@ -68,7 +73,7 @@ export function encodeUpload(upload: UploadRecord): Bytes {
   const { contentLength, presigned } = upload
   const flags = (contentLength === null ? 0 : HAS_LENGTH) | (presigned === null ? 0 : PRESIGNED)
   const sealed = upload.state !== 'created' && upload.received.sealed
-  const writer = contentRecord(256, sealed).u8(STATE[upload.state])
+  const writer = contentRecord(256, sealed).u8(stateOf(upload))
   writer.text(upload.app).text(upload.owner).text(upload.contentType).text(upload.fileName)
   writer
     .u8(flags)
@@ -77,11 +82,17 @@ export function encodeUpload(upload: UploadRecord): Bytes {
   writer.u48(upload.createdAt).u48(upload.expiresAt)
   if (presigned !== null) writer.bytes(objectBytes(presigned))
   if (upload.state !== 'created') writeContent(writer, upload.received)
+  if (upload.state === 'received' && upload.receivedAt !== null) writer.u48(upload.receivedAt)
   if (upload.state === 'completed') {
     invariant(upload.file.length === FILE_KEY_BYTES, 'a file key has 16 bytes')
     writer.bytes(upload.file)
   }
   return writer.finish()
+}
+
+function stateOf(upload: UploadRecord): number {
+  const isNoted = upload.state === 'received' && upload.receivedAt !== null
+  return isNoted ? STATE.receivedAt : STATE[upload.state]
 }
 
 export function decodeUpload(bytes: Bytes): UploadRecord {
@@ -119,11 +130,14 @@ function readState(
   sealed: boolean,
 ): UploadRecord {
   if (state === STATE.created) return { ...terms, state: 'created' }
-  if (state !== STATE.received && state !== STATE.completed) {
+  if (state < STATE.received || state > STATE.receivedAt) {
     throw reader.corrupt(`its state is ${state}`)
   }
   const received = readContent(reader, sealed)
-  if (state === STATE.received) return { ...terms, state: 'received', received }
+  if (state === STATE.received) return { ...terms, state: 'received', received, receivedAt: null }
+  if (state === STATE.receivedAt) {
+    return { ...terms, state: 'received', received, receivedAt: reader.u48() }
+  }
   return { ...terms, state: 'completed', received, file: reader.bytes(FILE_KEY_BYTES) }
 }
 

@@ -27,7 +27,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
   404: ['request_error', 'table_not_found', 'row_not_found', 'upload_not_found', 'file_not_found'],
   405: ['method_not_allowed'],
   408: ['source_url_timeout', 'request_timeout'],
-  409: ['upload_incomplete', 'upload_already_completed'],
+  409: ['upload_incomplete', 'upload_already_completed', 'upload_superseded'],
   412: ['precondition_failed'],
   413: ['request_too_large', 'file_too_large'],
   415: ['unsupported_media_type'],
@@ -41,6 +41,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
   ],
   429: ['rate_limited'],
   500: ['data_corrupt', 'internal_error'],
+  501: ['not_implemented'],
   503: ['storage_unavailable'],
   507: ['insufficient_storage'],
 }

@@ -150,9 +150,15 @@ const UPLOADS: Record<string, files.UploadRecord> = {
     presigned: OBJECT,
     state: 'created',
   },
-  'upload-received': { ...TERMS, state: 'received', received: CONTENT },
+  'upload-received': { ...TERMS, state: 'received', received: CONTENT, receivedAt: null },
   'upload-completed': { ...TERMS, state: 'completed', received: CONTENT, file: FILE },
-  'upload-received-sealed': { ...TERMS, state: 'received', received: SEALED },
+  'upload-received-sealed': { ...TERMS, state: 'received', received: SEALED, receivedAt: null },
+  'upload-received-at': {
+    ...TERMS,
+    state: 'received',
+    received: SEALED,
+    receivedAt: 1_700_000_000_123,
+  },
   'upload-completed-sealed': { ...TERMS, state: 'completed', received: SEALED, file: FILE },
 }
 const STORED_FILE = {

@@ -28,6 +28,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc
       stashTtlMs: fc.constantFrom(6 * HOUR_MS, 10 * DAY_MS),
       fileRetentionMs: fc.constantFrom(DAY_MS, DAY_MS, 7 * DAY_MS),
       uploadTtlMs: fc.constant(DAY_MS),
+      uploadReceivedTtlMs: fc.constantFrom(HOUR_MS, 6 * HOUR_MS, DAY_MS),
       uploadUrlTtlMs: fc.constantFrom(HOUR_MS / 4, DAY_MS),
     }),
   })

@@ -13,7 +13,7 @@ import type {
 } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
-import { putTo, textOf } from '../conformance/store/upload-request.js'
+import { inPieces, putTo, textOf } from '../conformance/store/upload-request.js'
 
 export const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' } as const
 
@@ -103,4 +103,20 @@ export function gate(): Readonly<{ opened: Promise<void>; open: () => void }> {
     open = resolve
   })
   return { opened, open }
+}
+
+/** A body that says when its last piece is asked for, and waits before it gives that. */
+export function pausedBody(texts: readonly string[]) {
+  const [reached, released] = [gate(), gate()]
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield* inPieces(texts.slice(0, -1).map(utf8))
+    reached.open()
+    await released.opened
+    yield* inPieces(texts.slice(-1).map(utf8))
+  }
+  return { body: body(), reached: reached.opened, release: released.open }
+}
+
+function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
 }

@@ -49,6 +49,7 @@ const ANSWERS: readonly [StoreErrorCode, status: number, type: string][] = [
   ['UPLOAD_EXPIRED', 403, 'upload_expired'],
   ['UPLOAD_NOT_FOUND', 404, 'upload_not_found'],
   ['UPLOAD_INCOMPLETE', 409, 'upload_incomplete'],
+  ['UPLOAD_SUPERSEDED', 409, 'upload_superseded'],
   ['UPLOAD_ALREADY_COMPLETED', 409, 'upload_already_completed'],
   ['CONTENT_TYPE_MISMATCH', 400, 'content_type_mismatch'],
   ['CONTENT_LENGTH_MISMATCH', 400, 'content_length_mismatch'],

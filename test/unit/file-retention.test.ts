@@ -524,7 +524,7 @@ describe('uploads', () => {
   }
 
   test('that came to nothing end with their time, with the bytes that they received', async () => {
-    const world = await openWorld()
+    const world = await openWorld({ uploadReceivedTtlMs: DAY_MS })
     const [empty, received] = [await upload(world), await upload(world)]
     await world.store.files.receive(putTo(received.target, ['hello']))
     world.clock.pass(DAY_MS)
@@ -542,7 +542,7 @@ describe('uploads', () => {
   })
 
   test('that were completed are forgotten later, and their files live on', async () => {
-    const world = await openWorld()
+    const world = await openWorld({ uploadReceivedTtlMs: DAY_MS })
     const { uploadId, target } = await upload(world)
     await world.store.files.receive(putTo(target, ['hello']))
     world.clock.pass(DAY_MS - 1)

@@ -218,7 +218,7 @@ describe('the count of files and bytes', () => {
     const files = await openFileStore()
     const others = [files.team]
     for (let other = 0; other < 3; other++) {
-      for (let i = 0; i < 1_001; i++) files.store.team(`team ${i}`) // More than a store remembers.
+      for (let i = 0; i < 1_100; i++) files.store.team(`team ${i}`) // More than a store remembers.
       others.push(files.store.team('acme'))
     }
     expect(new Set(others).size).toBe(4)
@@ -410,7 +410,7 @@ describe('a file from a URL', () => {
     const { team } = await openFileStore({ sources, filesInFlightMax: 3 })
     await Promise.all(Array.from({ length: 12 }, () => team.files.fromUrl(URL)))
 
-    expect(most).toBe(3)
+    expect(most).toBe(2) // Half of the places, rounded up.
   })
 })
 

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import {
   type Api,
   type ContractCase,
+  expectRefusal,
   METHOD,
   REQUEST_ERROR,
   type SendOptions,
@@ -94,12 +95,35 @@ const steps: ContractCase[] = [
     },
   },
   {
-    name: 'of PUTs at the same time one wins, whole',
+    name: 'of PUTs at the same time one wins, whole; others may be ended by newer ones, with 409',
     run: async (api) => {
       const upload = await createUpload(api)
       const texts = Array.from({ length: 8 }, (_, at) => String(at).repeat(10_000 + at))
-      await Promise.all(texts.map((text) => putBytes(api, upload, text)))
+      const statuses = await Promise.all(
+        texts.map(async (text) => {
+          const options = bytesOptions(upload, text)
+          return (await api.send('PUT', upload.location, options)).status
+        }),
+      )
+      assert.deepEqual([...new Set([...statuses, 200, 409])].sort(), [200, 409])
+      assert.ok(statuses.includes(200))
       assert.ok(texts.includes(await textOf(api, await complete(api, upload))))
+    },
+  },
+  {
+    name: 'a PUT that hangs is ended by a newer one: 409, and the connection closes',
+    run: async (api) => {
+      const upload = await createUpload(api)
+      const hanging = new RawConnection(api)
+      const headers = ['Content-Type: image/png', 'Content-Length: 100000']
+      const lines = head(api, `PUT ${basePath(api)}${upload.location}`, ...headers)
+      hanging.write(`${lines.join('\r\n')}\r\n\r\nonly the beginning`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await putBytes(api, upload, 'whole')
+      const { status, body } = await hanging.reply()
+      expectRefusal({ status, text: body }, { status: 409, type: 'upload_superseded' })
+      await hanging.ended()
+      assert.equal(await textOf(api, await complete(api, upload)), 'whole')
     },
   },
   {

@@ -84,7 +84,7 @@ function raceOnUpload({ seed, isReceived, receives, completes, sweeps }: UploadR
     if (isReceived) {
       const content = newContent(oracle)
       await world.store(0).files.receive(putInRace(upload, content))
-      upload.received = [content]
+      Object.assign(upload, { received: [content], receivedAt: [world.clock.now()] })
     }
     const now = world.clock.now()
     if (sweeps) oracle.doubt(now)
@@ -102,7 +102,7 @@ function raceOnUpload({ seed, isReceived, receives, completes, sweeps }: UploadR
     const completed = await Promise.all(completing)
     await Promise.all(sweeping)
     for (const { pace } of world.incarnations()) pace.stop()
-    settleUploadRace(oracle, upload, received, completed)
+    settleUploadRace(oracle, upload, received, completed, now)
     if (sweeps) oracle.sweep(now)
     await reconcile(world, oracle, oracle.held(now))
   })

@@ -5,6 +5,7 @@ import type { StoredFile } from '../../../src/index.js'
 export type Limits = Readonly<{
   fileRetentionMs: number
   uploadTtlMs: number
+  uploadReceivedTtlMs: number
   stashTtlMs: number
   retentionMs: number
   retiredGenerationsMax: number
@@ -23,6 +24,8 @@ export type ModelUpload = {
   readonly expiresAt: number
   /** What its record may hold; null: nothing yet. More than one after a race or a crash. */
   received: readonly (string | null)[]
+  /** When that was received, one for each. */
+  receivedAt: readonly (number | null)[]
   /** What it was completed to. */
   file: StoredFile | null
   /** Whether its record is there; `maybe` while a sweep is on its way. */
@@ -117,16 +120,19 @@ export class Oracle {
     return createdAt <= oldest && [...chunks.values()].every(({ putAt }) => putAt <= oldest)
   }
 
-  /** Whether a sweep forgets an upload. */
-  isOverUpload({ file, createdAt }: ModelUpload, now: number): boolean {
-    const { uploadTtlMs } = this.limits
-    return now - createdAt > (file === null ? uploadTtlMs : 2 * uploadTtlMs)
+  /** When an upload is over: more than one moment if it is not known what its record holds. */
+  endsOfUpload({ file, createdAt, receivedAt }: ModelUpload): readonly number[] {
+    const { uploadTtlMs, uploadReceivedTtlMs } = this.limits
+    const end = createdAt + uploadTtlMs
+    if (file !== null) return [end + uploadTtlMs]
+    return receivedAt.map((at) => (at === null ? end : Math.min(end, at + uploadReceivedTtlMs)))
   }
 
   /** A sweep is on its way that may end what is over by now, or may have. */
   doubt(now: number): void {
     for (const upload of this.uploads) {
-      if (upload.record === 'there' && this.isOverUpload(upload, now)) upload.record = 'maybe'
+      const isOver = this.endsOfUpload(upload).some((end) => now > end)
+      if (upload.record === 'there' && isOver) upload.record = 'maybe'
     }
     for (const [id, stash] of this.stashes) {
       if (!this.isPastStash(stash, now)) continue
@@ -140,7 +146,9 @@ export class Oracle {
   /** A sweep has run from its begin to its end. */
   sweep(now: number): void {
     for (const upload of this.uploads) {
-      if (this.isOverUpload(upload, now)) upload.record = 'gone'
+      const ends = this.endsOfUpload(upload)
+      if (ends.every((end) => now > end)) upload.record = 'gone'
+      else if (upload.record === 'there' && ends.some((end) => now > end)) upload.record = 'maybe'
     }
     for (const [id, stash] of this.stashes) {
       if (!this.isPastStash(stash, now)) continue

@@ -109,11 +109,11 @@ const passToEnd = fc
   .tuple(fc.constantFrom('file', 'upload'), fc.nat({ max: 3 }), fc.constantFrom(0, 1))
   .map(([what, at, more]) =>
     command(`pass to the end of ${what} ${at} +${more}`, async (oracle, { clock }) => {
-      const { fileRetentionMs, uploadTtlMs } = oracle.limits
+      const { fileRetentionMs } = oracle.limits
       const ends =
         what === 'file'
           ? [...oracle.files.values()].map(({ stored }) => stored.completedAt + fileRetentionMs)
-          : oracle.uploads.slice(-4).map(({ createdAt }) => createdAt + uploadTtlMs)
+          : oracle.uploads.slice(-4).flatMap((upload) => oracle.endsOfUpload(upload))
       const end = ends[at % Math.max(1, ends.length)] ?? 0
       clock.pass(Math.max(0, end + more - clock.now()))
     }),

@@ -25,7 +25,8 @@ export function createUpload(
   { hasLength, app }: Readonly<{ hasLength: boolean; app: string | null }>,
 ): Operation {
   const contentLength = hasLength ? CONTENT_BYTES : null
-  const base = { contentType: CONTENT_TYPE, contentLength, app, file: null, received: [null] }
+  const nothing = { received: [null], receivedAt: [null] }
+  const base = { contentType: CONTENT_TYPE, contentLength, app, file: null, ...nothing }
   return {
     text: `create an upload ${app ?? ''}${hasLength ? ' of known length' : ''}`,
     places: [],
@@ -76,8 +77,11 @@ const SIZES: Partial<Record<ReceiveFault, number>> = {
   unwelcome: UNWELCOME_BYTES,
 }
 
+const ENDED: Parameters<typeof expectCode>[1][] = ['UPLOAD_EXPIRED', 'UPLOAD_SIGNATURE_INVALID']
+
 /** The codes that a PUT may fail with; none: it must succeed. */
 function refusalsOfReceive(
+  oracle: Oracle,
   upload: ModelUpload,
   fault: ReceiveFault,
   now: number,
@@ -89,6 +93,7 @@ function refusalsOfReceive(
     return isYoung ? ['UPLOAD_EXPIRED'] : ['UPLOAD_EXPIRED', 'UPLOAD_SIGNATURE_INVALID']
   }
   if (upload.file !== null) return ['UPLOAD_ALREADY_COMPLETED']
+  if (oracle.endsOfUpload(upload).every((end) => now >= end)) return ENDED
   if (fault === 'type') return ['CONTENT_TYPE_MISMATCH']
   const isOtherLength = upload.contentLength !== null && fault in SIZES
   if (fault === 'short' || fault === 'long' || isOtherLength) return ['CONTENT_LENGTH_MISMATCH']
@@ -105,14 +110,17 @@ export function receive(oracle: Oracle, upload: ModelUpload, fault: ReceiveFault
     refused: 'nothing',
     run: (world, instance) => world.store(instance).files.receive(putOf(upload, fault, content)),
     settle(outcome, { now }) {
-      const refusals = refusalsOfReceive(upload, fault, now)
+      const refusals = refusalsOfReceive(oracle, upload, fault, now)
+      const mayBeOver = oracle.endsOfUpload(upload).some((end) => now >= end)
+      if (mayBeOver && 'failure' in outcome) return void expectCode(outcome, ...refusals, ...ENDED)
       if (refusals.length > 0) return void expectCode(outcome, ...refusals)
       expectDone(outcome)
-      upload.received = [content]
+      Object.assign(upload, { received: [content], receivedAt: [now], record: 'there' })
     },
     async recover(_world, _instance, { now }) {
-      if (refusalsOfReceive(upload, fault, now).length > 0) return
+      if (refusalsOfReceive(oracle, upload, fault, now).length > 0) return
       upload.received = [...upload.received, content]
+      upload.receivedAt = [...upload.receivedAt, now]
     },
   }
 }
@@ -159,9 +167,11 @@ function settleComplete(
   place: Place,
 ): void {
   const { oracle, now } = place
-  const isLate = upload.file === null && now - upload.createdAt >= oracle.limits.uploadTtlMs
+  const late = upload.file === null ? oracle.endsOfUpload(upload).map((end) => now >= end) : []
+  const isLate = late.length > 0 && !late.includes(false)
   if (upload.record === 'gone' || isLate) return void expectCode(outcome, 'UPLOAD_NOT_FOUND')
-  if (upload.record === 'maybe' && codeOf(outcome) === 'UPLOAD_NOT_FOUND') return
+  const mayBeGone = upload.record === 'maybe' || late.includes(true)
+  if (mayBeGone && codeOf(outcome) === 'UPLOAD_NOT_FOUND') return
   if (upload.app !== app) return void expectCode(outcome, 'APP_NOT_ALLOWED')
   if (upload.file !== null) settleRepeat(upload.file, outcome, place)
   else settleFirst(upload, outcome, oracle)
@@ -180,7 +190,7 @@ function settleFirst(upload: ModelUpload, outcome: Outcome, oracle: Oracle): voi
   const unwelcome = contents.filter(({ length }) => length === UNWELCOME_BYTES)
   const code = codeOf(outcome)
   if (code === 'UPLOAD_INCOMPLETE' && upload.received.includes(null)) {
-    upload.received = [null]
+    Object.assign(upload, { received: [null], receivedAt: [null] })
   } else if (code === 'PAYMENT_REQUIRED' && unwelcome.length > 0) {
     upload.record = 'gone'
   } else {
@@ -203,14 +213,16 @@ export function settleUploadRace(
   upload: ModelUpload,
   receives: readonly Readonly<{ content: string; outcome: Outcome }>[],
   completes: readonly Outcome[],
+  now: number,
 ): void {
   const stored = completes.flatMap((outcome) => ('value' in outcome ? [fileOf(outcome)] : []))
   const [file] = stored
   const taken = receives.filter(({ outcome }) => 'value' in outcome)
   for (const { outcome } of receives) {
     if ('value' in outcome) continue
-    expectCode(outcome, 'UPLOAD_ALREADY_COMPLETED')
-    check(file !== undefined, () => 'only a completed upload refuses bytes')
+    const code = expectCode(outcome, 'UPLOAD_ALREADY_COMPLETED', 'UPLOAD_SUPERSEDED')
+    const isSuperseded = code === 'UPLOAD_SUPERSEDED' && receives.length > 1
+    check(isSuperseded || file !== undefined, () => 'only a completed upload refuses bytes')
   }
   for (const outcome of completes) {
     if ('value' in outcome) expectEqual('the file of one upload', outcome.value, file)
@@ -221,7 +233,9 @@ export function settleUploadRace(
   if (isEarly && !before.includes(null)) throw new Mismatch('the bytes were there before')
   const contents = [...before.filter((one) => one !== null), ...taken.map(({ content }) => content)]
   if (file === undefined) {
-    if (taken.length > 0) upload.received = taken.map(({ content }) => content)
+    if (taken.length === 0) return
+    upload.received = taken.map(({ content }) => content)
+    upload.receivedAt = taken.map(() => now)
     return
   }
   upload.file = file

@@ -6,6 +6,7 @@ import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { BackupOptions, Store } from '../src/index.js'
 import { StoreError } from '../src/index.js'
+import { invalid, pathOf, typeName } from './arguments.js'
 import { PRIVATE_FILE } from './fs-calls.js'
 import { fileError } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
@@ -13,16 +14,20 @@ import { removeUnfinishedBackups, temporaryPath } from './leftovers.js'
 
 /**
  * Backs a store up into a new file, while the store is in use.
+ * @param path - As a text, or as a `file:` URL.
  * @returns the size of the file in bytes.
  * @throws {StoreError} OPTION_NOT_ALLOWED: there is such a file, or as `store.backup`; ABORTED, STORE_CLOSED,
  *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then there is no file.
  */
 export async function backupToFile(
   store: Store,
-  path: string,
+  path: string | URL,
   options: BackupOptions = {},
 ): Promise<number> {
-  return saveBackup(path, () => store.backup(options))
+  if (typeof store?.backup !== 'function') {
+    throw invalid(`backupToFile takes a store, not ${typeName(store)}`)
+  }
+  return saveBackup(pathOf('The backup', path), () => store.backup(options))
 }
 
 /** As `backupToFile`, from the bytes of a backup. */

@@ -7,6 +7,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { StoreError } from '../src/index.js'
+import { checkOptionNames, type IntegerRange, integerOption } from './arguments.js'
 
 /** Limits of the connections of one server. Unknown names are refused. */
 export interface ConnectionLimits {
@@ -27,7 +28,7 @@ export interface ConnectionLimits {
 const RANGES = {
   connectionsMax: { default: 1_000, min: 4, max: 65_535 },
   keylessPerAddressMax: { default: 256, min: 1, max: 65_535 },
-} as const satisfies Record<keyof ConnectionLimits, { default: number; min: number; max: number }>
+} as const satisfies Record<keyof ConnectionLimits, IntegerRange>
 
 /** What of all places connections without a known key may take. */
 const KEYLESS_SHARE = 3 / 4
@@ -60,18 +61,19 @@ export function limitConnections(server: Server, given: ConnectionLimits): void 
   else watched.set(server, new Connections(server, limits))
 }
 
-const GRACE_MS = 10_000
+const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
 
 /**
  * Closes a hardened server: it accepts no more connections, closes those without a request under way at once
  * and the others with their answers, which say so, and cuts what is left after the grace.
  *
- * @param graceMs - For requests under way, in milliseconds.
+ * @param graceMs - For requests under way, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
  */
-export async function closeServer(server: Server, graceMs = GRACE_MS): Promise<void> {
+export async function closeServer(server: Server, graceMs?: number): Promise<void> {
+  const ms = integerOption('graceMs', graceMs, GRACE_MS)
   const connections = watched.get(server)
   if (connections === undefined) throw new StoreError('OPTION_NOT_ALLOWED', NOT_HARDENED)
-  const grace = setTimeout(() => connections.cut(), graceMs)
+  const grace = setTimeout(() => connections.cut(), ms)
   await new Promise<void>((resolve) => {
     server.close(() => resolve())
     connections.end()
@@ -220,22 +222,14 @@ export function addressOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>)
 }
 
 function resolveLimits(given: ConnectionLimits): Required<ConnectionLimits> {
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(RANGES, name)) throw optionError(name, 'is not an option')
-  }
+  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(RANGES, name))
+  const { connectionsMax, keylessPerAddressMax } = given
   return {
-    connectionsMax: inRange('connectionsMax', given.connectionsMax),
-    keylessPerAddressMax: inRange('keylessPerAddressMax', given.keylessPerAddressMax),
+    connectionsMax: integerOption('connectionsMax', connectionsMax, RANGES.connectionsMax),
+    keylessPerAddressMax: integerOption(
+      'keylessPerAddressMax',
+      keylessPerAddressMax,
+      RANGES.keylessPerAddressMax,
+    ),
   }
-}
-
-function inRange(name: keyof ConnectionLimits, value: number | undefined): number {
-  const { default: fallback, min, max } = RANGES[name]
-  if (value === undefined) return fallback
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw optionError(name, `must be an integer from ${min} to ${max}, not ${String(value)}`)
-}
-
-function optionError(name: string, problem: string): StoreError {
-  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }

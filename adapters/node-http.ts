@@ -13,7 +13,8 @@ import type {
   HeaderList,
   Store,
 } from '../src/index.js'
-import { createContract, StoreError } from '../src/index.js'
+import { createContract } from '../src/index.js'
+import { checkOptionNames, invalid, optionError, shown, typeName } from './arguments.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
@@ -40,9 +41,10 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
-  const { basePath = '', onWarning = warnProcess, ...contractOptions } = options
-  if (!/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
-    throw new StoreError('OPTION_NOT_ALLOWED', 'Option "basePath" must be like "/api/v2"')
+  checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract knows the names.
+  const { basePath = '', onWarning = warnProcess, ...contractOptions } = options ?? {}
+  if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
+    throw optionError('basePath', `must be like "/api/v2", not ${shown(basePath)}`)
   }
   const contract = createContract(store, { ...contractOptions, onWarning })
 
@@ -92,6 +94,9 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {
+  if (typeof server?.listen !== 'function') {
+    throw invalid(`hardenServer takes a server of node:http, not ${typeName(server)}`)
+  }
   limitConnections(server, limits)
   continueWhenRead(server)
   server.headersTimeout = HEADERS_MS_MAX

@@ -1,5 +1,6 @@
 import type { Sources, Store, StoreOptions } from '../src/index.js'
 import { openStore } from '../src/index.js'
+import { checkOptionNames, pathOf } from './arguments.js'
 import { type DirectoryPortOptions, openDirectoryPorts } from './directory.js'
 import { nodeSources } from './source-fetch.js'
 import type { SourceOptions } from './source-options.js'
@@ -12,16 +13,29 @@ export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, Directo
   readonly sources?: SourceOptions | Sources
 }
 
+/** Options of `openStore` that `openDirectory` sets itself. */
+const OWN_OPTIONS: readonly string[] = ['kv', 'objects', 'afterClose']
+
 /**
  * Opens the store in a directory, and makes one if the directory is missing or empty.
+ * @param path - As a text, or as a `file:` URL.
  * One process may have a directory open, and once only. Network file systems are not supported.
- * @throws {StoreError} OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the directory holds something
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR (the path), OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the directory holds something
  *   else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
-export async function openDirectory(path: string, options: DirectoryOptions = {}): Promise<Store> {
+export async function openDirectory(
+  path: string | URL,
+  options: DirectoryOptions = {},
+): Promise<Store> {
+  const directory = pathOf('The directory', path)
+  checkOptionNames('openDirectory', options, (name) => !OWN_OPTIONS.includes(name))
   const { sources: given = {}, acceptLoss, durability, flushMs, ...others } = options
   const sources = isSources(given) ? given : nodeSources(given)
-  const { kv, objects, close } = await openDirectoryPorts(path, { acceptLoss, durability, flushMs })
+  const { kv, objects, close } = await openDirectoryPorts(directory, {
+    acceptLoss,
+    durability,
+    flushMs,
+  })
   try {
     return await openStore({ ...others, sources, kv, objects, afterClose: close })
   } catch (failure) {

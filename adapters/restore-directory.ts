@@ -7,9 +7,10 @@
 // - Nothing that is there is ever replaced: the directory is missing, or empty.
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { ObjectId, Restored, RestoreTarget } from '../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../src/index.js'
+import { checkOptionNames, checkSignal, pathOf } from './arguments.js'
 import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
 import { makeBeside } from './directory-creation.js'
 import { fileError, systemCode } from './fs-error.js'
@@ -19,7 +20,7 @@ export type RestoreOptions = Readonly<{
    * Of a backup that has its files by reference: the directory of the store that was backed up, or a copy of
    * it. Only its `objects` are read.
    */
-  filesFrom?: string
+  filesFrom?: string | URL
   /** Ends it early: it fails with ABORTED. */
   signal?: AbortSignal
 }>
@@ -27,19 +28,24 @@ export type RestoreOptions = Readonly<{
 /**
  * Restores a backup into a directory that is missing or empty. All versions go on 2^32 above those of the
  * backup, so that no ETag of the old store comes back with other content.
+ * @param directory - As a text, or as a `file:` URL.
  * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early, FORMAT_UNKNOWN,
  *   OPTION_NOT_ALLOWED (there is something in the directory; or the files are elsewhere), FILE_NOT_FOUND,
  *   ABORTED, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then nothing is left behind.
  */
 export async function restoreDirectory(
-  directory: string,
+  directory: string | URL,
   backup: AsyncIterable<Uint8Array>,
   options: RestoreOptions = {},
 ): Promise<Restored> {
-  const path = resolve(directory)
+  const path = pathOf('The directory', directory)
+  checkOptionNames('restoreDirectory', options, (name) => name === 'filesFrom' || name === 'signal')
+  const { filesFrom, signal } = options
+  checkSignal(signal)
+  const files = filesFrom === undefined ? {} : { files: objectsIn(pathOf('filesFrom', filesFrom)) }
   try {
     await checkFree(path)
-    return await makeBeside(path, (temporary) => fill(temporary, backup, options))
+    return await makeBeside(path, (temporary) => fill(temporary, backup, files, signal))
   } catch (failure) {
     throw fileError(failure, `The backup cannot be restored into ${path}`)
   }
@@ -59,7 +65,8 @@ async function checkFree(path: string): Promise<void> {
 async function fill(
   temporary: string,
   backup: AsyncIterable<Uint8Array>,
-  { filesFrom, signal }: RestoreOptions,
+  files: Pick<RestoreTarget, 'files'>,
+  signal: AbortSignal | undefined,
 ): Promise<Restored> {
   let opened: DirectoryPorts | undefined
   const open = async (versionBaseMin: number): Promise<DirectoryPorts> => {
@@ -67,8 +74,10 @@ async function fill(
     return opened
   }
   try {
-    const files = filesFrom === undefined ? {} : { files: objectsIn(filesFrom) }
-    const restored = await restoreBackup(until(signal, backup), { open, ...files })
+    const restored = await restoreBackup(signal === undefined ? backup : until(signal, backup), {
+      open,
+      ...files,
+    })
     if (opened !== undefined) await verify(opened, signal)
     return restored
   } finally {
@@ -92,11 +101,11 @@ async function verify(
 }
 
 async function* until(
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
   for await (const piece of pieces) {
-    if (signal?.aborted) {
+    if (signal.aborted) {
       throw new StoreError('ABORTED', 'The restore was ended', { cause: signal.reason })
     }
     yield piece
@@ -107,11 +116,11 @@ const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} 
 
 /** The objects of a store that nobody opens for this: only files of it are read. */
 function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
-  const pathOf = (id: ObjectId): string =>
+  const objectPath = (id: ObjectId): string =>
     join(directory, 'objects', id.slice(0, 16), id.slice(16, 29), id)
   return {
     async stream(id, range) {
-      const path = pathOf(id)
+      const path = objectPath(id)
       try {
         await stat(path)
       } catch (failure) {

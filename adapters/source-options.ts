@@ -1,6 +1,6 @@
 // What may be set for fetching from source URLs.
 import { lookup as systemLookup } from 'node:dns/promises'
-import { StoreError } from '../src/index.js'
+import { checkOptionNames, type IntegerRange, integerOption, optionError } from './arguments.js'
 
 /** Finds the addresses of a host name, as texts. */
 export type SourceLookup = (hostName: string) => Promise<readonly string[]>
@@ -46,7 +46,7 @@ const RANGES = {
   idleTimeoutMs: { default: 10_000, min: 10, max: 10 * MINUTE_MS },
   totalTimeoutMs: { default: MINUTE_MS, min: 10, max: DAY_MS },
   redirectsMax: { default: 3, min: 0, max: 20 },
-} as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
+} as const satisfies Record<NumberOption, IntegerRange>
 
 type OtherOption = 'allowPrivate' | 'ports' | 'ca' | 'lookup'
 type NumberOption = Exclude<keyof SourceOptions, OtherOption>
@@ -75,11 +75,9 @@ const PORT_MAX = 65_535
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function resolveSourceOptions(given: SourceOptions): SourceSettings {
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(RANGES, name) && !OTHER_OPTIONS.includes(name)) {
-      throw optionError(name, 'is not an option of sources')
-    }
-  }
+  checkOptionNames('sources', given, (name) => {
+    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
+  })
   const { allowPrivate = false, ports = PORTS_DEFAULT, ca, lookup = lookUpAll } = given
   if (typeof allowPrivate !== 'boolean') throw optionError('allowPrivate', 'must be true or false')
   if (!isPortList(ports)) {
@@ -88,7 +86,9 @@ export function resolveSourceOptions(given: SourceOptions): SourceSettings {
   if (ca !== undefined && typeof ca !== 'string') throw optionError('ca', 'must be a text')
   if (typeof lookup !== 'function') throw optionError('lookup', 'must be a function')
   const names = Object.keys(RANGES) as NumberOption[]
-  const numbers = Object.fromEntries(names.map((name) => [name, inRange(name, given[name])]))
+  const numbers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
+  )
   const resolved = numbers as Record<NumberOption, number>
   return Object.freeze({ ...resolved, allowPrivate, ports: new Set(ports), ca, lookup })
 }
@@ -101,15 +101,4 @@ async function lookUpAll(hostName: string): Promise<readonly string[]> {
 function isPortList(ports: unknown): ports is readonly number[] {
   if (!Array.isArray(ports) || ports.length < 1 || ports.length > PORTS_MAX) return false
   return ports.every((port) => Number.isInteger(port) && port >= 1 && port <= PORT_MAX)
-}
-
-function inRange(name: NumberOption, value: number | undefined): number {
-  const { default: fallback, min, max } = RANGES[name]
-  if (value === undefined) return fallback
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw optionError(name, `must be an integer from ${min} to ${max}, not ${String(value)}`)
-}
-
-function optionError(name: string, problem: string): StoreError {
-  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }

@@ -101,6 +101,7 @@ test('the entry points export exactly these names', () => {
         "type RestoreTarget",
         "type Restored",
         "type RowIds",
+        "type RowInput",
         "type RowObject",
         "type RowWithId",
         "type RowsInput",

@@ -26,9 +26,11 @@ const LAYERS = [['contract'], ['engine'], ['format'], ['schema'], ['kv', 'object
 
 /**
  * Adapters that implement a port of the core stand beside the core's own implementations: they may
- * import `src/base` and the port. All other adapters see the public entry point only.
+ * import `src/base` and the port. All other adapters see the public entry point only, and the core's checks of
+ * arguments by way of `adapters/arguments.ts`.
  */
 const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
+  'adapters/arguments.ts',
   'adapters/directory.ts',
   'adapters/directory-level.ts',
   'adapters/directory-creation.ts',

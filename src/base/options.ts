@@ -1,4 +1,4 @@
-// Checks that all options have in common, whatever they are options of.
+// Checks of what callers hand in, whatever it is for: options, and objects that they take the names and values of.
 import { StoreError } from './store-error.js'
 
 /** The error of an option that is unknown, or not as it must be. */
@@ -7,7 +7,7 @@ export function optionError(name: string, problem: string): StoreError {
 }
 
 /**
- * Rejects what is no object and what has other names, so that a misspelled option fails at start.
+ * Rejects what holds no options, and names that are none, so that a misspelled option fails at start.
  * @param what - Whose options they are, for the message.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
@@ -16,17 +16,69 @@ export function checkOptionNames(
   given: unknown,
   isKnown: (name: string) => boolean,
 ): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    const message = `${what} takes an object of options, not ${typeName(given)}`
-    throw new StoreError('OPTION_NOT_ALLOWED', message)
-  }
+  checkOptions(what, given)
   for (const name of Object.keys(given)) {
     if (!isKnown(name)) throw optionError(name, `is not an option of ${what}`)
   }
 }
 
+/** @throws {StoreError} OPTION_NOT_ALLOWED for what holds no options. */
+export function checkOptions(what: string, given: unknown): asserts given is object {
+  if (isRecord(given)) return
+  const message = `${what} takes an object of options, not ${typeName(given)}`
+  throw new StoreError('OPTION_NOT_ALLOWED', message)
+}
+
+/**
+ * Whether a value is an object of names and values. Promises, maps, dates and the like are none: taken for an
+ * object they would count as empty.
+ */
+export function isRecord(given: unknown): given is Readonly<Record<string, unknown>> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
+  const prototype: unknown = Object.getPrototypeOf(given)
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+  return isPlain || Object.keys(given).length > 0
+}
+
+/** Whether a value has methods, as what implements an interface has. */
+export function hasMethods(given: unknown, names: readonly string[]): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return names.every((name) => typeof (given as Record<string, unknown>)[name] === 'function')
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot tell that an operation is to end. */
+export function checkSignal(given: unknown): void {
+  if (given === undefined) return
+  const isSignal = typeof given === 'object' && given !== null && 'aborted' in given
+  if (!isSignal) throw optionError('signal', `must be an AbortSignal, not ${typeName(given)}`)
+}
+
+export type IntegerRange = Readonly<{ default: number; min: number; max: number }>
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function integerOption(name: string, value: unknown, range: IntegerRange): number {
+  const { default: fallback, min, max } = range
+  if (value === undefined) return fallback
+  const isInRange = typeof value === 'number' && min <= value && value <= max
+  if (isInRange && Number.isInteger(value)) return value
+  throw optionError(name, `must be an integer from ${min} to ${max}, not ${shown(value)}`)
+}
+
+/** A value as a message shows it; what may have no text by its type only. */
+export function shown(value: unknown): string {
+  return typeof value === 'object' || typeof value === 'function' ? typeName(value) : String(value)
+}
+
 /** The type of a value, as a message names it. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`.replace('a object', 'an object')
+  if (value instanceof Promise) return 'a Promise; an await is missing'
+  const name = typeof value === 'object' ? tagOf(value) : typeof value
+  return /^[aeio]/i.test(name) ? `an ${name}` : `a ${name}`
+}
+
+/** Like Map, Date or Uint8Array. */
+function tagOf(value: object): string {
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1)
+  return tag === 'Object' || tag === 'Array' ? tag.toLowerCase() : tag
 }

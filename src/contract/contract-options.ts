@@ -75,8 +75,8 @@ const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at start. */
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
-  checkOptionNames('the HTTP contract', given, (name) => NAMES.has(name))
-  const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given
+  checkOptionNames('the HTTP contract', given ?? {}, (name) => NAMES.has(name))
+  const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given ?? {}
   if ((keys === undefined) === (authenticate === undefined)) {
     throw optionError('keys', 'or "authenticate" must be given, and not both')
   }

@@ -5,6 +5,8 @@
 // key (open-contract.ts) is told from the rest by its path, before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
+import { hasMethods, isRecord, typeName } from '../base/options.js'
+import { StoreError } from '../base/store-error.js'
 import { digestRequest } from '../engine/request-digest.js'
 import type { Store } from '../engine/store-types.js'
 import { answerAdmin, isAdminPath } from './admin.js'
@@ -40,6 +42,10 @@ export interface Contract {
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function createContract(store: Store, options: ContractOptions): Contract {
+  if (!hasMethods(store, ['team'])) {
+    const message = `A store is needed, such as openDirectory resolves to, not ${typeName(store)}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
@@ -76,6 +82,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
 
   return {
     async handle(request) {
+      if (!isRequest(request)) return errorResponse(noRequest(request))
       const open = matchOpenRoute(request.path)
       let isKeyRefused = open === undefined
       const onKey = () => {
@@ -98,6 +105,17 @@ export function createContract(store: Store, options: ContractOptions): Contract
 function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
   const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
   return digestRequest(about, body.bytes)
+}
+
+/** Whether an adapter has handed over what it must. */
+function isRequest(given: unknown): given is ContractRequest {
+  if (!isRecord(given) || !Array.isArray(given['headers'])) return false
+  return ['method', 'path', 'query', 'origin'].every((name) => typeof given[name] === 'string')
+}
+
+function noRequest(given: unknown): StoreError {
+  const message = `handle takes { method, path, query, headers, origin, body }, not ${typeName(given)}`
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {

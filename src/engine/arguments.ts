@@ -1,19 +1,39 @@
 // Checks of what callers of the library hand in: closed objects, known words.
+import { hasMethods, isRecord, optionError, shown, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import type { NumberForm } from '../schema/parse-rendered.js'
 import { NAME_CHARS_MAX } from '../schema/table-schema.js'
 import { isWellFormed } from '../schema/text-rules.js'
 import type { OnSchemaError, ReadOptions } from './store-types.js'
 
+/** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot be the ports of a store. */
+export function checkPorts(kv: unknown, objects: unknown): void {
+  checkKv(kv)
+  if (!hasMethods(objects, ['put', 'get', 'stream', 'delete', 'list', 'close'])) {
+    const message = `must be an ObjectStore, such as memoryObjects gives, not ${typeName(objects)}`
+    throw optionError('objects', message)
+  }
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function checkKv(kv: unknown): void {
+  if (hasMethods(kv, ['partition', 'close'])) return
+  throw optionError('kv', `must be a KvStore, such as openLevelKv resolves to, not ${typeName(kv)}`)
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but an object with known properties. */
 export function checkArguments(what: string, given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) {
-    throw invalid(`${what} takes an object, not ${given === null ? 'null' : typeof given}`)
-  }
+  if (!isRecord(given)) throw invalid(`${what} takes an object, not ${typeName(given)}`)
   for (const name of Object.keys(given)) {
     if (!known.includes(name))
       throw invalid(`${what} takes no "${name}"; it takes ${known.join(', ')}`)
   }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkText(what: string, given: unknown): string {
+  if (typeof given === 'string') return given
+  throw invalid(`${what} must be a text, not ${typeName(given)}`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -99,11 +119,6 @@ export function checkTeamId(teamId: unknown): asserts teamId is string {
   const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
   if (isId && isWellFormed(teamId)) return
   throw invalid(`A team ID must be a text of 1 to ${TEAM_ID_CHARS_MAX} characters`)
-}
-
-/** A value as a message shows it; objects only by their type, as they may not have a text. */
-export function shown(value: unknown): string {
-  return typeof value === 'object' || typeof value === 'function' ? typeof value : String(value)
 }
 
 function invalid(problem: string): StoreError {

@@ -7,6 +7,7 @@
 // - Every object is checked as it is read. A backup that would be damaged ends in an error and is none.
 // - Memory: one frame, and the name of each object.
 import { type Bytes, fromUtf8, sameBytes } from '../base/bytes.js'
+import { checkOptionNames, checkSignal, optionError, shown } from '../base/options.js'
 import { openHash } from '../base/platform.js'
 import { type Emit, pump } from '../base/pump.js'
 import { StoreError } from '../base/store-error.js'
@@ -72,14 +73,11 @@ export async function* backupStore(
 function resolveOptions(
   options: BackupOptions,
 ): Required<Pick<BackupOptions, 'files'>> & Pick<BackupOptions, 'signal'> {
-  for (const name of Object.keys(options)) {
-    if (name === 'files' || name === 'signal') continue
-    throw new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" is not an option of a backup`)
-  }
+  checkOptionNames('a backup', options, (name) => name === 'files' || name === 'signal')
   const { files = 'include', signal } = options
+  checkSignal(signal)
   if (files !== 'include' && files !== 'reference') {
-    const message = `Option "files" must be 'include' or 'reference', not ${String(files)}`
-    throw new StoreError('OPTION_NOT_ALLOWED', message)
+    throw optionError('files', `must be 'include' or 'reference', not ${shown(files)}`)
   }
   return signal === undefined ? { files } : { files, signal }
 }

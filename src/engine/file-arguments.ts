@@ -1,6 +1,8 @@
 // Checks of what callers hand in about files.
+import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { isWellFormed } from '../schema/text-rules.js'
+import { checkText } from './arguments.js'
 import { checkFileName } from './file-name.js'
 import { parseMediaType } from './media-type.js'
 
@@ -34,6 +36,25 @@ function checkContentLength(given: unknown): number | null {
   throw invalid('contentLength must be a number of bytes')
 }
 
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkUploadRequest(given: unknown): void {
+  if (!isRecord(given)) throw invalid(`receive takes an object, not ${typeName(given)}`)
+  const { uploadId, query, contentType, contentLength, body } = given
+  checkText('uploadId', uploadId)
+  checkText('query', query)
+  if (contentType !== undefined) checkText('contentType', contentType)
+  checkContentLength(contentLength)
+  checkPieces('body', body)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what does not give pieces of bytes one after the other. */
+export function checkPieces(what: string, given: unknown): void {
+  if (typeof given === 'object' && given !== null && Symbol.asyncIterator in given) return
+  throw invalid(
+    `${what} must be an async iterable of bytes, such as a stream, not ${typeName(given)}`,
+  )
+}
+
 const NAME_CHARS_MAX = 256
 
 /** The ID of an app or an owner; empty if none is given. @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -42,12 +63,6 @@ export function checkName(what: 'appId' | 'owner', given: unknown): string {
   const isName = typeof given === 'string' && given.length > 0 && given.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(given)) return given
   throw invalid(`${what} must be a text of 1 to ${NAME_CHARS_MAX} characters`)
-}
-
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkText(what: string, given: unknown): string {
-  if (typeof given === 'string') return given
-  throw invalid(`${what} must be a text`)
 }
 
 function invalid(problem: string): StoreError {

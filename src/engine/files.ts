@@ -4,9 +4,9 @@ import { StoreError } from '../base/store-error.js'
 import { FILE_KEY_BYTES, type FileName, findFileId } from '../format/file-id.js'
 import type { FileRecord } from '../format/file-records.js'
 import { fileKey } from '../format/keys.js'
-import { checkArguments } from './arguments.js'
+import { checkArguments, checkText } from './arguments.js'
 import { completeUpload, parseOwnUpload } from './complete-upload.js'
-import { checkContentType, checkDetails, checkName, checkText } from './file-arguments.js'
+import { checkContentType, checkDetails, checkName } from './file-arguments.js'
 import type { Claim } from './file-claims.js'
 import { changeFiles, planFileDelete, putsOfFile, refusalOfFile } from './file-commits.js'
 import { type ContentRules, giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
@@ -137,7 +137,7 @@ export class TeamFiles implements Files {
 
   /** The first file ID in a text, if it is one of this team. */
   async #nameIn(idOrUrl: string): Promise<FileName | null> {
-    const name = findFileId(checkText('a file ID or URL', idOrUrl))
+    const name = findFileId(checkText('A file ID or URL', idOrUrl))
     const alias = name && (await this.#team.aliases.find(this.#team.teamId))
     return name && alias && sameBytes(name.alias, alias) ? name : null
   }

@@ -22,6 +22,7 @@ import { keyAfter } from '../kv/key-range.js'
 import type { KvCommit, KvPartition, KvStore } from '../kv/kv.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../objects/objects.js'
+import { checkKv } from './arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
@@ -32,8 +33,10 @@ const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 /**
  * Keeps objects in a KvStore, which belongs to it from here on. An object's bytes are in records of 64 KiB.
  * One process, or one tab of a browser, may have the KvStore open.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function kvObjects(kv: KvStore): ObjectStore {
+  checkKv(kv)
   return new KvObjects(kv)
 }
 

@@ -2,7 +2,7 @@ import { requirePackage } from '../base/platform.js'
 import { openLevelKv } from '../kv/level-kv.js'
 import { memoryObjects } from '../objects/memory-objects.js'
 import { openStore } from './store.js'
-import type { StoreOptions } from './store-options.js'
+import { resolveStoreOptions, type StoreOptions } from './store-options.js'
 import type { Store } from './store-types.js'
 
 /**
@@ -10,6 +10,7 @@ import type { Store } from './store-types.js'
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export async function openMemory(options: StoreOptions = {}): Promise<Store> {
+  resolveStoreOptions(options)
   const { MemoryLevel } = await loadMemoryLevel()
   const database = new MemoryLevel<Uint8Array, Uint8Array>({
     keyEncoding: 'view',

@@ -1,5 +1,7 @@
 // What may be done with files without a key.
 import { parseFileId } from '../format/file-id.js'
+import { checkText } from './arguments.js'
+import { checkUploadRequest } from './file-arguments.js'
 import type { OpenFile, PublicFiles, UploadRequest } from './file-types.js'
 import type { StoreContext } from './store-context.js'
 import { openFile, readFileRecord } from './stored-file.js'
@@ -13,12 +15,15 @@ export class StorePublicFiles implements PublicFiles {
   }
 
   receive(request: UploadRequest): Promise<void> {
-    return this.#context.lifecycle.run(() => receiveUpload(this.#context, request))
+    return this.#context.lifecycle.run(async () => {
+      checkUploadRequest(request)
+      await receiveUpload(this.#context, request)
+    })
   }
 
   open(fileId: string): Promise<OpenFile | null> {
     return this.#context.lifecycle.run(async () => {
-      const name = parseFileId(fileId)
+      const name = parseFileId(checkText('A file ID', fileId))
       const teamId = name && (await this.#context.aliases.teamOf(name.alias))
       if (name === null || teamId === null) return null
       const file = await readFileRecord(this.#context, teamId, name)

@@ -7,13 +7,16 @@
 //   new store is far above the versions that the old one may have reached after the backup.
 import { type Bytes, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { checkOptions, hasMethods, optionError, typeName } from '../base/options.js'
 import { openHash } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { type BackupFrame, type BackupStart, readBackup } from '../format/backup.js'
 import type { KvStore } from '../kv/kv.js'
 import { RESTORED_VERSION_STEP } from '../kv/version-base.js'
 import type { ObjectStore } from '../objects/objects.js'
+import { checkPorts } from './arguments.js'
 import type { Restored } from './backup-types.js'
+import { checkPieces } from './file-arguments.js'
 import { storedLeaves } from './file-content.js'
 
 /** What a backup is restored into. */
@@ -43,19 +46,25 @@ export async function restoreBackup(
   source: AsyncIterable<Bytes>,
   target: RestoreTarget,
 ): Promise<Restored> {
+  checkPieces('A backup', source)
+  if (!hasMethods(target, ['open'])) {
+    throw optionError('open', `must be a function of the target, which is ${typeName(target)}`)
+  }
   const frames = readBackup(source)
   try {
     const start = await readStart(frames)
     const versionBase = start.versionBase + RESTORED_VERSION_STEP
     const ports = await target.open(versionBase)
-    await checkPorts(ports, versionBase)
+    checkOptions('The target of a restore', ports)
+    checkPorts(ports.kv, ports.objects)
+    await checkEmpty(ports, versionBase)
     return await restoreFrames(frames, start, { ...ports, files: target.files })
   } finally {
     await frames.return()
   }
 }
 
-async function checkPorts({ kv, objects }: RestorePorts, versionBase: number): Promise<void> {
+async function checkEmpty({ kv, objects }: RestorePorts, versionBase: number): Promise<void> {
   if ((kv.versionBase ?? 0) < versionBase) {
     const message = `The key-value store must have a version base of ${versionBase} at least`
     throw new StoreError('OPTION_NOT_ALLOWED', message)

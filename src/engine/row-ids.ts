@@ -1,8 +1,8 @@
 // The row IDs of an operation: a few runs of positions, rendered one ID at a time.
 import { type Bytes, utf8 } from '../base/bytes.js'
+import { shown } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../format/row-id.js'
-import { shown } from './arguments.js'
 import type { RowIds } from './store-types.js'
 
 /** IDs of `count` rows from a slot of an extent on. */

@@ -1,5 +1,6 @@
 // Row objects of the library ⇄ cells: each value as the JSON token that is stored.
 import { dataError } from '../base/data-error.js'
+import { isRecord, shown } from '../base/options.js'
 import type { ErrorPlace, StoreError } from '../base/store-error.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 import { reservedColumn } from '../schema/table-schema.js'
@@ -12,8 +13,7 @@ import { reservedColumn } from '../schema/table-schema.js'
 export function scanRowObject(row: unknown, index?: number): ScannedRow {
   const place: ErrorPlace = index === undefined ? {} : { row: index }
   if (typeof row !== 'object' || row === null || Array.isArray(row) || ArrayBuffer.isView(row)) {
-    const phrase = index === undefined ? 'Invalid cells' : 'Invalid row'
-    throw dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, rule: 'an object' })
+    throw noRow(row, index)
   }
   const ids: string[] = []
   const tokens: (string | null)[] = []
@@ -27,7 +27,16 @@ export function scanRowObject(row: unknown, index?: number): ScannedRow {
     ids.push(id)
     tokens.push(renderValue(value, id, place))
   }
+  if (ids.length === 0 && !isRecord(row)) throw noRow(row, index)
   return { ids, tokens, rowId }
+}
+
+/** What has no cells because it is none of the objects that hold some would be stored as an empty row. */
+function noRow(row: unknown, index: number | undefined): StoreError {
+  const phrase = index === undefined ? 'Invalid cells' : 'Invalid row'
+  const place: ErrorPlace = index === undefined ? {} : { row: index }
+  const rule = 'an object of cells by column ID'
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, { ...place, rule, value: shown(row) })
 }
 
 /** The JSON token of a value; null for an empty cell, which undefined is too. */

@@ -1,5 +1,6 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 import { type Bytes, utf8 } from '../base/bytes.js'
+import { typeName } from '../base/options.js'
 import type { Random } from '../base/random.js'
 import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
@@ -18,7 +19,7 @@ import { checkColumnCount, widenColumns } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
 import type { ResolvedOptions } from './store-options.js'
-import type { OnSchemaError, RowObject } from './store-types.js'
+import type { OnSchemaError, RowInput } from './store-types.js'
 import {
   checkIfMatch,
   newSchemaOf,
@@ -38,13 +39,17 @@ type Version = Readonly<{ version: number }>
 type RowPlace = Readonly<{ read: ReadRecord; random: Random; table: TableKey; position: Position }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_HAS_INVALID_VALUE */
-export function changesOfObject(cells: RowObject): CellChanges {
+export function changesOfObject(cells: RowInput): CellChanges {
   const { ids, tokens } = scanRowObject(cells)
   return new Map(ids.map((id, i) => [id, tokens[i] ?? null]))
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
 export function changesOfText(json: Bytes | string, options: ResolvedOptions): CellChanges {
+  if (typeof json !== 'string' && !(json instanceof Uint8Array)) {
+    const message = `updateRowText takes the text or the bytes of a JSON object, not ${typeName(json)}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
   const text = typeof json === 'string' ? json : decodeJsonText(json)
   return scanJsonChanges(text, { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax })
 }

@@ -43,6 +43,17 @@ export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asse
   throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function serialOf(given: unknown): string {
+  if (typeof given === 'number') {
+    if (Number.isSafeInteger(given) && given >= 0) return String(given)
+    const message = `Serial must be a text, or a whole number from 0 to 2^53 - 1, not ${given}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  checkStashName('Serial', given)
+  return given
+}
+
 export class TeamStash implements Stash {
   readonly id: string
   readonly #team: TeamContext
@@ -59,9 +70,9 @@ export class TeamStash implements Stash {
     return this.#team.teamId === team.teamId && this.#team.kv === team.kv
   }
 
-  put(serial: string, rows: RowsInput): Promise<void> {
+  put(given: string | number, rows: RowsInput): Promise<void> {
     return this.#team.lifecycle.run(async () => {
-      checkStashName('Serial', serial)
+      const serial = serialOf(given)
       await this.#team.ensureTeam()
       const { chunk, files } = await prepareRows(this.#team, rows, false)
       const objects = chunk.segments.map(({ object }) => object)

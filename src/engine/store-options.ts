@@ -1,9 +1,15 @@
 import type { Clock } from '../base/clock.js'
 import { systemClock } from '../base/clock.js'
 import { codecs } from '../base/codecs.js'
+import {
+  checkOptionNames,
+  type IntegerRange,
+  integerOption,
+  optionError,
+  shown,
+} from '../base/options.js'
 import type { Random } from '../base/random.js'
 import { openSystemRandom } from '../base/random.js'
-import { StoreError } from '../base/store-error.js'
 import type { Compression } from '../format/frame-codec.js'
 import type { QuotaRequest } from './file-types.js'
 import type { Sources } from './source-port.js'
@@ -175,7 +181,7 @@ const RANGES = {
   fileRetentionMs: { default: 7 * DAY_MS, min: DAY_MS, max: 29 * DAY_MS },
   fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },
   filesInFlightMax: { default: 64, min: 1, max: 10_000 },
-} as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
+} as const satisfies Record<NumberOption, IntegerRange>
 
 type OtherOption = 'compression' | 'formatChecks' | 'clock' | 'random' | 'sources' | 'quota'
 type NumberOption = Exclude<keyof StoreOptions, OtherOption>
@@ -201,14 +207,14 @@ const OTHER_OPTIONS: readonly string[] = [
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
 export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(RANGES, name) && !OTHER_OPTIONS.includes(name)) {
-      throw optionError(name, 'is not an option')
-    }
-  }
+  checkOptionNames('a store', given, (name) => {
+    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
+  })
   const others = resolveOthers(given)
   const names = Object.keys(RANGES) as NumberOption[]
-  const numbers = Object.fromEntries(names.map((name) => [name, inRange(name, given[name])]))
+  const numbers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
+  )
   const resolved = numbers as Record<NumberOption, number>
   resolved.bodyBytesInFlightMax = Math.max(resolved.bodyBytesInFlightMax, resolved.bodyBytesMax)
   return Object.freeze({ ...resolved, ...others })
@@ -218,10 +224,10 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
   const { formatChecks = 'on', clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true } = given
   if (formatChecks !== 'on' && formatChecks !== 'off') {
-    throw optionError('formatChecks', `must be 'on' or 'off', not ${String(formatChecks)}`)
+    throw optionError('formatChecks', `must be 'on' or 'off', not ${shown(formatChecks)}`)
   }
-  if (typeof clock.now !== 'function') throw optionError('clock', 'must have a function `now`')
-  if (typeof random.bytes !== 'function') {
+  if (typeof clock?.now !== 'function') throw optionError('clock', 'must have a function `now`')
+  if (typeof random?.bytes !== 'function') {
     throw optionError('random', 'must have a function `bytes`')
   }
   if (sources !== undefined && typeof sources?.fetch !== 'function') {
@@ -237,22 +243,11 @@ function resolveCompression(given: StoreOptions['compression'] = 'auto'): Compre
   if (!['none', 'deflate', 'zstd'].includes(given)) {
     throw optionError(
       'compression',
-      `must be 'auto', 'none', 'deflate' or 'zstd', not ${String(given)}`,
+      `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`,
     )
   }
   if (given !== 'none' && codecs[given] === null) {
     throw optionError('compression', `must not be '${given}' here: Node 22.15 or newer is needed`)
   }
   return given
-}
-
-function inRange(name: NumberOption, value: number | undefined): number {
-  const { default: fallback, min, max } = RANGES[name]
-  if (value === undefined) return fallback
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw optionError(name, `must be an integer from ${min} to ${max}, not ${String(value)}`)
-}
-
-function optionError(name: string, problem: string): StoreError {
-  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
 }

@@ -18,8 +18,11 @@ export type TextRows =
   | Readonly<{ csv: Bytes | string }>
   | Readonly<{ tsv: Bytes | string }>
 
+/** A row as an operation takes it: also an object of a class or interface, but no array and no other iterable. */
+export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })
+
 /** Rows as objects (an async iterable of any length is read in bounded memory) or as text. */
-export type RowsInput = Iterable<RowObject> | AsyncIterable<RowObject> | TextRows
+export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows
 
 /**
  * What happens to data that does not fit the schema. `abort` (default): nothing is written, and the
@@ -208,10 +211,11 @@ export interface Stash {
   readonly id: string
   /**
    * Stores or replaces one chunk; durable when it resolves. Parallel puts are normal.
+   * @param serial - A number, 0 or above, stands for its decimal digits.
    * @throws {StoreError} STASH_NOT_FOUND: earlier chunks have expired, or may have been lost; delete the stash, and put
    *   them again. That a stash has expired is remembered for 30 days, of the 10,000 of a team that expired last.
    */
-  put(serial: string, rows: RowsInput): Promise<void>
+  put(serial: string | number, rows: RowsInput): Promise<void>
   /** Also resolves when there is no such stash. Tables made from it stay. */
   delete(): Promise<void>
 }
@@ -237,7 +241,7 @@ export interface Table {
    */
   updateRow(
     rowId: string,
-    cells: RowObject,
+    cells: RowInput,
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
   /** As `updateRow`, from the text of a JSON object, so that its tokens are stored as they are. */

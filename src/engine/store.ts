@@ -1,9 +1,11 @@
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
+import { checkOptions, optionError, typeName } from '../base/options.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import { checkPorts } from './arguments.js'
 import { backupStore } from './backup.js'
 import type { BackupOptions } from './backup-types.js'
 import { ExtentEntries } from './extents.js'
@@ -57,7 +59,13 @@ const TEAM_BYTES = 16 * 1024
  * Opens a store on a key-value store and an object store, which it closes when it is closed.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
-export async function openStore({ kv, objects, afterClose, ...given }: OpenStore): Promise<Store> {
+export async function openStore(request: OpenStore): Promise<Store> {
+  checkOptions('openStore', request)
+  const { kv, objects, afterClose, ...given } = request
+  checkPorts(kv, objects)
+  if (afterClose !== undefined && typeof afterClose !== 'function') {
+    throw optionError('afterClose', `must be a function, not ${typeName(afterClose)}`)
+  }
   const options = resolveStoreOptions(given)
   const heads = new TableHeads()
   const uploads = new OpenUploads(options)

@@ -1,4 +1,5 @@
 import { fromHex, fromUtf8, sameBytes } from '../base/bytes.js'
+import { shown } from '../base/options.js'
 import { after, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
@@ -13,8 +14,8 @@ import {
   checkNumbers,
   checkOnSchemaError,
   checkReadOptions,
+  checkText,
   readPart,
-  shown,
 } from './arguments.js'
 import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
 import { type LatestTable, readRowJson } from './latest-tables.js'
@@ -37,7 +38,7 @@ import type {
   PageBytesRequest,
   PageRequest,
   ReadOptions,
-  RowObject,
+  RowInput,
   RowsInput,
   RowWithId,
   Stash,
@@ -49,6 +50,8 @@ import { type ReadRecord, tableNotFound } from './table-writer.js'
 import { versionBase, withBase } from './versions.js'
 
 type Version = Readonly<{ version: number }>
+
+const ROW_ID = 'A row ID'
 
 const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest']
 const PAGE_ARGUMENTS = ['limit', 'continuation']
@@ -63,6 +66,7 @@ export class TeamTable implements Table {
   #latest: LatestTable | undefined
 
   constructor(team: TeamContext, tableId: string) {
+    checkText('A table ID', tableId)
     this.#team = team
     this.id = tableId
   }
@@ -81,13 +85,14 @@ export class TeamTable implements Table {
     return this.#run(async (place) => {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
       const { schema, rows } = request
+      const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
       if (schema !== undefined) await this.version() // As in an update.
       const changed = await changeRows(place, {
         rows,
         overwrite: true,
         onSchemaError: checkOnSchemaError(request.onSchemaError),
         ifMatch: checkIfMatchArgument(request.ifMatch),
-        schema: schema && readPart(() => parseTableSchema(schema, this.#team.options.columnsMax)),
+        schema: schema === undefined ? undefined : readPart(parseSchema),
       })
       return withBase(place.team, changed)
     })
@@ -141,6 +146,7 @@ export class TeamTable implements Table {
 
   rowText(rowId: string): Promise<{ json: string; version: number }> {
     return this.#run((place) => {
+      checkText(ROW_ID, rowId)
       const { team } = place
       this.#latest ??= team.latest.of(team.teamId, place.tableId)
       return after(readRowJson(place, this.#latest, rowId), ({ json, version }) =>
@@ -149,7 +155,7 @@ export class TeamTable implements Table {
     })
   }
 
-  updateRow(rowId: string, cells: RowObject, options: UpdateOptions = {}): Promise<Version> {
+  updateRow(rowId: string, cells: RowInput, options: UpdateOptions = {}): Promise<Version> {
     return this.#update(rowId, () => changesOfObject(cells), options)
   }
 
@@ -162,7 +168,9 @@ export class TeamTable implements Table {
   }
 
   deleteRow(rowId: string): Promise<Version> {
-    return this.#run(async (place) => withBase(place.team, await deleteRow(place, rowId)))
+    return this.#run(async (place) => {
+      return withBase(place.team, await deleteRow(place, checkText(ROW_ID, rowId)))
+    })
   }
 
   version(): Promise<number> {
@@ -184,6 +192,7 @@ export class TeamTable implements Table {
 
   #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
     return this.#run(async (place) => {
+      checkText(ROW_ID, rowId)
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
@@ -231,7 +240,9 @@ async function readPage(
   const { pageRowsMax, pageBytesMax } = team.options
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
   const token =
-    continuation === undefined ? null : parseContinuation(continuation, versionBase(team))
+    continuation === undefined
+      ? null
+      : parseContinuation(checkText('continuation', continuation), versionBase(team))
   const plan = await team.partition.read(async (view) => {
     const head = await readHead(team, view, table, tableId)
     if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {

@@ -48,7 +48,8 @@ export class StoreTeam implements Team {
       const { name, rows } = request
       checkTableName(name)
       const { columnsMax } = this.#context.options
-      const schema = request.schema && parseTableSchema(request.schema, columnsMax)
+      const schema =
+        request.schema === undefined ? undefined : parseTableSchema(request.schema, columnsMax)
       const onSchemaError = checkOnSchemaError(request.onSchemaError)
       const about = ['create', name, schema ?? null, onSchemaError]
       const key = await requestKeyOf(request, about, rows)

@@ -5,7 +5,7 @@
 // - A finding is true of the store at some moment of the verify: see verify-rows and verify-extents.
 // - What cannot be read ends only the step that needed it, so that one damaged record hides no others.
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../base/bytes.js'
-import { StoreError } from '../base/store-error.js'
+import { checkOptionNames, checkSignal, optionError, shown, typeName } from '../base/options.js'
 import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../format/file-records.js'
 import {
   ALIASES_RANGE,
@@ -34,7 +34,7 @@ export async function verifyStore(
   context: StoreContext,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  checkOptions(options)
+  checkVerifyOptions(options)
   const findings = new Findings(options, context.lifecycle)
   const teams = (await findings.step({}, () => readTeams(context))) ?? []
   const partitions = await verifyKv(context, findings)
@@ -56,10 +56,17 @@ export async function verifyStore(
   return findings.report()
 }
 
-function checkOptions(options: VerifyOptions): void {
-  for (const name of Object.keys(options)) {
-    if (name === 'full' || name === 'signal' || name === 'onFinding') continue
-    throw new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" is not an option of verify`)
+function checkVerifyOptions(options: VerifyOptions): void {
+  checkOptionNames('verify', options, (name) => {
+    return name === 'full' || name === 'signal' || name === 'onFinding'
+  })
+  const { full, signal, onFinding } = options
+  checkSignal(signal)
+  if (full !== undefined && typeof full !== 'boolean') {
+    throw optionError('full', `must be true or false, not ${shown(full)}`)
+  }
+  if (onFinding !== undefined && typeof onFinding !== 'function') {
+    throw optionError('onFinding', `must be a function, not ${typeName(onFinding)}`)
   }
 }
 

@@ -7,6 +7,7 @@
 //   early, or goes on, is none.
 import { type Bytes, sameBytes, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
+import { typeName } from '../base/options.js'
 import { crc32, type Hash, openHash } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -293,6 +294,10 @@ class PieceReader {
   async #more(): Promise<boolean> {
     const { done, value } = await this.#pieces.next()
     if (done) return false
+    if (!(value instanceof Uint8Array)) {
+      const message = `A backup must come as pieces of bytes, not ${typeName(value)}`
+      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+    }
     this.#held.push(value)
     this.#heldBytes += value.length
     return true

@@ -1,4 +1,5 @@
 // Opens a database and makes sure that it holds every commit that was ever acknowledged.
+import { hasMethods, typeName } from '../base/options.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { Durability } from './batch-writer.js'
 import type { CommitLog } from './commit-log.js'
@@ -41,7 +42,12 @@ export async function openDatabase(
   source: LevelSource,
   expected: Expected,
 ): Promise<OpenedDatabase> {
-  const database = withSnapshots(typeof source === 'function' ? source() : source)
+  const made = typeof source === 'function' ? source() : source
+  if (!hasMethods(made, ['open', 'close', 'getMany', 'batch', 'iterator', 'keys'])) {
+    const message = `openLevelKv takes an abstract-level database, or a function that makes one, not ${typeName(made)}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  const database = withSnapshots(made)
   try {
     if (expected.durability === 'interval' && database.compactRange === undefined) {
       const problem = 'The database cannot be flushed, which durability `interval` needs'

@@ -1,4 +1,12 @@
-import { StoreError } from '../base/store-error.js'
+import {
+  checkOptionNames,
+  hasMethods,
+  type IntegerRange,
+  integerOption,
+  isRecord,
+  optionError,
+  shown,
+} from '../base/options.js'
 import type { Durability } from './batch-writer.js'
 import type { HighWaterPlace } from './high-water.js'
 
@@ -54,7 +62,7 @@ const RANGES = {
   flushMs: { default: 1_000, min: 10, max: 60_000 },
   versionBaseMin: { default: 0, min: 0, max: 2 ** 52 },
   flushBytes: { default: 2 * 1_048_576, min: 1_024, max: 1_024 * 1_048_576 },
-} as const satisfies Record<NumberOption, { default: number; min: number; max: number }>
+} as const satisfies Record<NumberOption, IntegerRange>
 
 type OtherOption = 'written' | 'highWater' | 'acceptLoss' | 'durability'
 type NumberOption = Exclude<keyof LevelKvOptions, OtherOption>
@@ -77,20 +85,26 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
   }>
 
 export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions {
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(RANGES, name) && !OTHER_OPTIONS.includes(name)) {
-      throw optionError(name, 'is not an option')
-    }
-  }
+  checkOptionNames('a key-value store', given, (name) => {
+    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
+  })
   const { written = false, acceptLoss = false, durability = 'commit', highWater } = given
   if (!DURABILITIES.includes(durability)) {
-    throw optionError('durability', `must be one of ${DURABILITIES.join(', ')}, not ${durability}`)
+    throw optionError(
+      'durability',
+      `must be one of ${DURABILITIES.join(', ')}, not ${shown(durability)}`,
+    )
   }
   for (const [name, value] of Object.entries({ written, acceptLoss })) {
     if (typeof value !== 'boolean') throw optionError(name, 'must be true or false')
   }
+  if (highWater !== undefined && !isPlace(highWater)) {
+    throw optionError('highWater', `must be { file, store }, not ${shown(highWater)}`)
+  }
   const names = Object.keys(RANGES) as NumberOption[]
-  const numbers = Object.fromEntries(names.map((name) => [name, inRange(name, given[name])]))
+  const numbers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
+  )
   return Object.freeze({
     ...(numbers as Record<NumberOption, number>),
     durability,
@@ -100,13 +114,7 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
   })
 }
 
-function inRange(name: NumberOption, value: number | undefined): number {
-  const { default: fallback, min, max } = RANGES[name]
-  if (value === undefined) return fallback
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw optionError(name, `must be an integer from ${min} to ${max}, not ${value}`)
-}
-
-function optionError(name: string, problem: string): StoreError {
-  return new StoreError('OPTION_NOT_ALLOWED', `Option "${name}" ${problem}`)
+function isPlace(given: unknown): given is HighWaterPlace {
+  if (!isRecord(given) || !(given['store'] instanceof Uint8Array)) return false
+  return hasMethods(given['file'], ['read', 'replace', 'overwrite', 'probe', 'close'])
 }

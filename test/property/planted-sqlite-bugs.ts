@@ -41,10 +41,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'an overwrite that fails by its precondition has its effect',
     file: 'table.ts',
     find: `        ifMatch: checkIfMatchArgument(request.ifMatch),
-        schema: schema && readPart(() => parseTableSchema(schema, this.#team.options.columnsMax)),
+        schema: schema === undefined ? undefined : readPart(parseSchema),
       })
 `,
-    replace: `        schema: schema && readPart(() => parseTableSchema(schema, this.#team.options.columnsMax)),
+    replace: `        schema: schema === undefined ? undefined : readPart(parseSchema),
       })
       const { ifMatch } = request
       if (ifMatch !== undefined && changed.version - 1 > ifMatch) {

@@ -1,0 +1,602 @@
+// Goal: whatever a caller hands to a public function, it gets a StoreError that says what to do, or a call that
+// works; never an error from inside, and no crash.
+
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { MemoryLevel } from 'memory-level'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import * as node from '../../adapters/node.js'
+import * as core from '../../src/index.js'
+
+const KEYS = [{ key: 'a-long-random-text-of-the-host', teamId: 'team' }]
+
+/** Values of each type, and texts and objects with nothing in them. */
+const WRONG: readonly (readonly [name: string, make: () => unknown])[] = [
+  ['undefined', () => undefined],
+  ['null', () => null],
+  ['true', () => true],
+  ['0', () => 0],
+  ['-1', () => -1],
+  ['0.5', () => 0.5],
+  ['NaN', () => Number.NaN],
+  ['1n', () => 1n],
+  ["''", () => ''],
+  ["'x'", () => 'x'],
+  ['a text with a NUL', () => 'a\0b'],
+  ['a lone surrogate', () => '\ud800'],
+  ['a symbol', () => Symbol('s')],
+  ['{}', () => ({})],
+  ['an object without a prototype', () => Object.create(null)],
+  ['[]', () => []],
+  ['[1]', () => [1]],
+  ['[null]', () => [null]],
+  ['a function', () => () => undefined],
+  ['a promise', () => Promise.resolve({})],
+  ['a date', () => new Date(0)],
+  ['a map', () => new Map([['a', 1]])],
+  ['bytes', () => new Uint8Array(3)],
+  ['a URL', () => new URL('https://example.com/x')],
+]
+
+let folder: string
+let counter = 0
+let store: core.Store
+let team: core.Team
+let table: core.Table
+let overwritten: core.Table
+let rowId: string
+let file: core.OpenFile
+let level: core.KvStore
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-misuse-'))
+  process.chdir(folder)
+  store = await core.openMemory()
+  team = store.team('team')
+  const made = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
+  table = team.table(made.tableId)
+  overwritten = team.table((await team.createTable({ name: 'x', rows: [{ a: 1 }] })).tableId)
+  rowId = made.rowIds.get(0)
+  const { id } = await team.files.put('x', { fileName: 'x.txt', contentType: 'text/plain' })
+  const found = await team.files.get(id)
+  if (found === null) throw new Error('the file is there')
+  file = found
+  level = await core.openLevelKv(new MemoryLevel())
+})
+
+afterAll(async () => {
+  await store.close()
+  await level.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const newPath = (): string => join(folder, `made-${counter++}`)
+const pieces = async function* (): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(1)
+}
+
+type Call = Readonly<{
+  call: (...given: never[]) => unknown
+  /** Arguments that work. */
+  args: () => readonly unknown[]
+  /** Names that an argument may hold, by its place. */
+  members: Readonly<Record<number, string>>
+}>
+
+function call(
+  use: (...given: never[]) => unknown,
+  args: () => readonly unknown[],
+  members: Call['members'] = {},
+): Call {
+  return { call: use, args, members }
+}
+
+/** Two ports that nobody closes. */
+function ports(): core.RestorePorts {
+  const partition: core.KvStore['partition'] = (name) => level.partition(name)
+  const kv = { shared: false, versionBase: 2 ** 40, partition, close: async () => undefined }
+  return { kv, objects: core.memoryObjects() }
+}
+
+const STORE_OPTIONS = 'stashTtlMs compression formatChecks clock random sources quota'
+const CONTRACT_OPTIONS =
+  'keys authenticate adminKeys apps baseUrl publicBaseUrl onFailure onWarning'
+const NAMES = 'fileName contentType'
+const CELLS = 'onSchemaError idempotencyKey'
+
+const LIBRARY: Readonly<Record<string, Call>> = {
+  openMemory: call(
+    (options) => core.openMemory(options),
+    () => [{}],
+    { 0: `${STORE_OPTIONS} kv` },
+  ),
+  openStore: call(
+    (options) => core.openStore(options),
+    () => [ports()],
+    { 0: `${STORE_OPTIONS} kv objects afterClose` },
+  ),
+  openLevelKv: call(
+    (source, options) => core.openLevelKv(source, options),
+    () => [new MemoryLevel(), {}],
+    { 1: 'commitRecordsMin written highWater acceptLoss durability flushMs' },
+  ),
+  createContract: call(
+    (given, options) => core.createContract(given, options),
+    () => [store, { keys: KEYS }],
+    { 1: CONTRACT_OPTIONS },
+  ),
+  restoreBackup: call(
+    (source, target) => core.restoreBackup(source, target),
+    () => [store.backup(), { open: async () => ports() }],
+    { 1: 'open files' },
+  ),
+  kvObjects: call(
+    (kv) => core.kvObjects(kv),
+    () => [level],
+  ),
+  isStoreError: call(
+    (failure) => core.isStoreError(failure),
+    () => [new Error('x')],
+  ),
+}
+
+const NODE: Readonly<Record<string, Call>> = {
+  openDirectory: call(
+    (path, options) => node.openDirectory(path, options),
+    () => [newPath(), {}],
+    { 1: 'compression sources kv acceptLoss durability flushMs' },
+  ),
+  nodeHandler: call(
+    (given, options) => node.nodeHandler(given, options),
+    () => [store, { keys: KEYS }],
+    { 1: `${CONTRACT_OPTIONS} basePath` },
+  ),
+  hardenServer: call(
+    (server, limits) => node.hardenServer(server, limits),
+    () => [createServer(), {}],
+    { 1: 'connectionsMax keylessPerAddressMax' },
+  ),
+  closeServer: call(
+    (server, graceMs) => node.closeServer(server, graceMs),
+    () => [node.hardenServer(createServer()), 1],
+  ),
+  nodeSources: call(
+    (options) => node.nodeSources(options),
+    () => [{}],
+    { 0: 'allowPrivate ports connectTimeoutMs ca lookup' },
+  ),
+  backupToFile: call(
+    (given, path, options) => node.backupToFile(given, path, options),
+    () => [store, newPath(), {}],
+    { 2: 'files signal' },
+  ),
+  restoreDirectory: call(
+    (path, backup, options) => node.restoreDirectory(path, backup, options),
+    () => [newPath(), store.backup(), {}],
+    { 2: 'filesFrom signal' },
+  ),
+}
+
+const STORE: Readonly<Record<string, Call>> = {
+  team: call(
+    (id) => store.team(id),
+    () => ['team'],
+  ),
+  verify: call(
+    (options) => store.verify(options),
+    () => [{}],
+    { 0: 'full signal onFinding' },
+  ),
+  backup: call(
+    (options) => store.backup(options),
+    () => [{}],
+    { 0: 'files signal' },
+  ),
+}
+
+const PUBLIC_FILES: Readonly<Record<string, Call>> = {
+  receive: call(
+    (request) => store.files.receive(request),
+    () => [
+      { uploadId: 'x', query: '', contentType: 'text/plain', contentLength: 1, body: pieces() },
+    ],
+    { 0: 'uploadId query contentType contentLength checksums body' },
+  ),
+  open: call(
+    (id) => store.files.open(id),
+    () => [file.id],
+  ),
+}
+
+const TEAM: Readonly<Record<string, Call>> = {
+  createTable: call(
+    (request) => team.createTable(request),
+    () => [{ name: 'y', rows: [] }],
+    { 0: `name schema rows ${CELLS}` },
+  ),
+  table: call(
+    (id) => team.table(id).version(),
+    () => [table.id],
+  ),
+  stash: call(
+    (id) => team.stash(id).delete(),
+    () => ['stash'],
+  ),
+}
+
+const STASH: Readonly<Record<string, Call>> = {
+  put: call(
+    (serial, rows) => team.stash('stash').put(serial, rows),
+    () => ['0', []],
+  ),
+}
+
+const TABLE: Readonly<Record<string, Call>> = {
+  addRows: call(
+    (rows, options) => table.addRows(rows, options),
+    () => [[], {}],
+    { 1: CELLS },
+  ),
+  overwrite: call(
+    (request) => overwritten.overwrite(request),
+    () => [{ rows: [{ a: 1 }] }],
+    { 0: 'schema rows ifMatch onSchemaError' },
+  ),
+  page: call(
+    (request) => table.page(request),
+    () => [{}],
+    { 0: 'limit continuation numbers' },
+  ),
+  pageBytes: call(
+    (request) => table.pageBytes(request),
+    () => [{}],
+    { 0: 'limit continuation memory' },
+  ),
+  scan: call(
+    (options) => table.scan(options),
+    () => [{}],
+    { 0: 'numbers' },
+  ),
+  get: call(
+    (id, options) => table.get(id, options),
+    () => [rowId, {}],
+    { 1: 'numbers' },
+  ),
+  rowText: call(
+    (id) => table.rowText(id),
+    () => [rowId],
+  ),
+  updateRow: call(
+    (id, cells, options) => table.updateRow(id, cells, options),
+    () => [rowId, { a: 2 }, {}],
+    { 2: 'ifMatch onSchemaError' },
+  ),
+  updateRowText: call(
+    (id, json, options) => table.updateRowText(id, json, options),
+    () => [rowId, '{"a":2}', {}],
+    { 2: 'ifMatch onSchemaError' },
+  ),
+  deleteRow: call(
+    (id) => overwritten.deleteRow(id),
+    () => [rowId],
+  ),
+}
+
+const FILES: Readonly<Record<string, Call>> = {
+  put: call(
+    (content, about) => team.files.put(content, about),
+    () => ['x', { fileName: 'x', contentType: 'text/plain' }],
+    { 1: `${NAMES} contentLength` },
+  ),
+  fromUrl: call(
+    (url, about) => team.files.fromUrl(url, about),
+    () => ['https://example.com/', {}],
+    { 1: NAMES },
+  ),
+  createUpload: call(
+    (about) => team.files.createUpload(about),
+    () => [{ fileName: 'x', contentType: 'text/plain' }],
+    { 0: `${NAMES} contentLength appId owner` },
+  ),
+  completeUpload: call(
+    (id, about) => team.files.completeUpload(id, about),
+    () => ['x', {}],
+    { 1: 'appId' },
+  ),
+  get: call(
+    (id) => team.files.get(id),
+    () => [file.id],
+  ),
+  stat: call(
+    (id) => team.files.stat(id),
+    () => [file.id],
+  ),
+  delete: call(
+    (id) => team.files.delete(id),
+    () => ['x'],
+  ),
+}
+
+const FILE: Readonly<Record<string, Call>> = {
+  stream: call(
+    (range) => file.stream(range),
+    () => [{ start: 0, limit: 1 }],
+    { 0: 'start limit' },
+  ),
+  readable: call(
+    (range) => file.readable(range),
+    () => [{ start: 0, limit: 1 }],
+    { 0: 'start limit' },
+  ),
+}
+
+/** Uses up or closes what a call gave. */
+async function finish(result: unknown): Promise<void> {
+  const value = await result
+  if (typeof value !== 'object' || value === null) return
+  if (Symbol.asyncIterator in value) {
+    for await (const piece of value as AsyncIterable<unknown>) void piece
+  } else if ('verify' in value && value !== store) {
+    await (value as core.Store).close()
+  }
+}
+
+/** Every call with one of its arguments, or one member of an argument, replaced by a wrong value. */
+function* misuses({ args, members }: Call): Generator<{ what: string; given: unknown[] }> {
+  for (const [at, right] of args().entries()) {
+    for (const [name, make] of WRONG) {
+      yield { what: `${at}: ${name}`, given: args().with(at, make()) }
+      for (const member of members[at]?.split(' ') ?? []) {
+        const replaced = { ...(right as object), [member]: make() }
+        yield { what: `${at}.${member}: ${name}`, given: args().with(at, replaced) }
+      }
+    }
+  }
+}
+
+/** What a call takes of all the wrong values; whatever else happens is in `broken`. */
+async function misuse(one: Call): Promise<{ taken: string[]; broken: string[] }> {
+  const taken: string[] = []
+  const broken: string[] = []
+  for (const { what, given } of misuses(one)) {
+    try {
+      await finish((one.call as (...given: unknown[]) => unknown)(...given))
+      taken.push(what)
+    } catch (failure) {
+      const isOurs = core.isStoreError(failure) && !(failure.cause instanceof TypeError)
+      if (!isOurs || failure.code === 'STORAGE_UNAVAILABLE') broken.push(`${what}: ${failure}`)
+    }
+  }
+  return { taken, broken }
+}
+
+const GROUPS = { LIBRARY, NODE, STORE, PUBLIC_FILES, TEAM, STASH, TABLE, FILES, FILE }
+
+const takenBy: Record<string, string> = {}
+
+describe.each(Object.entries(GROUPS))('%s', (group, calls) => {
+  test.each(Object.entries(calls))(
+    '%s takes no wrong value, or says what is wrong',
+    async (name, one) => {
+      const { taken, broken } = await misuse(one)
+      takenBy[`${group} ${name}`] = taken.join(' | ')
+
+      expect(broken).toEqual([])
+    },
+  )
+})
+
+test('of the wrong values these work', () => {
+  expect(takenBy).toMatchInlineSnapshot(`
+    {
+      "FILE readable": "0: undefined | 0: null | 0.start: 0 | 0.limit: 0",
+      "FILE stream": "0: undefined | 0: null | 0.start: 0 | 0.limit: 0",
+      "FILES completeUpload": "",
+      "FILES createUpload": "0.contentLength: undefined | 0.appId: undefined | 0.owner: undefined | 0.contentLength: 0 | 0.fileName: 'x' | 0.appId: 'x' | 0.owner: 'x' | 0.fileName: a text with a NUL | 0.appId: a text with a NUL | 0.owner: a text with a NUL | 0.fileName: a lone surrogate",
+      "FILES delete": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "FILES fromUrl": "",
+      "FILES get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "FILES put": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: bytes | 1.contentLength: undefined | 1.fileName: 'x' | 1.fileName: a text with a NUL | 1.fileName: a lone surrogate",
+      "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.onFailure: a function | 1.onWarning: a function",
+      "LIBRARY isStoreError": "0: undefined | 0: null | 0: true | 0: 0 | 0: -1 | 0: 0.5 | 0: NaN | 0: 1n | 0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: a symbol | 0: {} | 0: an object without a prototype | 0: [] | 0: [1] | 0: [null] | 0: a function | 0: a promise | 0: a date | 0: a map | 0: bytes | 0: a URL",
+      "LIBRARY kvObjects": "",
+      "LIBRARY openLevelKv": "1: undefined | 1.commitRecordsMin: undefined | 1.written: undefined | 1.highWater: undefined | 1.acceptLoss: undefined | 1.durability: undefined | 1.flushMs: undefined | 1.acceptLoss: true | 1: {} | 1: an object without a prototype",
+      "LIBRARY openMemory": "0: undefined | 0.stashTtlMs: undefined | 0.compression: undefined | 0.formatChecks: undefined | 0.clock: undefined | 0.random: undefined | 0.sources: undefined | 0.quota: undefined | 0: {} | 0: an object without a prototype | 0.quota: a function",
+      "LIBRARY openStore": "0.stashTtlMs: undefined | 0.compression: undefined | 0.formatChecks: undefined | 0.clock: undefined | 0.random: undefined | 0.sources: undefined | 0.quota: undefined | 0.afterClose: undefined | 0.quota: a function | 0.afterClose: a function",
+      "LIBRARY restoreBackup": "1.files: undefined",
+      "NODE backupToFile": "2: undefined | 2.files: undefined | 2.signal: undefined | 2: {} | 2: an object without a prototype",
+      "NODE closeServer": "1: undefined | 1: 0",
+      "NODE hardenServer": "1: undefined | 1.connectionsMax: undefined | 1.keylessPerAddressMax: undefined | 1: {} | 1: an object without a prototype",
+      "NODE nodeHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.onFailure: a function | 1.onWarning: a function",
+      "NODE nodeSources": "0: undefined | 0.allowPrivate: undefined | 0.ports: undefined | 0.connectTimeoutMs: undefined | 0.ca: undefined | 0.lookup: undefined | 0.allowPrivate: true | 0.ca: '' | 0.ca: 'x' | 0.ca: a text with a NUL | 0.ca: a lone surrogate | 0: {} | 0: an object without a prototype | 0.ports: [1] | 0.lookup: a function",
+      "NODE openDirectory": "0: 'x' | 0: a lone surrogate | 1: undefined | 1.compression: undefined | 1.sources: undefined | 1.acceptLoss: undefined | 1.durability: undefined | 1.flushMs: undefined | 1.acceptLoss: true | 1: {} | 1.sources: {} | 1: an object without a prototype | 1.sources: an object without a prototype",
+      "NODE restoreDirectory": "2: undefined | 2.filesFrom: undefined | 2.signal: undefined | 2.filesFrom: 'x' | 2.filesFrom: a lone surrogate | 2: {} | 2: an object without a prototype",
+      "PUBLIC_FILES open": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "PUBLIC_FILES receive": "",
+      "STASH put": "0: 0 | 0: 'x' | 1: []",
+      "STORE backup": "0: undefined | 0.files: undefined | 0.signal: undefined | 0: {} | 0: an object without a prototype",
+      "STORE team": "0: 'x' | 0: a text with a NUL",
+      "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
+      "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.idempotencyKey: 'x' | 1: {} | 1: an object without a prototype",
+      "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "TABLE get": "1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
+      "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.rows: []",
+      "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
+      "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0.memory: bytes",
+      "TABLE rowText": "",
+      "TABLE scan": "0: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
+      "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
+      "TABLE updateRowText": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
+      "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
+      "TEAM stash": "0: 'x'",
+      "TEAM table": "",
+    }
+  `)
+})
+
+/** Methods that take no arguments. */
+const WITHOUT_ARGUMENTS = 'close delete schema sweep tables version'.split(' ')
+
+test('every public function is among those that were called', () => {
+  const functionsOf = (holder: object): string[] => {
+    const names = Object.getOwnPropertyNames(holder)
+    return names.filter((name) => typeof (holder as Record<string, unknown>)[name] === 'function')
+  }
+  const methodsOf = (given: object): string[] => functionsOf(Object.getPrototypeOf(given) as object)
+  const functions: Readonly<Record<keyof typeof GROUPS, readonly string[]>> = {
+    LIBRARY: functionsOf(core),
+    NODE: functionsOf(node),
+    STORE: methodsOf(store),
+    PUBLIC_FILES: methodsOf(store.files),
+    TEAM: methodsOf(team),
+    STASH: methodsOf(team.stash('stash')),
+    TABLE: methodsOf(table),
+    FILES: methodsOf(team.files),
+    FILE: functionsOf(file),
+  }
+  // An error and an object store take what they are given by the store.
+  const others = ['constructor', 'StoreError', 'memoryObjects', 'belongsTo', ...WITHOUT_ARGUMENTS]
+  const missing = Object.entries(GROUPS).flatMap(([group, calls]) =>
+    functions[group as keyof typeof GROUPS]
+      .filter((name) => !Object.hasOwn(calls, name) && !others.includes(name))
+      .map((name) => `${group} ${name}`),
+  )
+
+  expect(missing).toEqual([])
+})
+
+test('a contract answers what is no request', async () => {
+  const contract = core.createContract(store, { keys: KEYS })
+  for (const [, make] of WRONG) {
+    const { status, body } = await contract.handle(make() as core.ContractRequest)
+
+    expect([status, body]).toEqual([400, expect.stringContaining('handle takes { method, path')])
+  }
+})
+
+test('what is wrong is named, and what to do about it', async () => {
+  const notAwaited = node.openDirectory(newPath())
+  const said = async (use: () => unknown): Promise<string> => {
+    try {
+      await use()
+    } catch (failure) {
+      return core.isStoreError(failure) ? `${failure.code}: ${failure.message}` : String(failure)
+    }
+    return 'nothing'
+  }
+  const loose = node as unknown as Record<string, (...given: unknown[]) => unknown>
+
+  expect([
+    await said(() => loose['openDirectory']?.()),
+    await said(() => loose['openDirectory']?.('')),
+    await said(() => loose['openDirectory']?.('file:///data')),
+    await said(() => loose['nodeHandler']?.(store)),
+    await said(() => loose['nodeHandler']?.(notAwaited, { keys: KEYS })),
+    await said(() => loose['nodeHandler']?.(store, { keys: {} })),
+    await said(() => loose['hardenServer']?.()),
+    await said(() => team.stash('s').put(0.5, [])),
+    await said(() => table.addRows([Promise.resolve({ a: 1 })])),
+    await said(() => table.get(undefined as unknown as string)),
+  ]).toMatchInlineSnapshot(`
+    [
+      "REQUEST_VALIDATION_ERROR: The directory must be given as a path or a file: URL, not undefined",
+      "REQUEST_VALIDATION_ERROR: The directory must be given as a path, which is empty",
+      "REQUEST_VALIDATION_ERROR: The directory must be given as a path, or as a URL object: new URL('file:///data')",
+      "OPTION_NOT_ALLOWED: Option "keys" or "authenticate" must be given, and not both",
+      "REQUEST_VALIDATION_ERROR: A store is needed, such as openDirectory resolves to, not a Promise; an await is missing",
+      "OPTION_NOT_ALLOWED: Option "keys" must be a list of { key, teamId }, not an object",
+      "REQUEST_VALIDATION_ERROR: hardenServer takes a server of node:http, not undefined",
+      "REQUEST_VALIDATION_ERROR: Serial must be a text, or a whole number from 0 to 2^53 - 1, not 0.5",
+      "REQUEST_VALIDATION_ERROR: Invalid row in row 0 (counted from 0): must be an object of cells by column ID, not a Promise; an await is missing",
+      "REQUEST_VALIDATION_ERROR: A row ID must be a text, not undefined",
+    ]
+  `)
+  await (await notAwaited).close()
+})
+
+test('a directory is named by a file URL too', async () => {
+  const path = newPath()
+  const opened = await node.openDirectory(pathToFileURL(path))
+  await opened.team('team').createTable({ name: 'x', rows: [] })
+  await node.backupToFile(opened, pathToFileURL(`${path}.backup`))
+  await opened.close()
+  const backup = createReadStream(`${path}.backup`)
+  await node.restoreDirectory(pathToFileURL(`${path} restored`), backup)
+  const restored = await node.openDirectory(`${path} restored`)
+
+  expect(await restored.team('team').tables()).toHaveLength(1)
+  await restored.close()
+})
+
+test('numbers are serials: they stand for their digits', async () => {
+  const stash = team.stash('numbers')
+  await stash.put(10, [{ n: 10 }])
+  await stash.put(9, [{ n: 9 }])
+  await stash.put('10', [{ n: 11 }])
+  await stash.put(-0, [{ n: 0 }])
+  await stash.put(2 ** 53 - 1, [{ n: 12 }])
+  const made = team.table((await team.createTable({ name: 'n', rows: stash })).tableId)
+
+  expect((await made.page()).rows.map(({ n }) => n)).toEqual([0, 9, 11, 12])
+  for (const serial of [-1, 0.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY]) {
+    await expect(stash.put(serial, [])).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+  }
+})
+
+interface Order {
+  readonly id: number
+  paid?: boolean
+}
+
+class Item {
+  readonly #secret = 1
+  readonly name = 'a'
+
+  sum(): number {
+    return this.#secret
+  }
+}
+
+test('rows may be objects of interfaces and classes', async () => {
+  const orders: readonly Order[] = [{ id: 1 }, { id: 2, paid: true }]
+  const some = async function* (): AsyncGenerator<Order> {
+    yield* orders
+  }
+  const made = await team.createTable({ name: 'x', rows: orders, onSchemaError: 'updateSchema' })
+  const rows = team.table(made.tableId)
+  await rows.addRows(some())
+  await rows.addRows(new Set(orders))
+  await rows.addRows([new Item()], { onSchemaError: 'updateSchema' })
+  const change: Order = { id: 3 }
+  await rows.updateRow(made.rowIds.get(0), change)
+  await team.stash('orders').put(0, orders)
+
+  const { rows: read } = await rows.page()
+  expect(read.map(({ $rowID, ...row }) => row)).toEqual([
+    { id: 3 },
+    ...orders.slice(1),
+    ...orders,
+    ...orders,
+    { name: 'a' },
+  ])
+})
+
+test('rows that are no objects do not compile', async () => {
+  const refused = { code: 'REQUEST_VALIDATION_ERROR' }
+  // @ts-expect-error
+  await expect(table.addRows([[1]])).rejects.toMatchObject(refused)
+  // @ts-expect-error
+  await expect(table.addRows([1])).rejects.toMatchObject(refused)
+  // @ts-expect-error
+  await expect(table.addRows('a,b')).rejects.toMatchObject(refused)
+  // @ts-expect-error
+  await expect(table.addRows([new Map([['a', 1]])])).rejects.toMatchObject(refused)
+  // @ts-expect-error
+  await expect(table.updateRow(rowId, [1])).rejects.toMatchObject(refused)
+})

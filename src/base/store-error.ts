@@ -47,7 +47,10 @@ export type StoreErrorCode =
   | 'FORMAT_UNKNOWN' // The directory is not a store, or one of a version we cannot read.
   | 'ABORTED' // The caller's signal or a broken connection ended the operation.
 
-/** What is known about a failed write: `unknown` means that it may be there after a reopen. */
+/**
+ * What is known about an operation that failed for its storage: `unknown` means that its effect may be there after a
+ * reopen. Every STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE and STORE_CLOSED of an operation has one; a read changes nothing.
+ */
 export type WriteOutcome = 'unchanged' | 'unknown'
 
 /** Where a data error is. The message says it too, in words (`data-error.ts`): HTTP shows only that. */
@@ -64,7 +67,7 @@ export type ErrorPlace = Readonly<{
   chunk?: string
   /** 1-based line of CSV or TSV input. */
   line?: number
-  /** Only on failed writes. */
+  /** Only where the storage failed. */
   outcome?: WriteOutcome
 }>
 
@@ -98,6 +101,12 @@ export class StoreError extends Error {
     }
     Object.defineProperty(this, BRAND, { value: true })
   }
+}
+
+/** The same failure, with what is known of its outcome. */
+export function withOutcome(failure: StoreError, outcome: WriteOutcome): StoreError {
+  const { code, message } = failure
+  return new StoreError(code, message, { cause: failure, outcome })
 }
 
 /** Whether a failure is a `StoreError`, of this copy of the package or of another. */

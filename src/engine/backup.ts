@@ -21,6 +21,7 @@ import type { KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { BackupOptions } from './backup-types.js'
 import { storedBytes, storedLeaves } from './file-content.js'
+import { outcomeKnown } from './lifecycle.js'
 import { type NamedObject, namedObjects, objectOf } from './named-objects.js'
 import { openSegment, readFrames } from './read-segment.js'
 import { scanBatches } from './stash-records.js'
@@ -65,6 +66,8 @@ export async function* backupStore(
       }
     }
     yield writer.frame({ kind: 'end', end: counts })
+  } catch (failure) {
+    throw outcomeKnown(failure)
   } finally {
     release()
   }

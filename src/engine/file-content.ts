@@ -20,6 +20,7 @@ import {
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import type { Claim } from './file-claims.js'
 import type { Checksum, FileContent } from './file-types.js'
+import { outcomeKnown } from './lifecycle.js'
 import type { StoreContext } from './store-context.js'
 import type { Problem } from './verify-findings.js'
 
@@ -193,6 +194,19 @@ function wrongContent(): StoreError {
  * @param isDeleted - Asked when its object is not there: a file that was not deleted has lost its bytes.
  */
 export async function* readContent(
+  context: StoreContext,
+  content: StoredContent,
+  range: ByteRange | undefined,
+  isDeleted: () => Promise<boolean>,
+): AsyncGenerator<Bytes, void> {
+  try {
+    yield* readPieces(context, content, range, isDeleted)
+  } catch (failure) {
+    throw outcomeKnown(failure)
+  }
+}
+
+async function* readPieces(
   { objects }: StoreContext,
   content: StoredContent,
   range: ByteRange | undefined,

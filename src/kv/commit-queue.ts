@@ -15,7 +15,7 @@ import { NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { every, yieldToEventLoop } from '../base/platform.js'
 import { after, isHere, type Soon } from '../base/soon.js'
-import { isStoreError, StoreError, type WriteOutcome } from '../base/store-error.js'
+import { isStoreError, StoreError, withOutcome } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
 import { planCommitRecord } from './commit-log.js'
@@ -372,9 +372,4 @@ function presentValue({ found, changes }: GroupState, text: string): Bytes | nul
 
 function sameValue(left: Bytes | null, right: Bytes | null): boolean {
   return left === null || right === null ? left === right : sameBytes(left, right)
-}
-
-function withOutcome(failure: StoreError, outcome: WriteOutcome): StoreError {
-  const { code, message } = failure
-  return new StoreError(code, message, { cause: failure, outcome })
 }

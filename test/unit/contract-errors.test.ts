@@ -1,21 +1,30 @@
 // Goal: failures that HTTP alone cannot bring about are answered as the contract says.
 // Method: a store that fails as it is told, under the whole contract.
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createContract } from '../../src/contract/contract.js'
 import { errorResponse, invalidRequest } from '../../src/contract/error-response.js'
 import type { Store } from '../../src/index.js'
-import { StoreError, type StoreErrorCode } from '../../src/index.js'
+import { openMemory, StoreError, type StoreErrorCode } from '../../src/index.js'
+import { nthStep, type PortStep } from '../conformance/faults/fault-plan.js'
+import { SimWorld } from '../support/sim/world.js'
 
 function contractOver(failure: unknown, failures: unknown[] = []) {
   const team = {
     tables: () => Promise.reject(failure),
     stash: () => ({ put: () => Promise.reject(failure) }),
   }
-  const store = {
-    team: () => team,
-    limits: { bodyBytesMax: 100, bodyBytesInFlightMax: 100, pageRowsMax: 10, pageBytesMax: 100 },
-  } as unknown as Store
+  const limits = {
+    bodyBytesMax: 100,
+    bodyBytesInFlightMax: 100,
+    pageRowsMax: 10,
+    pageBytesMax: 100,
+  }
+  const store = { team: () => team, limits } as unknown as Store
+  return { ...contractOn(store, failures), failures }
+}
+
+function contractOn(store: Store, failures: unknown[] = []) {
   const contract = createContract(store, {
     keys: [{ key: 'key', teamId: 'team' }],
     onFailure: (failed) => failures.push(failed),
@@ -33,7 +42,7 @@ function contractOver(failure: unknown, failures: unknown[] = []) {
         yield new TextEncoder().encode(text)
       })(),
     })
-  return { send, failures }
+  return { send }
 }
 
 const ANSWERS: readonly [StoreErrorCode, status: number, type: string][] = [
@@ -168,4 +177,74 @@ test('what the store finds wrong with a request is said of its body, the rest of
   expect(messageOf(invalidRequest('query', 'Stash ID is odd'))).toBe(
     'Invalid request query: Stash ID is odd',
   )
+})
+
+describe('a store that fails says whether something was changed', () => {
+  type Step = PortStep['operation']
+
+  /** A store with a table, the next steps of which fail for want of room. */
+  async function openFull(steps: readonly Step[]) {
+    const world = new SimWorld(
+      {
+        store: { inlineRowsMax: 0, cacheBytesMax: 0 },
+        disk: { seed: 1, logBytesMax: 10_000 },
+        kv: {
+          commitRecordsMin: 8,
+          checkpointBatches: 4,
+          recordCacheBytes: 0,
+          durability: 'commit',
+        },
+        reopens: false,
+      },
+      1,
+    )
+    await world.open()
+    onTestFinished(() => world.disk.crash('process'))
+    const { send } = contractOn(world.store)
+    const made = await send('POST', '/tables', '{"name":"t","rows":[{"n":1}]}')
+    const { tableID } = JSON.parse(String(made.body)).data
+    const fits = ({ operation }: PortStep): boolean => steps.some((step) => step === operation)
+    world.arm(nthStep(0, { kind: 'full' }, { fits, lasting: true }))
+    const told = async (...request: Parameters<typeof send>): Promise<[number, string]> => {
+      const { status, body } = await send(...request)
+      return [status, JSON.parse(String(body)).error.message]
+    }
+    return { told, rows: `/tables/${tableID}/rows` }
+  }
+
+  const UNCHANGED = [507, 'The store is full: nothing was changed; try again']
+
+  test('a read', async () => {
+    const { told, rows } = await openFull(['read', 'iterate', 'get'])
+    expect(await told('GET', rows)).toEqual(UNCHANGED)
+    expect(await told('GET', '/tables')).toEqual(UNCHANGED)
+    expect(await told('POST', rows, '[{"n":2}]')).toEqual(UNCHANGED)
+  })
+
+  test('a write of rows before their commit', async () => {
+    const { told, rows } = await openFull(['put'])
+    expect(await told('POST', rows, '[{"n":2}]')).toEqual(UNCHANGED)
+    expect(await told('PUT', '/stashes/s/0', '[{"n":2}]')).toEqual(UNCHANGED)
+  })
+
+  test('a commit, and writes after it', async () => {
+    const { told, rows } = await openFull(['write'])
+    expect(await told('POST', rows, '[{"n":2}]')).toEqual([
+      507,
+      expect.stringContaining('The store is full: outcome unknown; retry'),
+    ])
+    expect(await told('POST', rows, '[{"n":2}]')).toEqual(UNCHANGED)
+    expect(await told('PUT', '/stashes/s/0', '[{"n":2}]')).toEqual(UNCHANGED)
+  })
+
+  test('a store that was closed', async () => {
+    const store = await openMemory()
+    const { send } = contractOn(store)
+    await store.close()
+    const { status, body } = await send('POST', '/tables', '{"name":"t","rows":[]}')
+    expect([status, JSON.parse(String(body)).error.message]).toEqual([
+      503,
+      'The store is closing: nothing was changed; try again',
+    ])
+  })
 })

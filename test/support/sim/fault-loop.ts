@@ -6,6 +6,7 @@ import type { Fault } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
 import { expectEqual, Mismatch, show } from '../model/operation.js'
 import type { Scenario } from './fault-scenarios.js'
+import type { Outcome } from './oracle.js'
 import { type SimOptions, SimWorld, TEAM } from './world.js'
 
 export type Variant = Readonly<{
@@ -64,6 +65,7 @@ async function failStep(
   world.arm(plan)
   const outcome = await world.outcomeOf(() => act(world))
   world.disarm()
+  checkTold(world, outcome)
   const allowed = new Set<string>()
   if (outcome.kind !== 'done' || isMaintenance) allowed.add(before)
   if (outcome.kind !== 'failed' || isMaintenance) allowed.add(after)
@@ -80,6 +82,13 @@ async function failStep(
   }
   await world.team.createTable({ name: 'later', rows: [{ n: 1 }] })
   return plan.met() > 0
+}
+
+/** What failed without effect says so. */
+function checkTold(world: SimWorld, outcome: Outcome): void {
+  if (outcome.kind !== 'failed' || !world.isOfIo(outcome.failure)) return
+  if (outcome.failure.outcome === 'unchanged') return
+  throw new Mismatch(`it does not say that nothing was changed: ${show(outcome.failure)}`)
 }
 
 const TRIES_MAX = 5

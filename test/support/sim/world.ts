@@ -201,6 +201,10 @@ export class SimWorld {
     return IO_CODES.has(code) || DAMAGE_CODES.has(code)
   }
 
+  isOfIo({ code }: StoreError): boolean {
+    return IO_CODES.has(code)
+  }
+
   #unexcused(failure: unknown): Mismatch {
     return new Mismatch(`Nothing excuses ${show(failure)}`)
   }

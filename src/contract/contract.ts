@@ -110,7 +110,9 @@ function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody):
 /** Whether an adapter has handed over what it must. */
 function isRequest(given: unknown): given is ContractRequest {
   if (!isRecord(given) || !Array.isArray(given['headers'])) return false
-  return ['method', 'path', 'query', 'origin'].every((name) => typeof given[name] === 'string')
+  const { origin } = given
+  if (origin !== undefined && typeof origin !== 'string') return false
+  return ['method', 'path', 'query'].every((name) => typeof given[name] === 'string')
 }
 
 function noRequest(given: unknown): StoreError {

@@ -1,11 +1,15 @@
-// The members of a body object that are not rows. They are small, so they are parsed as usual.
+// The members of a body object that are not rows. They are small, and parsed as usual; what may be many is
+// counted before it is parsed, as any body can claim to be a schema.
 import type { SchemaInput } from '../engine/store-types.js'
-import { parseJson } from '../schema/scan-json.js'
+import { parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
 import { invalidRequest, shownId } from './error-response.js'
 
 export type WireSchema = SchemaInput
 
 const APPS_MAX = 1_000
+
+/** More than the columns of any store, which has its own limit. */
+const COLUMNS_MAX = 10_000
 
 export function parseName(text: string): string {
   const name = parseJson(text)
@@ -14,21 +18,29 @@ export function parseName(text: string): string {
 }
 
 export function parseAppIds(text: string): readonly string[] {
-  const appIds = parseJson(text)
-  if (!Array.isArray(appIds) || appIds.length > APPS_MAX || !appIds.every(isString)) {
-    throw invalidRequest('body', `'appsToLink' must be an array of at most ${APPS_MAX} strings`)
-  }
-  return appIds
+  const elements = text.startsWith('[') ? splitJsonArray(text, APPS_MAX) : []
+  const isList = text.startsWith('[') && elements.length <= APPS_MAX
+  const appIds = isList ? elements.map((element) => parseJson(element)) : [undefined]
+  if (appIds.every(isString)) return appIds
+  throw invalidRequest('body', `'appsToLink' must be an array of at most ${APPS_MAX} strings`)
 }
 
 /** Checks the shape of a schema; column types and the rules of IDs are the engine's. */
 export function parseSchema(text: string): WireSchema {
-  const schema = parseJson(text)
-  if (!isObject(schema)) throw invalidRequest('body', "'schema' must be an object")
-  checkClosed(schema, ['columns'], "'schema'")
-  const { columns } = schema
-  if (!Array.isArray(columns)) throw invalidRequest('body', "'schema.columns' must be an array")
-  return { columns: columns.map(parseColumn) }
+  if (!text.startsWith('{')) throw invalidRequest('body', "'schema' must be an object")
+  let columns = ''
+  for (const { key, text: member } of splitJsonObject(text)) {
+    checkName(key, ['columns'], "'schema'")
+    columns = member
+  }
+  if (!columns.startsWith('[')) {
+    throw invalidRequest('body', "'schema.columns' must be an array")
+  }
+  const elements = splitJsonArray(columns, COLUMNS_MAX)
+  if (elements.length > COLUMNS_MAX) {
+    throw invalidRequest('body', `'schema.columns' has more than ${COLUMNS_MAX} columns`)
+  }
+  return { columns: elements.map((element, index) => parseColumn(parseJson(element), index)) }
 }
 
 function parseColumn(column: unknown, index: number): WireSchema['columns'][number] {
@@ -45,13 +57,15 @@ function parseColumn(column: unknown, index: number): WireSchema['columns'][numb
 }
 
 function checkClosed(object: object, names: readonly string[], where: string): void {
-  for (const name of Object.keys(object)) {
-    if (names.includes(name)) continue
-    throw invalidRequest('body', `${where} has an unexpected property '${shownId(name)}'`)
-  }
+  for (const name of Object.keys(object)) checkName(name, names, where)
 }
 
-type JsonObject = { readonly [name in 'columns' | 'id' | 'displayName' | 'type']?: unknown }
+function checkName(name: string, names: readonly string[], where: string): void {
+  if (names.includes(name)) return
+  throw invalidRequest('body', `${where} has an unexpected property '${shownId(name)}'`)
+}
+
+type JsonObject = { readonly [name in 'id' | 'displayName' | 'type']?: unknown }
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -55,12 +55,25 @@ export function decodeJsonText(bytes: Uint8Array): string {
   }
 }
 
-/** Parses a small JSON text (a schema, a name), with its nesting counted first. */
+/** Longest text of an array or an object that becomes one. It takes far more memory than its text. */
+export const JSON_PARSED_CHARS_MAX = 64 * 1024
+
+/**
+ * Parses a small JSON text (a column, a name), with its nesting and its length looked at first.
+ *
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
+ */
 export function parseJson(text: string): unknown {
   const cursor = openCursor(text)
   skipSpace(cursor)
   const start = cursor.at
-  skipValue(cursor, 0)
+  const isContainer = skipValue(cursor, 0)
+  if (isContainer && cursor.at - start > JSON_PARSED_CHARS_MAX) {
+    throw invalidJson(
+      cursor,
+      `Array or object of more than ${JSON_PARSED_CHARS_MAX} characters ends`,
+    )
+  }
   const value = judge(cursor, start)
   expectEnd(cursor)
   return value
@@ -138,6 +151,29 @@ export function splitJsonObject(text: string): { key: string; text: string }[] {
   }
   expectEnd(cursor)
   return members
+}
+
+/**
+ * Splits a JSON array into its elements, of which arrays and objects are only skipped, as `splitJsonObject` does.
+ * Nothing is read behind the first element that is one too many.
+ *
+ * @returns One element more than `countMax` if there are more.
+ * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
+ */
+export function splitJsonArray(text: string, countMax: number): string[] {
+  const cursor = openCursor(text)
+  const elements: string[] = []
+  skipSpace(cursor)
+  let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array')
+  while (more) {
+    const start = cursor.at
+    skipValue(cursor, 0)
+    elements.push(text.slice(start, cursor.at))
+    if (elements.length > countMax) return elements
+    more = hasMore(cursor, CLOSE_BRACKET)
+  }
+  expectEnd(cursor)
+  return elements
 }
 
 /**

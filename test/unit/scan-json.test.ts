@@ -7,9 +7,11 @@ import {
   compactToken,
   decodeJsonText,
   JSON_MEMBERS_MAX,
+  JSON_PARSED_CHARS_MAX,
   parseJson,
   scanJsonChanges,
   scanJsonRows,
+  splitJsonArray,
   splitJsonObject,
 } from '../../src/schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../src/schema/scanned-row.js'
@@ -310,6 +312,32 @@ describe('splitting a request body', () => {
       if (split !== undefined) expect(Object.fromEntries(split)).toEqual(parsed)
     })
     fc.assert(property, { numRuns: runs(2000) })
+  })
+
+  test('an array is split into its elements, each as it was sent', () => {
+    expect(splitJsonArray(' [ {"a" : 1} ,[ ],"x" , -0 ] ', 4)).toEqual([
+      '{"a" : 1}',
+      '[ ]',
+      '"x"',
+      '-0',
+    ])
+    expect(splitJsonArray('[]', 0)).toEqual([])
+    for (const text of ['', '{}', '[', '[1', '[1,', '[1,]', '[1 2]', '[tru]', '[]x']) {
+      expect(failureOf(() => splitJsonArray(text, 9)).code, text).toBe('REQUEST_VALIDATION_ERROR')
+    }
+  })
+
+  test('an array is read to its first element that is one too many, and no further', () => {
+    expect(splitJsonArray('[1,2,3', 2)).toEqual(['1', '2', '3'])
+    expect(splitJsonArray('[1,2]', 2)).toEqual(['1', '2'])
+  })
+
+  test('parseJson makes no array or object of a text that is long, but a string of any', () => {
+    const spaces = ' '.repeat(JSON_PARSED_CHARS_MAX - 2)
+    expect(parseJson(`[${spaces}]`)).toEqual([])
+    expect(parseJson(` {${spaces}} `)).toEqual({})
+    expect(() => parseJson(`[${spaces} ]`)).toThrow('more than 65536 characters')
+    expect(parseJson(JSON.stringify('x'.repeat(100_000)))).toHaveLength(100_000)
   })
 
   test('parseJson accepts what JSON.parse accepts', () => {

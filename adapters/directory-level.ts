@@ -1,7 +1,6 @@
 // The LevelDB of a directory.
-
 import type { Bytes } from '../src/base/bytes.js'
-import type { LevelOperation } from '../src/kv/level-database.js'
+import { type LevelOperation, storageError } from '../src/kv/level-database.js'
 import { ClassicLevel } from './classic-level.js'
 
 /**
@@ -45,4 +44,19 @@ export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
 
 function bare(batch: object): BareBatch {
   return batch as BareBatch
+}
+
+/**
+ * Whether another process has a database open that this one has not. LevelDB looks at its lock first, and then at
+ * nothing but whether there is a database.
+ */
+export async function isLocked(folder: string): Promise<boolean> {
+  const probe = new ClassicLevel(folder, { createIfMissing: false, errorIfExists: true })
+  try {
+    await probe.open()
+    await probe.close()
+    return false
+  } catch (failure) {
+    return storageError(failure, 'The database cannot be opened').code === 'STORE_LOCKED'
+  }
 }

@@ -15,18 +15,19 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isStoreError, StoreError } from '../src/base/store-error.js'
+import { readHighWater } from '../src/kv/high-water.js'
 import type { KvStore } from '../src/kv/kv.js'
 import { openLevelKv } from '../src/kv/level-kv.js'
 import type { ObjectStore } from '../src/objects/objects.js'
 import { createDirectory } from './directory-creation.js'
 import { FORMAT_FILE, readFormatFile } from './directory-format.js'
-import { DirectoryLevel } from './directory-level.js'
+import { DirectoryLevel, isLocked } from './directory-level.js'
 import { fileError, systemCode } from './fs-error.js'
 import { syncDirectory } from './fs-folders.js'
 import { openFsObjects } from './fs-objects.js'
 import { highWaterOf } from './high-water-file.js'
 import { keptFiles } from './kept-files.js'
-import { checkTables } from './leveldb-check.js'
+import { checkDatabase } from './leveldb-check.js'
 
 export type DirectoryPorts = Readonly<{
   kv: KvStore
@@ -141,7 +142,7 @@ async function openRegistered(
   registry.set(identity, path)
   try {
     const store = await checkParts(path)
-    if (!options.acceptLoss) await checkTables(join(path, 'kv'))
+    await checkFiles(path, store, options)
     const { kv, isClosed } = await openKv(path, store, options)
     const objects = await openObjects(path, kv, options)
     let closing: Promise<void> | undefined
@@ -187,6 +188,27 @@ async function checkParts(path: string): Promise<string> {
   return store
 }
 
+/** Looks at all files of the database, as LevelDB does not. */
+async function checkFiles(path: string, store: string, { acceptLoss }: PortOptions): Promise<void> {
+  const folder = join(path, 'kv')
+  const check = async (): Promise<void> => {
+    const mark = acceptLoss ? null : await readHighWater(highWaterOf(path, store), true)
+    await checkDatabase(folder, mark?.commit ?? null)
+  }
+  try {
+    await check()
+  } catch (failure) {
+    // While somebody writes, files come and go between two looks. Who has just ended has left them whole.
+    if (await isLocked(folder)) throw lockedElsewhere(path, failure)
+    await check()
+  }
+}
+
+function lockedElsewhere(path: string, cause: unknown): StoreError {
+  const message = `Another process has the directory ${path} open`
+  return new StoreError('STORE_LOCKED', message, { cause })
+}
+
 /** What LevelDB keeps in memory, and in its log, before it writes a table: its own default. */
 const BUFFER_BYTES = 4 * 1_048_576
 
@@ -217,8 +239,7 @@ async function openKv(path: string, store: string, options: PortOptions): Promis
     return { kv, isClosed: () => database?.status === 'closed' }
   } catch (failure) {
     if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
-    const message = `Another process has the directory ${path} open`
-    throw new StoreError('STORE_LOCKED', message, { cause: failure })
+    throw lockedElsewhere(path, failure)
   }
 }
 

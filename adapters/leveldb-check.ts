@@ -1,17 +1,18 @@
-// Checks the tables of a LevelDB database before it is opened. LevelDB does not look at their checksums when
-// it reads (ARCHITECTURE.md, F1, F2): a flipped bit may hide a record, or show an older one in its place,
-// which no checksum inside the records can tell.
+// Checks the files of a LevelDB database before it is opened. LevelDB does not look at the checksums of its tables
+// when it reads (ARCHITECTURE.md, F1, F2): a flipped bit may hide a record, or show an older one in its place, which no
+// checksum inside the records can tell. And some damage of its other files makes it end the process (F16).
 //
 // Invariants:
 // - Nothing is changed, so that a damaged database stays as it is.
-// - Of the tables that the manifest names, every byte is looked at. (What a crash left of others is not.)
+// - Of the tables that the manifest names, and of the logs that will be replayed, every byte is looked at. (What a
+//   crash left of others is not.)
 import type { FileHandle } from 'node:fs/promises'
-import { open, readdir } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { StoreError } from '../src/base/store-error.js'
-import { systemCode } from './fs-error.js'
 import { Cursor, crc32c, Malformed, maskCrc, unpackSnappy } from './leveldb-codec.js'
-import { readTables, type TableFile } from './leveldb-manifest.js'
+import { fileName, readDatabaseFile } from './leveldb-file.js'
+import { readManifest, type TableFile } from './leveldb-manifest.js'
+import { checkLogs } from './leveldb-replay.js'
 
 const FOOTER_BYTES = 48
 const HANDLES_BYTES = 40
@@ -24,34 +25,26 @@ const COMPRESSION = { none: 0, snappy: 1 } as const
 /** Where a block is, without its trailer. */
 type Handle = Readonly<{ offset: number; bytes: number }>
 
-/** @throws {StoreError} DATA_CORRUPT, naming the file and the place in it. */
-export async function checkTables(folder: string): Promise<void> {
-  const tables = await readTables(folder)
-  const names = new Set(await readdir(folder))
-  for (const table of tables ?? []) {
-    const digits = String(table.number).padStart(6, '0')
-    const name = [`${digits}.ldb`, `${digits}.sst`].find((one) => names.has(one))
-    if (name !== undefined) await checkTable(join(folder, name), table) // LevelDB tells one that is missing.
+/**
+ * @param atLeast - The database holds this commit; null: what is missing is accepted, and so is what is wrong in its
+ *   tables, but nothing that would end the process.
+ * @throws {StoreError} DATA_CORRUPT, naming the file and what is wrong with it; DATA_LOSS
+ */
+export async function checkDatabase(folder: string, atLeast: number | null): Promise<void> {
+  const manifest = await readManifest(folder)
+  await checkLogs(folder, manifest, atLeast)
+  for (const table of atLeast === null ? [] : manifest.tables) {
+    const path = await tablePath(folder, table)
+    await readDatabaseFile(path, (handle) => new TableCheck(handle, table).run())
   }
 }
 
-async function checkTable(path: string, table: TableFile): Promise<void> {
-  let handle: FileHandle
-  try {
-    handle = await open(path, 'r')
-  } catch (failure) {
-    if (systemCode(failure) === 'ENOENT') return
-    throw failure
-  }
-  try {
-    await new TableCheck(handle, table).run()
-  } catch (failure) {
-    if (!(failure instanceof Malformed)) throw failure
-    const message = `The database file ${path} is damaged: ${failure.message}; restore the store from a backup`
-    throw new StoreError('DATA_CORRUPT', message, { cause: failure })
-  } finally {
-    await handle.close()
-  }
+/** LevelDB falls back to the name that tables once had. */
+async function tablePath(folder: string, { number }: TableFile): Promise<string> {
+  const path = join(folder, fileName(number, 'ldb'))
+  const former = join(folder, fileName(number, 'sst'))
+  const isThere = (one: string) => stat(one).then(Boolean, () => false)
+  return !(await isThere(path)) && (await isThere(former)) ? former : path
 }
 
 class TableCheck {

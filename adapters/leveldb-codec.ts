@@ -94,6 +94,15 @@ export class Cursor {
   }
 }
 
+/** The order of LevelDB's own keys: ours, and of one key the latest change first. */
+export function compareInternalKeys(left: Buffer, right: Buffer): number {
+  const [leftEnd, rightEnd] = [left.length - 8, right.length - 8]
+  const order = Buffer.compare(left.subarray(0, leftEnd), right.subarray(0, rightEnd))
+  if (order !== 0) return order
+  const difference = right.readBigUInt64LE(rightEnd) - left.readBigUInt64LE(leftEnd)
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1
+}
+
 const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
 /** Decompresses Snappy's raw format. @throws {Malformed} */

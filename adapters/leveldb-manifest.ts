@@ -1,21 +1,35 @@
-// Which tables a LevelDB database consists of, as its manifest says.
+// What a LevelDB database consists of, as its manifest says.
+//
+// LevelDB is built with its assertions, which end the process where a manifest contradicts itself (ARCHITECTURE.md,
+// F16). So nothing is taken here that it does not write.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Cursor, crc32c, Malformed, maskCrc } from './leveldb-codec.js'
+import { Cursor, compareInternalKeys, Malformed } from './leveldb-codec.js'
+import { FILE_NUMBER_MAX, readDatabaseFile } from './leveldb-file.js'
+import { type LogVisitor, readLog } from './leveldb-log.js'
 
 /** A table as the manifest knows it. Keys are those of LevelDB: ours, then eight bytes of its own. */
 export type TableFile = Readonly<{
+  level: number
   number: number
   bytes: number
   smallest: Buffer
   largest: Buffer
 }>
 
-const BLOCK_BYTES = 32_768
-const HEADER_BYTES = 7
+export type Manifest = Readonly<{
+  tables: readonly TableFile[]
+  /** LevelDB replays logs from this number on. */
+  log: number
+  /** Of the last change that LevelDB had made when it wrote the last edit. */
+  lastSequence: number
+}>
 
-/** Parts of a record in the log format. */
-const PART = { full: 1, first: 2, middle: 3, last: 4 } as const
+const LEVELS = 7
+const COMPARATOR = 'leveldb.BytewiseComparator'
+
+/** What LevelDB puts behind our keys. */
+const KEY_END_BYTES = 8
 
 /** Tags of the fields of a version edit. */
 const TAG = {
@@ -31,76 +45,127 @@ const TAG = {
 
 /**
  * Reads the manifest that CURRENT names.
- * @returns null: it cannot be read as LevelDB writes it, which LevelDB itself will tell.
+ * @throws {StoreError} DATA_CORRUPT, DATA_LOSS: it is missing.
  */
-export async function readTables(folder: string): Promise<TableFile[] | null> {
-  const current = await readFile(join(folder, 'CURRENT'), 'latin1')
-  const [, name] = /^(MANIFEST-\d{1,15})\n$/.exec(current) ?? []
-  if (name === undefined) return null
-  try {
-    const tables = new Map<number, TableFile>()
-    for (const edit of readLog(await readFile(join(folder, name)))) applyEdit(edit, tables)
-    return [...tables.values()]
-  } catch (failure) {
-    const { code } = failure as NodeJS.ErrnoException
-    if (failure instanceof Malformed || code === 'ENOENT') return null
-    throw failure
-  }
-}
-
-/** The records of a file in LevelDB's log format, up to one that a crash cut off. */
-function* readLog(bytes: Buffer): Generator<Buffer, void> {
-  let parts: Buffer[] = []
-  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
-    const left = BLOCK_BYTES - (at % BLOCK_BYTES)
-    if (left < HEADER_BYTES) {
-      at += left
-      continue
+export async function readManifest(folder: string): Promise<Manifest> {
+  const name = await readDatabaseFile(join(folder, 'CURRENT'), async () => {
+    const text = await readFile(join(folder, 'CURRENT'), 'latin1')
+    const [, named, digits = ''] = /^(MANIFEST-(\d{6,16}))\n$/.exec(text) ?? []
+    if (named === undefined || Number(digits) > FILE_NUMBER_MAX) {
+      throw new Malformed('it names no manifest')
     }
-    const length = bytes.readUInt16LE(at + 4)
-    const type = bytes[at + 6] ?? 0
-    const end = at + HEADER_BYTES + length
-    if (end > bytes.length) return
-    if (HEADER_BYTES + length > left) throw new Malformed('a record leaves its block')
-    const crc = maskCrc(crc32c(bytes.subarray(at + 6, end)))
-    if (bytes.readUInt32LE(at) !== crc) throw new Malformed('a record fails its checksum')
-    const part = bytes.subarray(at + HEADER_BYTES, end)
-    at = end
-    if (type === PART.full || type === PART.first) parts = [part]
-    else parts.push(part)
-    if (type !== PART.full && type !== PART.last) continue
-    yield Buffer.concat(parts)
-    parts = []
-  }
+    return named
+  })
+  const reader = new ManifestReader()
+  await readDatabaseFile(join(folder, name), async (handle) => {
+    await readLog(handle, reader)
+    reader.end()
+  })
+  return reader.manifest()
 }
 
-function applyEdit(edit: Buffer, tables: Map<number, TableFile>): void {
-  const cursor = new Cursor(edit)
-  while (cursor.left > 0) {
-    const tag = cursor.varint()
-    if (tag === TAG.comparator) {
-      cursor.text()
-    } else if (tag === TAG.compactPointer) {
-      cursor.varint()
-      cursor.text()
-    } else if (tag === TAG.deletedFile) {
-      cursor.varint()
-      tables.delete(cursor.varint())
-    } else if (tag === TAG.newFile) {
-      cursor.varint()
-      const file = { number: cursor.varint(), bytes: cursor.varint() }
-      tables.set(file.number, { ...file, smallest: cursor.text(), largest: cursor.text() })
-    } else if (NUMBER_TAGS.has(tag)) {
-      cursor.varint()
-    } else {
-      throw new Malformed(`a field has the unknown tag ${tag}`)
+type NumberName = 'log' | 'nextFile' | 'lastSequence'
+
+class ManifestReader implements LogVisitor {
+  readonly #tables = new Map<number, TableFile>()
+  #numbers: Partial<Record<NumberName, number>> = {}
+  #edits = 0
+  #damage: Readonly<{ at: number; isTold: boolean }> | undefined
+
+  record(bytes: Buffer): void {
+    if (this.#damage !== undefined) throw new Malformed(`it is damaged at byte ${this.#damage.at}`)
+    const cursor = new Cursor(bytes)
+    while (cursor.left > 0) this.#field(cursor.varint(), cursor)
+    if (this.#edits === 0) throw new Malformed('it does not begin with a comparator')
+  }
+
+  damage(at: number, isTold: boolean): void {
+    this.#damage ??= { at, isTold }
+  }
+
+  /** Looks whether all edits together make sense. */
+  end(): void {
+    if (this.#damage?.isTold) throw new Malformed(`it is damaged at byte ${this.#damage.at}`)
+    const { log, nextFile, lastSequence } = this.#numbers
+    if (log === undefined || nextFile === undefined || lastSequence === undefined) {
+      throw new Malformed('it ends before the numbers that every manifest has')
+    }
+    const used = Math.max(log, ...this.#tables.keys())
+    if (used >= nextFile) throw new Malformed(`it gives the number ${used} to two files`)
+    for (let level = 1; level < LEVELS; level++) this.#checkLevel(level)
+  }
+
+  manifest(): Manifest {
+    const { log = 0, lastSequence = 0 } = this.#numbers
+    return { tables: [...this.#tables.values()], log, lastSequence }
+  }
+
+  #field(tag: number, cursor: Cursor): void {
+    if (tag === TAG.comparator) this.#comparator(cursor.text().toString('latin1'))
+    else if (tag === TAG.logNumber) this.#number('log', cursor.varint())
+    else if (tag === TAG.prevLogNumber) this.#previousLog(cursor.varint())
+    else if (tag === TAG.nextFile) this.#number('nextFile', cursor.varint())
+    else if (tag === TAG.lastSequence) this.#number('lastSequence', cursor.varint())
+    else if (tag === TAG.compactPointer) {
+      levelOf(cursor)
+      keyOf(cursor)
+    } else if (tag === TAG.deletedFile) this.#delete(levelOf(cursor), cursor.varint())
+    else if (tag === TAG.newFile) this.#add(cursor)
+    else throw new Malformed(`a field has the unknown tag ${tag}`)
+  }
+
+  /** Stands in the first edit alone: the rest of another manifest begins with one, too. */
+  #comparator(name: string): void {
+    if (name !== COMPARATOR) throw new Malformed('its keys are in another order')
+    if (this.#edits++ > 0) throw new Malformed('it begins again')
+  }
+
+  /** LevelDB has written 0 for many years. */
+  #previousLog(number: number): void {
+    if (number !== 0) throw new Malformed('it names a second log')
+  }
+
+  #number(name: NumberName, value: number): void {
+    if (value < (this.#numbers[name] ?? 0)) throw new Malformed('its numbers go back')
+    if (value > FILE_NUMBER_MAX) throw new Malformed('its numbers are too high')
+    this.#numbers[name] = value
+  }
+
+  #delete(level: number, number: number): void {
+    if (this.#tables.get(number)?.level !== level) {
+      throw new Malformed(`it lets go of table ${number}, which it does not have`)
+    }
+    this.#tables.delete(number)
+  }
+
+  #add(cursor: Cursor): void {
+    const level = levelOf(cursor)
+    const file = { level, number: cursor.varint(), bytes: cursor.varint() }
+    if (this.#tables.has(file.number)) throw new Malformed(`it adds table ${file.number} twice`)
+    this.#tables.set(file.number, { ...file, smallest: keyOf(cursor), largest: keyOf(cursor) })
+  }
+
+  /** Tables of one level above the first do not overlap. */
+  #checkLevel(level: number): void {
+    const tables = [...this.#tables.values()]
+      .filter((table) => table.level === level)
+      .sort((left, right) => compareInternalKeys(left.smallest, right.smallest))
+    for (const [index, { number, smallest }] of tables.entries()) {
+      const before = tables[index - 1]
+      if (before === undefined || compareInternalKeys(before.largest, smallest) < 0) continue
+      throw new Malformed(`its tables ${before.number} and ${number} overlap`)
     }
   }
 }
 
-const NUMBER_TAGS: ReadonlySet<number> = new Set([
-  TAG.logNumber,
-  TAG.nextFile,
-  TAG.lastSequence,
-  TAG.prevLogNumber,
-])
+function levelOf(cursor: Cursor): number {
+  const level = cursor.varint()
+  if (level >= LEVELS) throw new Malformed(`it has a level ${level}`)
+  return level
+}
+
+function keyOf(cursor: Cursor): Buffer {
+  const key = cursor.text()
+  if (key.length < KEY_END_BYTES) throw new Malformed('a key is too short')
+  return Buffer.from(key)
+}

@@ -39,7 +39,8 @@ const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
   'adapters/fs-objects.ts',
   'adapters/held-directory.ts',
   'adapters/high-water-file.ts',
-  'adapters/leveldb-check.ts',
+  'adapters/leveldb-file.ts',
+  'adapters/leveldb-replay.ts',
 ])
 
 function layerOf(path: string): string | undefined {

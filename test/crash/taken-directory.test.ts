@@ -211,6 +211,32 @@ describe('a store whose directory is taken away', () => {
   })
 })
 
+describe('a store that another process writes to', () => {
+  test('is told to be open there, whatever its files look like at that moment', async () => {
+    const busy = await buildPrograms(['remote-store'], { smallBuffers: true })
+    onTestFinished(() => busy.remove())
+    const { directory, table } = await newStore()
+    const job = { directory, table, name: 'x'.repeat(2_000) }
+    const remote = await RemoteStore.open(busy.path('remote-store'), job)
+    onTestFinished(() => remote.kill())
+    // Its logs begin and end meanwhile, and tables come and go.
+    let writes = true
+    const writing = remote.ask('addForAWhile').finally(() => {
+      writes = false
+    })
+    let attempts = 0
+    for (; writes; attempts++) {
+      const locked = { code: 'STORE_LOCKED', message: expect.stringContaining('Another process') }
+      await expect(openDirectory(directory, QUIET)).rejects.toMatchObject(locked)
+    }
+
+    expect((await writing).failure).toBe(null)
+    expect(attempts).toBeGreaterThan(3)
+    await remote.ask('close')
+    await (await openDirectory(directory, QUIET)).close()
+  })
+})
+
 /** Lets processes of another user have a directory. */
 async function giveAway(path: string): Promise<void> {
   for (const name of ['', ...(await readdir(path, { recursive: true }))]) {

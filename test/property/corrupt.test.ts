@@ -1,17 +1,32 @@
 // Goal: damage is never served and never hides anything: a damaged store refuses to open, or each read gives
 // the right answer or an error; and a full verify finds every flipped bit that anything depends on.
 // Method: one file of a store is damaged, and the store is asked everything. Beside it the same is done to a
-// plain LevelDB database.
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+// plain LevelDB database. Files are also put where they do not belong, and the store is opened in another process,
+// which must not be ended by it.
+import {
+  appendFile,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { isStoreError, type Store } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
 import { DAMAGES, damageFile, type FileKind, filesByKind } from '../support/corruption.js'
 import { baselineFlip, baselineTrial, makeBaseline } from '../support/corruption-baseline.js'
+import { type DamagedAnswer, DamagedStores } from '../support/crash/damaged-store-process.js'
+import { type BuiltPrograms, buildPrograms } from '../support/crash/writer-process.js'
 import { report, sizeOf, suiteSeed } from '../support/ladder.js'
+import { misplace, plainFiles } from '../support/misplaced-files.js'
 import {
   type Answers,
   askEverything,
@@ -158,6 +173,183 @@ test('damage is never served and hides nothing', { timeout: 3_600_000 }, async (
     'object',
   ])
   expect(await readdir(folder)).not.toContain('trial-0')
+})
+
+/** Copies a store without its objects, which it shares: opening it changes none. */
+async function copyStore(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o700 })
+  for (const part of ['kv', 'FORMAT', 'HIGHWATER']) {
+    await cp(join(from, part), join(to, part), { recursive: true })
+  }
+  await symlink(join(from, 'objects'), join(to, 'objects'))
+}
+
+describe('files where they do not belong', () => {
+  let programs: BuiltPrograms
+  let stores: DamagedStores
+  let places = ''
+
+  beforeAll(async () => {
+    programs = await buildPrograms(['damaged-store'], { smallBuffers: true })
+    stores = new DamagedStores(programs.path('damaged-store'))
+    places = join(folder, 'misplaced')
+    await mkdir(places)
+    await stores.make(places)
+  })
+
+  afterAll(async () => {
+    stores.end()
+    await programs.remove()
+  })
+
+  async function judged(
+    of: 'written' | 'rested',
+    misplacing: (place: string) => Promise<string>,
+    how: Readonly<{ times?: number; acceptLoss?: boolean }> = {},
+  ): Promise<DamagedAnswer & Readonly<{ done: string }>> {
+    const place = join(places, 'trial')
+    await copyStore(join(places, of), place)
+    try {
+      const done = await misplacing(place)
+      return { done, ...(await stores.judge({ judge: place, ...how })) }
+    } finally {
+      await rm(place, { recursive: true })
+    }
+  }
+
+  async function fileOf(place: string, kind: FileKind): Promise<string> {
+    const [path = ''] = (await filesByKind(place)).get(kind) ?? []
+    return join(place, path)
+  }
+
+  const CASES: readonly (readonly [
+    what: string,
+    code: string,
+    of: 'written' | 'rested',
+    act: (place: string) => Promise<void>,
+  ])[] = [
+    [
+      'the bytes of the manifest in the log',
+      'DATA_CORRUPT',
+      'written',
+      async (place) => copyFile(await fileOf(place, 'manifest'), await fileOf(place, 'log')),
+    ],
+    [
+      'a log that was appended to itself',
+      'DATA_CORRUPT',
+      'written',
+      async (place) => {
+        const log = await fileOf(place, 'log')
+        await appendFile(log, await readFile(log))
+      },
+    ],
+    [
+      'an old log with a higher number',
+      'DATA_CORRUPT',
+      'rested',
+      async (place) => {
+        const old = await fileOf(join(places, 'older'), 'log')
+        await copyFile(old, join(place, 'kv', '000999.log'))
+      },
+    ],
+    [
+      'an old log in the place of an empty one',
+      'DATA_LOSS',
+      'rested',
+      async (place) =>
+        copyFile(await fileOf(join(places, 'older'), 'log'), await fileOf(place, 'log')),
+    ],
+    [
+      'a log without its first block',
+      'DATA_LOSS',
+      'written',
+      async (place) => {
+        const log = await fileOf(place, 'log')
+        await writeFile(log, (await readFile(log)).subarray(32_768))
+      },
+    ],
+    [
+      'a log with the number 0',
+      'DATA_CORRUPT',
+      'written',
+      (place) => writeFile(join(place, 'kv', '000000.log'), ''),
+    ],
+    [
+      'a log with the highest number',
+      'DATA_CORRUPT',
+      'written',
+      (place) => writeFile(join(place, 'kv', `${2n ** 64n - 1n}.log`), ''),
+    ],
+    [
+      'a manifest with that of an older copy behind it',
+      'DATA_CORRUPT',
+      'written',
+      async (place) => {
+        const old = await readFile(await fileOf(join(places, 'older'), 'manifest'))
+        await appendFile(await fileOf(place, 'manifest'), old)
+      },
+    ],
+    [
+      'a log as the manifest that CURRENT names',
+      'DATA_CORRUPT',
+      'written',
+      async (place) => {
+        const log = basename(await fileOf(place, 'log'))
+        await writeFile(join(place, 'kv', 'CURRENT'), `${log}\n`)
+      },
+    ],
+    [
+      'no manifest of the name in CURRENT',
+      'DATA_LOSS',
+      'written',
+      (place) => writeFile(join(place, 'kv', 'CURRENT'), 'MANIFEST-999999\n'),
+    ],
+  ]
+
+  test.each(CASES)('%s: %s', async (what, code, of, act) => {
+    const answer = await judged(of, async (place) => {
+      await act(place)
+      return what
+    })
+
+    expect(answer).toEqual({ done: what, how: 'refused', code, problem: null })
+    // To accept a loss does not end the process either.
+    const accepted = await judged(of, () => act(join(places, 'trial')).then(() => what), {
+      acceptLoss: true,
+    })
+    expect(accepted).toMatchObject({ problem: null })
+  })
+
+  test('whatever they are, they never end the process, and bring nothing back', {
+    timeout: 3_600_000,
+  }, async () => {
+    const [runs, seed] = [sizeOf({ push: 300, deep: 3_000 }), suiteSeed()]
+    const startedAt = performance.now()
+    const violations: string[] = []
+    const tally = { made: 0, refused: 0, opened: 0, ended: 0 }
+    const sources = await Promise.all(
+      ['written', 'rested', 'older', 'other'].map(async (from) => {
+        const files = await plainFiles(join(places, from))
+        return files.map((file) => ({ path: join(places, from, file), from: `${file} of ${from}` }))
+      }),
+    )
+    for (let run = 0; run < runs; run++) {
+      const random = seeded(seed + run)
+      const of = random.pick(['written', 'rested'] as const)
+      const misplacing = (place: string) => misplace(place, sources.flat(), random)
+      const options = { times: random.once(4) ? 2 : 1, acceptLoss: random.once(4) }
+      const { done, how, problem } = await judged(of, misplacing, options)
+      tally[how]++
+      const told = `seed ${seed + run}: ${done}, ${JSON.stringify(options)}`
+      if (problem !== null) violations.push(`${told}: ${problem}`)
+    }
+    const seconds = (performance.now() - startedAt) / 1_000
+    const suite = `T10 misplaced files, ${tally.refused} refused, ${tally.ended} ended the process`
+    report({ suite, seed, runs, seconds, violations: violations.length })
+
+    expect(violations).toEqual([])
+    expect(tally.opened).toBeGreaterThan(0)
+  })
 })
 
 test('a flipped bit in a table is mostly served by a plain LevelDB database', {

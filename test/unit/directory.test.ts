@@ -280,10 +280,10 @@ describe('a damaged store', () => {
   test('an open that fails inside LevelDB releases the directory', async () => {
     const path = join(await newParent(), 'store')
     await makeStore(path)
-    const current = await readFile(join(path, 'kv', 'CURRENT'))
-    await writeFile(join(path, 'kv', 'CURRENT'), '')
+    await unlink(join(path, 'kv', 'LOCK'))
+    await mkdir(join(path, 'kv', 'LOCK'))
     await expect(openDirectoryPorts(path)).rejects.toMatchObject({ name: 'StoreError' })
-    await writeFile(join(path, 'kv', 'CURRENT'), current)
+    await rm(join(path, 'kv', 'LOCK'), { recursive: true })
 
     await expectStored(path)
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { checkTables } from '../../adapters/leveldb-check.js'
+import { checkDatabase } from '../../adapters/leveldb-check.js'
 import { crc32c, unpackSnappy } from '../../adapters/leveldb-codec.js'
 import { seeded } from '../support/seeded.js'
 
@@ -44,7 +44,7 @@ async function tableNames(): Promise<string[]> {
 }
 
 async function problem(): Promise<string> {
-  return checkTables(folder).then(
+  return checkDatabase(folder, 0).then(
     () => 'none',
     (failure) => `${failure.code}: ${failure.message}`,
   )

@@ -11,7 +11,7 @@ export type RemoteJob = Readonly<{
   uid?: number
 }>
 
-export type RemoteCommand = 'add' | 'addUntilRefused' | 'read' | 'close'
+export type RemoteCommand = 'add' | 'addForAWhile' | 'addUntilRefused' | 'read' | 'close'
 
 export type RemoteAnswer = Readonly<{
   /** Rows that were acknowledged so far: the first ones. */

@@ -23,8 +23,16 @@ async function addUntilRefused(): Promise<void> {
   while (added < ADDED_MAX) await add()
 }
 
+const WHILE_ROWS = 1_500
+
+/** Several at a time. */
+async function addForAWhile(): Promise<void> {
+  while (added < WHILE_ROWS) await Promise.all([add(), add(), add(), add()])
+}
+
 const COMMANDS: Readonly<Record<RemoteCommand, () => Promise<void>>> = {
   add,
+  addForAWhile,
   addUntilRefused,
   read: async () => void (await table.page({ limit: 1 })),
   close: () => store.close(),

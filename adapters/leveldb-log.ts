@@ -1,0 +1,112 @@
+// Reads LevelDB's log format, in which its logs and its manifest are: what LevelDB 1.20 finds in a file, this finds.
+//
+//     file  := block*                                    // 32 KiB each, the last one may be shorter
+//     block := part* rest:u8[0..6]
+//     part  := crc:u32 length:u16 type:u8 bytes          // little-endian; crc32c, masked, over type and bytes
+//
+// A record is one part of the type `full`, or `first`, any number of `middle`, and `last`. After a part that is
+// damaged LevelDB goes on with the next block.
+import type { FileHandle } from 'node:fs/promises'
+import { crc32c, Malformed, maskCrc } from './leveldb-codec.js'
+
+const BLOCK_BYTES = 32_768
+const HEADER_BYTES = 7
+
+/** A whole number of blocks. */
+const WINDOW_BYTES = 16 * BLOCK_BYTES
+
+/** Far more than any batch of ours: it only keeps a foreign file out of memory. */
+const RECORD_BYTES_MAX = 512 * 1_048_576
+
+const PART = { zero: 0, full: 1, first: 2, middle: 3, last: 4 } as const
+
+export interface LogVisitor {
+  /** A whole record; its bytes are others when this has returned. */
+  record(bytes: Buffer): void
+  /**
+   * A part that is damaged, or belongs to no record.
+   * @param isTold - Whether LevelDB takes it for damage, too: it passes by zeros without a word.
+   */
+  damage(at: number, isTold: boolean): void
+}
+
+/** Reads a file from its beginning. A record that ends early at the end of the file is none. */
+export async function readLog(handle: FileHandle, visitor: LogVisitor): Promise<void> {
+  const parser = new LogParser(visitor)
+  const window = Buffer.allocUnsafe(WINDOW_BYTES)
+  for (let start = 0; ; start += window.length) {
+    const length = await fill(handle, window, start)
+    for (let at = 0; at < length; at += BLOCK_BYTES) {
+      parser.block(window.subarray(at, Math.min(at + BLOCK_BYTES, length)), start + at)
+    }
+    if (length < window.length) return
+  }
+}
+
+/** @returns how many bytes there were; fewer than there is room for only at the end of the file. */
+async function fill(handle: FileHandle, window: Buffer, start: number): Promise<number> {
+  let length = 0
+  while (length < window.length) {
+    const left = window.length - length
+    const { bytesRead } = await handle.read(window, length, left, start + length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return length
+}
+
+class LogParser {
+  readonly #visitor: LogVisitor
+  /** Of the record under way. */
+  #parts: Buffer[] | null = null
+  #bytes = 0
+
+  constructor(visitor: LogVisitor) {
+    this.#visitor = visitor
+  }
+
+  block(block: Buffer, start: number): void {
+    const isLast = block.length < BLOCK_BYTES
+    for (let at = 0; at + HEADER_BYTES <= block.length; ) {
+      const end = at + HEADER_BYTES + block.readUInt16LE(at + 4)
+      const type = block[at + 6] ?? 0
+      if (end > block.length && isLast) return // Whoever wrote it was interrupted.
+      const isZero = type === PART.zero && end === at + HEADER_BYTES
+      if (end > block.length || isZero || !isIntact(block.subarray(at, end))) {
+        this.#parts = null
+        this.#visitor.damage(start + at, !isZero)
+        return
+      }
+      this.#part(type, block.subarray(at + HEADER_BYTES, end), start + at)
+      at = end
+    }
+  }
+
+  #part(type: number, bytes: Buffer, at: number): void {
+    const begins = type === PART.full || type === PART.first
+    const isKnown = begins || type === PART.middle || type === PART.last
+    // LevelDB itself once left an empty first part at the end of a block.
+    const isStray = begins ? this.#parts !== null && this.#bytes > 0 : this.#parts === null
+    if (isStray || !isKnown) this.#visitor.damage(at, true)
+    if (begins || !isKnown) this.#parts = null
+    if (type === PART.full) this.#visitor.record(bytes)
+    if (type === PART.first) this.#begin()
+    if (this.#parts === null) return
+    this.#bytes += bytes.length
+    if (this.#bytes > RECORD_BYTES_MAX) throw new Malformed('a record is too long')
+    this.#parts.push(Buffer.from(bytes))
+    if (type !== PART.last) return
+    const record = Buffer.concat(this.#parts)
+    this.#parts = null
+    this.#visitor.record(record)
+  }
+
+  #begin(): void {
+    this.#parts = []
+    this.#bytes = 0
+  }
+}
+
+function isIntact(part: Buffer): boolean {
+  return part.readUInt32LE(0) === maskCrc(crc32c(part.subarray(6)))
+}

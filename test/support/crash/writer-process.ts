@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Plugin } from 'esbuild'
 import { build } from 'tsup'
 import { ROOT } from '../source-files.js'
 import { type LogLine, parseLog } from './log-lines.js'
@@ -11,6 +12,14 @@ import { type LogLine, parseLog } from './log-lines.js'
 const CACHE = join(ROOT, 'node_modules', '.cache')
 
 const SMALL_BUFFERS = join(ROOT, 'test/support/crash/small-buffers.ts')
+
+/** In the place of the package, and of the module by which the adapters get it. */
+const withSmallBuffers: Plugin = {
+  name: 'small-buffers',
+  setup({ onResolve }) {
+    onResolve({ filter: /^classic-level$|\/classic-level\.js$/ }, () => ({ path: SMALL_BUFFERS }))
+  },
+}
 
 export type BuiltPrograms = Readonly<{
   /** The path of a program. */
@@ -37,9 +46,9 @@ export async function buildPrograms(
     silent: true,
     splitting: false,
     ...(smallBuffers && { noExternal: ['classic-level'] }),
+    esbuildPlugins: smallBuffers ? [withSmallBuffers] : [],
     esbuildOptions(options) {
       options.absWorkingDir = ROOT
-      if (smallBuffers) options.alias = { 'classic-level': SMALL_BUFFERS }
     },
   })
   return {

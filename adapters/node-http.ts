@@ -18,6 +18,7 @@ import { checkOptionNames, invalid, optionError, shown, typeName } from './argum
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
+import { basePathLeft, checkNodeRequest, originOf, parsedBody } from './mounted-request.js'
 import { pacedBody } from './paced-body.js'
 import { hostsOf, targetOf } from './request-target.js'
 import { createTurns } from './request-turns.js'
@@ -26,7 +27,8 @@ import { sendBody } from './send-body.js'
 export interface NodeHandlerOptions extends ContractOptions {
   /**
    * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.
-   * Not needed where a framework has already taken the prefix off `req.url`. Default: none.
+   * Not needed where a framework takes it off `req.url`, as Express does for `app.use('/api', handler)`; given
+   * there too, it counts once. Default: none.
    */
   readonly basePath?: string | undefined
 }
@@ -52,11 +54,14 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = targetOf(request, hosts)
-    const refusal = refusalOf(request, target)
+    const parsed = parsedBody(request)
+    const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
     const onSlow = () => refuseSlow(request, response)
     const onKey = () => void response.emit(KEY_KNOWN)
     const answering = () =>
-      contract.handle(contractRequest(request, target ?? '', basePath, { onSlow, onKey }))
+      contract.handle(
+        contractRequest(request, { target: target ?? '', basePath, parsed, onSlow, onKey }),
+      )
     const answer = refusal ?? (await answering())
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
     await deliver(request, response, answer)
@@ -64,6 +69,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
 
   const takeTurn = createTurns()
   return (request, response) => {
+    checkNodeRequest(request, response)
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
     takeTurn(request, response, () => serve(request, response).catch(() => void response.destroy()))
@@ -131,6 +137,17 @@ function refusalOf(
   return undefined
 }
 
+/** Refuses a body of which a part was read, and is nowhere: the rest may look like a whole one. */
+function refusalOfBody(
+  { readableDidRead }: IncomingMessage,
+  parsed: Uint8Array | null,
+): ContractResponse | undefined {
+  if (!readableDidRead || parsed !== null) return undefined
+  return refuse(
+    'its body was read before it came to this handler; mount the handler before body parsers, or leave what they parse in request.body',
+  )
+}
+
 function announcesBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   return encoding !== undefined || (length !== undefined && Number(length) !== 0)
@@ -167,33 +184,34 @@ function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
 
 function contractRequest(
   request: IncomingMessage,
-  target: string,
-  basePath: string,
-  { onSlow, onKey }: Readonly<{ onSlow: () => void; onKey: () => void }>,
+  {
+    target,
+    basePath,
+    parsed,
+    onSlow,
+    onKey,
+  }: Readonly<{
+    target: string
+    basePath: string
+    parsed: Uint8Array | null
+    onSlow: () => void
+    onKey: () => void
+  }>,
 ): ContractRequest {
   const { method = '' } = request
   const question = target.indexOf('?')
   const path = question < 0 ? target : target.slice(0, question)
-  const isBelow = path === basePath || path.startsWith(`${basePath}/`)
+  const base = basePathLeft(request, basePath)
+  const isBelow = path === base || path.startsWith(`${base}/`)
   return {
     method,
-    path: isBelow ? path.slice(basePath.length) : '', // An empty path is an unknown one.
+    path: isBelow ? path.slice(base.length) : '', // An empty path is an unknown one.
     query: question < 0 ? '' : target.slice(question + 1),
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
-    body: bodyOf(request, onSlow),
+    body: parsed === null ? readerOf(request, onSlow) : only(parsed),
     onKey,
   }
-}
-
-/** The URL at which the client found us. A framework that took a prefix off `url` keeps the original. */
-function originOf(request: IncomingMessage, basePath: string): string {
-  const { headers, socket, url = '' } = request
-  const { originalUrl } = request as { originalUrl?: unknown }
-  const isMounted = typeof originalUrl === 'string' && originalUrl.endsWith(url)
-  const mount = isMounted ? originalUrl.slice(0, originalUrl.length - url.length) : ''
-  const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
-  return `${scheme}://${headers.host ?? ''}${mount}${basePath}`
 }
 
 function headerLines(rawHeaders: readonly string[]): HeaderList {
@@ -204,24 +222,12 @@ function headerLines(rawHeaders: readonly string[]): HeaderList {
   return lines
 }
 
-function bodyOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const { body: parsed } = request as { body?: unknown }
-      const isParsed = parsed !== undefined && request.readableEnded
-      return isParsed ? parsedPieces(parsed) : pacedBody(request, onSlow)
-    },
-  }
+function readerOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => pacedBody(request, onSlow) }
 }
 
-async function* parsedPieces(parsed: unknown): AsyncGenerator<Uint8Array, void> {
-  yield parsedBytes(parsed)
-}
-
-/** What a framework's body parser left of the body. */
-function parsedBytes(parsed: unknown): Uint8Array {
-  if (parsed instanceof Uint8Array) return parsed
-  return new TextEncoder().encode(typeof parsed === 'string' ? parsed : JSON.stringify(parsed))
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes
 }
 
 const SECURITY_HEADERS = {

@@ -5,7 +5,7 @@
 // key (open-contract.ts) is told from the rest by its path, before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
-import { hasMethods, isRecord, typeName } from '../base/options.js'
+import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { digestRequest } from '../engine/request-digest.js'
 import type { Store } from '../engine/store-types.js'
@@ -42,7 +42,7 @@ export interface Contract {
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function createContract(store: Store, options: ContractOptions): Contract {
-  if (!hasMethods(store, ['team'])) {
+  if (!isRecord(store?.limits)) {
     const message = `A store is needed, such as openDirectory resolves to, not ${typeName(store)}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import fastify from 'fastify'
 import { MemoryLevel } from 'memory-level'
 import ts from 'typescript'
 import * as node from '../../adapters/node.js'
@@ -205,6 +206,38 @@ const server: Program = {
   },
 }
 
+const inFastify: Program = {
+  document: 'README.md',
+  begins: 'app.register(async (scope) => {',
+  declared: [
+    "declare const app: import('fastify').FastifyInstance",
+    "declare const handler: import('rowstash/node').NodeHandler",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const key = 'a-long-random-text-of-the-host'
+    const app = fastify()
+    surroundings.onEnd(() => app.close())
+    const handler = node.nodeHandler(await memory(surroundings), {
+      keys: [{ key, teamId: 'acme' }],
+      basePath: '/api',
+    })
+    await runModule(text, { app, handler })
+    const url = `${await app.listen({ port: 0 })}/api/tables`
+
+    for (const [type, body] of [
+      ['application/json', '[{"a":1},{"a":2}]'],
+      ['text/csv', 'a\n1\n2\n'],
+    ] as const) {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': type }
+      const made = await fetch(`${url}?name=x`, { method: 'POST', headers, body })
+      const { data } = (await made.json()) as { data: { tableID: string } }
+      const page = await fetch(`${url}/${data.tableID}/rows`, { headers })
+      const { data: rows } = (await page.json()) as { data: { a: number }[] }
+      assert.deepEqual([made.status, rows.map(({ a }) => a)], [201, [1, 2]])
+    }
+  },
+}
+
 const files: Program = {
   document: 'README.md',
   begins: 'const file = await team.files.put(stream',
@@ -272,6 +305,7 @@ export const PROGRAMS: readonly Program[] = [
   library,
   failure,
   server,
+  inFastify,
   files,
   hosts,
   suites,

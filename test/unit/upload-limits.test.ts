@@ -143,7 +143,7 @@ describe('what the files of a team may hold', () => {
     return files.team.files.createUpload({ ...ABOUT, ...more })
   }
 
-  test('counts what uploads have received, also after a restart and in another process', async () => {
+  test('counts what uploads have received', async () => {
     const files = await openFileStore({ teamFileBytesMax: 10 })
     const { team, store, put } = files
     const [first, second] = [await uploadOf(files), await uploadOf(files)]

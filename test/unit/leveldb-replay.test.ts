@@ -6,8 +6,9 @@ import { ClassicLevel } from 'classic-level'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectoryPorts } from '../../adapters/directory.js'
 import { checkDatabase } from '../../adapters/leveldb-check.js'
-import { Cursor, crc32c, maskCrc } from '../../adapters/leveldb-codec.js'
+import { Cursor } from '../../adapters/leveldb-codec.js'
 import { readLog } from '../../adapters/leveldb-log.js'
+import { editBytes, logBytes } from '../support/leveldb-files.js'
 import { runs } from '../support/runs.js'
 import { type Seeded, seeded } from '../support/seeded.js'
 
@@ -208,6 +209,19 @@ describe('a store', () => {
     }
   })
 
+  test('whose log has lost its first batches is refused, although the manifest names a later change', async () => {
+    const { kv, log, bytes, last } = await newStore()
+    const number = Number(basename(log, '.log'))
+    const manifest = join(kv, (await readFile(join(kv, 'CURRENT'), 'latin1')).trim())
+    const end = editBytes({ log: number, nextFile: 1_000, lastSequence: 200 })
+    await writeFile(manifest, logBytes([...(await recordsOf(manifest)), end]))
+    expect(await problem(kv, last)).toBe('none')
+    await writeFile(log, Buffer.from(bytes).fill(0, 0, 100))
+
+    expect(await problem(kv, last)).toMatch(/^DATA_LOSS: .* is damaged at byte 0/)
+    expect(await problem(kv, null)).toBe('none')
+  })
+
   test('whose log holds anything but batches of its own is refused, also if a loss is accepted', async () => {
     const { kv, log, last } = await newStore()
     const [first = Buffer.alloc(0), ...rest] = await recordsOf(log)
@@ -236,33 +250,3 @@ describe('a store', () => {
     }
   })
 })
-
-/** Writes records as LevelDB does. */
-function logBytes(records: readonly Buffer[]): Buffer {
-  const pieces: Buffer[] = []
-  let length = 0
-  const push = (piece: Buffer): void => {
-    pieces.push(piece)
-    length += piece.length
-  }
-  for (const record of records) {
-    let at = 0
-    do {
-      const left = BLOCK_BYTES - (length % BLOCK_BYTES)
-      if (left < 7) {
-        push(Buffer.alloc(left))
-        continue
-      }
-      const bytes = record.subarray(at, at + left - 7)
-      const isLast = at + bytes.length === record.length
-      const type = at === 0 ? (isLast ? 1 : 2) : isLast ? 4 : 3
-      const part = Buffer.concat([Buffer.alloc(6), Buffer.from([type]), bytes])
-      part.writeUInt32LE(maskCrc(crc32c(part.subarray(6))), 0)
-      part.writeUInt16LE(bytes.length, 4)
-      push(part)
-      at += bytes.length
-      if (isLast) break
-    } while (at <= record.length)
-  }
-  return Buffer.concat(pieces)
-}

@@ -14,6 +14,7 @@
 //   two spellings of its path, and gives up its lock when a second open fails (ARCHITECTURE.md, F9, F10).
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { crc32 } from '../src/base/platform.js'
 import { isStoreError, StoreError } from '../src/base/store-error.js'
 import { readHighWater } from '../src/kv/high-water.js'
 import type { KvStore } from '../src/kv/kv.js'
@@ -191,9 +192,11 @@ async function checkParts(path: string): Promise<string> {
 /** Looks at all files of the database, as LevelDB does not. */
 async function checkFiles(path: string, store: string, { acceptLoss }: PortOptions): Promise<void> {
   const folder = join(path, 'kv')
+  const place = highWaterOf(path, store)
+  const storeCrc = crc32(place.store)
   const check = async (): Promise<void> => {
-    const mark = acceptLoss ? null : await readHighWater(highWaterOf(path, store), true)
-    await checkDatabase(folder, mark?.commit ?? null)
+    const mark = acceptLoss ? null : await readHighWater(place, true)
+    await checkDatabase(folder, { atLeast: mark?.commit ?? null, storeCrc })
   }
   try {
     await check()

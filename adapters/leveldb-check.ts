@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { Cursor, crc32c, Malformed, maskCrc, unpackSnappy } from './leveldb-codec.js'
 import { fileName, readDatabaseFile } from './leveldb-file.js'
 import { readManifest, type TableFile } from './leveldb-manifest.js'
-import { checkLogs } from './leveldb-replay.js'
+import { checkLogs, type Expected } from './leveldb-replay.js'
 
 const FOOTER_BYTES = 48
 const HANDLES_BYTES = 40
@@ -26,14 +26,13 @@ const COMPRESSION = { none: 0, snappy: 1 } as const
 type Handle = Readonly<{ offset: number; bytes: number }>
 
 /**
- * @param atLeast - The database holds this commit; null: what is missing is accepted, and so is what is wrong in its
- *   tables, but nothing that would end the process.
+ * @param expected - If a loss is accepted, so is what is wrong in the tables, but nothing that would end the process.
  * @throws {StoreError} DATA_CORRUPT, naming the file and what is wrong with it; DATA_LOSS
  */
-export async function checkDatabase(folder: string, atLeast: number | null): Promise<void> {
+export async function checkDatabase(folder: string, expected: Expected): Promise<void> {
   const manifest = await readManifest(folder)
-  await checkLogs(folder, manifest, atLeast)
-  for (const table of atLeast === null ? [] : manifest.tables) {
+  await checkLogs(folder, manifest, expected)
+  for (const table of expected.atLeast === null ? [] : manifest.tables) {
     const path = await tablePath(folder, table)
     await readDatabaseFile(path, (handle) => new TableCheck(handle, table).run())
   }

@@ -12,7 +12,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../src/base/store-error.js'
 import { LOSS_REMEDY } from '../src/kv/high-water.js'
-import { decodeCommitKey, LevelSpace } from '../src/kv/record-envelope.js'
+import { decodeCommitKey, isCommitOf, LevelSpace, payloadOf } from '../src/kv/record-envelope.js'
 import { Cursor, Malformed } from './leveldb-codec.js'
 import { FILE_NUMBER_MAX, fileName, readDatabaseFile } from './leveldb-file.js'
 import { type LogVisitor, readLog } from './leveldb-log.js'
@@ -22,17 +22,22 @@ const BATCH_HEAD_BYTES = 12
 const COMMIT_KEY_BYTES = 9
 const OPERATION = { deletion: 0, value: 1 } as const
 
-/**
- * @param atLeast - The database holds this commit; null: commits may be missing, if LevelDB can live with it.
- * @throws {StoreError} DATA_CORRUPT; DATA_LOSS
- */
+/** What the logs must hold. */
+export type Expected = Readonly<{
+  /** The database holds this commit; null: commits may be missing, if LevelDB can live with it. */
+  atLeast: number | null
+  /** Crc32 of the name of the store that wrote them. */
+  storeCrc: number
+}>
+
+/** @throws {StoreError} DATA_CORRUPT; DATA_LOSS */
 export async function checkLogs(
   folder: string,
   manifest: Manifest,
-  atLeast: number | null,
+  { atLeast, storeCrc }: Expected,
 ): Promise<void> {
   const logs = await replayedLogs(folder, manifest)
-  const replay = new ReplayCheck(manifest.lastSequence + 1, atLeast === null)
+  const replay = new ReplayCheck(manifest.lastSequence + 1, atLeast === null, storeCrc)
   const isFirstLost = atLeast === null && !logs.includes(manifest.log)
   for (const number of logs) {
     const path = join(folder, fileName(number, 'log'))
@@ -65,6 +70,7 @@ async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]
 
 class ReplayCheck implements LogVisitor {
   readonly #toleratesLoss: boolean
+  readonly #storeCrc: number
   /** Of the last batch. */
   lastCommit: number | undefined
   /** The sequence number that must come next. */
@@ -74,8 +80,9 @@ class ReplayCheck implements LogVisitor {
   #path = ''
   #damage: string | undefined
 
-  constructor(next: number, toleratesLoss: boolean) {
+  constructor(next: number, toleratesLoss: boolean, storeCrc: number) {
     this.#next = next
+    this.#storeCrc = storeCrc
     this.#toleratesLoss = toleratesLoss
   }
 
@@ -89,7 +96,7 @@ class ReplayCheck implements LogVisitor {
   }
 
   record(bytes: Buffer): void {
-    const { sequence, count, commit } = readBatch(bytes)
+    const { sequence, count, commit } = readBatch(bytes, this.#storeCrc)
     if (this.#damage !== undefined) throw lost(this.#damage)
     if (sequence > this.#next && !this.#toleratesLoss) {
       throw lost(`Changes ${this.#next} to ${sequence - 1} before those of ${this.#path} are gone`)
@@ -114,7 +121,7 @@ function lost(what: string): StoreError {
 type Batch = Readonly<{ sequence: number; count: number; commit: number }>
 
 /** @throws {Malformed} It is no batch, or none of a store. */
-function readBatch(bytes: Buffer): Batch {
+function readBatch(bytes: Buffer, storeCrc: number): Batch {
   if (bytes.length < BATCH_HEAD_BYTES) throw new Malformed('a batch is too short')
   const sequence = Number(bytes.readBigUInt64LE(0))
   if (sequence > FILE_NUMBER_MAX) throw new Malformed('its numbers are too high')
@@ -126,9 +133,11 @@ function readBatch(bytes: Buffer): Batch {
     const type = cursor.byte()
     const key = cursor.text()
     if (type === OPERATION.value) {
-      cursor.text()
-      const isCommit = key[0] === LevelSpace.Commit && key.length === COMMIT_KEY_BYTES
-      if (isCommit) commit = decodeCommitKey(key)
+      const value = cursor.text()
+      if (key[0] !== LevelSpace.Commit || key.length !== COMMIT_KEY_BYTES) continue
+      if (!isCommitOf(payloadOf(value), storeCrc))
+        throw new Malformed('a batch is of another store')
+      commit = decodeCommitKey(key)
     } else if (type !== OPERATION.deletion) throw new Malformed('a batch holds something else')
   }
   if (found !== count) throw new Malformed(`a batch has ${found} operations instead of ${count}`)

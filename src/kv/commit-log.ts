@@ -21,9 +21,10 @@ import {
   CHECKPOINT_KEY,
   decodeCommitKey,
   decodeUint64,
+  encodeCommit,
   encodeCommitKey,
-  encodeUint32,
   encodeUint64,
+  isCommitOf,
   LevelSpace,
   sealValue,
   VERSION_BASE_KEY,
@@ -32,7 +33,12 @@ import {
 /** Both are at least 0; `last` is `lowest - 1` when there is no record. */
 export type CommitLog = Readonly<{ lowest: number; last: number }>
 
-export type CommitLogOptions = Readonly<{ commitRecordsMin: number; checkpointBatches: number }>
+export type CommitLogOptions = Readonly<{
+  commitRecordsMin: number
+  checkpointBatches: number
+  /** Of the name of the store; undefined: it has none. */
+  storeCrc: number | undefined
+}>
 
 const FRESH_LOG: CommitLog = { lowest: 1, last: 0 }
 const SCAN_COUNT = 10_000
@@ -52,6 +58,8 @@ export type ExpectedCommits = Readonly<{
   written: boolean
   /** It holds this commit, and all before it; 0: that is not known of any. */
   atLeast: number
+  /** Of the name of the store whose commits they are; undefined: it has none. */
+  storeCrc: number | undefined
 }>
 
 /** Ranges that are told apart; the rest is only counted. */
@@ -81,8 +89,9 @@ export async function readCommitLog(
   for (;;) {
     const scan = { start, limit: AFTER_COMMITS, count: SCAN_COUNT }
     const records = await scanRecords(database, scan)
-    for (const [key] of records) {
+    for (const [key, payload] of records) {
       const sequence = decodeCommitKey(key)
+      if (!isCommitOf(payload, expected.storeCrc)) throw foreignCommit(sequence)
       miss(last + 1, sequence - 1)
       last = sequence
       start = keyAfter(key)
@@ -104,6 +113,11 @@ export async function readCommitLog(
 async function holdsPartitionRecord(database: LevelDatabase): Promise<boolean> {
   const keys = await scanKeys(database, { ...PARTITION_RANGE, count: 1 })
   return keys.length > 0
+}
+
+function foreignCommit(sequence: number): StoreError {
+  const message = `Commit ${sequence} in the database is one of another store; ${LOSS_REMEDY}`
+  return new StoreError('DATA_CORRUPT', message)
 }
 
 function lostCommits(missing: readonly CommitRange[], count: number): StoreError {
@@ -132,12 +146,13 @@ export async function restartCommitLog(
   database: LevelDatabase,
   after: number,
   versionBase: number,
+  storeCrc: number | undefined,
 ): Promise<CommitLog> {
   const highest = await highestCommit(database)
   const lowest = Math.max(after, highest) + RESTART_STEP
   const key = encodeCommitKey(lowest)
   await writeBatch(database, [
-    putOperation(key, encodeUint32(1)),
+    putOperation(key, encodeCommit(1, storeCrc)),
     putOperation(VERSION_BASE_KEY, encodeUint64(versionBase)),
     putOperation(CHECKPOINT_KEY, encodeUint64(lowest)),
   ])
@@ -148,7 +163,7 @@ export async function restartCommitLog(
     if (stale.length === 0) return log
     const last = log.last + 1
     const deletes = stale.map((gone): LevelOperation => ({ type: 'del', key: gone }))
-    const record = putOperation(encodeCommitKey(last), encodeUint32(stale.length))
+    const record = putOperation(encodeCommitKey(last), encodeCommit(stale.length, storeCrc))
     await writeBatch(database, [...deletes, record])
     log = { lowest, last }
   }
@@ -165,11 +180,12 @@ async function highestCommit(database: LevelDatabase): Promise<number> {
 export function planCommitRecord(
   log: CommitLog,
   operationCount: number,
-  { commitRecordsMin, checkpointBatches }: CommitLogOptions,
+  { commitRecordsMin, checkpointBatches, storeCrc }: CommitLogOptions,
 ): { log: CommitLog; operations: LevelOperation[] } {
   invariant(log.last < Number.MAX_SAFE_INTEGER, 'commit numbers are safe integers')
   const sequence = log.last + 1
-  const operations = [putOperation(encodeCommitKey(sequence), encodeUint32(operationCount))]
+  const record = encodeCommit(operationCount, storeCrc)
+  const operations = [putOperation(encodeCommitKey(sequence), record)]
   if (sequence % checkpointBatches !== 0) return { log: { ...log, last: sequence }, operations }
 
   const surplus = sequence - log.lowest + 1 - commitRecordsMin

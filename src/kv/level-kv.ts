@@ -44,6 +44,7 @@ export async function openLevelKv(
     written,
     acceptLoss,
     durability,
+    storeCrc: resolved.storeCrc,
     atLeast: mark?.commit ?? 0,
     versionBaseKnown: mark?.versionBase ?? 0,
     versionBaseMin,

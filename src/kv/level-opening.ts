@@ -25,6 +25,7 @@ type Expected = Readonly<{
   atLeast: number
   acceptLoss: boolean
   durability: Durability
+  storeCrc: number | undefined
   /** A version base that the database had. */
   versionBaseKnown: number
   /** The version base is this at least from now on. */
@@ -79,11 +80,11 @@ async function findLog(
     if (!expected.acceptLoss || !isDamage(failure)) throw failure
     isLost = true
   }
-  const { atLeast, versionBaseKnown, versionBaseMin } = expected
+  const { atLeast, storeCrc, versionBaseKnown, versionBaseMin } = expected
   const known = Math.max(stored, versionBaseKnown)
   const versionBase = Math.max(isLost ? known + VERSION_STEP : known, versionBaseMin)
   if (log !== undefined && versionBase === stored) return { log, versionBase }
-  return { log: await restartCommitLog(database, atLeast, versionBase), versionBase }
+  return { log: await restartCommitLog(database, atLeast, versionBase, storeCrc), versionBase }
 }
 
 /** What the mark says; null: there is none, or one that does not count any more. */

@@ -7,6 +7,7 @@ import {
   optionError,
   shown,
 } from '../base/options.js'
+import { crc32 } from '../base/platform.js'
 import type { Durability } from './batch-writer.js'
 import type { HighWaterPlace } from './high-water.js'
 
@@ -81,6 +82,8 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
     durability: Durability
     written: boolean
     highWater: HighWaterPlace | undefined
+    /** Of the name of the store; undefined: it has none. */
+    storeCrc: number | undefined
     acceptLoss: boolean
   }>
 
@@ -110,6 +113,7 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
     durability,
     written,
     highWater,
+    storeCrc: highWater && crc32(highWater.store),
     acceptLoss,
   })
 }

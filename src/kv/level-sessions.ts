@@ -232,12 +232,13 @@ export class LevelSessions {
   }
 
   async #openAgain(): Promise<OpenedDatabase> {
-    const { source, keeper, written, durability } = this.#options
+    const { source, keeper, written, durability, storeCrc } = this.#options
     const atLeast = this.#session.queue.last
     const opened = await openDatabase(source, {
       written: written || atLeast > 0,
       acceptLoss: false,
       durability,
+      storeCrc,
       atLeast,
       versionBaseKnown: this.versionBase,
       versionBaseMin: 0,

@@ -12,13 +12,21 @@
 //
 //     payload of the checkpoint     := uint64       // big-endian, lowest commit number still kept
 //     payload of the version base   := uint64       // big-endian
-//     payload of a commit record    := uint32       // big-endian, puts and deletes of the batch
+//     payload of a commit record    := uint32 uint32? // big-endian, puts and deletes of the batch; crc32 of the store's name
 //     payload of a partition record := the record's value
 //
 // The length before the name keeps partitions apart although one name may begin with another. The
 // checksum covers the key, so a value that was read from the wrong place does not pass.
 import type { Bytes } from '../base/bytes.js'
-import { fromUtf8, putUint32, putUint64, toHex, utf8 } from '../base/bytes.js'
+import {
+  concatBytes,
+  fromUtf8,
+  putUint32,
+  putUint64,
+  sameBytes,
+  toHex,
+  utf8,
+} from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32 } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
@@ -99,6 +107,18 @@ export function encodeUint32(value: number): Bytes {
   const bytes = new Uint8Array(4)
   putUint32(bytes, 0, value)
   return bytes
+}
+
+/** What a commit record says. @param storeCrc - undefined: the store has no name. */
+export function encodeCommit(operations: number, storeCrc: number | undefined): Bytes {
+  const count = encodeUint32(operations)
+  return storeCrc === undefined ? count : concatBytes([count, encodeUint32(storeCrc)])
+}
+
+/** Whether a commit record may be one of this store's: the first ones of a store may name none. */
+export function isCommitOf(payload: Bytes, storeCrc: number | undefined): boolean {
+  if (storeCrc === undefined || payload.length <= 4) return true
+  return sameBytes(payload.subarray(4), encodeUint32(storeCrc))
 }
 
 /** Wraps a payload for storage under exactly this LevelDB key. */

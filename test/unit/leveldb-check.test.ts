@@ -44,7 +44,7 @@ async function tableNames(): Promise<string[]> {
 }
 
 async function problem(): Promise<string> {
-  return checkDatabase(folder, 0).then(
+  return checkDatabase(folder, { atLeast: 0, storeCrc: 0 }).then(
     () => 'none',
     (failure) => `${failure.code}: ${failure.message}`,
   )

@@ -5,9 +5,12 @@ import { basename, join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectoryPorts } from '../../adapters/directory.js'
+import { readFormatFile } from '../../adapters/directory-format.js'
 import { checkDatabase } from '../../adapters/leveldb-check.js'
 import { Cursor } from '../../adapters/leveldb-codec.js'
 import { readLog } from '../../adapters/leveldb-log.js'
+import { fromHex } from '../../src/base/bytes.js'
+import { crc32 } from '../../src/base/platform.js'
 import { editBytes, logBytes } from '../support/leveldb-files.js'
 import { runs } from '../support/runs.js'
 import { type Seeded, seeded } from '../support/seeded.js'
@@ -104,21 +107,24 @@ describe('a store', () => {
   const COMMITS = 120
 
   /** Commits of some hundred bytes and some of more than a block. */
-  async function newStore(): Promise<{ kv: string; log: string; bytes: Buffer; last: number }> {
+  async function newStore(
+    name = 'store',
+  ): Promise<{ kv: string; log: string; bytes: Buffer; last: number }> {
     const random = seeded(5)
-    const { kv, close } = await openDirectoryPorts(join(folder, 'store'))
+    const { kv, close } = await openDirectoryPorts(join(folder, name))
     for (let n = 0; n < COMMITS; n++) {
       const length = n % 40 === 7 ? 2 * BLOCK_BYTES : random.below(900)
       await kv.partition('p').commit({ puts: [[Uint8Array.of(n), new Uint8Array(length).fill(n)]] })
     }
     await close()
-    const log = await logOf(join(folder, 'store', 'kv'))
+    const log = await logOf(join(folder, name, 'kv'))
     // The first commit is that of the maker.
-    return { kv: join(folder, 'store', 'kv'), log, bytes: await readFile(log), last: COMMITS + 1 }
+    return { kv: join(folder, name, 'kv'), log, bytes: await readFile(log), last: COMMITS + 1 }
   }
 
   async function problem(kv: string, atLeast: number | null): Promise<string> {
-    return await checkDatabase(kv, atLeast).then(
+    const name = fromHex(await readFormatFile(join(kv, '..'))) ?? new Uint8Array()
+    return await checkDatabase(kv, { atLeast, storeCrc: crc32(name) }).then(
       () => 'none',
       (failure) => `${failure.code}: ${failure.message}`,
     )
@@ -220,6 +226,32 @@ describe('a store', () => {
 
     expect(await problem(kv, last)).toMatch(/^DATA_LOSS: .* is damaged at byte 0/)
     expect(await problem(kv, null)).toBe('none')
+  })
+
+  test('that has the log of another one, or all of its database, is refused', async () => {
+    const [mine, other] = [await newStore(), await newStore('other')]
+    expect(mine.bytes.length).toBe(other.bytes.length)
+    await writeFile(mine.log, other.bytes)
+    for (const acceptLoss of [false, true]) {
+      await expect(openDirectoryPorts(join(folder, 'store'), { acceptLoss })).rejects.toMatchObject(
+        {
+          code: 'DATA_CORRUPT',
+          message: expect.stringContaining(`${mine.log} is damaged: a batch is of another store`),
+        },
+      )
+    }
+
+    await writeFile(mine.log, mine.bytes)
+    for (const name of ['store', 'other'])
+      await (await openDirectoryPorts(join(folder, name))).close()
+    await rm(mine.kv, { recursive: true })
+    await cp(other.kv, mine.kv, { recursive: true })
+    await expect(openDirectoryPorts(join(folder, 'store'))).rejects.toMatchObject({
+      code: 'DATA_CORRUPT',
+      message: expect.stringContaining('Commit 1 in the database is one of another store'),
+    })
+    await (await openDirectoryPorts(join(folder, 'store'), { acceptLoss: true })).close()
+    await (await openDirectoryPorts(join(folder, 'store'))).close()
   })
 
   test('whose log holds anything but batches of its own is refused, also if a loss is accepted', async () => {

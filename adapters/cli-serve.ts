@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type { ContractKey, Store } from '../src/index.js'
 import { openMemory } from '../src/index.js'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
+import type { ConnectionLimits } from './connections.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
 import { nodeSources, openDirectory } from './node.js'
 import { removeServed, writeServed } from './served-file.js'
@@ -29,6 +30,9 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --allow-private-sources
                     also fetch files from URLs of private addresses and other ports: for tests
                     and for networks that trust their users
+  --keyless-per-address N
+                    connections that one address may hold without a known key (default: 256); raise
+                    it behind a proxy that passes on many reads of files
   --accept-loss     start although commits are missing that the store had acknowledged, with what
                     is left; without it, such a store is refused and says what is missing
   -h, --help        show this text
@@ -40,6 +44,7 @@ const DIRECTORY_DEFAULT = './rowstash-data'
 const HOST_DEFAULT = '127.0.0.1'
 const PORT_DEFAULT = '8080'
 const TEAM_DEFAULT = 'default'
+const KEYLESS_DEFAULT = '256'
 
 /** Runs `rowstash serve` until the signal. @throws {CommandFailure} */
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
@@ -83,6 +88,7 @@ type ServeCommand = Readonly<{
   keyFiles: readonly string[]
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
+  connections: ConnectionLimits
   acceptLoss: boolean
 }>
 
@@ -103,6 +109,7 @@ export function parseServeArgs(
       'key-file': { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
+      'keyless-per-address': { type: 'string', default: KEYLESS_DEFAULT },
       'accept-loss': { type: 'boolean', default: false },
       help: HELP_OPTION,
     },
@@ -111,6 +118,7 @@ export function parseServeArgs(
   if (values.memory && values.directory !== undefined) {
     throw new CommandFailure(2, 'Give --directory or --memory, not both')
   }
+  const keyless = values['keyless-per-address']
   const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
   return {
     directory: values.memory ? undefined : resolve(values.directory ?? DIRECTORY_DEFAULT),
@@ -122,6 +130,9 @@ export function parseServeArgs(
     keyFiles: values['key-file'] ?? [],
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
+    connections: {
+      keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535),
+    },
     acceptLoss: values['accept-loss'],
   }
 }

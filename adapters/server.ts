@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ContractKey, Store } from '../src/index.js'
 import { CommandFailure } from './cli-failure.js'
-import { closeServer } from './connections.js'
+import { type ConnectionLimits, closeServer } from './connections.js'
 import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } from './node-http.js'
 
 export type ServerSettings = Readonly<{
@@ -19,6 +19,8 @@ export type ServerSettings = Readonly<{
   adminKeys?: readonly string[]
   /** undefined: every app is known. */
   apps: readonly string[] | undefined
+  /** As `hardenServer` takes them. */
+  connections?: ConnectionLimits
   onFailure: (failure: unknown) => void
   onWarning: (warning: string) => void
 }>
@@ -46,7 +48,8 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       ...(baseUrl !== undefined && { baseUrl }),
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
     }
-    const server = hardenServer(createServer(serverOptions, nodeHandler(store, options)))
+    const handler = nodeHandler(store, options)
+    const server = hardenServer(createServer(serverOptions, handler), settings.connections)
     const address = await listen(server, settings)
     return {
       url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,

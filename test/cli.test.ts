@@ -176,6 +176,7 @@ describe('the command line', () => {
     [['serve', '--memory', '--directory', 'x'], 'not both'],
     [['serve', '--base-url', 'localhost:80'], '--base-url must be an http or https URL'],
     [['serve', '--base-url', 'http://a:b@c'], '--base-url must be an http or https URL'],
+    [['serve', '--keyless-per-address', '0'], '--keyless-per-address must be an integer from 1 to'],
     [['serve', '--public-base-url', 'ftp://x'], '--public-base-url must be an http or https URL'],
     [['import', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Name at least one file'],
     [['import', 'a.json', '--url', 'http://x', '--table', 'T'], 'Give --key'],
@@ -215,6 +216,9 @@ describe('the command line', () => {
     const env = { PORT: '99', ROWSTASH_KEY: 'k=t' }
 
     expect(parseServeArgs([], env)).toMatchObject({ port: 99, keys: [{ key: 'k', teamId: 't' }] })
+    expect(parseServeArgs(['--keyless-per-address', '7'], env)).toMatchObject({
+      connections: { keylessPerAddressMax: 7 },
+    })
     expect(parseServeArgs(['--port', '1', '--key', 'x'], env)).toMatchObject({
       port: 1,
       keys: [{ key: 'x', teamId: 'default' }],

@@ -104,6 +104,23 @@ const targets: ContractCase[] = [
   },
 ]
 
+const emptyEncoding: ContractCase = {
+  name: 'an empty Transfer-Encoding is 501, and what follows is taken for no request',
+  run: async (api) => {
+    const name = uniqueName('smuggled')
+    const line = `POST ${basePath(api)}/tables?name=${name}`
+    const json = 'Content-Type: application/json'
+    const outer = head(api, line, json, 'Transfer-Encoding: ').join('\r\n')
+    const inner = head(api, line, json, 'Content-Length: 2').join('\r\n')
+    const connection = new RawConnection(api)
+    connection.write(`${outer}\r\n\r\n${inner}\r\n\r\n[]`)
+    const { status, body } = await connection.reply()
+    expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
+    await connection.ended()
+    assert.equal(await api.tableCount(name), 0)
+  },
+}
+
 const encodings: ContractCase[] = ['gzip, chunked', 'identity, chunked', ', chunked'].map(
   (encoding) => ({
     name: `Transfer-Encoding: ${encoding} is 501, and the connection ends`,
@@ -448,6 +465,7 @@ export const httpCases: readonly ContractCase[] = [
   ...heads,
   ...targets,
   ...encodings,
+  emptyEncoding,
   ...duplicates,
   ...tooLarge,
   ...bodies,

@@ -29,6 +29,7 @@ import { openFsObjects } from './fs-objects.js'
 import { highWaterOf } from './high-water-file.js'
 import { keptFiles } from './kept-files.js'
 import { checkDatabase } from './leveldb-check.js'
+import { openStandIn } from './stand-in-level.js'
 
 export type DirectoryPorts = Readonly<{
   kv: KvStore
@@ -99,6 +100,15 @@ function warnOfOthers(path: string, mode: number): void {
   process.emitWarning(
     `Other users may enter ${path} (mode ${bits}), and the store in it holds secrets; run: chmod 700 ${path}`,
     { code: 'ROWSTASH_DIRECTORY_MODE' },
+  )
+}
+
+function warnOfFull(path: string): void {
+  process.emitWarning(
+    `The disk of ${path} is full: until there is room, the store can only be read`,
+    {
+      code: 'ROWSTASH_DISK_FULL',
+    },
   )
 }
 
@@ -238,6 +248,11 @@ async function openKv(path: string, store: string, options: PortOptions): Promis
       written: true,
       flushBytes: WIDE_BUFFER_BYTES / 2,
       highWater: highWaterOf(path, store),
+      async standIn(full) {
+        database = await openStandIn(join(path, 'kv'), full)
+        warnOfFull(path)
+        return database
+      },
     })
     return { kv, isClosed: () => database?.status === 'closed' }
   } catch (failure) {

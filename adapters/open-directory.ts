@@ -18,8 +18,10 @@ const OWN_OPTIONS: readonly string[] = ['kv', 'objects', 'afterClose']
 
 /**
  * Opens the store in a directory, and makes one if the directory is missing or empty.
- * @param path - As a text, or as a `file:` URL.
  * One process may have a directory open, and once only. Network file systems are not supported.
+ * On a full disk it opens to be read, with a warning, if another disk has room for a few files: writes fail with
+ * INSUFFICIENT_STORAGE until there is room.
+ * @param path - As a text, or as a `file:` URL.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR (the path), OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the directory holds something
  *   else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */

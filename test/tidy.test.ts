@@ -41,6 +41,7 @@ const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
   'adapters/high-water-file.ts',
   'adapters/leveldb-file.ts',
   'adapters/leveldb-replay.ts',
+  'adapters/stand-in-level.ts',
 ])
 
 function layerOf(path: string): string | undefined {

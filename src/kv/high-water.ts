@@ -154,6 +154,14 @@ export async function startHighWater(
   return new HighWaterKeeper(place, state)
 }
 
+/** Keeps the mark of a store that can only be read: it stays as it is, until `restart`. */
+export async function keepHighWater(
+  place: HighWaterPlace,
+  state: HighWater,
+): Promise<HighWaterKeeper> {
+  return new HighWaterKeeper(place, state)
+}
+
 /** How far the mark may be behind the last commit while a store is open. */
 const LAG_MS_MAX = 10_000
 

@@ -3,11 +3,18 @@
 // emulated-snapshots.
 import { invariant } from '../base/invariant.js'
 import { pump } from '../base/pump.js'
-import { type HighWater, startHighWater } from './high-water.js'
+import { isStoreError, StoreError } from '../base/store-error.js'
+import { type HighWater, keepHighWater, startHighWater } from './high-water.js'
 import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
-import { closeAfter, findHighWater, type LevelSource, openDatabase } from './level-opening.js'
+import {
+  closeAfter,
+  findHighWater,
+  type LevelSource,
+  type OpenedDatabase,
+  openDatabase,
+} from './level-opening.js'
 import {
   type LevelKvOptions,
   type ResolvedLevelOptions,
@@ -28,6 +35,8 @@ const SWEEP_COMMIT_COUNT = 500
  * After a failed write a store on a function opens its database again by itself and goes on; one on a
  * database refuses all further writes.
  *
+ * With `standIn` a store on a function opens to be read while the disk is full.
+ *
  * The arrays of a commit are read after `commit` returned: leave them unchanged until it settles.
  * @throws {StoreError} OPTION_NOT_ALLOWED; DATA_LOSS: acknowledged
  *   commits are missing; DATA_CORRUPT; STORE_LOCKED; STORAGE_UNAVAILABLE
@@ -40,7 +49,7 @@ export async function openLevelKv(
   const { highWater: place, written, acceptLoss, durability, versionBaseMin } = resolved
   // Before LevelDB is called, which begins with changing files.
   const mark = place === undefined ? null : await findHighWater(place, resolved)
-  const opened = await openDatabase(source, {
+  const expected = {
     written,
     acceptLoss,
     durability,
@@ -49,21 +58,48 @@ export async function openLevelKv(
     versionBaseKnown: mark?.versionBase ?? 0,
     versionBaseMin,
     isUnsure: isUnsure(mark, resolved),
-  })
-  const { versionBase } = opened
+  }
   try {
-    const state = {
-      commit: opened.log.last,
-      closed: false,
-      relaxed: durability !== 'commit',
-      versionBase,
-    }
-    const keeper = place && (await startHighWater(place, state))
-    return new LevelKv(new LevelSessions({ ...resolved, source, keeper }, opened))
+    return await openSessions(source, resolved, await openDatabase(source, expected))
+  } catch (failure) {
+    const { standIn } = resolved
+    if (standIn === undefined || typeof source !== 'function' || !isFull(failure)) throw failure
+    const full = noRoom(failure)
+    const database = await standIn(full)
+    const opened = await openDatabase(() => database, { ...expected, readOnly: true })
+    return openSessions(source, resolved, opened, full)
+  }
+}
+
+/** @param full - Why the database is only a stand-in for that of the source. */
+async function openSessions(
+  source: LevelSource,
+  options: ResolvedLevelOptions,
+  opened: OpenedDatabase,
+  full?: StoreError,
+): Promise<KvStore> {
+  const { highWater: place, durability } = options
+  const { log, versionBase } = opened
+  const relaxed = durability !== 'commit'
+  const state = { commit: log.last, closed: false, relaxed, versionBase }
+  try {
+    // What can only be read is not marked as open.
+    const start = full === undefined ? startHighWater : keepHighWater
+    const keeper = place && (await start(place, state))
+    return new LevelKv(new LevelSessions({ ...options, source, keeper }, opened, full))
   } catch (failure) {
     if (typeof source === 'function') await closeAfter(opened.database)
     throw failure
   }
+}
+
+function isFull(failure: unknown): boolean {
+  return isStoreError(failure) && failure.code === 'INSUFFICIENT_STORAGE'
+}
+
+function noRoom(cause: unknown): StoreError {
+  const message = 'The disk has no room to open the database for writing'
+  return new StoreError('INSUFFICIENT_STORAGE', message, { cause, outcome: 'unchanged' })
 }
 
 /** Whether commits may have been lost without a sign: in a power cut, or with the mark. */

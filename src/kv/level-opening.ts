@@ -32,6 +32,8 @@ type Expected = Readonly<{
   versionBaseMin: number
   /** Commits may be missing that nothing can tell of. */
   isUnsure: boolean
+  /** Nothing is written: what an opening would change, the next one does. */
+  readOnly?: boolean
 }>
 
 /**
@@ -77,13 +79,14 @@ async function findLog(
     stored = await readVersionBase(database)
     log = await readCommitLog(database, expected)
   } catch (failure) {
-    if (!expected.acceptLoss || !isDamage(failure)) throw failure
+    if (!expected.acceptLoss || expected.readOnly || !isDamage(failure)) throw failure
     isLost = true
   }
   const { atLeast, storeCrc, versionBaseKnown, versionBaseMin } = expected
   const known = Math.max(stored, versionBaseKnown)
   const versionBase = Math.max(isLost ? known + VERSION_STEP : known, versionBaseMin)
-  if (log !== undefined && versionBase === stored) return { log, versionBase }
+  const isFine = versionBase === stored || expected.readOnly
+  if (log !== undefined && isFine) return { log, versionBase }
   return { log: await restartCommitLog(database, atLeast, versionBase, storeCrc), versionBase }
 }
 

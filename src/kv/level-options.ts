@@ -8,8 +8,10 @@ import {
   shown,
 } from '../base/options.js'
 import { crc32 } from '../base/platform.js'
+import type { StoreError } from '../base/store-error.js'
 import type { Durability } from './batch-writer.js'
 import type { HighWaterPlace } from './high-water.js'
+import type { LevelDatabase } from './level-database.js'
 
 export interface LevelKvOptions {
   /**
@@ -54,6 +56,12 @@ export interface LevelKvOptions {
    * backed up and `RESTORED_VERSION_STEP`. Default: 0. Range: 0 to 2^52.
    */
   readonly versionBaseMin?: number
+  /**
+   * Opens another database that holds the same, under the same lock, when there is no room on the disk to open that of the
+   * source, which writes to do so. It is read until that one can be opened; until then writes fail with
+   * INSUFFICIENT_STORAGE. Default: none; then the store does not open.
+   */
+  readonly standIn?: ((full: StoreError) => Promise<LevelDatabase>) | undefined
 }
 
 const RANGES = {
@@ -65,7 +73,7 @@ const RANGES = {
   flushBytes: { default: 2 * 1_048_576, min: 1_024, max: 1_024 * 1_048_576 },
 } as const satisfies Record<NumberOption, IntegerRange>
 
-type OtherOption = 'written' | 'highWater' | 'acceptLoss' | 'durability'
+type OtherOption = 'written' | 'highWater' | 'acceptLoss' | 'durability' | 'standIn'
 type NumberOption = Exclude<keyof LevelKvOptions, OtherOption>
 
 const DURABILITIES: readonly Durability[] = ['commit', 'interval', 'none']
@@ -75,6 +83,7 @@ const OTHER_OPTIONS: readonly string[] = [
   'highWater',
   'acceptLoss',
   'durability',
+  'standIn',
 ] satisfies OtherOption[]
 
 export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
@@ -85,13 +94,14 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
     /** Of the name of the store; undefined: it has none. */
     storeCrc: number | undefined
     acceptLoss: boolean
+    standIn: LevelKvOptions['standIn']
   }>
 
 export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions {
   checkOptionNames('a key-value store', given, (name) => {
     return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
   })
-  const { written = false, acceptLoss = false, durability = 'commit', highWater } = given
+  const { written = false, acceptLoss = false, durability = 'commit', highWater, standIn } = given
   if (!DURABILITIES.includes(durability)) {
     throw optionError(
       'durability',
@@ -104,6 +114,9 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
   if (highWater !== undefined && !isPlace(highWater)) {
     throw optionError('highWater', `must be { file, store }, not ${shown(highWater)}`)
   }
+  if (standIn !== undefined && typeof standIn !== 'function') {
+    throw optionError('standIn', `must be a function, not ${shown(standIn)}`)
+  }
   const names = Object.keys(RANGES) as NumberOption[]
   const numbers = Object.fromEntries(
     names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
@@ -115,6 +128,7 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
     highWater,
     storeCrc: highWater && crc32(highWater.store),
     acceptLoss,
+    standIn,
   })
 }
 

@@ -65,11 +65,13 @@ export class LevelSessions {
   #loss: StoreError | undefined
   #isClosing = false
 
-  constructor(options: SessionsOptions, opened: OpenedDatabase) {
+  /** @param full - The database is only a stand-in, as there is no room to open that of the source: this is why. */
+  constructor(options: SessionsOptions, opened: OpenedDatabase, full?: StoreError) {
     this.#options = options
     this.versionBase = opened.versionBase
     this.#session = this.#newSession(opened)
     options.keeper?.onFailure((failure) => this.#session.queue.stop(failure))
+    if (full !== undefined) this.#session.queue.stop(full)
   }
 
   /** How often the database was opened again. */

@@ -1,9 +1,12 @@
 // Section 5. Each operation reads in the order in which refusals are given: query and headers, the
 // table, the body, then what the engine finds.
+import type { StoreError } from '../base/store-error.js'
+import { tableNameProblem } from '../engine/arguments.js'
 import type { Created } from '../engine/store-types.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
+import { isWithoutRows } from './empty-rows.js'
 import { invalidRequest } from './error-response.js'
 import type { ContractResponse } from './message.js'
 import { parseIfMatch } from './precondition.js'
@@ -20,7 +23,7 @@ export async function listTables(call: Call): Promise<ContractResponse> {
 
 /** POST /tables */
 export async function createTable(call: Call): Promise<ContractResponse> {
-  const queryName = queryValue(call.query, 'name')
+  const queryName = nameOfQuery(call)
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
   checkAsynchronous(call.headers)
@@ -53,6 +56,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
 
   return call.receive(TABULAR, async (body) => {
     const { schema, rows } = parseOverwriteBody(body, call.team)
+    if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
     const { rowIds, version } = await table.overwrite({
       rows,
       ...(schema && { schema }),
@@ -63,6 +67,15 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
   })
 }
 
+/**
+ * Unknown parameters are ignored; but a client that sends this one with no rows means those of a stash, and
+ * its table would be cleared.
+ */
+function misplacedStashId(): StoreError {
+  const remedy = 'to use a stash, send { "$stashID" } as the body'
+  return invalidRequest('query', `stashID is no parameter, and the body has no rows; ${remedy}`)
+}
+
 /** The name is in the body object, or else in the query: not in both, not in neither. */
 function chooseName(ofQuery: string | undefined, ofBody: string | undefined): string {
   if (ofQuery !== undefined && ofBody !== undefined) {
@@ -70,6 +83,13 @@ function chooseName(ofQuery: string | undefined, ofBody: string | undefined): st
   }
   const name = ofBody ?? ofQuery
   if (name === undefined) throw invalidRequest('query', 'name is missing')
+  return name
+}
+
+function nameOfQuery({ query }: Call): string | undefined {
+  const name = queryValue(query, 'name')
+  const problem = name === undefined ? undefined : tableNameProblem(name)
+  if (problem !== undefined) throw invalidRequest('query', problem)
   return name
 }
 

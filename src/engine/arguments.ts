@@ -102,14 +102,17 @@ export function checkRequestDigest(given: unknown): Uint8Array | undefined {
   throw invalid(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
 }
 
+/** What is wrong with the name of a table; undefined: nothing. */
+export function tableNameProblem(name: unknown): string | undefined {
+  const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
+  if (isName && isWellFormed(name)) return undefined
+  return `name must be a text of 1 to ${NAME_CHARS_MAX} characters`
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkTableName(name: unknown): asserts name is string {
-  const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
-  if (isName && isWellFormed(name)) return
-  throw new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `name must be a text of 1 to ${NAME_CHARS_MAX} characters`,
-  )
+  const problem = tableNameProblem(name)
+  if (problem !== undefined) throw invalid(problem)
 }
 
 const TEAM_ID_CHARS_MAX = 128

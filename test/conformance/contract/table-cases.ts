@@ -6,6 +6,8 @@ import {
   CSV,
   invalidValue,
   type Reply,
+  type SendOptions,
+  TABLE_NOT_FOUND,
   type TableAt,
   TSV,
   tableAt,
@@ -284,7 +286,83 @@ const asynchronous: ContractCase[] = [
   },
 ]
 
+const names: ContractCase[] = ['', 'x'.repeat(1_001)].map((name) => ({
+  name: `a name of ${name.length} characters is 400, of the query and of the body`,
+  run: async (api) => {
+    const inQuery = { ...VALIDATION, message: /^Invalid request query: name / }
+    await api.refused('POST', `/tables?name=${name}`, { body: [] }, inQuery)
+    const inBody = { ...VALIDATION, message: /^Invalid request body: name / }
+    await api.refused('POST', '/tables', { body: { name, rows: [] } }, inBody)
+  },
+}))
+
+const WITHOUT_ROWS: readonly (readonly [what: string, options: SendOptions])[] = [
+  ['an empty array', { body: [] }],
+  ['an empty array with white space', { body: ' [ \n ] ' }],
+  ['an object whose rows are empty', { body: { rows: [] } }],
+  ['a schema and rows that are empty', { body: { schema: { columns: [] }, rows: [] } }],
+  ['a CSV header alone', { body: 'n', type: CSV }],
+  ['a CSV header line alone', { body: '\ufeffn\r\n', type: CSV }],
+  ['a TSV header alone', { body: 'n\tm\n', type: TSV }],
+]
+
+const stashInQuery: ContractCase[] = [
+  ...WITHOUT_ROWS.map(([what, options]) => ({
+    name: `stashID in the query of an overwrite: 400 that names $stashID if it has no rows: ${what}`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ n: 2 }])
+      const wanted = { ...VALIDATION, message: /^Invalid request query: stashID .*"\$stashID"/ }
+      for (const query of [`stashID=${stashId}`, 'a=b&stashID=']) {
+        await api.refused('PUT', `${table.path}?${query}`, options, wanted)
+      }
+      const headers = { 'if-match': '"0"' }
+      await api.refused('PUT', `${table.path}?stashID=x`, { ...options, headers }, wanted)
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
+      assert.equal(await api.versionOf(table), 1)
+      await api.ok('PUT', `${table.path}?stash=${stashId}`, options)
+      assert.deepEqual(await api.cellsOf(table), [])
+    },
+  })),
+  {
+    name: 'stashID in the query is ignored where it does no harm',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ n: 2 }])
+      const query = `?stashID=${stashId}`
+      const written: readonly (readonly [SendOptions, object[]])[] = [
+        [{ body: [{ n: 3 }] }, [{ n: 3 }]],
+        [{ body: [{}] }, [{}]],
+        [{ body: { rows: [{ n: 4 }] } }, [{ n: 4 }]],
+        [{ body: 'n\n5', type: CSV }, [{ n: 5 }]],
+        [{ body: { $stashID: stashId } }, [{ n: 2 }]],
+        [{ body: { rows: { $stashID: stashId } } }, [{ n: 2 }]],
+      ]
+      for (const [options, cells] of written) {
+        await api.ok('PUT', table.path + query, options)
+        assert.deepEqual(await api.cellsOf(table), cells)
+      }
+      await api.ok('POST', table.rows + query, { body: [] })
+      await api.ok('POST', `/tables${query}`, { body: { name: uniqueName('t'), rows: [] } })
+      await api.refused(
+        'PUT',
+        `/tables/${uniqueName('none')}${query}`,
+        { body: [] },
+        TABLE_NOT_FOUND,
+      )
+      for (const body of ['[{"n":', '[1]', '[{"m":1}]']) {
+        const reply = await api.send('PUT', table.path + query, { body })
+        assert.ok(reply.status >= 400 && !reply.text.includes('stashID'), reply.text)
+      }
+    },
+  },
+]
+
 export const tableCases: readonly ContractCase[] = [
+  ...names,
+  ...stashInQuery,
   ...listing,
   ...creation,
   ...apps,

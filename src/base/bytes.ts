@@ -22,6 +22,13 @@ export function fromUtf8(bytes: Bytes): string {
   return decoder.decode(bytes)
 }
 
+const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
+
+/** How long the byte order mark is that a text in UTF-8 may begin with: 3 or 0. */
+export function markLength(text: Bytes): number {
+  return BYTE_ORDER_MARK.every((byte, i) => text[i] === byte) ? BYTE_ORDER_MARK.length : 0
+}
+
 export function sameBytes(left: Bytes, right: Bytes): boolean {
   if (left.length !== right.length) return false
   for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false

@@ -1,7 +1,7 @@
 // The members of a body object that are not rows. They are small, and parsed as usual; what may be many is
 // counted before it is parsed, as any body can claim to be a schema.
 import type { SchemaInput } from '../engine/store-types.js'
-import { parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
+import { type JsonPart, parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
 import { invalidRequest, shownId } from './error-response.js'
 
 export type WireSchema = SchemaInput
@@ -11,36 +11,40 @@ const APPS_MAX = 1_000
 /** More than the columns of any store, which has its own limit. */
 const COLUMNS_MAX = 10_000
 
-export function parseName(text: string): string {
-  const name = parseJson(text)
+export function parseName(part: JsonPart): string {
+  const name = parsePart(part)
   if (typeof name !== 'string') throw invalidRequest('body', "'name' must be a string")
   return name
 }
 
-export function parseAppIds(text: string): readonly string[] {
-  const elements = text.startsWith('[') ? splitJsonArray(text, APPS_MAX) : []
+export function parseAppIds({ text, offset }: JsonPart): readonly string[] {
+  const elements = text.startsWith('[') ? splitJsonArray(text, APPS_MAX, offset) : []
   const isList = text.startsWith('[') && elements.length <= APPS_MAX
-  const appIds = isList ? elements.map((element) => parseJson(element)) : [undefined]
+  const appIds = isList ? elements.map(parsePart) : [undefined]
   if (appIds.every(isString)) return appIds
   throw invalidRequest('body', `'appsToLink' must be an array of at most ${APPS_MAX} strings`)
 }
 
 /** Checks the shape of a schema; column types and the rules of IDs are the engine's. */
-export function parseSchema(text: string): WireSchema {
+export function parseSchema({ text, offset }: JsonPart): WireSchema {
   if (!text.startsWith('{')) throw invalidRequest('body', "'schema' must be an object")
-  let columns = ''
-  for (const { key, text: member } of splitJsonObject(text)) {
+  let columns: JsonPart = { text: '', offset }
+  for (const { key, ...member } of splitJsonObject(text, offset)) {
     checkName(key, ['columns'], "'schema'")
     columns = member
   }
-  if (!columns.startsWith('[')) {
+  if (!columns.text.startsWith('[')) {
     throw invalidRequest('body', "'schema.columns' must be an array")
   }
-  const elements = splitJsonArray(columns, COLUMNS_MAX)
+  const elements = splitJsonArray(columns.text, COLUMNS_MAX, columns.offset)
   if (elements.length > COLUMNS_MAX) {
     throw invalidRequest('body', `'schema.columns' has more than ${COLUMNS_MAX} columns`)
   }
-  return { columns: elements.map((element, index) => parseColumn(parseJson(element), index)) }
+  return { columns: elements.map((element, index) => parseColumn(parsePart(element), index)) }
+}
+
+export function parsePart({ text, offset }: JsonPart): unknown {
+  return parseJson(text, offset)
 }
 
 function parseColumn(column: unknown, index: number): WireSchema['columns'][number] {

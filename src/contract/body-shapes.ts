@@ -1,12 +1,13 @@
 // Shapes of request bodies (sections 4 to 7). Objects are closed. Rows are never parsed here: their
 // text goes to the engine as it came, so that every token is stored as it was sent.
 
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, markLength } from '../base/bytes.js'
 import { stashNameProblem } from '../engine/stash.js'
 import type { Stash, Team, TextRows } from '../engine/store-types.js'
-import { decodeJsonText, parseJson, splitJsonObject } from '../schema/scan-json.js'
+import { isSpace } from '../schema/json-cursor.js'
+import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
-import { parseAppIds, parseName, parseSchema } from './body-members.js'
+import { parseAppIds, parseName, parsePart, parseSchema } from './body-members.js'
 import { invalidRequest, shownId } from './error-response.js'
 import type { ReceivedBody } from './read-body.js'
 
@@ -23,7 +24,7 @@ export type OverwriteBody = Readonly<{ schema?: WireSchema; rows: TextRows | Sta
 export function parseCreateBody(body: ReceivedBody, team: Team): CreateBody {
   const rows = bareRows(body)
   if (rows !== undefined) return { rows }
-  const members = readMembers(body.bytes, ['name', 'schema', 'rows', 'appsToLink'])
+  const members = readMembers(wholeText(body.bytes), ['name', 'schema', 'rows', 'appsToLink'])
   const name = required(members, 'name')
   const schema = members.get('schema')
   const appsToLink = members.get('appsToLink')
@@ -39,7 +40,7 @@ export function parseCreateBody(body: ReceivedBody, team: Team): CreateBody {
 export function parseOverwriteBody(body: ReceivedBody, team: Team): OverwriteBody {
   const rows = bareRows(body)
   if (rows !== undefined) return { rows }
-  const members = readMembers(body.bytes, ['$stashID', 'schema', 'rows'])
+  const members = readMembers(wholeText(body.bytes), ['$stashID', 'schema', 'rows'])
   const stashId = members.get('$stashID')
   if (stashId !== undefined) return { rows: parseStashReference(members, stashId, team) }
   const schema = members.get('schema')
@@ -51,13 +52,13 @@ export function parseOverwriteBody(body: ReceivedBody, team: Team): OverwriteBod
 
 /** POST /tables/{tableID}/rows: an array of rows, `{ "$stashID" }`, or CSV/TSV. */
 export function parseAddBody(body: ReceivedBody, team: Team): TextRows | Stash {
-  return bareRows(body) ?? parseStashObject(body.bytes, team)
+  return bareRows(body) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
 /** PUT /stashes/{stashID}/{serial}: an array of rows or CSV/TSV, nothing else. */
 export function parseChunkBody(body: ReceivedBody): TextRows {
   const rows = bareRows(body)
-  if (rows === undefined) throw invalidRequest('body', 'expected an array of rows')
+  if (rows === undefined) throw invalidRequest('body', 'it is an object; send an array of rows')
   return rows
 }
 
@@ -67,7 +68,7 @@ const OPENING_BRACE = 0x7b
 /** PATCH /tables/{tableID}/rows/{rowID}: an object of cells. */
 export function parseCellsBody({ bytes }: ReceivedBody): Bytes {
   if (firstByte(bytes) !== OPENING_BRACE)
-    throw invalidRequest('body', 'expected an object of cells')
+    throw invalidRequest('body', 'it is no object; send an object of cells')
   return bytes
 }
 
@@ -78,27 +79,28 @@ function bareRows({ format, bytes }: ReceivedBody): TextRows | undefined {
   const first = firstByte(bytes)
   if (first === OPENING_BRACKET) return { json: bytes }
   if (first === OPENING_BRACE) return undefined
-  throw invalidRequest('body', 'expected JSON that is an array or an object')
+  throw invalidRequest('body', 'it is neither an array nor an object')
 }
 
-function parseRowsMember(text: string, team: Team): TextRows | Stash {
-  if (text.startsWith('[')) return { json: text }
-  if (text.startsWith('{')) return parseStashObject(text, team)
+function parseRowsMember(part: JsonPart, team: Team): TextRows | Stash {
+  const { text, offset } = part
+  if (text.startsWith('[')) return { json: text, offset }
+  if (text.startsWith('{')) return parseStashObject(part, team)
   throw invalidRequest('body', '\'rows\' must be an array of rows or { "$stashID" }')
 }
 
-function parseStashObject(json: Bytes | string, team: Team): Stash {
-  const members = readMembers(json, ['$stashID'])
-  return parseStashReference(members, required(members, '$stashID'), team)
+const SEND_ROWS = 'send an array of rows or { "$stashID" }'
+
+function parseStashObject(part: JsonPart, team: Team): Stash {
+  const members = readMembers(part, ['$stashID'], SEND_ROWS)
+  const stashId = members.get('$stashID')
+  if (stashId === undefined) throw invalidRequest('body', `it has no rows; ${SEND_ROWS}`)
+  return parseStashReference(members, stashId, team)
 }
 
-function parseStashReference(
-  members: ReadonlyMap<string, string>,
-  text: string,
-  team: Team,
-): Stash {
+function parseStashReference(members: Members, part: JsonPart, team: Team): Stash {
   if (members.size > 1) throw invalidRequest('body', "'$stashID' must stand alone")
-  const stashId: unknown = parseJson(text)
+  const stashId: unknown = parsePart(part)
   if (typeof stashId !== 'string') throw invalidRequest('body', "'$stashID' must be a string")
   const problem = stashNameProblem('Stash ID', stashId)
   if (problem !== undefined) throw invalidRequest('body', problem)
@@ -107,26 +109,37 @@ function parseStashReference(
 
 /** The raw texts of the members of an object that may have these and no others; the last of a name wins. */
 export function readMembers(
-  json: Bytes | string,
+  part: JsonPart,
   names: readonly string[],
-): ReadonlyMap<string, string> {
-  const members = new Map<string, string>()
-  for (const { key, text } of splitJsonObject(
-    typeof json === 'string' ? json : decodeJsonText(json),
-  )) {
-    if (!names.includes(key)) throw invalidRequest('body', `unexpected property '${shownId(key)}'`)
-    members.set(key, text)
+  hint = `it may have ${names.map((name) => `'${name}'`).join(', ')}`,
+): Members {
+  const members = new Map<string, JsonPart>()
+  for (const { key, text, offset } of splitJsonObject(part.text, part.offset)) {
+    if (!names.includes(key)) {
+      throw invalidRequest('body', `unexpected property '${shownId(key)}'; ${hint}`)
+    }
+    members.set(key, { text, offset })
   }
   return members
 }
 
-export function required(members: ReadonlyMap<string, string>, name: string): string {
-  const text = members.get(name)
-  if (text === undefined) throw invalidRequest('body', `'${name}' is missing`)
-  return text
+/** The raw texts of the members of an object, by their names. */
+export type Members = ReadonlyMap<string, JsonPart>
+
+export function wholeText(body: Bytes): JsonPart {
+  return { text: decodeJsonText(body), offset: 0 }
 }
 
-/** The first byte that is not JSON white space. */
+export function required(members: Members, name: string): JsonPart {
+  const part = members.get(name)
+  if (part === undefined) throw invalidRequest('body', `'${name}' is missing`)
+  return part
+}
+
+/** The first byte that is neither JSON white space nor of a byte order mark. */
 function firstByte(bytes: Bytes): number | undefined {
-  return bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)
+  for (let at = markLength(bytes); at < bytes.length; at++) {
+    if (!isSpace(bytes[at] ?? 0)) return bytes[at]
+  }
+  return undefined
 }

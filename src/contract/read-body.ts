@@ -35,15 +35,28 @@ export async function withBody<T>(
 export function checkEncoding(headers: HeaderList): void {
   for (const value of headerValues(headers, 'content-encoding')) {
     if (value.toLowerCase() === 'identity') continue
-    throw unsupported(`Content-Encoding '${shownId(value)}' is not supported`)
+    throw unsupported(
+      `Content-Encoding '${shownId(value)}' is not supported: send the body as it is`,
+    )
   }
 }
 
+const TYPE_OF_FORMAT: Readonly<Record<BodyFormat, string>> = {
+  json: 'application/json',
+  csv: 'text/csv',
+  tsv: 'text/tab-separated-values',
+}
+
 const FORMAT_OF_TYPE: ReadonlyMap<string, BodyFormat> = new Map([
-  ['application/json', 'json'],
-  ['text/csv', 'csv'],
-  ['text/tab-separated-values', 'tsv'],
+  [TYPE_OF_FORMAT.json, 'json'],
+  [TYPE_OF_FORMAT.csv, 'csv'],
+  ['application/csv', 'csv'],
+  [TYPE_OF_FORMAT.tsv, 'tsv'],
+  ['text/tsv', 'tsv'],
 ])
+
+/** All of them are read as UTF-8, of which US-ASCII is a part. */
+const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
 async function formatOf(
   request: ContractRequest,
@@ -55,11 +68,19 @@ async function formatOf(
   const media = values.length === 1 ? parseMediaType(value) : undefined
   const format = media && FORMAT_OF_TYPE.get(media.type)
   if (media === undefined || format === undefined || !formats.includes(format)) {
-    throw unsupported(`Content-Type '${shownId(value)}' is not supported here`)
+    throw unsupportedType(values, formats)
   }
-  const foreign = media.charsets.find((charset) => charset !== 'utf-8' && charset !== 'utf8')
-  if (foreign !== undefined) throw unsupported(`Charset '${shownId(foreign)}' is not supported`)
-  return format
+  const foreign = media.charsets.find((charset) => !CHARSETS.has(charset))
+  if (foreign === undefined) return format
+  throw unsupported(`Charset '${shownId(foreign)}' is not supported: send UTF-8`)
+}
+
+function unsupportedType(values: readonly string[], formats: readonly BodyFormat[]): StoreError {
+  const [value] = values
+  const given = value === undefined ? 'is missing' : `'${shownId(value)}' is not supported here`
+  const problem = values.length > 1 ? 'is given more than once' : given
+  const types = formats.map((format) => TYPE_OF_FORMAT[format])
+  return unsupported(`Content-Type ${problem}: send ${types.join(' or ')}`)
 }
 
 /** A longer one is refused unread, so that its parameters cannot cost time. */

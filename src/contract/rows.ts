@@ -18,7 +18,7 @@ export async function headRows(call: Call, tableId: string): Promise<ContractRes
 /** GET /tables/{tableID}/rows */
 export async function listRows(call: Call, tableId: string): Promise<ContractResponse> {
   const limit = parseLimit(call.query, call.pageRowsMax)
-  const continuation = queryValue(call.query, 'continuation')
+  const continuation = queryValue(call.query, 'continuation') || undefined
 
   const page = await call.team.table(tableId).pageBytes({
     ...(limit !== undefined && { limit }),

@@ -1,8 +1,9 @@
 // The body of POST /apps/{appID}/uploads: exactly one of two closed shapes. Here they are told apart and
 // held against their shape; names, media types, lengths and URLs are judged by the store.
 import type { Bytes } from '../base/bytes.js'
-import { parseJson } from '../schema/scan-json.js'
-import { readMembers, required } from './body-shapes.js'
+import type { JsonPart } from '../schema/scan-json.js'
+import { parsePart } from './body-members.js'
+import { type Members, readMembers, required, wholeText } from './body-shapes.js'
 import { invalidRequest } from './error-response.js'
 
 export type DirectUpload = Readonly<{
@@ -16,11 +17,16 @@ export type UrlUpload = Readonly<{
 }>
 
 export function parseUploadBody(bytes: Bytes): DirectUpload | UrlUpload {
-  const all = readMembers(bytes, ['sourceURL', 'contentType', 'fileName', 'contentLength'])
+  const all = readMembers(wholeText(bytes), [
+    'sourceURL',
+    'contentType',
+    'fileName',
+    'contentLength',
+  ])
   return all.has('sourceURL') ? parseUrlUpload(all) : parseDirectUpload(all)
 }
 
-function parseDirectUpload(members: ReadonlyMap<string, string>): DirectUpload {
+function parseDirectUpload(members: Members): DirectUpload {
   const contentLength = members.get('contentLength')
   return {
     about: {
@@ -31,7 +37,7 @@ function parseDirectUpload(members: ReadonlyMap<string, string>): DirectUpload {
   }
 }
 
-function parseUrlUpload(members: ReadonlyMap<string, string>): UrlUpload {
+function parseUrlUpload(members: Members): UrlUpload {
   if (members.has('contentLength')) {
     throw invalidRequest('body', "'contentLength' does not go with 'sourceURL'")
   }
@@ -46,14 +52,14 @@ function parseUrlUpload(members: ReadonlyMap<string, string>): UrlUpload {
   }
 }
 
-function parseText(name: string, json: string): string {
-  const text = parseJson(json)
+function parseText(name: string, part: JsonPart): string {
+  const text = parsePart(part)
   if (typeof text !== 'string') throw invalidRequest('body', `'${name}' must be a string`)
   return text
 }
 
-function parseLength(json: string): number {
-  const length = parseJson(json)
+function parseLength(part: JsonPart): number {
+  const length = parsePart(part)
   if (typeof length !== 'number') throw invalidRequest('body', "'contentLength' must be a number")
   return length
 }

@@ -272,7 +272,7 @@ function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {
   if ('json' in input) {
     const text = checkText(input.json)
     const decoded = typeof text === 'string' ? text : decodeJsonText(text)
-    return { header: null, rows: scanJsonRows(decoded, limits) }
+    return { header: null, rows: scanJsonRows(decoded, limits, input.offset) }
   }
   const { bytes, delimiter } = checkCsv(input)
   return openCsv(bytes, { delimiter }, limits)

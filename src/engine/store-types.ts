@@ -12,9 +12,13 @@ import type { VerifyOptions, VerifyReport } from './verify-types.js'
  */
 export type RowObject = Readonly<Record<string, unknown>>
 
-/** A body of rows in a text form. Strings are the decoded text, bytes are UTF-8. */
+/** A body of rows in a text form. Strings are the decoded text, bytes are UTF-8; a byte order mark is dropped. */
 export type TextRows =
-  | Readonly<{ json: Bytes | string }>
+  | Readonly<{
+      json: Bytes | string
+      /** Characters that stood before it in a larger text: messages count from there. Default 0. */
+      offset?: number | undefined
+    }>
   | Readonly<{ csv: Bytes | string }>
   | Readonly<{ tsv: Bytes | string }>
 

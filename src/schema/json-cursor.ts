@@ -27,6 +27,7 @@ const BACKSLASH = 0x5c
 const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
+const BYTE_ORDER_MARK = 0xfeff
 
 /** Longest run of digits that is taken as a number without asking `JSON.parse`. */
 const PLAIN_DIGITS_MAX = 15
@@ -44,8 +45,10 @@ export type Cursor = {
   readonly offset: number
 }
 
+/** @param text - Behind a byte order mark, if it has one. */
 export function openCursor(text: string, offset = 0): Cursor {
-  return { text, at: 0, stop: text.length, row: undefined, rowCharsMax: text.length, offset }
+  const at = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0
+  return { text, at, stop: text.length, row: undefined, rowCharsMax: text.length, offset }
 }
 
 /** The row that begins here may have so many characters. */

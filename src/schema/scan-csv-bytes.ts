@@ -7,7 +7,7 @@
 //   sure of (an odd quote, a record that is too long or has too many fields, a header that is refused, bytes
 //   that are not UTF-8) it says so, and the whole body goes to `scan-csv`, which decides and names the fault.
 // - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, markLength } from '../base/bytes.js'
 import { isUtf8, sliceReader } from '../base/platform.js'
 import { COLUMN_ID_CHARS_MAX } from './table-schema.js'
 
@@ -37,7 +37,6 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
 
 type Delimiter = ',' | '\t'
 
@@ -141,7 +140,7 @@ export class CsvByteScanner {
     this.#marks = delimiter === ',' ? IN_CSV : IN_TSV
     this.#limits = limits
     this.#textOf = sliceReader(bytes)
-    this.#at = BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte) ? BYTE_ORDER_MARK.length : 0
+    this.#at = markLength(bytes)
     const cells = Math.min(CELLS_FIRST, Math.ceil(bytes.length / BYTES_PER_CELL))
     this.columnOf = new Uint16Array(cells)
     this.from = new Int32Array(cells)

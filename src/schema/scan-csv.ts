@@ -12,7 +12,7 @@
 // - An empty line is a record with one empty field, that is a row without cells, but as the last line
 //   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
 import { CsvError, parse } from '#csv-parse'
-import { fromUtf8 } from '../base/bytes.js'
+import { fromUtf8, markLength } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
 import type { StoreError } from '../base/store-error.js'
@@ -40,7 +40,6 @@ const BYTES_PER_CHAR_MAX = 3
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const QUOTE = 0x22
-const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
 
 /**
  * Reads the header of a CSV or TSV body, and opens its rows.
@@ -49,8 +48,7 @@ const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
  *   `COLUMN_ID_NOT_UNIQUE` and `COLUMN_ID_RESERVED` for the header; the first also while rows are read.
  */
 export function openCsv(bytes: Uint8Array, options: CsvOptions, limits: ScanLimits): CsvScan {
-  const start = BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte) ? BYTE_ORDER_MARK.length : 0
-  const records = readRecords(bytes, start, options, limits)
+  const records = readRecords(bytes, markLength(bytes), options, limits)
   const first = records.next()
   if (first.done === true) throw invalidCsv('The header line is missing')
   const fields = first.value.fields

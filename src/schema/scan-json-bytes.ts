@@ -6,7 +6,7 @@
 //   (escapes in keys, a key twice, objects, a minus zero, very long rows, all that is not JSON) it says so,
 //   and the row goes to `scan-json`, which decides and names what is wrong.
 // - The bytes are valid UTF-8: who opens a scanner has checked that.
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, markLength } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { ByteRules } from './byte-rules.js'
 import { ELEMENT, FORM, isPlain, JsonByteValues, skipSpace } from './json-byte-values.js'
@@ -82,7 +82,7 @@ export class JsonByteScanner {
   readonly #values: JsonByteValues
   readonly #rules: ByteRules
   readonly #view: DataView
-  #at = 0
+  #at: number
   #rows = 0
   readonly #columnsMax: number
   readonly #rowBytesMax: number
@@ -109,6 +109,7 @@ export class JsonByteScanner {
     this.#columnsMax = limits.columnsMax
     this.#rowBytesMax = limits.rowBytesMax
     this.#textOf = textOf
+    this.#at = markLength(bytes)
   }
 
   /** The column IDs of `columnOf`. */

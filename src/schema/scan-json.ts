@@ -42,8 +42,14 @@ const LOWER_E = 0x65
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
+/** A part of a JSON text, and how many characters of the whole stand before it. */
+export type JsonPart = Readonly<{ text: string; offset: number }>
+
+/** A member of an object: its key, and the text of its value. */
+export type JsonMember = JsonPart & Readonly<{ key: string }>
+
 /**
- * Decodes a JSON body. A byte order mark stays, and is then refused as `JSON.parse` refuses it.
+ * Decodes a JSON body. A byte order mark stays; those who read the text pass over it.
  *
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR` if the bytes are not valid UTF-8.
  */
@@ -61,10 +67,11 @@ export const JSON_PARSED_CHARS_MAX = 64 * 1024
 /**
  * Parses a small JSON text (a column, a name), with its nesting and its length looked at first.
  *
+ * @param offset - Characters that stood before the text where it was cut from, as everywhere below.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
-export function parseJson(text: string): unknown {
-  const cursor = openCursor(text)
+export function parseJson(text: string, offset = 0): unknown {
+  const cursor = openCursor(text, offset)
   skipSpace(cursor)
   const start = cursor.at
   const isContainer = skipValue(cursor, 0)
@@ -83,15 +90,16 @@ export function parseJson(text: string): unknown {
  * Reads the rows of a JSON array of objects, one at a time, so that the caller can let other work run
  * in between. A failure comes when it is reached: rows handed on before it must be thrown away.
  *
- * @param text - The decoded body.
+ * @param text - The decoded body, or a part of one from `offset` on.
  * @returns The IDs of all columns in order of first appearance, those with only nulls too.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`, or `COLUMN_ID_RESERVED` for a key `$stashID`.
  */
 export function* scanJsonRows(
   text: string,
   limits: ScanLimits,
+  offset = 0,
 ): Generator<ScannedRow, readonly string[]> {
-  const cursor = openCursor(text)
+  const cursor = openCursor(text, offset)
   const columns = newColumnCache(limits)
   skipSpace(cursor)
   let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array of rows')
@@ -135,9 +143,9 @@ export function scanJsonChanges(
  *
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
-export function splitJsonObject(text: string): { key: string; text: string }[] {
-  const cursor = openCursor(text)
-  const members: { key: string; text: string }[] = []
+export function splitJsonObject(text: string, offset = 0): JsonMember[] {
+  const cursor = openCursor(text, offset)
+  const members: JsonMember[] = []
   skipSpace(cursor)
   let more = enter(cursor, OPEN_BRACE, CLOSE_BRACE, 'an object')
   while (more) {
@@ -146,7 +154,8 @@ export function splitJsonObject(text: string): { key: string; text: string }[] {
     const key = readKey(cursor)
     const valueStart = cursor.at
     skipValue(cursor, 0)
-    members.push({ key, text: text.slice(valueStart, cursor.at) })
+    const value = text.slice(valueStart, cursor.at)
+    members.push({ key, text: value, offset: offset + valueStart })
     more = hasMore(cursor, CLOSE_BRACE)
   }
   expectEnd(cursor)
@@ -160,15 +169,15 @@ export function splitJsonObject(text: string): { key: string; text: string }[] {
  * @returns One element more than `countMax` if there are more.
  * @throws {StoreError} `REQUEST_VALIDATION_ERROR`.
  */
-export function splitJsonArray(text: string, countMax: number): string[] {
-  const cursor = openCursor(text)
-  const elements: string[] = []
+export function splitJsonArray(text: string, countMax: number, offset = 0): JsonPart[] {
+  const cursor = openCursor(text, offset)
+  const elements: JsonPart[] = []
   skipSpace(cursor)
   let more = enter(cursor, OPEN_BRACKET, CLOSE_BRACKET, 'an array')
   while (more) {
     const start = cursor.at
     skipValue(cursor, 0)
-    elements.push(text.slice(start, cursor.at))
+    elements.push({ text: text.slice(start, cursor.at), offset: offset + start })
     if (elements.length > countMax) return elements
     more = hasMore(cursor, CLOSE_BRACKET)
   }

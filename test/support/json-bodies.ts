@@ -125,7 +125,7 @@ export function attempt<Result>(action: () => Result): Result | undefined {
 
 export function parseOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.replace(/^\ufeff/, ''))
   } catch {
     return undefined
   }

@@ -3,6 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { parseAppIds, parseSchema } from '../../src/contract/body-members.js'
 import { JSON_PARSED_CHARS_MAX } from '../../src/schema/scan-json.js'
 
+function schemaOf(text: string): ReturnType<typeof parseSchema> {
+  return parseSchema({ text, offset: 0 })
+}
+
+function appIdsOf(text: string): readonly string[] {
+  return parseAppIds({ text, offset: 0 })
+}
+
 const COLUMN = '{"id":"a","type":"string"}'
 
 function columns(count: number, column: string): string {
@@ -13,17 +21,17 @@ describe('a schema', () => {
   test('is read as it was sent', () => {
     const text =
       ' { "columns" : [ {"id":"a","type":{"kind":"array","items":{"kind":"date"}}} , {"id":"__proto__","displayName":"B","type":"x"} ] } '
-    expect(parseSchema(text.trim())).toEqual({
+    expect(schemaOf(text.trim())).toEqual({
       columns: [
         { id: 'a', type: { kind: 'array', items: { kind: 'date' } } },
         { id: '__proto__', displayName: 'B', type: 'x' },
       ],
     })
-    expect(parseSchema('{"columns":[1],"columns":[]}')).toEqual({ columns: [] })
+    expect(schemaOf('{"columns":[1],"columns":[]}')).toEqual({ columns: [] })
   })
 
   test('of 10,000 columns is read', () => {
-    expect(parseSchema(columns(10_000, COLUMN)).columns).toHaveLength(10_000)
+    expect(schemaOf(columns(10_000, COLUMN)).columns).toHaveLength(10_000)
   })
 
   test.each([
@@ -31,7 +39,7 @@ describe('a schema', () => {
     ['long ones', `{"x":"${'x'.repeat(1_000)}"}`],
     ['what is no JSON', '{x}'],
   ])('of more is refused for that, before a column is read: %s', (_, column) => {
-    expect(() => parseSchema(columns(10_001, column))).toThrow(
+    expect(() => schemaOf(columns(10_001, column))).toThrow(
       "Invalid request body: 'schema.columns' has more than 10000 columns",
     )
   })
@@ -48,12 +56,12 @@ describe('a schema', () => {
     [`{"columns":[${COLUMN},{"x":1}]}`, "'schema.columns[1]' has an unexpected property 'x'"],
     ['{"columns":[{]}', 'at character'],
   ])('%s is none', (text, problem) => {
-    expect(() => parseSchema(text)).toThrow(problem)
+    expect(() => schemaOf(text)).toThrow(problem)
   })
 
   test('has no column that is longer than any could be', () => {
     const members = Array.from({ length: JSON_PARSED_CHARS_MAX / 8 }, (_, n) => `"${n}":${n}`)
-    expect(() => parseSchema(`{"columns":[{${members.join(',')}}]}`)).toThrow('more than 65536')
+    expect(() => schemaOf(`{"columns":[{${members.join(',')}}]}`)).toThrow('more than 65536')
   })
 })
 
@@ -62,12 +70,10 @@ describe('appsToLink', () => {
     `[${Array.from({ length: count }, () => app).join(',')}]`
 
   test('has 1,000 strings at most, counted before they are made', () => {
-    expect(parseAppIds(apps(1_000, '"a"'))).toHaveLength(1_000)
-    expect(parseAppIds('[]')).toEqual([])
+    expect(appIdsOf(apps(1_000, '"a"'))).toHaveLength(1_000)
+    expect(appIdsOf('[]')).toEqual([])
     for (const text of [apps(1_001, '"a"'), apps(1_001, '{x}'), '{}', '"a"', '[1]', '["a",null]']) {
-      expect(() => parseAppIds(text)).toThrow(
-        "'appsToLink' must be an array of at most 1000 strings",
-      )
+      expect(() => appIdsOf(text)).toThrow("'appsToLink' must be an array of at most 1000 strings")
     }
   })
 })

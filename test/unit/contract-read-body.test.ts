@@ -36,6 +36,8 @@ describe('the media type', () => {
     ['text/csv;charset="utf-8"', 'csv'],
     ['text/csv; header=present', 'csv'],
     ['text/tab-separated-values;charset=utf8', 'tsv'],
+    ['application/csv; charset=US-ASCII', 'csv'],
+    ['Text/TSV', 'tsv'],
   ])('%s is taken', async (type, format) => {
     expect(await receive(typed(type))).toBe(format)
   })

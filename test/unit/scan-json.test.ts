@@ -139,7 +139,8 @@ describe('refusals', () => {
     ['white space', ' \n'],
     ['an object', '{}'],
     ['a literal', 'null'],
-    ['a byte order mark', '\ufeff[]'],
+    ['a second byte order mark', '\ufeff\ufeff[]'],
+    ['a byte order mark behind a space', ' \ufeff[]'],
     ['no end', '['],
     ['text after the array', '[] x'],
     ['another array', '[][]'],
@@ -219,14 +220,14 @@ describe('refusals', () => {
     }
   })
 
-  test('bytes that are not UTF-8 are refused, and a byte order mark stays', () => {
+  test('bytes that are not UTF-8 are refused, and a byte order mark is passed over', () => {
     expect(decodeJsonText(utf8('[{"a":"😀"}]'))).toBe('[{"a":"😀"}]')
     const failure = failureOf(() => decodeJsonText(new Uint8Array([0x5b, 0xff, 0x5d])))
     expect(failure).toMatchObject({
       code: 'REQUEST_VALIDATION_ERROR',
       message: 'The text is not valid UTF-8',
     })
-    expect(() => scan(decodeJsonText(utf8('\ufeff[]')))).toThrow(StoreError)
+    expect(scan(decodeJsonText(utf8('\ufeff[{}]'))).rows).toHaveLength(1)
   })
 })
 
@@ -268,12 +269,19 @@ describe('splitting a request body', () => {
   test('members come in order, duplicates too, with their text as it was sent', () => {
     const text = ' { "name" : "T\\u0041" , "rows" : [ {"a" : 1} ] , "name":null, "n\\u0061" : -0 } '
     expect(splitJsonObject(text)).toEqual([
-      { key: 'name', text: '"T\\u0041"' },
-      { key: 'rows', text: '[ {"a" : 1} ]' },
-      { key: 'name', text: 'null' },
-      { key: 'na', text: '-0' },
+      { key: 'name', text: '"T\\u0041"', offset: 12 },
+      { key: 'rows', text: '[ {"a" : 1} ]', offset: 33 },
+      { key: 'name', text: 'null', offset: 56 },
+      { key: 'na', text: '-0', offset: 74 },
     ])
     expect(splitJsonObject('{}')).toEqual([])
+  })
+
+  test('a part is read as where it was cut from: its members and failures count from there', () => {
+    expect(splitJsonObject(' {"a":1}', 100)).toEqual([{ key: 'a', text: '1', offset: 106 }])
+    expect(() => splitJsonObject('{"a" 1}', 100)).toThrow('character 105')
+    expect(() => parseJson('[1,]', 100)).toThrow('character 100')
+    expect(() => [...scanJsonRows('[{"a" 1}]', LIMITS, 100)]).toThrow('character 106')
   })
 
   test('arrays and objects are skipped by their brackets and judged later', () => {
@@ -315,11 +323,11 @@ describe('splitting a request body', () => {
   })
 
   test('an array is split into its elements, each as it was sent', () => {
-    expect(splitJsonArray(' [ {"a" : 1} ,[ ],"x" , -0 ] ', 4)).toEqual([
-      '{"a" : 1}',
-      '[ ]',
-      '"x"',
-      '-0',
+    expect(splitJsonArray(' [ {"a" : 1} ,[ ],"x" , -0 ] ', 4, 10)).toEqual([
+      { text: '{"a" : 1}', offset: 13 },
+      { text: '[ ]', offset: 24 },
+      { text: '"x"', offset: 28 },
+      { text: '-0', offset: 34 },
     ])
     expect(splitJsonArray('[]', 0)).toEqual([])
     for (const text of ['', '{}', '[', '[1', '[1,', '[1,]', '[1 2]', '[tru]', '[]x']) {
@@ -328,8 +336,8 @@ describe('splitting a request body', () => {
   })
 
   test('an array is read to its first element that is one too many, and no further', () => {
-    expect(splitJsonArray('[1,2,3', 2)).toEqual(['1', '2', '3'])
-    expect(splitJsonArray('[1,2]', 2)).toEqual(['1', '2'])
+    expect(splitJsonArray('[1,2,3', 2).map(({ text }) => text)).toEqual(['1', '2', '3'])
+    expect(splitJsonArray('[1,2]', 2).map(({ text }) => text)).toEqual(['1', '2'])
   })
 
   test('parseJson makes no array or object of a text that is long, but a string of any', () => {

@@ -48,6 +48,8 @@ const TEXT_OF_TYPE: Readonly<Record<string, string>> = {
   [JSON_TYPE]: '[{"a":1},{"a":2}]',
   [CSV]: 'a\n1\n2',
   [TSV]: 'a\n1\n2\n',
+  'application/csv': 'a\n1\n2',
+  'text/tsv': 'a\n1\n2\n',
 }
 
 const CHARSETS = [
@@ -55,6 +57,7 @@ const CHARSETS = [
   '; charset=utf-8',
   ';charset=UTF-8',
   '; charset="utf-8"',
+  '; charset=us-ascii',
   '; header=present; charset=utf-8',
 ]
 
@@ -70,6 +73,126 @@ const taken: ContractCase[] = OPERATIONS.flatMap((operation) =>
     })),
   ),
 )
+
+const marked: ContractCase[] = [
+  ...OPERATIONS.flatMap((operation) =>
+    ['[{"a":1},{"a":2}]', ' [{"a":1},{"a":2}]'].map((rows) => ({
+      name: `${operation} takes JSON that begins with a byte order mark: ${rows}`,
+      run: async (api: Api) => {
+        const { reply, rows: read } = await sendTo(api, operation, { body: `\ufeff${rows}` })
+        assert.ok(reply.status < 300, reply.text)
+        assert.deepEqual(await read(), [{ a: 1 }, { a: 2 }])
+      },
+    })),
+  ),
+  {
+    name: 'objects may begin with a byte order mark: a create, a stash reference, the cells of a row',
+    run: async (api) => {
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ a: 2 }])
+      const send = (body: object) => ({ body: `\ufeff${JSON.stringify(body)}`, type: JSON_TYPE })
+      const create = send({ name: uniqueName('t'), rows: [{ a: 1 }] })
+      const { json } = await api.ok('POST', '/tables', create)
+      const { tableID, rowIDs } = (json as { data: { tableID: string; rowIDs: string[] } }).data
+      const table = tableAt(tableID)
+      await api.ok('POST', table.rows, send({ $stashID: stashId }))
+      await api.ok('PATCH', `${table.rows}/${rowIDs[0]}`, send({ a: 3 }))
+      assert.deepEqual(await api.cellsOf(table), [{ a: 3 }, { a: 2 }])
+    },
+  },
+  {
+    name: 'a byte order mark within JSON, and a second one, are 400',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'number' })
+      for (const body of ['\ufeff\ufeff[]', ' \ufeff[]', '[\ufeff]', '[]\ufeff', '\ufeff']) {
+        await api.refused('POST', table.rows, { body }, VALIDATION)
+      }
+    },
+  },
+]
+
+/** What a message must say, for people who write clients. */
+const MESSAGES: readonly [what: string, method: string, sent: Body, wanted: object][] = [
+  [
+    'a type that is not taken: all that are',
+    'POST',
+    { type: 'text/plain', body: 'x' },
+    { ...UNSUPPORTED, message: /application\/json.*text\/csv.*text\/tab-separated-values/ },
+  ],
+  [
+    'a type that an update does not take: the one that it takes',
+    'PATCH',
+    { type: CSV, body: 'a\n1' },
+    { ...UNSUPPORTED, message: /^(?=.*application\/json)(?!.*tab-separated)/ },
+  ],
+  [
+    'a charset that is not taken: UTF-8',
+    'POST',
+    { type: 'text/csv; charset=latin1', body: 'a\n1' },
+    { ...UNSUPPORTED, message: /UTF-8/ },
+  ],
+  [
+    'rows in an object: send an array',
+    'POST',
+    { body: { rows: [{ a: 1 }] } },
+    { ...VALIDATION, message: /^Invalid request body: .*'rows'.*send an array/ },
+  ],
+  [
+    'a row by itself: send an array',
+    'POST',
+    { body: { a: 1 } },
+    { ...VALIDATION, message: /^Invalid request body: .*'a'.*send an array/ },
+  ],
+  [
+    'an empty object: send an array',
+    'POST',
+    { body: {} },
+    { ...VALIDATION, message: /^Invalid request body: .*send an array/ },
+  ],
+]
+
+const messages: ContractCase[] = [
+  ...MESSAGES.map(([what, method, sent, wanted]) => ({
+    name: `the message says what to do: ${what}`,
+    run: async (api: Api) => {
+      const table = await api.createTyped({ a: 'number' }, [{ a: 1 }])
+      const path = method === 'PATCH' ? `${table.rows}/${table.rowIds[0]}` : table.rows
+      await api.refused(method, path, sent, wanted as typeof VALIDATION)
+    },
+  })),
+  {
+    name: 'the message says what to do: an object for a chunk: send an array',
+    run: async (api) => {
+      const message = /^Invalid request body: .*send an array/
+      const path = `/stashes/${uniqueName('s')}/0`
+      await api.refused('PUT', path, { body: { rows: [] } }, { ...VALIDATION, message })
+    },
+  },
+  {
+    name: 'broken JSON is named by its character, counted from the beginning of the body',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'number' })
+      const refusedAt = async (method: string, path: string, body: string, at: number) => {
+        const message = new RegExp(`^Invalid request body: .* character ${at}\\b`)
+        await api.refused(method, path, { body, type: JSON_TYPE }, { ...VALIDATION, message })
+      }
+      for (const rows of ['[{"a":1},{"a":!}]', '[{"a":1},{"a":1}!]', '[{"a":"é😀"} !]']) {
+        const at = rows.indexOf('!')
+        const create = `{ "name": "x", "rows": ${rows} }`
+        const overwrite = `{"schema":{"columns":[]} ,"rows":${rows}}`
+        await refusedAt('POST', table.rows, rows, at)
+        await refusedAt('POST', '/tables', create, at + create.indexOf(rows))
+        await refusedAt('PUT', table.path, overwrite, at + overwrite.indexOf(rows))
+      }
+      const schema = '{"columns":[!]}'
+      const body = `{"rows":[],"schema":${schema}}`
+      await refusedAt('PUT', table.path, body, body.indexOf('!'))
+      const stash = '{"$stashID":"s",!}'
+      const nested = `{"name":"x","rows":${stash}}`
+      await refusedAt('POST', '/tables', nested, nested.indexOf('!'))
+    },
+  },
+]
 
 const REFUSED_TYPES: readonly [what: string, body: Body][] = [
   ['text/plain', { type: 'text/plain' }],
@@ -316,6 +439,8 @@ const others: ContractCase[] = [
 
 export const bodyCases: readonly ContractCase[] = [
   ...taken,
+  ...marked,
+  ...messages,
   ...refusedTypes,
   ...patchTypes,
   ...broken,

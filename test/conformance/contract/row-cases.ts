@@ -112,6 +112,16 @@ const paging: ContractCase[] = [
     },
   },
   {
+    name: 'an empty continuation is as absent',
+    run: async (api) => {
+      const table = await api.createTable({ rows: numbered(3) })
+      const first = await api.ok('GET', `${table.rows}?limit=2`)
+      for (const query of ['limit=2&continuation=', 'continuation&limit=2']) {
+        assert.equal((await api.ok('GET', `${table.rows}?${query}`)).text, first.text)
+      }
+    },
+  },
+  {
     name: 'continuation is absent when the rows after it were all deleted',
     run: async (api) => {
       const table = await api.createTable({ rows: numbered(4) })

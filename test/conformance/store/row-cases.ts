@@ -72,6 +72,24 @@ export const rowCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'a text or bytes for rows are refused with what to do',
+    async run(fixture) {
+      const { team } = fixture
+      const table = await fixture.createTable([])
+      for (const rows of ['n\n1', Uint8Array.of(0x6e)] as never[]) {
+        for (const action of [
+          () => table.addRows(rows),
+          () => team.stash('s').put('0', rows),
+          () => team.createTable({ name: 'x', rows }),
+        ]) {
+          await assert.rejects(action, /use \{ csv \}, \{ tsv \} or \{ json \}/)
+        }
+      }
+      const pieces = [Buffer.from('n\n1')] as never
+      await fails(table.addRows(pieces), 'REQUEST_VALIDATION_ERROR', { row: 0 })
+    },
+  },
+  {
     name: 'row IDs are 22 characters, unique, and those that are read back',
     options: { inlineRowsMax: 2, segmentRowsMax: 3 },
     async run(fixture) {

@@ -365,15 +365,21 @@ export const valueCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'invalid UTF-8 and a byte order mark in JSON are refused, in CSV the mark is dropped',
+    name: 'invalid UTF-8 is refused, and a byte order mark is dropped, of JSON and CSV',
     async run(fixture) {
+      const { team } = fixture
       const table = await fixture.createTable([], { a: 'string' })
       const bad = Uint8Array.of(0x61, 0x0a, 0xc3)
-      for (const rows of [{ json: bad }, { csv: bad }, { json: '\ufeff[]' }]) {
+      for (const rows of [{ json: bad }, { csv: bad }, { json: '\ufeff\ufeff[]' }]) {
         await fails(table.addRows(rows), 'REQUEST_VALIDATION_ERROR')
       }
-      await table.addRows({ csv: '\ufeffa\nx' })
-      assert.deepEqual(await columnOf(table, 'a'), ['x'])
+      const [json, csv] = ['\ufeff[{"a":"x"}]', '\ufeffa\nx']
+      for (const rows of [{ json }, { json: Buffer.from(json) }, { csv }]) {
+        await table.addRows(rows)
+        await team.stash('marked').put('0', rows)
+        await table.addRows(team.stash('marked'))
+      }
+      assert.deepEqual(await columnOf(table, 'a'), Array(6).fill('x'))
     },
   },
 ]

@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
+import { reportNewTable } from './cli-import-report.js'
 import { parseDelimiter, renderDelimiter } from './csv-fields.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
+import { ImportSample } from './import-sample.js'
 import {
   formatOfPath,
   isJson,
@@ -58,10 +60,12 @@ export async function runImport(
   const progress = openProgress(progressOutput, await bytesOf(command.files))
   let notedMs = Number.NEGATIVE_INFINITY
   try {
-    const { tableId, rowCount, seconds } = await importFiles({
+    const sample = 'name' in command.target ? new ImportSample() : undefined
+    const given: FileImport = {
       ...command,
       key,
       signal: io.signal,
+      ...(sample !== undefined && { sample }),
       onChunk: (rows, bytes) => progress.add(rows, bytes),
       onRetry: (reason, pauseMs) => {
         const nowMs = performance.now()
@@ -73,12 +77,14 @@ export async function runImport(
         const found = renderDelimiter(delimiter)
         progress.note(`${path}: read with the delimiter ${found}, as its header has no comma`)
       },
-    })
+    }
+    const { tableId, rowCount, seconds } = await importFiles(given)
     progress.close()
     io.print(`rows: ${rowCount}`)
     io.print(`seconds: ${seconds.toFixed(2)}`)
     io.print(`rows/s: ${Math.round(rowCount / seconds)}`)
     io.print(`table: ${tableId}`)
+    if (sample !== undefined) await reportNewTable(io, given, tableId, sample)
   } finally {
     progress.close()
   }

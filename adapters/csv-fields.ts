@@ -90,6 +90,12 @@ function isLineBreak(byte: number | undefined): boolean {
   return byte === LINE_FEED || byte === CARRIAGE_RETURN
 }
 
+/** Behind the line break at a place, which is CRLF, LF or CR; or that place, if there is none. */
+export function endOfLineBreak(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === CARRIAGE_RETURN) return bytes[at + 1] === LINE_FEED ? at + 2 : at + 1
+  return bytes[at] === LINE_FEED ? at + 1 : at
+}
+
 /** What a field says, without its quotes. */
 export function fieldText(bytes: Uint8Array, from: number, to: number): string {
   if (bytes[from] !== QUOTE) return textOf(bytes, from, to)

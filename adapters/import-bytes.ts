@@ -16,26 +16,34 @@ export async function canReadAgain(path: string): Promise<boolean> {
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
-/**
- * The number of the line, from 1, in which a byte of a file is; null if the file cannot be read again.
- * @param offset - Of the byte, the byte order mark not counted.
- */
+/** The line in which a byte of a file is, as linesAt; null if the file cannot be read again. */
 export async function lineAt(path: string, offset: number): Promise<number | null> {
   if (!(await canReadAgain(path))) return null
+  const [line = 1] = await linesAt(path, [offset])
+  return line
+}
+
+/**
+ * The numbers of the lines, from 1, in which bytes of a file are.
+ * @param offsets - Of the bytes, in ascending order, the byte order mark not counted.
+ */
+export async function linesAt(path: string, offsets: readonly number[]): Promise<number[]> {
+  const lines: number[] = []
   let line = 1
   let at = 0
   let afterReturn = false // A line feed after it does not end another line.
   for await (const piece of withoutByteOrderMark(openFileBytes(path))) {
-    const limit = Math.min(piece.length, offset - at)
-    for (let i = 0; i < limit; i++) {
+    for (let i = 0; i < piece.length && lines.length < offsets.length; i++) {
+      while (offsets[lines.length] === at + i) lines.push(line)
       const byte = piece[i]
       if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && !afterReturn)) line++
       afterReturn = byte === CARRIAGE_RETURN
     }
     at += piece.length
-    if (at >= offset) break
+    if (lines.length === offsets.length) break
   }
-  return line
+  while (lines.length < offsets.length) lines.push(line)
+  return lines
 }
 
 const NO_BYTES = new Uint8Array(0)

@@ -2,6 +2,8 @@
 //
 // Invariant: every request may be sent again when nobody knows what became of it. Chunks, deletions and
 // overwrites have the same effect once more; creates and adds carry an Idempotency-Key.
+
+import { randomUUID } from 'node:crypto'
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -191,6 +193,23 @@ export class ImportClient {
     })
     expectSuccess(outcome)
     return { tableId: reader.tableId, rowCount: reader.rowCount }
+  }
+
+  /**
+   * Whether cells fit their columns, without a change: they go to the table as a row to add, in front of one
+   * with an unknown column. Rows are judged in order, and all are refused.
+   * @throws {RequestFailure}
+   */
+  async rowFits(tableId: string, cells: Readonly<Record<string, unknown>>): Promise<boolean> {
+    const outcome = await this.#sendRepeatedly({
+      method: 'POST',
+      path: `/tables/${encodeURIComponent(tableId)}/rows?onSchemaError=abort`,
+      contentType: 'application/json',
+      body: [Buffer.from(JSON.stringify([cells, { [randomUUID()]: true }]))],
+    })
+    if (outcome.type === 'column_id_not_found') return true
+    if (outcome.type === 'column_has_invalid_value') return false
+    throw new RequestFailure(outcome.message, false)
   }
 
   close(): void {

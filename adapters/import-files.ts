@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { CommandFailure } from './cli-failure.js'
 import { ImportClient, RequestFailure, type TableAnswer } from './import-client.js'
 import { placeMessage } from './import-places.js'
+import type { ImportSample } from './import-sample.js'
 import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 
 export type ImportTarget =
@@ -26,6 +27,8 @@ export type FileImport = Readonly<{
   /** Requests at the same time. */
   parallel: number
   signal: AbortSignal
+  /** Is shown every run. Default: nothing. */
+  sample?: ImportSample
   /** Told of every chunk that was acknowledged. */
   onChunk?: (rows: number, bytes: number) => void
   onRetry?: (reason: string, pauseMs: number) => void
@@ -75,6 +78,7 @@ async function* readRuns(given: FileImport): AsyncGenerator<RowRun> {
     for await (const run of readFileRuns(file, given.chunkRowsMax)) {
       if (isFirst && run.isDetected) given.onDelimiter?.(file.path, run.delimiter)
       isFirst = false
+      given.sample?.add(run)
       yield run
     }
   }

@@ -2,6 +2,7 @@
 //
 // A server says `in row 3 (counted from 0) of chunk '7', line 5` of what it was sent, where the chunk is left out
 // of the answer to the chunk itself. The files are read again to find that row, so a good import pays nothing.
+import { endOfLineBreak } from './csv-fields.js'
 import { canReadAgain, lineAt } from './import-bytes.js'
 import { isJson, type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 
@@ -79,15 +80,6 @@ function offsetOfRow(run: RowRun, firstRecord: number, row: number): number | un
     }
   }
   return undefined
-}
-
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-
-/** Behind the line break at a place, which is CRLF, LF or CR; or that place, if there is none. */
-export function endOfLineBreak(bytes: Uint8Array, at: number): number {
-  if (bytes[at] === CARRIAGE_RETURN) return bytes[at + 1] === LINE_FEED ? at + 2 : at + 1
-  return bytes[at] === LINE_FEED ? at + 1 : at
 }
 
 function sum(offset: number, start: number | undefined): number | undefined {

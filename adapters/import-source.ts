@@ -40,6 +40,8 @@ export type RowRun = Readonly<{
   offset: number
   starts: readonly number[]
   ends: readonly number[]
+  /** Of JSON: the records that name a column as the first ones of the source. */
+  namingRecords: readonly number[]
 }>
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, SourceFormat>> = {
@@ -205,6 +207,10 @@ class RunCutter {
     const bytes = this.#window.copy(first, absoluteEnds.at(-1) ?? first)
     const starts = absoluteStarts.map((start) => start - first)
     const ends = absoluteEnds.map((end) => end - first)
+    const naming = this.#scanner.namingStarts
+    const namingCount = naming.findIndex((start) => start >= (absoluteEnds.at(-1) ?? 0))
+    const taken = naming.splice(0, namingCount < 0 ? naming.length : namingCount)
+    const namingRecords = [...new Set(taken)].map((start) => absoluteStarts.indexOf(start))
     if (this.#format === 'ndjson') commasBetween(bytes, ends)
     this.#runsCut++
     return {
@@ -216,6 +222,7 @@ class RunCutter {
       offset: first,
       starts,
       ends,
+      namingRecords,
     }
   }
 }

@@ -24,6 +24,11 @@ export interface RecordScanner {
   readonly starts: number[]
   /** Offsets at which records end. Whoever takes records away takes them from both lists. */
   readonly ends: number[]
+  /**
+   * Starts of the JSON records that name a column as the first ones, once for each such column. Names are known
+   * by their hashes, so one may be missing. Whoever takes records away takes them from here, too.
+   */
+  readonly namingStarts: number[]
   /** Bytes seen so far. */
   readonly scanned: number
   /** @throws {SourceFault} */
@@ -57,6 +62,7 @@ const QUOTE = 0x22
 class LineScanner implements RecordScanner {
   readonly starts: number[] = []
   readonly ends: number[] = []
+  readonly namingStarts: number[] = []
   scanned = 0
   #isQuoted = false
   /** Whether the open record has more than empty lines. */
@@ -116,6 +122,7 @@ const TAB = 0x09
 class JsonScanner implements RecordScanner {
   readonly starts: number[] = []
   readonly ends: number[] = []
+  readonly namingStarts: number[] = []
   scanned = 0
   readonly #isArray: boolean
   readonly #separator: number
@@ -124,6 +131,12 @@ class JsonScanner implements RecordScanner {
   #depth = 0
   #inString = false
   #isEscaped = false
+  /** A string here is a name, if it is of the record itself. */
+  #nameComes = false
+  #inName = false
+  /** Of the bytes of the name so far. */
+  #hash = 0
+  readonly #names = new NameTable()
 
   constructor({ isArray }: { readonly isArray: boolean }) {
     this.#isArray = isArray
@@ -135,15 +148,23 @@ class JsonScanner implements RecordScanner {
     const base = this.scanned
     for (let i = 0; i < piece.length; i++) {
       if (this.#inString) {
-        i = this.#skipString(piece, i)
+        i = this.#inName ? this.#readName(piece, i) : this.#skipString(piece, i)
         continue
       }
       const byte = piece[i] ?? 0
-      if (this.#phase !== 'value' && !this.#beginValue(byte, base + i)) continue
-      if (byte === QUOTE) this.#inString = true
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++
-      else if (this.#depth > 0) {
-        if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--
+      if (this.#phase === 'value') {
+        if (isPlain(byte)) {
+          i = endOfPlain(piece, i + 1) - 1
+          continue
+        }
+      } else if (!this.#beginValue(byte, base + i)) continue
+      if (byte === QUOTE) this.#beginString()
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        this.#depth++
+        this.#nameComes = byte === OPEN_BRACE
+      } else if (this.#depth > 0) {
+        if (byte === COMMA) this.#nameComes = true
+        else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--
       } else if (byte === this.#separator) {
         this.#endValue(base + i, this.#isArray ? 'mustFollow' : 'mayFollow')
       } else if (byte === CLOSE_BRACKET && this.#isArray) this.#endValue(base + i, 'done')
@@ -185,6 +206,7 @@ class JsonScanner implements RecordScanner {
     if (isMark || this.#phase === 'done') throw unexpected(byte, offset)
     this.#phase = 'value'
     this.starts.push(offset)
+    this.#names.beginRecord()
     return true
   }
 
@@ -193,18 +215,82 @@ class JsonScanner implements RecordScanner {
     this.#phase = next
   }
 
+  #beginString(): void {
+    this.#inString = true
+    this.#inName = this.#nameComes && this.#depth === 1
+    this.#nameComes = false
+  }
+
+  /** As #skipString, of a name. */
+  #readName(piece: Uint8Array, start: number): number {
+    const end = this.#skipString(piece, start)
+    let hash = this.#hash
+    for (let i = start; i < end; i++) hash = (Math.imul(hash, HASH_FACTOR) + (piece[i] ?? 0)) | 0
+    this.#hash = hash
+    if (!this.#inString) {
+      this.#hash = 0
+      if (this.#names.isNew(hash)) this.namingStarts.push(this.starts.at(-1) ?? 0)
+    }
+    return end
+  }
+
   /** Returns the index of the closing quote, or the last index when the string goes on. */
   #skipString(piece: Uint8Array, start: number): number {
-    for (let i = start; i < piece.length; i++) {
+    let i = this.#isEscaped ? start + 1 : start
+    this.#isEscaped = false
+    for (; i < piece.length; i++) {
       const byte = piece[i]
-      if (this.#isEscaped) this.#isEscaped = false
-      else if (byte === BACKSLASH) this.#isEscaped = true
-      else if (byte === QUOTE) {
+      if (byte === QUOTE) {
         this.#inString = false
         return i
       }
+      if (byte === BACKSLASH) i++ // What follows is no end, whatever it is.
     }
+    this.#isEscaped = i > piece.length
     return piece.length
+  }
+}
+
+/** Digits, points, signs and colons: most of what is in no string, and nothing that a scanner looks for. */
+function isPlain(byte: number): boolean {
+  return byte > QUOTE && byte < OPEN_BRACKET && byte !== COMMA
+}
+
+function endOfPlain(piece: Uint8Array, start: number): number {
+  let i = start
+  while (i < piece.length && isPlain(piece[i] ?? 0)) i++
+  return i
+}
+
+const HASH_FACTOR = 0x01000193
+
+/** A table has fewer columns. */
+const NAMES_MAX = 4_096
+
+/** The names that were seen, by their hashes. Records mostly repeat the names of the one before, in order. */
+class NameTable {
+  readonly #hashes: number[] = []
+  readonly #places = new Map<number, number>()
+  #next = 0
+
+  beginRecord(): void {
+    this.#next = 0
+  }
+
+  isNew(hash: number): boolean {
+    if (this.#hashes[this.#next] === hash) {
+      this.#next++
+      return false
+    }
+    const place = this.#places.get(hash)
+    if (place !== undefined) this.#next = place + 1
+    else if (this.#hashes.length < NAMES_MAX) {
+      this.#places.set(hash, this.#hashes.length)
+      this.#hashes.push(hash)
+      this.#next = this.#hashes.length
+      return true
+    }
+    return false
   }
 }
 

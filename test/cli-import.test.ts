@@ -1,7 +1,9 @@
 // `rowstash import` as people run it: what it prints, and what becomes of files that are not plain.
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type BuiltCli,
@@ -13,6 +15,8 @@ import {
 } from './support/built-cli.js'
 
 const KEY = 'a-key-for-the-tests'
+
+const run = promisify(execFile)
 
 let cli: BuiltCli
 let folder: string
@@ -112,5 +116,57 @@ test('a bad line is named with its file, and nothing is left', async () => {
     code: 1,
     stdout: '',
     stderr: 'rowstash: Invalid request body: 3 fields for 2 columns in long.csv, line 11113\n',
+  })
+})
+
+describe('of a new table, an import', () => {
+  const lines = Array.from({ length: 5_000 }, (_, n) => {
+    const price = n % 2_000 === 700 ? 'n/a' : n / 4
+    return `${n},${price},2024-02-29,${n % 2 === 1},"a, b"\n`
+  })
+  const text = `id,price,day,odd,"a\u001b[1m b"\n${lines.join('')}`
+  const columns = [
+    ['id', 'number'],
+    ['price', 'string'],
+    ['day', 'date'],
+    ['odd', 'boolean'],
+    ['a\\u001b[1m b', 'string'],
+  ].map(([id = '', type]) => `  ${id.padEnd(12)}  ${type}\n`)
+
+  test('prints the columns with their types, and warns of a few values that made one text', async () => {
+    const ended = await importText('orders.csv', text)
+
+    expect(ended.code).toBe(0)
+    expect(ended.stdout).toMatch(/^rows: 5000\nseconds: .*\nrows\/s: .*\ntable: .*\ncolumns:\n/)
+    expect(ended.stdout.split('columns:\n')[1]).toBe(columns.join(''))
+    expect(ended.stderr).toBe(
+      "warning: column 'price' is text because of 3 of 5,000 values, the first in orders.csv, line 702: " +
+        '"n/a" (the others are numbers)\n',
+    )
+  })
+
+  test('warns without the place where its file is a pipe', async () => {
+    await writeFile(join(folder, 'piped.csv'), text)
+    const target = ['--url', serving.url, '--key', KEY, '--table', 'piped', '--format', 'csv']
+    const script = `cat "${join(folder, 'piped.csv')}" | "$0" "$@"`
+    const args = [process.execPath, cli.path, 'import', '/dev/stdin', ...target]
+
+    const { stdout, stderr } = await run('sh', ['-c', script, ...args])
+
+    expect(stdout.split('columns:\n')[1]).toBe(columns.join(''))
+    expect(stderr).toBe(
+      "warning: column 'price' is text although nearly all of a sample of its values are numbers\n",
+    )
+  })
+
+  test('that it does not make prints nothing more', async () => {
+    const created = await importText('small.csv', 'a\n1\n')
+    const tableId = /^table: (\S+)$/m.exec(created.stdout)?.[1] ?? ''
+    const change = ['--url', serving.url, '--key', KEY, '--table-id', tableId, '--mode', 'add']
+
+    const ended = await runCli(cli.path, ['import', join(folder, 'small.csv'), ...change])
+
+    expect(ended.code).toBe(0)
+    expect(ended.stdout).toMatch(/\ntable: [-0-9a-f]{36}\n$/)
   })
 })

@@ -297,7 +297,10 @@ describe('rowstash import', () => {
 
     expect(ended.stderr).toBe('')
     expect(ended.stdout).toMatch(
-      /^rows: 2345\nseconds: [\d.]+\nrows\/s: \d+\ntable: [-0-9a-f]{36}\n$/,
+      /^rows: 2345\nseconds: [\d.]+\nrows\/s: \d+\ntable: [-0-9a-f]{36}\ncolumns:\n/,
+    )
+    expect(ended.stdout.split('columns:\n')[1]).toBe(
+      '  id     number\n  name   string\n  price  number\n  isOdd  boolean\n',
     )
     expect(await allRows(url, KEY)).toEqual(
       name === 'rows.tsv'

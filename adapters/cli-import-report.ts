@@ -1,0 +1,84 @@
+// What `rowstash import` says of a new table: the types that were inferred, and the columns that a few values have
+// made text.
+import type { CommandIo } from './cli-failure.js'
+import { CommandFailure } from './cli-failure.js'
+import { ImportClient, RequestFailure } from './import-client.js'
+import type { FileImport } from './import-files.js'
+import { findOddColumns, type OddColumn } from './import-oddities.js'
+import type { ImportSample } from './import-sample.js'
+import { type ColumnTypeName, inferredTypes } from './import-schema.js'
+import { renderCount } from './progress.js'
+
+/** More columns are counted only. */
+const COLUMNS_SHOWN_MAX = 100
+const WARNINGS_MAX = 20
+
+/** The table is there already: where its types cannot be had, the import has not failed. */
+const TRIES_MAX = 3
+
+const NAME_CHARS_MAX = 60
+const VALUE_CHARS_MAX = 80
+
+/** Prints the types of a new table, and warns. @param sample - Of the rows that the table was made of. */
+export async function reportNewTable(
+  io: CommandIo,
+  given: FileImport,
+  tableId: string,
+  sample: ImportSample,
+): Promise<void> {
+  const client = new ImportClient({ ...given, triesMax: TRIES_MAX })
+  try {
+    const types = await inferredTypes(client, tableId, sample.columns)
+    for (const line of renderColumns([...sample.columns.keys()], types)) io.print(line)
+    const text = [...sample.columns].filter(([column]) => types.get(column) === 'string')
+    const { files, chunkRowsMax, signal } = given
+    const odd = await findOddColumns(new Map(text), files, chunkRowsMax, signal)
+    for (const line of renderWarnings(odd)) io.warn(line)
+  } catch (failure) {
+    given.signal.throwIfAborted()
+    if (!(failure instanceof RequestFailure || failure instanceof CommandFailure)) throw failure
+    io.warn(`rowstash: The columns of the table cannot be shown: ${failure.message}`)
+  } finally {
+    client.close()
+  }
+}
+
+function renderColumns(
+  columns: readonly string[],
+  types: ReadonlyMap<string, ColumnTypeName>,
+): string[] {
+  const shown = columns.slice(0, COLUMNS_SHOWN_MAX)
+  const names = shown.map((column) => renderText(column, NAME_CHARS_MAX))
+  const width = Math.max(0, ...names.map((name) => name.length))
+  const lines = shown.map((column, i) => {
+    return `  ${(names[i] ?? '').padEnd(width)}  ${types.get(column) ?? '?'}`
+  })
+  const more = columns.length - shown.length
+  return ['columns:', ...lines, ...(more > 0 ? [`  and ${renderCount(more)} more`] : [])]
+}
+
+function renderWarnings(odd: readonly OddColumn[]): string[] {
+  const lines = odd.slice(0, WARNINGS_MAX).map(renderWarning)
+  const more = odd.length - lines.length
+  return more > 0 ? [...lines, `warning: so are ${renderCount(more)} more columns`] : lines
+}
+
+function renderWarning({ column, others, found }: OddColumn): string {
+  const name = renderText(column, NAME_CHARS_MAX)
+  const start = `warning: column '${name}' is text`
+  if (found === undefined)
+    return `${start} although nearly all of a sample of its values are ${others}`
+  const { oddCount, valueCount, value, path, line } = found
+  const shown = renderText(JSON.stringify(value), VALUE_CHARS_MAX)
+  const count = `${renderCount(oddCount)} of ${renderCount(valueCount)} values`
+  return `${start} because of ${count}, the first in ${path}, line ${line}: ${shown} (the others are ${others})`
+}
+
+/** Control characters, line separators and direction marks, which could disguise what a terminal shows. */
+const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+function renderText(text: string, charsMax: number): string {
+  const chars = [...text]
+  const cut = chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`
+  return cut.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,135 @@
+// The columns of a new table that a few values have made text: without those they would be numbers, booleans,
+// dates or arrays, as somebody expects who looks at the others.
+import { canReadAgain, linesAt } from './import-bytes.js'
+import type { Tally } from './import-sample.js'
+import { isJson, type RowRun, readFileRuns, type SourceFile } from './import-source.js'
+import { cellsOf, classOf, HeaderReader, startOfRow, type ValueClass } from './import-values.js'
+
+/** Of a hundred values, fewer must be odd. */
+const ODD_PERCENT = 1
+
+/** Of a sample, so much more may be odd that no column is missed; so many odd values say nothing. */
+const ODD_PERCENT_OF_SAMPLE = 3
+const ODD_MIN_OF_SAMPLE = 2
+
+export type OddColumn = Readonly<{
+  column: string
+  /** What the other values are. */
+  others: string
+  /** undefined: the files cannot be read again. */
+  found?: Readonly<{
+    oddCount: number
+    valueCount: number
+    /** The first odd value. */
+    value: unknown
+    path: string
+    line: number
+  }>
+}>
+
+/** Dates and date-times make a column of dates together. */
+const GROUP_OF = {
+  number: 'numbers',
+  boolean: 'booleans',
+  date: 'dates',
+  dateTime: 'dates',
+  array: 'arrays',
+  text: 'text',
+} as const satisfies Record<ValueClass, string>
+
+type Group = (typeof GROUP_OF)[ValueClass]
+
+/**
+ * Finds the columns that less than one percent of their values has made text. Where a sample shows that there may
+ * be some, all files are read again.
+ * @param columns - The columns of text, with what a sample of them looks like.
+ */
+export async function findOddColumns(
+  columns: ReadonlyMap<string, Tally>,
+  files: readonly SourceFile[],
+  chunkRowsMax: number,
+  signal: AbortSignal,
+): Promise<readonly OddColumn[]> {
+  const counts = new Map<string, OddCount>()
+  for (const [column, tally] of columns) {
+    const others = nearlyAll(tally)
+    if (others !== null) counts.set(column, { others, valueCount: 0, oddCount: 0 })
+  }
+  if (counts.size === 0) return []
+  for (const { path } of files) {
+    if (!(await canReadAgain(path))) {
+      return [...counts].map(([column, { others }]) => ({ column, others }))
+    }
+  }
+  for (const file of files) {
+    const headers = new HeaderReader()
+    for await (const run of readFileRuns(file, chunkRowsMax)) {
+      signal.throwIfAborted()
+      countRun(run, headers.read(run), file.path, counts)
+    }
+  }
+  return withLines(counts)
+}
+
+function countRun(
+  run: RowRun,
+  header: readonly string[],
+  path: string,
+  counts: ReadonlyMap<string, OddCount>,
+): void {
+  const isField = !isJson(run.format)
+  for (let record = 0; record < run.starts.length; record++) {
+    for (const { column, value } of cellsOf(run, header, record, (id) => counts.has(id))) {
+      const valueClass = classOf(value, isField)
+      const count = counts.get(column)
+      if (valueClass === undefined || count === undefined) continue
+      count.valueCount++
+      if (GROUP_OF[valueClass] === count.others) continue
+      count.oddCount++
+      count.first ??= { value, path, offset: run.offset + startOfRow(run, record) }
+    }
+  }
+}
+
+type OddValue = Readonly<{ value: unknown; path: string; offset: number }>
+
+type OddCount = { readonly others: Group; valueCount: number; oddCount: number; first?: OddValue }
+
+/** Counts with the line of the first odd value; of those that are frequent, nothing. */
+async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonly OddColumn[]> {
+  const rare = [...counts].filter(([, { oddCount, valueCount }]) => {
+    return oddCount * 100 < valueCount * ODD_PERCENT
+  })
+  const firsts = rare.flatMap(([, { first }]) => (first === undefined ? [] : [first]))
+  const lines = new Map<OddValue, number>()
+  for (const path of new Set(firsts.map((first) => first.path))) {
+    const ofFile = firsts.filter((first) => first.path === path)
+    ofFile.sort((left, right) => left.offset - right.offset)
+    const found = await linesAt(
+      path,
+      ofFile.map(({ offset }) => offset),
+    )
+    for (const [i, first] of ofFile.entries()) lines.set(first, found[i] ?? 1)
+  }
+  return rare.flatMap(([column, { others, oddCount, valueCount, first }]) => {
+    if (first === undefined) return []
+    const { value, path } = first
+    const found = { oddCount, valueCount, value, path, line: lines.get(first) ?? 1 }
+    return [{ column, others, found }]
+  })
+}
+
+/** What nearly all values of a sample are, other than text; null: they are not alike. */
+function nearlyAll(tally: Tally): Group | null {
+  const counts = new Map<Group, number>()
+  let total = 0
+  for (const [valueClass, group] of Object.entries(GROUP_OF) as [ValueClass, Group][]) {
+    counts.set(group, (counts.get(group) ?? 0) + tally[valueClass])
+    total += tally[valueClass]
+  }
+  const oddMax = Math.max(ODD_MIN_OF_SAMPLE, (total * ODD_PERCENT_OF_SAMPLE) / 100)
+  for (const [group, count] of counts) {
+    if (group !== 'text' && count > total / 2 && total - count <= oddMax) return group
+  }
+  return null
+}

@@ -1,0 +1,134 @@
+// The cells of rows that are about to be imported, and what their values look like.
+//
+// Invariant: a class is what the server's inference makes of a value. Where the two differ all the same, a
+// warning is missing or needless, but the types that are shown come from the server.
+import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
+import { isJson, type RowRun } from './import-source.js'
+
+export type ValueClass = 'number' | 'boolean' | 'date' | 'dateTime' | 'text' | 'array'
+
+export type Cell = Readonly<{
+  column: string
+  /** As JSON has it; of CSV and TSV, the text of the field. */
+  value: unknown
+}>
+
+const ROW_ID = '$rowID'
+
+/** Reads the headers of runs, which have the same one in a file. */
+export class HeaderReader {
+  #header: Uint8Array | undefined
+  #columns: readonly string[] = []
+
+  /** The columns that CSV and TSV name; none of JSON. */
+  read({ format, header, delimiter }: RowRun): readonly string[] {
+    if (isJson(format)) return []
+    if (header !== this.#header) {
+      const bounds: number[] = []
+      const count = findFields(header, 0, header.length, delimiter, bounds)
+      this.#header = header
+      this.#columns = Array.from({ length: count }, (_, i) =>
+        fieldText(header, bounds[2 * i] ?? 0, bounds[2 * i + 1] ?? 0),
+      )
+    }
+    return this.#columns
+  }
+}
+
+/** Where the row of a record begins in its run: behind the empty lines of CSV that belong to it. */
+export function startOfRow({ format, bytes, starts }: RowRun, record: number): number {
+  let at = starts[record] ?? 0
+  if (isJson(format)) return at
+  for (let next = endOfLineBreak(bytes, at); next !== at; next = endOfLineBreak(bytes, at))
+    at = next
+  return at
+}
+
+/**
+ * The cells of a record; none of one that cannot be read, which the server will refuse.
+ * @param header - Of CSV and TSV.
+ * @param isWanted - The columns to read. Default: all.
+ */
+export function cellsOf(
+  run: RowRun,
+  header: readonly string[],
+  record: number,
+  isWanted: (column: string) => boolean = () => true,
+): readonly Cell[] {
+  const end = run.ends[record] ?? 0
+  const start = startOfRow(run, record)
+  const wanted = (column: string): boolean => column !== ROW_ID && isWanted(column)
+  return isJson(run.format)
+    ? jsonCells(run, start, end).filter(({ column }) => wanted(column))
+    : textCells(run, header, start, end, wanted)
+}
+
+function jsonCells({ bytes }: RowRun, start: number, end: number): readonly Cell[] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8')
+  let row: unknown
+  try {
+    row = JSON.parse(text)
+  } catch (failure) {
+    if (failure instanceof SyntaxError) return []
+    throw failure
+  }
+  if (typeof row !== 'object' || row === null) return []
+  return Object.entries(row).map(([column, value]) => ({ column, value }))
+}
+
+function textCells(
+  { bytes, delimiter }: RowRun,
+  header: readonly string[],
+  start: number,
+  end: number,
+  isWanted: (column: string) => boolean,
+): readonly Cell[] {
+  const bounds: number[] = []
+  const count = findFields(bytes, start, end, delimiter, bounds)
+  const cells: Cell[] = []
+  for (let i = 0; i < count && i < header.length; i++) {
+    const column = header[i] ?? ''
+    if (!isWanted(column)) continue
+    const value = fieldText(bytes, bounds[2 * i] ?? 0, bounds[2 * i + 1] ?? 0)
+    cells.push({ column, value })
+  }
+  return cells
+}
+
+/** What a value looks like; undefined: it is an empty cell. */
+export function classOf(value: unknown, isField: boolean): ValueClass | undefined {
+  if (value === null || value === '') return undefined
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'number') return 'number'
+  if (typeof value === 'boolean') return 'boolean'
+  if (typeof value !== 'string') return 'text'
+  if (isField && isInferredNumber(value)) return 'number'
+  if (isField && /^(?:true|false)$/i.test(value)) return 'boolean'
+  return classOfTime(value)
+}
+
+/** Longer integers may be identifiers, which a double would damage. */
+const EXACT_DIGITS_MAX = 15
+
+function isInferredNumber(text: string): boolean {
+  const [, integer, rest] =
+    /^-?(0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)$/.exec(text) ?? []
+  if (integer === undefined || !Number.isFinite(Number(text))) return false
+  return rest !== '' || integer.length <= EXACT_DIGITS_MAX
+}
+
+const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/
+const TIME =
+  /^[T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])?$/
+const DATE_CHARS = 10
+
+function classOfTime(text: string): ValueClass {
+  const [, year, month, day] = DATE.exec(text.slice(0, DATE_CHARS)) ?? []
+  if (year === undefined || Number(day) < 1 || Number(month) < 1 || Number(month) > 12)
+    return 'text'
+  // Day 0 of the next month. In 400 years the calendar repeats; years below 100 would mean others.
+  const lastDay = new Date(Date.UTC(Number(year) + 400, Number(month), 0)).getUTCDate()
+  if (Number(day) > lastDay) return 'text'
+  if (text.length === DATE_CHARS) return 'date'
+  return TIME.test(text.slice(DATE_CHARS)) ? 'dateTime' : 'text'
+}

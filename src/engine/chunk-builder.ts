@@ -9,20 +9,23 @@ import { utf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
 import type { ErrorPlace, StoreError } from '../base/store-error.js'
+import { runAtOnce } from '../base/time-slices.js'
 import { type ChunkColumn, NO_ROW } from '../format/chunk-records.js'
 import { addClaim, type ClaimRun } from '../format/claims.js'
 import { parseRowId } from '../format/row-id.js'
 import { renderKey } from '../format/row-text.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../schema/column-summary.js'
 import { FORM } from '../schema/json-byte-values.js'
-import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
-import { judgeBytes } from '../schema/judge-bytes.js'
+import { newSummary } from '../schema/judge.js'
 import { type FieldJudge, JUDGED } from '../schema/judge-field-bytes.js'
 import { type CsvByteScanner, MARK, utf16Length } from '../schema/scan-csv-bytes.js'
+import { compactToken } from '../schema/scan-json.js'
 import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 import { COLUMN_ID_CHARS_MAX } from '../schema/table-schema.js'
-import { isNumberToken, RULED_TEXT_KINDS } from '../schema/value-rules.js'
+import { isNumberToken } from '../schema/value-rules.js'
+import { judgeCell, settledBit } from './judge-cell.js'
+import { LongValues } from './long-values.js'
 
 /** Rows of one segment, not yet stored, with what is known of their columns. */
 export type RowBatch = Readonly<{
@@ -82,6 +85,8 @@ export class ChunkBuilder {
   #hasClaims = false
   #rowCount = 0
   #line: { first: number; regular: boolean } = { first: 0, regular: true }
+  /** Values that are not judged yet: the caller does that in steps, else `take` does. */
+  readonly longValues = new LongValues()
 
   /** @param header - Columns known before any row, in order; only of CSV and TSV. */
   constructor(limits: BuilderLimits, header: readonly string[] | null) {
@@ -112,6 +117,7 @@ export class ChunkBuilder {
   /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the row or the number of columns is too large. */
   add(row: ScannedRow): void {
     this.#isSettled = false
+    this.longValues.beginRow()
     this.#noteLine(row.line)
     const id = row.rowId === undefined ? null : parseRowId(row.rowId)
     if (id !== null) addClaim(this.#claims, this.pending.rows, id)
@@ -151,6 +157,7 @@ export class ChunkBuilder {
    */
   addScannedText(row: CsvByteScanner, judge: FieldJudge): boolean {
     let chars = -row.quoteCount
+    this.longValues.beginRow()
     for (let cell = row.firstCell; cell < row.cellCount; cell++) {
       const column = this.#scanned[row.columnOf[cell] ?? 0]
       invariant(column !== undefined, 'a scanned column is one of the header')
@@ -158,7 +165,7 @@ export class ChunkBuilder {
       const to = row.to[cell] ?? 0
       const mark = row.mark[cell] ?? 0
       const judged = judge.judge(column.summary, from, to, mark)
-      if (judged === JUDGED.unsure) noteText(column, row.textOf(cell))
+      if (judged === JUDGED.unsure) this.#noteText(column, row.textOf(cell))
       else if (judged === JUDGED.text) column.exact = false
       chars += column.key.length + TEXT_CELL_CHARS
       chars += mark & MARK.wide ? utf16Length(row.bytes, from, to) : to - from
@@ -180,6 +187,7 @@ export class ChunkBuilder {
     const { cells } = row
     const end = CELL.size * row.cellCount
     let isSettled = true
+    this.longValues.beginRow()
     for (let place = 0; place < end; place += CELL.size) {
       const what = cells[place + CELL.what] ?? 0
       const number = what >> 16
@@ -188,8 +196,12 @@ export class ChunkBuilder {
       if ((what & 0xff) === FORM.null || (column.settled & bit) !== 0) continue
       const from = cells[place + CELL.from] ?? 0
       const to = cells[place + CELL.to] ?? 0
-      if (judgeCell(column, row, number, from, to, what, textOf)) column.settled |= bit
-      else isSettled = false
+      if (!this.longValues.mayJudge(to - from)) {
+        this.longValues.add(column.summary, compactToken(textOf(from, to)))
+        isSettled = false
+      } else if (judgeCell(column.summary, row, number, from, to, what, textOf)) {
+        column.settled |= bit
+      } else isSettled = false
     }
     this.#isSettled = isSettled
   }
@@ -213,6 +225,7 @@ export class ChunkBuilder {
 
   /** Ends the segment being built and begins the next; gives the rows that were not drained. */
   take(): RowBatch {
+    runAtOnce(this.longValues.judgeInSteps())
     const all = [...this.#columns.values()]
     if (this.#fromText) all.forEach(noteStoredForm) // The form decides how the cells are rendered.
     const texts = this.#fromText ? this.#cells.map(renderTextCells) : this.#texts
@@ -267,7 +280,7 @@ export class ChunkBuilder {
       const token = tokens[i] ?? null
       if (column.firstRow === NO_ROW) column.firstRow = this.#rowCount
       if (token === null) continue
-      judgeToken(column.summary, token)
+      this.longValues.judgeToken(column.summary, token)
       text += text === '' ? `${column.key}:${token}` : `,${column.key}:${token}`
     }
     this.#texts.push(text)
@@ -279,12 +292,17 @@ export class ChunkBuilder {
     let chars = 0
     columns.forEach((column, i) => {
       const text = tokens[i] ?? ''
-      noteText(column, text)
+      this.#noteText(column, text)
       chars += column.key.length + text.length + TEXT_CELL_CHARS
     })
     if (this.#rowCount === 0) for (const column of this.#columns.values()) column.firstRow = 0
     this.#cells.push({ columns, texts: tokens })
     return chars
+  }
+
+  #noteText(column: Column, text: string): void {
+    this.longValues.judgeField(column.summary, text)
+    column.exact &&= isExactToken(text)
   }
 
   #column(id: string): Column {
@@ -324,43 +342,6 @@ const HEADER: ErrorPlace = { line: 1 }
 
 function invalidRows(problem: string, place: ErrorPlace): StoreError {
   return dataError('REQUEST_VALIDATION_ERROR', problem, place)
-}
-
-/** A bit for each form of a cell, and of arrays for each mix of elements. */
-function settledBit(what: number): number {
-  const form = what & 0xff
-  return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
-}
-
-/** There are four bits of ELEMENT. */
-const FIRST_ARRAY_BIT = 16
-
-/**
- * Judges a cell of a byte scanner, and tells that which kinds to look for in the column's next texts.
- * @returns as `judgeBytes`
- */
-function judgeCell(
-  column: Column,
-  { ruledOf }: JsonByteScanner,
-  number: number,
-  from: number,
-  to: number,
-  what: number,
-  textOf: (from: number, to: number) => string,
-): boolean {
-  const { summary } = column
-  const ruled = summary.scalarMask & RULED_TEXT_KINDS
-  let form = what & 0xff
-  // The first texts of a segment are asked for all kinds, whatever those of the last one were.
-  if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
-  const isSettled = judgeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
-  ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS
-  return isSettled
-}
-
-function noteText(column: Column, text: string): void {
-  judgeText(column.summary, text)
-  column.exact &&= isExactToken(text)
 }
 
 /** Whether CSV text may be stored as a token: what is refused here would not read back as it was sent. */

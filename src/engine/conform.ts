@@ -1,7 +1,9 @@
 // Holding stored rows against a schema: a chunk is judged by its column summaries alone; only a chunk
 // with a misfit is read to name the first one, and only a chunk whose cells are stored in a form that
 // its columns do not take is rewritten.
+import { isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
+import { type Steps, TimeSlices } from '../base/time-slices.js'
 import { NO_ROW, type StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import type { FileIds } from '../format/file-references.js'
@@ -11,12 +13,11 @@ import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
 import {
   describeMisfit,
   describeRule,
-  judgeToken,
+  fitsInSteps,
+  judgeTokenInSteps,
   needsTextForm,
   newSummary,
   summaryFits,
-  textFieldFits,
-  tokenFits,
 } from '../schema/judge.js'
 import { compactToken } from '../schema/scan-json.js'
 import { isNumberToken } from '../schema/value-rules.js'
@@ -80,14 +81,27 @@ function takesTokens({ kind }: ColumnType): boolean {
   return kind === 'number' || kind === 'boolean' || kind === 'array' || kind === 'duration'
 }
 
-/** A row's text in the form that the schema's columns take, without misfits. */
-export function conformRowText(judge: Judge, text: string, fromText: boolean): string {
+/** The texts of rows in the form that the schema's columns take, without misfits. */
+function* conformRows(
+  judge: Judge,
+  texts: readonly string[],
+  fromText: boolean,
+): Steps<readonly string[]> {
+  const conformed: string[] = []
+  for (const text of texts) {
+    conformed.push(yield* conformRow(judge, text, fromText))
+    yield text.length
+  }
+  return conformed
+}
+
+function* conformRow(judge: Judge, text: string, fromText: boolean): Steps<string> {
   const cells: string[] = []
   for (const { id, valueStart, end } of readSpans(text)) {
     const token = text.slice(valueStart, end)
     const column = judge.schema.columns.get(id)
     if (column === undefined) continue
-    if (judge.drops && !cellFits(judge, column, token, fromText)) continue
+    if (judge.drops && !(yield* cellFits(judge, column, token, fromText))) continue
     const stored = conformToken(token, column.type, fromText)
     if (stored !== null) cells.push(`${renderKey(id)}:${stored}`)
   }
@@ -118,15 +132,17 @@ export async function conformChunk(
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   const files = newMarkedFiles()
   const segments: SegmentRef[] = []
+  const slices = new TimeSlices(context.options.clock)
   try {
     for (const ref of chunk.segments) {
       const { columns } = await context.segments.footer(ref)
       const fromText = isFromText(columns)
       const texts: string[] = []
       for await (const stored of context.segments.rowTexts(ref, 0, ref.rowCount)) {
-        for (const text of stored) texts.push(conformRowText(judge, text, fromText))
+        for (const text of await slices.run(conformRows(judge, stored, fromText))) texts.push(text)
       }
-      const batch = { texts, columns: summarize(texts, columns), claims: [] }
+      const summaries = await slices.run(summarize(texts, columns))
+      const batch = { texts, columns: summaries, claims: [] }
       segments.push(await storeSegment(context, batch, files))
     }
   } catch (failure) {
@@ -137,21 +153,28 @@ export async function conformChunk(
 }
 
 /** The summaries of rows that were rewritten, as no flag of the old ones may be taken over. */
-function summarize(texts: readonly string[], before: readonly ColumnSummary[]): ColumnSummary[] {
+function* summarize(
+  texts: readonly string[],
+  before: readonly ColumnSummary[],
+): Steps<ColumnSummary[]> {
   const columns = new Map(before.map(({ id }) => [id, newSummary(id)]))
   for (const text of texts) {
     for (const { id, valueStart, end } of readSpans(text)) {
       const summary = columns.get(id)
-      if (summary !== undefined) judgeToken(summary, text.slice(valueStart, end))
+      if (summary !== undefined) yield* judgeTokenInSteps(summary, text.slice(valueStart, end))
     }
+    yield text.length
   }
   return [...columns.values()]
 }
 
 /** The inline twin of `conformChunk`: rows that become row records. */
-export function conformBatch(batch: RowBatch, judge: Judge): string[] {
-  const fromText = isFromText(batch.columns)
-  return batch.texts.map((text) => conformRowText(judge, text, fromText))
+export function conformBatch(
+  { options }: StoreContext,
+  { texts, columns }: RowBatch,
+  judge: Judge,
+): Soon<readonly string[]> {
+  return new TimeSlices(options.clock).run(conformRows(judge, texts, isFromText(columns)))
 }
 
 function isFromText(columns: readonly ColumnSummary[]): boolean {
@@ -176,6 +199,7 @@ export async function* rowsOfChunk(context: StoreContext, chunk: StoredChunk): S
  * @param serial - The chunk's serial, when it comes from a stash.
  */
 export async function findMisfit(
+  { options }: StoreContext,
   judge: Judge,
   chunk: StoredChunk,
   rows: SearchedRows,
@@ -187,15 +211,18 @@ export async function findMisfit(
     ...(serial === undefined ? {} : { chunk: serial }),
     ...(chunk.firstLine === 0 ? {} : { line: chunk.firstLine + row }),
   })
+  const slices = new TimeSlices(options.clock)
   let row = 0
   for await (const { columns, texts } of rows) {
     const fromText = isFromText(columns)
     for (const text of texts) {
-      const error = rowMisfit(judge, text, fromText, place(row))
+      const misfit = slices.run(rowMisfit(judge, text, fromText, place(row)))
+      const error = isHere(misfit) ? misfit : await misfit
       const ahead = unknown?.firstRow === row ? unknownColumn(unknown.id, place(row)) : null
       const first = firstOf(chunk, error, ahead)
       if (first !== null) return first
       row++
+      if (slices.spend(text.length)) await slices.pause()
     }
   }
   if (unknown !== null) return unknownColumn(unknown.id, place(unknown.firstRow))
@@ -216,17 +243,17 @@ function firstOf(
   return ids.indexOf(right.column ?? '') < ids.indexOf(left.column ?? '') ? right : left
 }
 
-function rowMisfit(
+function* rowMisfit(
   judge: Judge,
   text: string,
   fromText: boolean,
   place: { row: number; chunk?: string; line?: number },
-): StoreError | null {
+): Steps<StoreError | null> {
   for (const { id, valueStart, end } of readSpans(text)) {
     const column = judge.schema.columns.get(id)
     if (column === undefined) return unknownColumn(id, place)
     const token = text.slice(valueStart, end)
-    if (!cellFits(judge, column, token, fromText)) {
+    if (!(yield* cellFits(judge, column, token, fromText))) {
       const value = fromText ? fieldOf(token) : token
       const rule = brokenRule(judge, column, token, fromText)
       return invalidValue(id, { ...place, value, rule, isField: fromText })
@@ -236,21 +263,21 @@ function rowMisfit(
 }
 
 /** Whether one stored cell fits its column, by the rules of the body that it came in. */
-export function cellFits(
+export function* cellFits(
   judge: Judge,
   { id, type }: Column,
   token: string,
   fromText: boolean,
-): boolean {
+): Steps<boolean> {
   if (judge.inferred) {
-    const summary = newSummary(id)
-    if (!fromText) judgeToken(summary, token)
+    const summary = { ...newSummary(id), ...NO_KINDS } // Only what no type holds counts.
+    if (!fromText) yield* judgeTokenInSteps(summary, token)
     return columnFits(judge, type, summary)
   }
-  return fromText
-    ? textFieldFits(type, fieldOf(token), judge.formatChecks)
-    : tokenFits(type, token, judge.formatChecks)
+  return yield* fitsInSteps(type, fromText ? fieldOf(token) : token, judge.formatChecks, fromText)
 }
+
+const NO_KINDS = { scalarMask: 0, elementMask: 0 }
 
 /** The rule that a cell breaks which does not fit. */
 export function brokenRule(

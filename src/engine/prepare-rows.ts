@@ -3,8 +3,8 @@
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { shown } from '../base/options.js'
-import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
+import { TimeSlices } from '../base/time-slices.js'
 import type { ByteWriter } from '../format/byte-writer.js'
 import type { StoredChunk } from '../format/chunk-records.js'
 import type { SegmentRef } from '../format/extent-page.js'
@@ -34,9 +34,6 @@ export type PreparedRows = Readonly<{
   files: FileIds
 }>
 
-/** Other work of the process gets its turn after so much text. */
-const SLICE_CHARS = 256 * 1024
-
 /** Rows that are ready are handed to the segment when there are about so many. */
 const DRAIN_ROWS = 64
 
@@ -61,7 +58,7 @@ export async function prepareRows(
   const sink = new SegmentSink(context)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
-    await readAll(rows, builder, sink, isInline)
+    await readAll(rows, builder, sink, { isInline, slices: new TimeSlices(options.clock) })
     const inline = isInline()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
@@ -106,7 +103,8 @@ async function prepareJson(context: StoreContext, json: Bytes): Promise<Prepared
   const builder = new ChunkBuilder(context.options, null)
   const sink = new SegmentSink(context)
   try {
-    if (!(await readJsonBytes(json, context.options, builder, sink))) {
+    const slices = new TimeSlices(context.options.clock)
+    if (!(await readJsonBytes(json, context.options, builder, sink, slices))) {
       sink.abandon()
       return null
     }
@@ -125,15 +123,16 @@ async function prepareCsv(
 ): Promise<PreparedRows | null> {
   const builder = new ChunkBuilder(context.options, scanner.header)
   const sink = new SegmentSink(context)
+  const slices = new TimeSlices(context.options.clock)
   try {
-    if (!(await readCsvBytes(scanner, builder, sink))) {
+    if (!(await readCsvBytes(scanner, builder, sink, slices))) {
       sink.abandon()
       return null
     }
     const inline = mayInline && isFew(context.options, builder, sink)
     const batch = builder.take()
     if (inline) return preparedOf(builder, sink, { ...batch, texts: textsOfRows(scanner, batch) })
-    await endSegment(scanner, batch, sink)
+    await endSegment(scanner, batch, sink, slices)
     return preparedOf(builder, sink, null)
   } catch (failure) {
     sink.abandon()
@@ -317,22 +316,27 @@ async function* scanAsync(rows: AsyncIterable<unknown>): AsyncGenerator<ScannedR
   for await (const row of rows) yield scanRowObject(row, index++)
 }
 
-/** @param isInline - While true the rows stay with the builder. */
+/** `isInline`: while it is true the rows stay with the builder. */
+type Reading = Readonly<{ isInline: () => boolean; slices: TimeSlices }>
+
 async function readAll(
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>,
   builder: ChunkBuilder,
   sink: SegmentSink,
-  isInline: () => boolean,
+  { isInline, slices }: Reading,
 ): Promise<void> {
-  let yieldAt = SLICE_CHARS
+  const { longValues } = builder
+  let work = 0
   const afterRow = async (): Promise<void> => {
+    if (!longValues.isEmpty) await slices.run(longValues.judgeInSteps())
     if (builder.isFull) await sink.end(builder.take())
-    else await yieldToEventLoop()
-    yieldAt = builder.work + SLICE_CHARS
+    else await slices.pause()
   }
   const isDue = (): boolean => {
     if (builder.pending.rows % DRAIN_ROWS === 0 && !isInline()) sink.add(builder.drain())
-    return builder.isFull || builder.work >= yieldAt
+    const isOver = slices.spend(builder.work - work)
+    work = builder.work
+    return isOver || builder.isFull || !longValues.isEmpty
   }
   if (Symbol.iterator in rows) {
     for (const row of rows) {

@@ -1,15 +1,13 @@
 // Reads a CSV or TSV body by the byte scanner, a segment at a time: all rows of a segment are judged before
 // the first is written, as all cells of a column decide in which form they are stored.
-import { sliceReader, yieldToEventLoop } from '../base/platform.js'
+import { sliceReader } from '../base/platform.js'
+import type { TimeSlices } from '../base/time-slices.js'
 import { ByteWriter } from '../format/byte-writer.js'
 import { CsvRowWriter } from '../format/scanned-csv-text.js'
 import { FieldJudge } from '../schema/judge-field-bytes.js'
 import type { CsvByteScanner } from '../schema/scan-csv-bytes.js'
 import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
 import type { RowSink } from './read-json-bytes.js'
-
-/** Other work of the process gets its turn after so much text. */
-const SLICE_BYTES = 256 * 1024
 
 /** A row costs as much as so many bytes, at least. */
 const ROW_WORK = 16
@@ -25,17 +23,19 @@ export async function readCsvBytes(
   scanner: CsvByteScanner,
   builder: ChunkBuilder,
   sink: RowSink,
+  slices: TimeSlices,
 ): Promise<boolean> {
   const judge = new FieldJudge(scanner.bytes)
-  let yieldAt = SLICE_BYTES
+  let work = 0
   for (;;) {
     const step = scanner.next()
     if (step !== 'row') return step === 'end'
     if (!builder.addScannedText(scanner, judge)) return false
-    if (builder.isFull) await endSegment(scanner, builder.take(), sink)
-    if (builder.work < yieldAt) continue
-    await yieldToEventLoop() // Not for every row: an await costs more than a row.
-    yieldAt = builder.work + SLICE_BYTES
+    if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())
+    if (builder.isFull) await endSegment(scanner, builder.take(), sink, slices)
+    const isDue = slices.spend(builder.work - work)
+    work = builder.work
+    if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
   }
 }
 
@@ -44,6 +44,7 @@ export async function endSegment(
   scanner: CsvByteScanner,
   batch: RowBatch,
   sink: RowSink,
+  slices: TimeSlices,
 ): Promise<void> {
   const rows = new CsvRowWriter(scanner, batch.columns)
   let row = 0
@@ -55,9 +56,9 @@ export async function endSegment(
   }
   for (; row < scanner.rowCount; row++) {
     sink.addRow(write)
-    if (work < SLICE_BYTES) continue
-    await yieldToEventLoop()
+    const isDue = slices.spend(work)
     work = 0
+    if (isDue) await slices.pause()
   }
   scanner.clear()
   await sink.end(batch)

@@ -1,7 +1,8 @@
 // Reads a JSON body row by row: by the byte scanner, and by the exact path wherever that is not sure.
 import { type Bytes, fromUtf8, plainView } from '../base/bytes.js'
-import { isUtf8, sliceReader, yieldToEventLoop } from '../base/platform.js'
+import { isUtf8, sliceReader } from '../base/platform.js'
 import { isStoreError } from '../base/store-error.js'
+import type { TimeSlices } from '../base/time-slices.js'
 import type { ByteWriter } from '../format/byte-writer.js'
 import { writeRowText } from '../format/scanned-row-text.js'
 import { scanJsonRows } from '../schema/scan-json.js'
@@ -16,9 +17,6 @@ export interface RowSink {
   end(batch: RowBatch): Promise<void>
 }
 
-/** Other work of the process gets its turn after so much text. */
-const SLICE_CHARS = 256 * 1024
-
 /**
  * Reads all rows but those that `builder` still holds when it ends: `take` gives them.
  *
@@ -30,13 +28,14 @@ export async function readJsonBytes(
   limits: BuilderLimits,
   builder: ChunkBuilder,
   sink: RowSink,
+  slices: TimeSlices,
 ): Promise<boolean> {
   if (!isUtf8(body)) return false
   const bytes = plainView(body)
   const textOf = sliceReader(bytes)
   const scanner = new JsonByteScanner(bytes, limits, textOf)
   const write = (texts: ByteWriter): void => writeRowText(texts, scanner)
-  let yieldAt = SLICE_CHARS
+  let work = 0
   for (;;) {
     const step = scanner.next()
     if (step === 'end') return true
@@ -44,10 +43,11 @@ export async function readJsonBytes(
     if (step === 'row' && addAsScanned(scanner, textOf, builder)) sink.addRow(write)
     else if (addExactly(scanner, limits, builder)) sink.add(builder.drain())
     else return false
+    if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())
     if (builder.isFull) await sink.end(builder.take())
-    if (builder.work < yieldAt) continue
-    await yieldToEventLoop() // Not for every row: an await costs more than a row.
-    yieldAt = builder.work + SLICE_CHARS
+    const isDue = slices.spend(builder.work - work)
+    work = builder.work
+    if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
   }
 }
 

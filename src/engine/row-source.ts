@@ -79,7 +79,7 @@ export class RowSources {
 
   /** Makes rows linkable; the objects that this writes are pending until `settle`. */
   async conform(source: RowSource, judge: Judge): Promise<LinkableRows> {
-    if (source.inline !== null) return conformInline(source, source.inline, judge)
+    if (source.inline !== null) return conformInline(this.#team, source, source.inline, judge)
     const segments: LinkableSegment[] = []
     for (const { chunk, verdict } of await this.#judgeAll(source, judge)) {
       const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
@@ -101,7 +101,7 @@ export class RowSources {
       if (judged?.columns !== columns) judged = { columns, verdict: judgeColumns(judge, columns) }
       const { verdict } = judged
       if (verdict === 'misfit') {
-        throw await findMisfit(judge, chunk, rowsOfChunk(this.#team, chunk), serial)
+        throw await findMisfit(this.#team, judge, chunk, rowsOfChunk(this.#team, chunk), serial)
       }
       verdicts.push({ chunk, verdict })
     }
@@ -143,18 +143,19 @@ export async function sourceHolds(
 }
 
 async function conformInline(
+  context: StoreContext,
   source: RowSource,
   batch: RowBatch,
   judge: Judge,
 ): Promise<LinkableRows> {
   const chunk = source.chunks[0]?.chunk
   if (chunk === undefined || judgeColumns(judge, chunk.columns) !== 'misfit') {
-    return { texts: conformBatch(batch, judge) }
+    return { texts: await conformBatch(context, batch, judge) }
   }
   async function* rows(): AsyncGenerator<RowBatch> {
     yield batch
   }
-  throw await findMisfit(judge, chunk, rows(), undefined)
+  throw await findMisfit(context, judge, chunk, rows(), undefined)
 }
 
 /**

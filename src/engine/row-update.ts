@@ -4,11 +4,12 @@ import { typeName } from '../base/options.js'
 import type { Random } from '../base/random.js'
 import { after, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
+import { type Steps, TimeSlices } from '../base/time-slices.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
 import { spliceRowText } from '../format/row-text.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
-import { judgeToken, newSummary } from '../schema/judge.js'
+import { judgeTokenInSteps, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
 import { checkSchemaSize } from '../schema/table-schema.js'
 import { brokenRule, cellFits, conformToken, type Judge } from './conform.js'
@@ -69,14 +70,15 @@ export function updateRow(
       if (changes instanceof StoreError) throw changes
       const schema = team.schemas.get(table, head.generation.schemaNumber, read)
       return after(schema, (found) => {
-        const judge = judgeChanges(team, changes, found, options.onSchemaError)
-        const cells = conformChanges(changes, judge)
-        if (cells.size === 0) return { result: { version: head.version } }
-        const newSchema = newSchemaOf(found, judge.schema)
-        const text = spliceRowText(row.stored.text, cells)
-        checkRowSize(text, team.options.rowBytesMax)
-        const place = { read, random: team.options.random, table, position: row.position }
-        return writeText(head, place, { ...row.stored, text }, newSchema)
+        const judged = judgeAndConform(team, changes, found, options.onSchemaError)
+        return after(new TimeSlices(team.options.clock).run(judged), ({ judge, cells }) => {
+          if (cells.size === 0) return { result: { version: head.version } }
+          const newSchema = newSchemaOf(found, judge.schema)
+          const text = spliceRowText(row.stored.text, cells)
+          checkRowSize(text, team.options.rowBytesMax)
+          const place = { read, random: team.options.random, table, position: row.position }
+          return writeText(head, place, { ...row.stored, text }, newSchema)
+        })
       })
     }),
   )
@@ -120,20 +122,30 @@ export function deleteRow({ team, table, tableId }: TablePlace, rowId: string): 
   })
 }
 
+function* judgeAndConform(
+  team: TeamContext,
+  changes: CellChanges,
+  schema: IndexedSchema,
+  onSchemaError: OnSchemaError,
+): Steps<Readonly<{ judge: Judge; cells: CellChanges }>> {
+  const judge = yield* judgeChanges(team, changes, schema, onSchemaError)
+  return { judge, cells: yield* conformChanges(changes, judge) }
+}
+
 /** What the new cells are held against; `updateSchema` widens the schema for them. */
-function judgeChanges(
+function* judgeChanges(
   { options }: TeamContext,
   changes: CellChanges,
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
-): Judge {
+): Steps<Judge> {
   const { formatChecks, columnsMax } = options
   const drops = onSchemaError === 'dropColumns'
   if (onSchemaError !== 'updateSchema') return { schema, formatChecks, inferred: false, drops }
   const merged = new Map<string, ColumnSummary>()
   for (const [id, token] of changes) {
     const summary = newSummary(id)
-    if (token !== null) judgeToken(summary, token)
+    if (token !== null) yield* judgeTokenInSteps(summary, token)
     merged.set(id, summary)
   }
   const columns = widenColumns(schema, merged, formatChecks, drops)
@@ -143,7 +155,7 @@ function judgeChanges(
 }
 
 /** Judges changes, leaves out misfits that are to be dropped, and gives the rest the form that is stored. */
-function conformChanges(changes: CellChanges, judge: Judge): CellChanges {
+function* conformChanges(changes: CellChanges, judge: Judge): Steps<CellChanges> {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {
     const column = judge.schema.columns.get(id)
@@ -151,7 +163,7 @@ function conformChanges(changes: CellChanges, judge: Judge): CellChanges {
       if (judge.drops) continue
       throw unknownColumn(id)
     }
-    if (token !== null && !cellFits(judge, column, token, false)) {
+    if (token !== null && !(yield* cellFits(judge, column, token, false))) {
       if (judge.drops) continue
       throw invalidValue(id, { value: token, rule: brokenRule(judge, column, token, false) })
     }

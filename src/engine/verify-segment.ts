@@ -100,7 +100,9 @@ class RowCheck {
     this.#footer = footer
     this.#folded = folded
     this.#fromText = footer.columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
-    this.#found = new Map(footer.columns.map(({ id }) => [id, newSummary(id)]))
+    // Only what is compared is looked for: the other rules may take long.
+    const sure = { scalarMask: SURE_KINDS, elementMask: SURE_KINDS }
+    this.#found = new Map(footer.columns.map(({ id }) => [id, { ...newSummary(id), ...sure }]))
   }
 
   add(row: number, text: string): void {

@@ -3,6 +3,7 @@
 // Invariant: for every type, `summaryFits` of a summary says exactly whether each value judged into
 // it fits by `tokenFits` or `textFieldFits`.
 
+import type { Steps } from '../base/time-slices.js'
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { ALL_KINDS, KIND_BIT } from './column-kind.js'
 import type { ColumnSummary } from './column-summary.js'
@@ -44,7 +45,7 @@ export function judgeToken(summary: ColumnSummary, token: string): void {
       judgeStringToken(summary, token)
       return
     case OPEN_BRACKET:
-      judgeArrayToken(summary, token)
+      judgeArray(summary, token)
       return
     case OPEN_BRACE:
       summary.seen |= SEEN.object
@@ -64,6 +65,17 @@ export function judgeToken(summary: ColumnSummary, token: string): void {
       summary.seen |= SEEN.number | SEEN.scalarToken
       summary.scalarMask &= NUMBER_KINDS
   }
+}
+
+/** As `judgeToken`, an array in steps. */
+export function* judgeTokenInSteps(summary: ColumnSummary, token: string): Steps<void> {
+  if (token.charCodeAt(0) !== OPEN_BRACKET) {
+    judgeToken(summary, token)
+    return
+  }
+  const judging = beginArray(summary, token)
+  while (judgeElements(judging)) yield STEP_WORK
+  endArray(summary, judging)
 }
 
 function judgeStringToken(summary: ColumnSummary, token: string): void {
@@ -90,24 +102,44 @@ function judgeStringToken(summary: ColumnSummary, token: string): void {
   summary.scalarMask &= textKindMask(text, summary.scalarMask)
 }
 
-function judgeArrayToken(summary: ColumnSummary, token: string): void {
-  const found = judgeElements(JSON.parse(token) as unknown[], summary.elementMask)
-  if (found === undefined) {
+function judgeArray(summary: ColumnSummary, token: string): void {
+  const judging = beginArray(summary, token)
+  while (judgeElements(judging));
+  endArray(summary, judging)
+}
+
+function beginArray({ elementMask }: ColumnSummary, token: string): JudgedElements {
+  return { elements: JSON.parse(token) as unknown[], at: 0, mask: elementMask, seen: 0 }
+}
+
+function endArray(summary: ColumnSummary, { mask, seen }: JudgedElements): void {
+  if (seen & SEEN.misfit) {
     summary.seen |= SEEN.misfit
     return
   }
-  summary.seen |= SEEN.array | found.seen
-  summary.elementMask = found.mask
+  summary.seen |= SEEN.array | seen
+  summary.elementMask = mask
 }
 
-/** What the elements of an array are, or undefined when one of them fits no kind. */
-function judgeElements(
-  elements: readonly unknown[],
-  candidates: number,
-): { mask: number; seen: number } | undefined {
-  let mask = candidates
-  let seen = 0
-  for (const element of elements) {
+/** The elements of an array, with what those before `at` are. `seen` has SEEN.misfit if one of them fits no kind. */
+type JudgedElements = {
+  readonly elements: readonly unknown[]
+  at: number
+  mask: number
+  seen: number
+}
+
+/** A step of an array, in characters, and what an element costs beside its own. */
+const STEP_WORK = 4 * 1024
+const ELEMENT_WORK = 16
+
+/** Judges more elements of an array. @returns whether some are left */
+function judgeElements(judging: JudgedElements): boolean {
+  const { elements } = judging
+  let { at, mask, seen } = judging
+  for (let work = 0; at < elements.length && work < STEP_WORK; at++) {
+    const element = elements[at]
+    work += workOf(element)
     if (typeof element === 'string' && isWellFormed(element)) {
       seen |= SEEN.elementText
       mask = textKindMask(element, mask)
@@ -118,10 +150,18 @@ function judgeElements(
       seen |= SEEN.elementBoolean
       mask &= KIND_BIT.boolean
     } else {
-      return undefined
+      at = elements.length
+      seen |= SEEN.misfit
     }
   }
-  return { mask, seen }
+  judging.at = at
+  judging.mask = mask
+  judging.seen = seen
+  return at < elements.length
+}
+
+function workOf(element: unknown): number {
+  return typeof element === 'string' ? ELEMENT_WORK + element.length : ELEMENT_WORK
 }
 
 /**
@@ -130,6 +170,22 @@ function judgeElements(
  * @param text - The field after unquoting. Not empty: an empty field is an empty cell.
  */
 export function judgeText(summary: ColumnSummary, text: string): void {
+  judgeScalarText(summary, text)
+  const { elementMask } = summary
+  if (elementMask !== 0) summary.elementMask = fieldElementMask(text, elementMask)
+}
+
+/** As `judgeText`, a text that spells an array in steps. */
+export function* judgeTextInSteps(summary: ColumnSummary, text: string): Steps<void> {
+  judgeScalarText(summary, text)
+  const { elementMask } = summary
+  if (elementMask === 0) return
+  const judging = beginField(text, elementMask)
+  while (judgeElements(judging)) yield STEP_WORK
+  summary.elementMask = maskOf(judging)
+}
+
+function judgeScalarText(summary: ColumnSummary, text: string): void {
   let seen: number = SEEN.fromText
   if (isNumberToken(text) && isFiniteToken(text)) {
     seen |= isLongInteger(text) ? SEEN.number | SEEN.longInteger : SEEN.number
@@ -138,9 +194,6 @@ export function judgeText(summary: ColumnSummary, text: string): void {
   }
   summary.seen |= seen
   summary.scalarMask &= fieldKindMask(text, summary.scalarMask)
-  if (summary.elementMask !== 0) {
-    summary.elementMask = fieldElementMask(text, summary.elementMask)
-  }
 }
 
 /** The kinds out of `candidates` that a field of CSV or TSV fits. */
@@ -157,8 +210,19 @@ function fieldKindMask(text: string, candidates: number): number {
 
 /** The kinds out of `candidates` of which a field of CSV or TSV spells an array. */
 function fieldElementMask(text: string, candidates: number): number {
+  const judging = beginField(text, candidates)
+  while (judgeElements(judging));
+  return maskOf(judging)
+}
+
+function beginField(text: string, candidates: number): JudgedElements {
   const elements = arrayOfText(text)
-  return elements === undefined ? 0 : (judgeElements(elements, candidates)?.mask ?? 0)
+  if (elements === undefined) return { elements: [], at: 0, mask: 0, seen: 0 }
+  return { elements, at: 0, mask: candidates, seen: 0 }
+}
+
+function maskOf({ mask, seen }: JudgedElements): number {
+  return seen & SEEN.misfit ? 0 : mask
 }
 
 /** The array that a CSV or TSV text spells in JSON, or undefined when it spells none. */
@@ -177,7 +241,7 @@ export function tokenFits(type: ColumnType, token: string, formatChecks: boolean
   if (first === LETTER_N || token === '""') return true
   if (first === OPEN_BRACE) return false
   if (type.kind === 'array') {
-    return first === OPEN_BRACKET && arrayFits(type.items.kind, JSON.parse(token), formatChecks)
+    return first === OPEN_BRACKET && elementsFit(type.items.kind, JSON.parse(token), formatChecks)
   }
   if (first === OPEN_BRACKET) return false
   return valueFits(JSON.parse(token), checkedBit(type.kind, formatChecks))
@@ -188,13 +252,35 @@ export function textFieldFits(type: ColumnType, text: string, formatChecks: bool
   if (text === '') return true
   if (type.kind === 'array') {
     const elements = arrayOfText(text)
-    return elements !== undefined && arrayFits(type.items.kind, elements, formatChecks)
+    return elements !== undefined && elementsFit(type.items.kind, elements, formatChecks)
   }
   const bit = checkedBit(type.kind, formatChecks)
   return fieldKindMask(text, bit) === bit
 }
 
-function arrayFits(kind: ColumnKind, elements: unknown, formatChecks: boolean): boolean {
+/** As `tokenFits`, or `textFieldFits` of a field of CSV or TSV, an array in steps. */
+export function* fitsInSteps(
+  type: ColumnType,
+  text: string,
+  formatChecks: boolean,
+  isField: boolean,
+): Steps<boolean> {
+  const fits = isField ? textFieldFits : tokenFits
+  const elements = type.kind === 'array' ? arrayOfText(text) : undefined
+  if (type.kind !== 'array' || elements === undefined) return fits(type, text, formatChecks)
+  const bit = checkedBit(type.items.kind, formatChecks)
+  let work = 0
+  for (const element of elements) {
+    if (!valueFits(element, bit)) return false
+    work += workOf(element)
+    if (work < STEP_WORK) continue
+    yield work
+    work = 0
+  }
+  return true
+}
+
+function elementsFit(kind: ColumnKind, elements: unknown, formatChecks: boolean): boolean {
   const bit = checkedBit(kind, formatChecks)
   return Array.isArray(elements) && elements.every((element) => valueFits(element, bit))
 }

@@ -10,10 +10,13 @@ const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
 /**
- * Longest host of a URI. DNS ends at 253; `URL` needs time quadratic in the length of a host with
- * non-ASCII letters (4 s for 200,000 of them), so longer ones are refused unread.
+ * Longest host of a URI, and of one with letters beyond ASCII as it is written. DNS ends at 253. `URL` needs time
+ * quadratic in the length of a host with such letters (4 s for 200,000 of them), and some of them become 18 when
+ * they are converted, so longer ones are refused unread.
  */
 const HOST_CHARS_MAX = 512
+const WIDE_HOST_CHARS_MAX = 253
+const PORT = /:[0-9]*$/
 
 type MaybeWellFormed = { isWellFormed?: () => boolean }
 
@@ -38,9 +41,16 @@ export function isUri(text: string): boolean {
     const rest = text.slice(before[0].length)
     const end = rest.search(AFTER_HOST)
     const authority = end < 0 ? rest : rest.slice(0, end)
-    if (authority.length - authority.lastIndexOf('@') - 1 > HOST_CHARS_MAX) return false
+    if (isHostTooLong(authority.slice(authority.lastIndexOf('@') + 1))) return false
   }
   return isAscii(text) ? URL.canParse(text) : parsedUrl(text) !== undefined
+}
+
+/** @param host - With its port, if it has one. */
+function isHostTooLong(host: string): boolean {
+  if (host.length <= WIDE_HOST_CHARS_MAX) return false
+  if (host.length > HOST_CHARS_MAX) return true
+  return !isAscii(host) && host.replace(PORT, '').length > WIDE_HOST_CHARS_MAX
 }
 
 const LOCAL_PART = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+$/

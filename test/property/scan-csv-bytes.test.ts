@@ -3,7 +3,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
 import { isStoreError } from '../../src/base/store-error.js'
+import { TimeSlices } from '../../src/base/time-slices.js'
 import { type BuilderLimits, ChunkBuilder, type RowBatch } from '../../src/engine/chunk-builder.js'
 import { endSegment, readCsvBytes, textsOfRows } from '../../src/engine/read-csv-bytes.js'
 import { ByteWriter } from '../../src/format/byte-writer.js'
@@ -55,6 +57,7 @@ async function readQuickly(
   const segments: RowBatch[] = []
   let texts: string[] = []
   const writer = new ByteWriter()
+  const slices = new TimeSlices(systemClock)
   const sink = {
     add: () => expect.unreachable(),
     addRow(write: (writer: ByteWriter) => void) {
@@ -67,10 +70,10 @@ async function readQuickly(
       texts = []
     },
   }
-  if (!(await readCsvBytes(scanner, builder, sink))) return null
+  if (!(await readCsvBytes(scanner, builder, sink, slices))) return null
   const last = builder.take()
   // Rows that are few are given as texts; a whole segment is tested by the files.
-  if (segments.length > 0) await endSegment(scanner, last, sink)
+  if (segments.length > 0) await endSegment(scanner, last, sink, slices)
   else segments.push({ ...last, texts: textsOfRows(scanner, last) })
   return madeOf(builder, segments)
 }

@@ -2,7 +2,9 @@
 // texts, summaries and claims.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
 import { isStoreError } from '../../src/base/store-error.js'
+import { TimeSlices } from '../../src/base/time-slices.js'
 import { ChunkBuilder, type RowBatch } from '../../src/engine/chunk-builder.js'
 import { readJsonBytes } from '../../src/engine/read-json-bytes.js'
 import { ByteWriter } from '../../src/format/byte-writer.js'
@@ -55,6 +57,7 @@ async function readQuickly(bytes: Uint8Array, segmentRowsMax: number): Promise<M
   const builder = new ChunkBuilder(limits, null)
   const texts: string[] = []
   const segments: RowBatch[] = []
+  const slices = new TimeSlices(systemClock)
   const sink = {
     add: (more: readonly string[]) => void texts.push(...more),
     addRow(write: (writer: ByteWriter) => void) {
@@ -64,7 +67,7 @@ async function readQuickly(bytes: Uint8Array, segmentRowsMax: number): Promise<M
     },
     end: async (batch: RowBatch) => void segments.push(batch),
   }
-  if (!(await readJsonBytes(bytes, limits, builder, sink))) return null
+  if (!(await readJsonBytes(bytes, limits, builder, sink, slices))) return null
   return madeOf(builder, texts, [...segments, builder.take()])
 }
 

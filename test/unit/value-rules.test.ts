@@ -313,6 +313,20 @@ test('a host of more than 512 characters does not fit, a long path or user does'
   expect(textFits('uri', `data:,${long}`)).toBe(true)
 })
 
+test('a host beyond ASCII of more than 253 characters does not fit, without its user and port', () => {
+  const [long, longer] = ['ü'.repeat(253), 'ü'.repeat(254)]
+  for (const scheme of ['https://', 'ws:', 'file://']) {
+    expect(textFits('uri', `${scheme}${long}/`)).toBe(true)
+    expect(textFits('uri', `${scheme}${longer}/`)).toBe(false)
+    expect(textFits('uri', `${scheme}${'\u{1d482}'.repeat(127)}/`)).toBe(false) // 254 UTF-16 units.
+  }
+  expect(textFits('uri', `https://${longer}@${long}:65535/${longer}?${longer}#${longer}`)).toBe(
+    true,
+  )
+  expect(textFits('uri', `https://${'a'.repeat(400)}/${longer}`)).toBe(true)
+  expect(textFits('uri', `urn:${longer}`)).toBe(true)
+})
+
 /** Texts that make a careless rule go back and forth: a start, a part said again and again, an end. */
 const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string, string])[]>> = {
   uri: [
@@ -328,6 +342,7 @@ const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string
     ['http://x@', '\u4e00\u4e01', '?'],
     ['data:,', 'é', '<'],
     ['file://', 'é', ''],
+    ['http://', '\ufdfa', ''],
   ],
   emailAddress: [
     ['', 'a', '@'],
@@ -336,6 +351,7 @@ const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string
     ['a@', 'a-', ''],
     ['', 'a.', '@b'],
     ['a@', 'é', ''],
+    ['a@', '\ufdfa', ''],
   ],
   phoneNumber: [
     ['', '1', ''],

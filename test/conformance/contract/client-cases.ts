@@ -56,7 +56,7 @@ const limits: ContractCase[] = [
   {
     name: 'Names of tables and columns: 1,000 UTF-16 units are taken, more are 400',
     run: async (api) => {
-      const named = (units: number) => 'é'.repeat(units - 2) + '🚀'
+      const named = (units: number) => `${'é'.repeat(units - 2)}🚀`
       const schemaOf = (units: number) => ({
         columns: [{ id: 'a', displayName: named(units), type: 'number' }],
       })

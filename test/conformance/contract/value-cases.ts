@@ -277,6 +277,26 @@ const columnIds: ContractCase[] = [
     },
   })),
   {
+    name: 'a host beyond ASCII has at most 253 characters, as JSON and as CSV',
+    run: async (api) => {
+      const list = { kind: 'array', items: { kind: 'uri' } }
+      const kinds = { u: 'uri', i: 'imageURI', a: 'audioURI', l: list }
+      const table = await api.createTyped(kinds)
+      const uriOf = (units: number) => `https://${'ü'.repeat(units)}:80/`
+      const long = uriOf(253)
+      const row = { u: long, i: long, a: long, l: [long] }
+      await api.ok('POST', table.rows, { body: [row] })
+      await api.ok('POST', table.rows, { body: `u\n${long}`, type: CSV })
+      for (const [column, value] of Object.entries(row)) {
+        const longer = Array.isArray(value) ? [uriOf(254)] : uriOf(254)
+        const body = [{ [column]: longer }]
+        await api.refused('POST', table.rows, { body }, invalidValue(column))
+      }
+      const csv = `u\n${uriOf(254)}`
+      await api.refused('POST', table.rows, { body: csv, type: CSV }, invalidValue('u'))
+    },
+  },
+  {
     name: 'displayName is optional and may be any string',
     run: async (api) => {
       const columns = [

@@ -1,0 +1,82 @@
+// Long work of the main thread in slices: other work of the process gets its turn between them.
+//
+// A slice ends by the time that was spent, or by an amount of work that mostly takes less: what work costs
+// depends on its input, and whoever sends that must not decide how long all others wait.
+import type { Clock } from './clock.js'
+import { yieldToEventLoop } from './platform.js'
+import type { Soon } from './soon.js'
+
+/** A slice, in milliseconds, and in characters or bytes of input. */
+const SLICE_MS = 5
+const SLICE_WORK = 256 * 1024
+
+/** The clock is looked at after so much work: more often it would cost more than it is worth. */
+const CHECKED_WORK = 8 * 1024
+
+/** Work that gives the amount of each step that it did, and its result in the end. */
+export type Steps<T> = Generator<number, T, void>
+
+export class TimeSlices {
+  readonly #clock: Clock
+  #begun: number
+  #work = 0
+  #unchecked = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#begun = clock.now()
+  }
+
+  /** Notes that work was done. @returns whether `pause` is due. */
+  spend(work: number): boolean {
+    this.#unchecked += work
+    return this.#unchecked >= CHECKED_WORK && this.#isOver()
+  }
+
+  #isOver(): boolean {
+    this.#work += this.#unchecked
+    this.#unchecked = 0
+    if (this.#work >= SLICE_WORK) return true
+    const spent = this.#clock.now() - this.#begun
+    return spent >= SLICE_MS || spent < 0 // A clock that was set back says nothing.
+  }
+
+  /** Lets other work run, and begins the next slice. */
+  async pause(): Promise<void> {
+    await yieldToEventLoop()
+    this.#work = 0
+    this.#unchecked = 0
+    this.#begun = this.#clock.now()
+  }
+
+  /** Does all steps: at once, if they end within the slice. */
+  run<T>(steps: Steps<T>): Soon<T> {
+    const end = this.#runSlice(steps)
+    return end === undefined ? this.#runOn(steps) : end.value
+  }
+
+  async #runOn<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      await this.pause()
+      const end = this.#runSlice(steps)
+      if (end !== undefined) return end.value
+    }
+  }
+
+  /** undefined: there is more to do. */
+  #runSlice<T>(steps: Steps<T>): Readonly<{ value: T }> | undefined {
+    for (;;) {
+      const step = steps.next()
+      if (step.done) return step
+      if (this.spend(step.value)) return undefined
+    }
+  }
+}
+
+/** Does all steps at once. */
+export function runAtOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}

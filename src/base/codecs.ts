@@ -2,7 +2,7 @@
 // main thread; small ones are decompressed on it, as a trip to another thread and back takes longer than that.
 import { deflateSync, inflateSync } from 'fflate/browser'
 import { type Bytes, plainView } from './bytes.js'
-import { builtIn, yieldToEventLoop } from './platform.js'
+import { builtIn, runtimeName, yieldToEventLoop } from './platform.js'
 import type { Soon } from './soon.js'
 import { StoreError } from './store-error.js'
 import { ZlibLanes, type ZlibStream } from './zlib-lanes.js'
@@ -225,8 +225,15 @@ export const codecs: Codecs = openCodecs(builtIn('node:zlib'))
 /** @throws {StoreError} FORMAT_UNKNOWN if the runtime lacks it. */
 export function codecToRead(name: CodecName, { [name]: codec }: Codecs = codecs): Codec {
   if (codec !== null) return codec
-  throw new StoreError(
-    'FORMAT_UNKNOWN',
-    `A frame is compressed with ${name}; this runtime has none: Node 22.15 or newer is needed`,
-  )
+  throw lacking(name)
+}
+
+/** @param name - Of a codec of stored rows that this runtime, or this version, does not have. */
+export function lacking(name: string): StoreError {
+  const remedy =
+    name === 'zstd'
+      ? "open it with Node 22.15 or later. For older versions of Node, write stores with the option compression: 'deflate' or 'none'"
+      : 'open it with the version of rowstash that wrote it'
+  const message = `The store has rows compressed with ${name}, which ${runtimeName()} does not have; ${remedy}`
+  return new StoreError('FORMAT_UNKNOWN', message)
 }

@@ -36,6 +36,13 @@ export function requirePackage(name: string, from: string): unknown {
   }
 }
 
+/** What runs this, for messages: `Node 20.19.0`. */
+export function runtimeName(): string {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } }
+  const version = process?.versions?.node
+  return version === undefined ? 'this runtime' : `Node ${version}`
+}
+
 function builtInCrc32(): Crc32 | undefined {
   const zlib = builtIn('node:zlib') as { crc32?: Crc32 } | undefined
   const crc32 = zlib?.crc32

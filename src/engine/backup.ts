@@ -6,7 +6,7 @@
 // - The objects are held from before the view until the last one was read: none of them can go meanwhile.
 // - Every object is checked as it is read. A backup that would be damaged ends in an error and is none.
 // - Memory: one frame, and the name of each object.
-import { type Bytes, fromUtf8, sameBytes } from '../base/bytes.js'
+import { type Bytes, sameBytes } from '../base/bytes.js'
 import { checkOptionNames, checkSignal, optionError, shown } from '../base/options.js'
 import { openHash } from '../base/platform.js'
 import { type Emit, pump } from '../base/pump.js'
@@ -15,7 +15,7 @@ import { BACKUP_ID_BYTES, type BackupFrame, BackupWriter } from '../format/backu
 import type { SegmentRef } from '../format/extent-page.js'
 import type { StoredContent } from '../format/file-records.js'
 import { ForwardMap } from '../format/forward.js'
-import { TEAM_ENTRIES_RANGE } from '../format/keys.js'
+import { CODECS_KEY } from '../format/keys.js'
 import type { ForwardRef } from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
@@ -24,8 +24,8 @@ import { storedBytes, storedLeaves } from './file-content.js'
 import { outcomeKnown } from './lifecycle.js'
 import { type NamedObject, namedObjects, objectOf } from './named-objects.js'
 import { openSegment, readFrames } from './read-segment.js'
-import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
+import { readTeams } from './team-entries.js'
 import type { Problem } from './verify-findings.js'
 import { versionBase } from './versions.js'
 
@@ -98,7 +98,7 @@ async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names):
   if (kv.readAll !== undefined) {
     await kv.readAll(async (viewOf) => {
       const system = viewOf('')
-      await emitPartition('', system, emit)
+      await emitPartition('', system, emit, [])
       for (const teamId of await readTeams(system)) {
         await emitTeam(teamId, viewOf(teamId), emit, names)
       }
@@ -106,20 +106,13 @@ async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names):
     return
   }
   const teams = await kv.partition('').read(async (view) => {
-    await emitPartition('', view, emit)
+    // Teams are read later: what they name by then may have codecs that this record does not.
+    await emitPartition('', view, emit, [CODECS_KEY])
     return readTeams(view)
   })
   for (const teamId of teams) {
     await kv.partition(teamId).read((view) => emitTeam(teamId, view, emit, names))
   }
-}
-
-async function readTeams(view: KvView): Promise<string[]> {
-  const teams: string[] = []
-  for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
-    for (const [key] of entries) teams.push(fromUtf8(key.subarray(1)))
-  }
-  return teams
 }
 
 async function emitTeam(
@@ -128,17 +121,23 @@ async function emitTeam(
   emit: EmitFrame,
   names: Names,
 ): Promise<void> {
-  await emitPartition(teamId, view, emit)
+  await emitPartition(teamId, view, emit, [])
   for await (const named of namedObjects(view)) names.set(objectOf(named), named)
 }
 
-async function emitPartition(partition: string, view: KvView, emit: EmitFrame): Promise<void> {
+async function emitPartition(
+  partition: string,
+  view: KvView,
+  emit: EmitFrame,
+  without: readonly Bytes[],
+): Promise<void> {
   let records: (readonly [Bytes, Bytes])[] = []
   let bytes = 0
   let { start } = EVERY_KEY
   for (;;) {
     const found = await view.scan({ start, limit: EVERY_KEY.limit, count: SCAN_COUNT })
     for (const record of found) {
+      if (without.some((key) => sameBytes(key, record[0]))) continue
       const size = record[0].length + record[1].length
       if (records.length > 0 && bytes + size > RECORDS_BYTES) {
         await emit({ kind: 'records', partition, records })

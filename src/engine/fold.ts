@@ -206,7 +206,8 @@ async function putFolded(
   try {
     const builder = new SegmentBuilder(object, 64 * 1024, context.options.compression)
     for (const text of texts) builder.add(text)
-    const { bytes, footerBytes, files } = await builder.finishFold(versions, deleted)
+    const { bytes, footerBytes, codecs, files } = await builder.finishFold(versions, deleted)
+    await context.codecs.note(codecs)
     await context.objects.put(object, bytes)
     const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
     return { segment, namesFiles: !files.isEmpty }

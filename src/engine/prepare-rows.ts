@@ -195,7 +195,8 @@ class SegmentSink implements RowSink {
     if (object === undefined || builder === undefined) return
     if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
     const { rowCount } = builder
-    const { bytes, footerBytes, files, used } = await builder.finish(columns, claims)
+    const { bytes, footerBytes, codecs, files, used } = await builder.finish(columns, claims)
+    await this.#context.codecs.note(codecs)
     await this.#context.objects.put(object, bytes)
     this.segments.push({ object, rowCount, objectBytes: bytes.length, footerBytes })
     this.files.addAll(files)

@@ -3,6 +3,7 @@ import { type Bytes, sameBytes } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
+import { codecBit } from '../format/frame-codec.js'
 import type { FramePlace } from '../format/segment-footer.js'
 import type { SegmentFooter } from '../format/segment-reader.js'
 import { decodeFooter, decodeFrame, type Frame, footerRange } from '../format/segment-reader.js'
@@ -61,6 +62,8 @@ function frameProblem(
 export type SegmentPiece = Readonly<{
   bytes: Bytes
   frames: readonly Readonly<{ place: FramePlace; frame: Frame }>[]
+  /** The codecs of the frames, a bit for each, see `codecBit`. */
+  codecs: number
   problems: readonly Problem[]
 }>
 
@@ -84,16 +87,18 @@ export async function* readFrames(
       throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} has lost bytes from ${start} on`)
     }
     const problems: Problem[] = start === 0 ? headerProblems(ref, bytes) : []
+    let codecs = 0
     const decoded: { place: FramePlace; frame: Frame }[] = []
     for (const [number, part] of partsOf(run, bytes, start).entries()) {
       if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
       for (const stored of part) {
+        codecs |= codecBit(stored.bytes[0] ?? 0)
         const found = await tryDecode(ref, stored)
         if ('frame' in found) decoded.push(found)
         else problems.push(found)
       }
     }
-    yield { bytes, frames: decoded, problems }
+    yield { bytes, frames: decoded, codecs, problems }
     start = limit
   }
 }

@@ -11,6 +11,9 @@ import { checkOptions, hasMethods, optionError, typeName } from '../base/options
 import { openHash } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { type BackupFrame, type BackupStart, readBackup } from '../format/backup.js'
+import { checkCodecs } from '../format/frame-codec.js'
+import { CODECS_KEY } from '../format/keys.js'
+import { decodeCodecs } from '../format/records.js'
 import type { KvStore } from '../kv/kv.js'
 import { RESTORED_VERSION_STEP } from '../kv/version-base.js'
 import type { ObjectStore } from '../objects/objects.js'
@@ -90,6 +93,7 @@ async function restoreFrames(
     if (done) throw misplaced('it has no end')
     if (frame.kind === 'records') {
       found.records += frame.records.length
+      checkRecords(frame)
       const { ok } = await target.kv.partition(frame.partition).commit({ puts: frame.records })
       invariant(ok, 'a commit without checks is not refused')
     } else if (frame.kind === 'object') {
@@ -110,6 +114,14 @@ async function restoreFrames(
     } else {
       throw misplaced(`a frame of kind "${frame.kind}" is out of place`)
     }
+  }
+}
+
+/** Before the rest is restored, which may take long, only to be refused when it is opened. */
+function checkRecords({ partition, records }: Extract<BackupFrame, { kind: 'records' }>): void {
+  if (partition !== '') return
+  for (const [key, record] of records) {
+    if (sameBytes(key, CODECS_KEY)) checkCodecs(decodeCodecs(record))
   }
 }
 

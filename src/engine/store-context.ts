@@ -13,6 +13,7 @@ import type { OpenUploads } from './open-uploads.js'
 import type { RowTexts } from './row-texts.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCache } from './segment-cache.js'
+import type { SegmentCodecs } from './segment-codecs.js'
 import type { SigningKeys } from './signing-keys.js'
 import type { ResolvedOptions } from './store-options.js'
 import type { TableHeads } from './table-heads.js'
@@ -32,6 +33,7 @@ export type StoreContext = Readonly<{
   /** For building segments. */
   buffers: BufferPool
   segments: SegmentCache
+  codecs: SegmentCodecs
   forwards: ForwardCache
   schemas: SchemaCache
   heads: TableHeads

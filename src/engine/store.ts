@@ -22,6 +22,7 @@ import { StorePublicFiles } from './public-files.js'
 import { RowTexts } from './row-texts.js'
 import { SchemaCache } from './schema-cache.js'
 import { SegmentCache } from './segment-cache.js'
+import { SegmentCodecs } from './segment-codecs.js'
 import { SigningKeys } from './signing-keys.js'
 import type { StoreContext } from './store-context.js'
 import { resolveStoreOptions, type StoreOptions } from './store-options.js'
@@ -57,7 +58,8 @@ const TEAM_BYTES = 16 * 1024
 
 /**
  * Opens a store on a key-value store and an object store, which it closes when it is closed.
- * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @throws {StoreError} OPTION_NOT_ALLOWED; FORMAT_UNKNOWN: its rows are compressed in a way that this runtime
+ *   cannot read; STORAGE_UNAVAILABLE. The ports stay open.
  */
 export async function openStore(request: OpenStore): Promise<Store> {
   checkOptions('openStore', request)
@@ -78,6 +80,7 @@ export async function openStore(request: OpenStore): Promise<Store> {
     holds: new ObjectHolds(),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
     segments: new SegmentCache(objects, options.cacheBytesMax - rowBytesMax),
+    codecs: new SegmentCodecs(kv, objects),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),
     heads,
@@ -94,6 +97,7 @@ export async function openStore(request: OpenStore): Promise<Store> {
     puts: new UploadPuts(),
     claims: new FileClaims(options, uploads),
   }
+  await context.codecs.checkReadable()
   return new OpenedStore(context, afterClose)
 }
 

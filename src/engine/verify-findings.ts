@@ -35,6 +35,8 @@ export class Findings {
     objects: 0,
     bytes: 0,
   }
+  /** Of the frames that were read, a bit for each, see `codecBit`. */
+  codecs = 0
   readonly #options: VerifyOptions
   readonly #lifecycle: Lifecycle
   readonly #kept: VerifyFinding[] = []

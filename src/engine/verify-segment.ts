@@ -40,8 +40,10 @@ export async function verifySegment(
   const problems = [...formProblems(footer, expected), ...versionProblems(footer, expected)]
   if (!findings.full) return problems
   const rows = new RowCheck(footer, expected.folded)
-  for await (const { bytes, frames, problems: unreadable } of readFrames(objects, ref, footer)) {
+  for await (const piece of readFrames(objects, ref, footer)) {
+    const { bytes, frames, codecs, problems: unreadable } = piece
     findings.checkGoesOn()
+    findings.codecs |= codecs
     findings.counts.bytes += bytes.length
     problems.push(...unreadable)
     for (const { place, frame } of frames) {

@@ -10,17 +10,18 @@ import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../format/file-
 import {
   ALIASES_RANGE,
   aliasKey,
+  CODECS_KEY,
   REPEATS_RANGE,
   SIGNING_KEYS_KEY,
   TEAM_ALIASES_RANGE,
-  TEAM_ENTRIES_RANGE,
   tableHeadKey,
   teamAliasKey,
 } from '../format/keys.js'
-import { decodeRepeatRecord, decodeTableHead } from '../format/records.js'
+import { decodeCodecs, decodeRepeatRecord, decodeTableHead } from '../format/records.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
 import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
+import { readTeams } from './team-entries.js'
 import type { Verifying } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
@@ -36,23 +37,27 @@ export async function verifyStore(
 ): Promise<VerifyReport> {
   checkVerifyOptions(options)
   const findings = new Findings(options, context.lifecycle)
-  const teams = (await findings.step({}, () => readTeams(context))) ?? []
+  const system = context.kv.partition('')
+  const teams = (await findings.step({}, () => system.read(readTeams))) ?? []
   const partitions = await verifyKv(context, findings)
   // Read again: a team is entered before its first record, and may have come meanwhile.
-  const known = new Set([...teams, ...((await findings.step({}, () => readTeams(context))) ?? [])])
+  const known = new Set([
+    ...teams,
+    ...((await findings.step({}, () => system.read(readTeams))) ?? []),
+  ])
   for (const partition of partitions) {
     if (partition === '' || known.has(partition)) continue
     const message = 'Its records are there, but it is not entered as a team'
     findings.add({ kind: 'record-missing', message }, { team: partition })
   }
-  const system = context.kv.partition('')
   await findings.step({}, () => system.read((view) => verifySystem(findings, view, known)))
   for (const teamId of teams) await verifyTeam(context, findings, teamId)
   await findings.step({}, () =>
     verifyOrphans(context, findings, async () => {
-      return (await readTeams(context)).map((teamId) => context.kv.partition(teamId))
+      return (await system.read(readTeams)).map((teamId) => context.kv.partition(teamId))
     }),
   )
+  await findings.step({}, () => system.read((view) => verifyCodecs(findings, view)))
   return findings.report()
 }
 
@@ -68,16 +73,6 @@ function checkVerifyOptions(options: VerifyOptions): void {
   if (onFinding !== undefined && typeof onFinding !== 'function') {
     throw optionError('onFinding', `must be a function, not ${typeName(onFinding)}`)
   }
-}
-
-async function readTeams({ kv }: StoreContext): Promise<string[]> {
-  return kv.partition('').read(async (view) => {
-    const teams: string[] = []
-    for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
-      for (const [key] of entries) teams.push(fromUtf8(key.subarray(1)))
-    }
-    return teams
-  })
 }
 
 /** What the key-value store says of itself. @returns the partitions that it holds. */
@@ -121,6 +116,14 @@ async function verifySystem(
   }
   const keys = await view.get(SIGNING_KEYS_KEY)
   if (keys !== null) decodeSigningKeys(keys)
+}
+
+/** What the codecs record names is all that was seen in frames. Read last, as it only grows. */
+async function verifyCodecs(findings: Findings, view: KvView): Promise<void> {
+  const record = await view.get(CODECS_KEY)
+  if (record === null || (decodeCodecs(record) & findings.codecs) === findings.codecs) return
+  const message = 'A segment has frames of a codec that the codecs record does not name'
+  findings.add({ kind: 'record-mismatch', message }, {})
 }
 
 async function verifyTeam(

@@ -1,10 +1,44 @@
 // What stands between a frame's rows and its stored bytes. FORMAT.md section 6.
 import type { Bytes } from '../base/bytes.js'
-import { type CodecName, type Codecs, codecs, codecToRead } from '../base/codecs.js'
+import { type CodecName, type Codecs, codecs, codecToRead, lacking } from '../base/codecs.js'
 import { attempt, isHere, type Soon } from '../base/soon.js'
 
 /** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
 export const CODEC = Object.freeze({ none: 0, deflate: 1, zstd: 2 })
+
+const PACKED_NAMES: Readonly<Record<number, CodecName>> = {
+  [CODEC.deflate]: 'deflate',
+  [CODEC.zstd]: 'zstd',
+}
+
+/** A bit for each codec but none, as the codecs record has them. Written to disk. */
+export function codecBit(codec: number): number {
+  return codec === CODEC.none ? 0 : 2 ** (codec - 1)
+}
+
+/** The codecs that may be in a store of this version. */
+export const EVERY_CODEC = codecBit(CODEC.deflate) | codecBit(CODEC.zstd)
+
+/** Whether there is one among these codecs that this runtime cannot read. */
+export function lacksCodec(codecs: number): boolean {
+  return lackedNames(codecs).length > 0
+}
+
+/** @throws {StoreError} FORMAT_UNKNOWN if there is one among these codecs that this runtime cannot read. */
+export function checkCodecs(codecs: number): void {
+  const [name] = lackedNames(codecs)
+  if (name !== undefined) throw lacking(name)
+}
+
+function lackedNames(bits: number): string[] {
+  const names: string[] = []
+  for (let codec = 1; codecBit(codec) <= bits; codec++) {
+    if ((bits & codecBit(codec)) === 0) continue
+    const name = PACKED_NAMES[codec]
+    if (name === undefined || codecs[name] === null) names.push(name ?? `codec ${codec}`)
+  }
+  return names
+}
 
 /** Most bytes of a compressed frame's rows: twice the largest row. What would be larger is stored as it is. */
 export const PACKED_RAW_BYTES_MAX = 128 * 1024 * 1024
@@ -53,9 +87,4 @@ export function openStored(
   return raw.catch((cause: unknown) => {
     throw problem('it does not decompress to what its header says', cause)
   })
-}
-
-const PACKED_NAMES: Readonly<Record<number, CodecName>> = {
-  [CODEC.deflate]: 'deflate',
-  [CODEC.zstd]: 'zstd',
 }

@@ -29,6 +29,7 @@ export const KEY_SPACE = Object.freeze({
   alias: 0x21,
   teamAlias: 0x22,
   signingKeys: 0x23,
+  codecs: 0x24,
 })
 
 /** The 16 bytes of a table's UUID. */
@@ -48,6 +49,7 @@ export const FILES_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.filesHead)
 
 /** Of the system partition. */
 export const SIGNING_KEYS_KEY: Bytes = Uint8Array.of(KEY_SPACE.signingKeys)
+export const CODECS_KEY: Bytes = Uint8Array.of(KEY_SPACE.codecs)
 
 export function catalogKey(order: number): Bytes {
   return new ByteWriter(7).u8(KEY_SPACE.catalog).u48(order).finish()

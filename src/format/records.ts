@@ -108,6 +108,18 @@ export function decodeTeamHead(bytes: Bytes): number {
   return nextOrder
 }
 
+/** @param codecs - A bit for each, see `codecBit`. */
+export function encodeCodecs(codecs: number): Bytes {
+  return record(2).u8(codecs).finish()
+}
+
+export function decodeCodecs(bytes: Bytes): number {
+  const reader = open(bytes, 'codecs')
+  const codecs = reader.u8()
+  reader.end()
+  return codecs
+}
+
 export function encodeCatalogEntry({ table, name }: CatalogEntry): Bytes {
   return record(64).bytes(table).text(name).finish()
 }

@@ -8,7 +8,7 @@ import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
 import { objectBytes } from './extent-page.js'
 import { FileIds } from './file-references.js'
-import { CODEC, type Compression, packFrame, type StoredFrame } from './frame-codec.js'
+import { CODEC, type Compression, codecBit, packFrame, type StoredFrame } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
 
 const SEGMENT_MAGIC: Bytes = utf8('RSSG')
@@ -54,6 +54,8 @@ const FILES_LISTED_MAX = 65_536
 export type BuiltSegment = Readonly<{
   bytes: Bytes
   footerBytes: number
+  /** The codecs of its frames, a bit for each, see `codecBit`. */
+  codecs: number
   /** The files that its rows name. */
   files: FileIds
   /** Memory that nobody needs any more once the bytes are stored: theirs, and what they were made in. */
@@ -92,6 +94,7 @@ export class SegmentBuilder {
   /** Bytes of a frame before its raw ones. */
   readonly #headerBytes: number
   readonly #packing: PackingFrame[] = []
+  #codecs = 0
   readonly #frameIndex = new ByteWriter(192)
   readonly #files = new FileIds(FILES_LISTED_MAX)
   /**
@@ -207,7 +210,7 @@ export class SegmentBuilder {
       .bytes(TRAILER_MAGIC)
     const bytes = this.#writer.finish()
     const used = raw === null ? [bytes] : [bytes, raw]
-    return { bytes, footerBytes, files: this.#files, used }
+    return { bytes, footerBytes, codecs: this.#codecs, files: this.#files, used }
   }
 
   /** The buffers, when the segment is not wanted any more. */
@@ -256,6 +259,7 @@ export class SegmentBuilder {
     this.#writer = writer
     for (const { rowCount, rawBytes, packed } of this.#packing) {
       const { codec, stored } = await packed
+      this.#codecs |= codecBit(codec)
       const offset = writer.length
       writer.skip(FRAME_HEADER_BYTES)
       setFrameHeader(writer.view(), offset, { codec, rowCount, rawBytes }, stored.length)

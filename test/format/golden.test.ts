@@ -26,7 +26,7 @@ import {
 import * as files from '../../src/format/file-records.js'
 import { filesIn, listedFiles } from '../../src/format/file-references.js'
 import { encodeForward, ForwardMap } from '../../src/format/forward.js'
-import { CODEC } from '../../src/format/frame-codec.js'
+import { CODEC, codecBit } from '../../src/format/frame-codec.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
@@ -208,6 +208,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   alias: () => files.encodeAlias('Größe'),
   'team-alias': () => files.encodeTeamAlias(NONCE),
   'signing-keys': () => files.encodeSigningKeys(SIGNING_KEYS),
+  codecs: () => records.encodeCodecs(codecBit(CODEC.deflate) | codecBit(CODEC.zstd)),
   'file-id': () => utf8(renderFileId({ alias: NONCE, key: FILE })),
   'upload-id': () => utf8(renderUploadId({ alias: NONCE, key: FILE })),
   'upload-target': () =>
@@ -247,6 +248,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'key-alias': () => keys.aliasKey(NONCE),
   'key-team-alias': () => keys.teamAliasKey('acme'),
   'key-signing-keys': () => keys.SIGNING_KEYS_KEY,
+  'key-codecs': () => keys.CODECS_KEY,
 }
 
 function golden(name: string, written: Bytes): string {
@@ -412,6 +414,7 @@ describe('golden bytes', () => {
     expect(files.decodeAlias(goldenBytes('alias'))).toBe('Größe')
     expect(files.decodeTeamAlias(goldenBytes('team-alias'))).toEqual(NONCE)
     expect(files.decodeSigningKeys(goldenBytes('signing-keys'))).toEqual(SIGNING_KEYS)
+    expect(records.decodeCodecs(goldenBytes('codecs'))).toBe(0b11)
   })
 
   test('the files that rows name are read back', async () => {

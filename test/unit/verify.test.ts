@@ -273,6 +273,7 @@ describe('damage of records', () => {
     // The state without one of these is a state that a store may be in. (Of schemas, it is one that no rows use any more.)
     expect([...unknown].sort()).toEqual([
       'chunk',
+      'codecs',
       'fileMarker',
       'repeat',
       'row: update',

@@ -17,7 +17,7 @@ const constants = {
   },
 }
 
-export default defineConfig({
+export default defineConfig(({ outDir }) => ({
   entry: { ...library, cli: 'adapters/cli.ts' },
   format: 'esm',
   target: 'node20',
@@ -26,6 +26,8 @@ export default defineConfig({
   splitting: true,
   sourcemap: true,
   clean: true,
-  external: ['#csv-parse'], // package.json says what it is, for browsers and for all others.
+  // package.json says what it is, for browsers and for all others. It says so in the package alone, so a build
+  // that goes elsewhere takes it in.
+  external: outDir === undefined ? ['#csv-parse'] : [],
   plugins: [constants],
-})
+}))

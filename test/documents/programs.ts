@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
 import fastify from 'fastify'
 import { MemoryLevel } from 'memory-level'
 import ts from 'typescript'
@@ -283,6 +284,28 @@ const hosts: Program = {
   },
 }
 
+const inBrowser: Program = {
+  document: 'README.md',
+  begins: "import { Level } from 'level'",
+  async run({ text }, { folder, onEnd }) {
+    class Level extends ClassicLevel {
+      constructor(name: string) {
+        super(join(folder, name))
+      }
+    }
+    let pages = 0
+    const use = async (store: core.Store): Promise<void> => {
+      onEnd(() => store.close())
+      const team = store.team('acme')
+      const { tableId } = await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+      pages = (await team.table(tableId).page()).rows.length
+    }
+    await runModule(`${text}\nawait use(store)`, { use }, { level: { Level } })
+
+    assert.equal(pages, 1)
+  },
+}
+
 const suites: Program = {
   document: 'README.md',
   begins: "import { test } from 'node:test'",
@@ -308,5 +331,6 @@ export const PROGRAMS: readonly Program[] = [
   inFastify,
   files,
   hosts,
+  inBrowser,
   suites,
 ]

@@ -241,13 +241,13 @@ const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
 async function deliver(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body, close = false }: ContractResponse,
+  { status, headers, body, close = false, signal }: ContractResponse,
 ): Promise<void> {
   const isUnread = !request.complete
   if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
   const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
   response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthHeader })
-  const isSent = await sendBody(response, body)
+  const isSent = await sendBody(response, body, signal)
   // Ending a response that closes its connection would cut off a client that is still writing.
   if (isSent && isUnread) await drainRequest(request)
   response.end()

@@ -1,5 +1,6 @@
 import type { Bytes } from '../base/bytes.js'
 import type { Team } from '../engine/store-types.js'
+import type { AnswerRoom } from './answer-memory.js'
 import type { ContractResponse, HeaderList } from './message.js'
 import type { Query } from './query.js'
 import type { BodyFormat, ReceivedBody } from './read-body.js'
@@ -19,6 +20,8 @@ export type Call = Readonly<{
   baseUrls: () => BaseUrls
   /** Stands for the request that an `Idempotency-Key` belongs to. */
   digest: (body: ReceivedBody) => Promise<Bytes>
+  /** Memory for an answer. Whoever opens a room closes it, or lets the answer close it. */
+  openAnswerRoom: () => AnswerRoom
   /** Reads the body, lets `use` work with it and then gives its memory back. */
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>

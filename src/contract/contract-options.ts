@@ -40,6 +40,12 @@ export interface ContractOptions {
    */
   readonly publicBaseUrl?: string | undefined
   /**
+   * Memory for answers that are on their way to clients, in bytes: pages, long rows and lists. Requests that find none wait,
+   * and are answered 503 after 30 seconds; no team takes more than about half.
+   * Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than one page takes.
+   */
+  readonly answerBytesInFlightMax?: number | undefined
+  /**
    * Told of every failure that was answered with a status of 500 or above, which shows the client no
    * details. Must not throw.
    */
@@ -59,6 +65,7 @@ export type ResolvedContractOptions = Readonly<{
   apps: ReadonlySet<string> | undefined
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
+  answerBytesInFlightMax: number
   onFailure: (failure: unknown) => void
 }>
 
@@ -69,6 +76,7 @@ const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
   'apps',
   'baseUrl',
   'publicBaseUrl',
+  'answerBytesInFlightMax',
   'onFailure',
   'onWarning',
 ])
@@ -93,6 +101,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
+    answerBytesInFlightMax: resolveAnswerBytes(given.answerBytesInFlightMax),
     onFailure,
   })
   const short = resolved.keys.flatMap(({ key }, index) =>
@@ -121,6 +130,19 @@ function resolveAdminKeys(adminKeys: unknown, teamKeys: readonly ContractKey[]):
 function resolveApps(apps: readonly string[]): ReadonlySet<string> {
   if (Array.isArray(apps) && apps.every((app) => typeof app === 'string')) return new Set(apps)
   throw optionError('apps', 'must be a list of app IDs')
+}
+
+const KIB = 1_024
+const MIB = 1_024 * KIB
+const ANSWER_BYTES = { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB }
+
+function resolveAnswerBytes(given: number = ANSWER_BYTES.default): number {
+  const { min, max } = ANSWER_BYTES
+  if (Number.isInteger(given) && min <= given && given <= max) return given
+  throw optionError(
+    'answerBytesInFlightMax',
+    `must be an integer from ${min} to ${max}, not ${String(given)}`,
+  )
 }
 
 function resolveBaseUrl(name: string, given: string | undefined): string | undefined {

@@ -8,17 +8,19 @@ import type { Bytes } from '../base/bytes.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { digestRequest } from '../engine/request-digest.js'
-import type { Store } from '../engine/store-types.js'
+import type { Store, StoreLimits } from '../engine/store-types.js'
 import { answerAdmin, isAdminPath } from './admin.js'
+import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
 import { createAuthenticate, createAuthenticateAdmin, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
 import type { BaseUrls, Call, Operation } from './call.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { errorResponse, MethodNotAllowed } from './error-response.js'
+import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { answerOpenly, shareWithPages } from './open-contract.js'
+import { answerOpenly, shareWithPages, watched } from './open-contract.js'
 import { parseQuery } from './query.js'
 import { type ReceivedBody, withBody } from './read-body.js'
 import type { OpenRoute, Route } from './router.js'
@@ -50,6 +52,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
   const { bodyBytesMax, bodyBytesInFlightMax } = store.limits
+  const answers = new MemoryBudget(answerBudget(store.limits, resolved))
   const bodyLimits = {
     bytesMax: bodyBytesMax,
     budget: new MemoryBudget({ bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }),
@@ -69,9 +72,13 @@ export function createContract(store: Store, options: ContractOptions): Contract
       owner: () => ownerOf(request.headers),
       baseUrls: () => baseUrlsOf(request, resolved),
       digest: (body) => digestOf(request, body),
+      openAnswerRoom: () => openAnswerRoom(answers, teamId),
       receive: (formats, use) => withBody(request, formats, { ...bodyLimits, team: teamId }, use),
     }
-    return operation(call)
+    const make = () => operation(call)
+    const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
+    const made = await (isRead ? chargedAnswer(make, call.openAnswerRoom) : make())
+    return { ...made, body: watched(made.body, resolved.onFailure) }
   }
 
   function route(request: ContractRequest, open: OpenRoute | undefined): Promise<ContractResponse> {
@@ -118,6 +125,17 @@ function isRequest(given: unknown): given is ContractRequest {
 function noRequest(given: unknown): StoreError {
   const message = `handle takes { method, path, query, headers, origin, body }, not ${typeName(given)}`
   return new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+/** Row records that are read for a page beyond those that are on it, and a few copies of a piece. */
+const PAGE_BYTES_MORE = 8 * 1024 * 1024
+
+function answerBudget(
+  { pageBytesMax }: StoreLimits,
+  { answerBytesInFlightMax }: ResolvedContractOptions,
+): BudgetSize {
+  const holderBytesMax = pageBytesMax + PAGE_BYTES_MORE
+  return { bytesMax: Math.max(answerBytesInFlightMax, holderBytesMax), holderBytesMax }
 }
 
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {

@@ -16,6 +16,9 @@ export type BudgetSize = Readonly<{
   holderBytesMax: number
 }>
 
+/** What may be held of the common part, and of a team's half of it, by those who could do with less. */
+const SPARE_SHARE = 3 / 4
+
 export class MemoryAccounts<H extends Holder> {
   readonly #holderMax: number
   readonly #commonMax: number
@@ -40,6 +43,15 @@ export class MemoryAccounts<H extends Holder> {
   mayHold(holder: H, bytes: number): boolean {
     const more = Math.min(bytes, this.#holderMax) - holder.bytes
     return more <= 0 || holder === this.#reserved || this.#isFree(holder.team, more)
+  }
+
+  /** Whether so much is left after `hold` that others are not likely to wait. */
+  hasSpare(holder: H, bytes: number): boolean {
+    const more = bytes - holder.bytes
+    const team = this.#commonOf(holder.team) + more
+    return (
+      this.#common + more <= SPARE_SHARE * this.#commonMax && team <= SPARE_SHARE * this.#teamMax
+    )
   }
 
   hold(holder: H, bytes: number): void {

@@ -47,8 +47,10 @@ export interface Room {
    * @throws {StoreError} STORAGE_UNAVAILABLE, as a rejection: it waited too long, too many wait, or it was lost
    */
   resize(bytes: number): Promise<void> | undefined
-  /** As `resize`, but never waits. false: there is no memory to spare. */
+  /** As `resize`, but never waits. false: there is no memory. */
   tryResize(bytes: number): boolean
+  /** As `tryResize`, for what is good to have: false also when others may soon need the memory. */
+  trySpare(bytes: number): boolean
   /** The client decides from now on how long the room is held (true), or we do. At first we do. */
   setMoving(isMoving: boolean): void
   /** Counts bytes that came from the client, or were taken by it. */
@@ -105,6 +107,8 @@ export class MemoryBudget {
       resize: (bytes) =>
         this.#tryResize(occupant, bytes) ? undefined : this.#wait(occupant, bytes),
       tryResize: (bytes) => this.#tryResize(occupant, bytes),
+      trySpare: (bytes) =>
+        this.#accounts.hasSpare(occupant, bytes) && this.#tryResize(occupant, bytes),
       setMoving: (isMoving) => {
         occupant.isMoving = isMoving
         beginPace(occupant, monotonicMs())

@@ -28,10 +28,15 @@ export type ContractResponse = Readonly<{
   status: number
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>
-  /** Text is sent as UTF-8. null: no body, also for every answer to HEAD. */
+  /**
+   * Text is sent as UTF-8. null: no body, also for every answer to HEAD. Pieces are asked for one by one as the client
+   * takes them; whoever does not read them to their end ends their iterator.
+   */
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null
   /** The connection must not be used again: a part of the request may be unread, or the key is unknown. */
   close?: boolean
+  /** Aborted when the rest of the body will not be there: the connection must be cut. Only with a body in pieces. */
+  signal?: AbortSignal
 }>
 
 /** All values of a header, in order. `name` is in lower case. */

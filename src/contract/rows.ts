@@ -1,9 +1,9 @@
 // Section 6.
-import { concatBytes, utf8 } from '../base/bytes.js'
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import type { ContractResponse } from './message.js'
+import { answerPage } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
 import { parseLimit, parseOnSchemaError, queryValue } from './query.js'
 import { jsonResponse, renderRowIds } from './render.js'
@@ -20,14 +20,11 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
   const limit = parseLimit(call.query, call.pageRowsMax)
   const continuation = queryValue(call.query, 'continuation') || undefined
 
-  const page = await call.team.table(tableId).pageBytes({
+  const bounds = {
     ...(limit !== undefined && { limit }),
     ...(continuation !== undefined && { continuation }),
-  })
-
-  const next = page.continuation && `,"continuation":${JSON.stringify(page.continuation)}`
-  const body = concatBytes([utf8('{"data":'), page.json, utf8(`${next ?? ''}}`)])
-  return jsonResponse(200, body, page.version)
+  }
+  return answerPage(call.team.table(tableId), bounds, call.openAnswerRoom())
 }
 
 /** POST /tables/{tableID}/rows */

@@ -4,7 +4,7 @@ import { StoreError } from '../base/store-error.js'
 import type { NumberForm } from '../schema/parse-rendered.js'
 import { NAME_CHARS_MAX } from '../schema/table-schema.js'
 import { isWellFormed } from '../schema/text-rules.js'
-import type { OnSchemaError, ReadOptions } from './store-types.js'
+import type { OnSchemaError, PieceRequest, ReadOptions } from './store-types.js'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot be the ports of a store. */
 export function checkPorts(kv: unknown, objects: unknown): void {
@@ -61,6 +61,24 @@ export function checkNumbers(given: unknown): NumberForm {
 export function checkMemory(given: unknown): void {
   if (given === undefined || given instanceof Uint8Array) return
   throw invalid(`memory must be a Uint8Array, not ${shown(given)}`)
+}
+
+const PIECE_BYTES_MIN = 1_024
+
+/** What is stored, its rows and the JSON are in memory together. */
+const PIECE_COPIES = 3
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkPiece(given: PieceRequest): void {
+  checkArguments('piece', given, ['start', 'bytes', 'memoryBytes', 'memory'])
+  checkMemory(given.memory)
+  const { bytes, memoryBytes } = given
+  if (!Number.isInteger(bytes) || bytes < PIECE_BYTES_MIN) {
+    throw invalid(`bytes must be an integer from ${PIECE_BYTES_MIN} on, not ${shown(bytes)}`)
+  }
+  if (!Number.isInteger(memoryBytes) || memoryBytes < PIECE_COPIES * bytes) {
+    throw invalid(`memoryBytes must be an integer, ${PIECE_COPIES} times bytes at least`)
+  }
 }
 
 /**

@@ -11,12 +11,20 @@ import { convertRowText } from '../format/row-text.js'
 import type { SegmentFooter } from '../format/segment-reader.js'
 import type { KvView } from '../kv/kv.js'
 import { type Extent, ExtentWalk } from './extents.js'
+import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from './frame-parts.js'
 import type { GenerationInUse } from './generations.js'
-import { PageWriter } from './page-writer.js'
+import {
+  PAGE_START,
+  type PageLimits,
+  PageWriter,
+  type PieceTarget,
+  textBytesMax,
+} from './page-writer.js'
 import { missingRecord } from './row-lookup.js'
 import type { IndexedSchema } from './schema-cache.js'
 import type { FrameRows } from './segment-cache.js'
 import type { StoreContext } from './store-context.js'
+import type { PieceStart, ReserveMemory } from './store-types.js'
 import type { ReadRecord } from './table-writer.js'
 
 /** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
@@ -40,12 +48,14 @@ export type PagePlan = Readonly<{
   schema: IndexedSchema | null
 }>
 
-export type PageRows = Readonly<{
-  /** A JSON array of row objects. */
+export type ReadPiece = Readonly<{
   json: Bytes
+  /** Rows of the page up to the end of this piece. */
   rowCount: number
-  /** Where the first live row after the page is, or before it; null when the walk is done. */
-  next: Position | null
+  /** Where the next piece begins; null: the page ends with this one. */
+  next: PieceStart | null
+  /** At the end of the page: where the first live row after it is, or before it; null when the walk is done. */
+  after: Position | null
 }>
 
 /** Records of one scan: few at first, then as many as about 4 MiB hold. */
@@ -53,23 +63,28 @@ const SCAN_COUNT_FIRST = 4
 const SCAN_COUNT_MAX = 1_000
 const SCAN_BYTES = 4 * 1024 * 1024
 
+/** What a record that was read takes beside its bytes, about. */
+const RECORD_BYTES = 200
+
+export type PageWanted = Readonly<{
+  from: Position
+  limit: number
+  /** Told how many bytes of records are held, or about to be; undefined: nobody counts them. */
+  reserve?: ReserveMemory | undefined
+}>
+
 /** Finds enough live rows from a position on for a page of `limit` rows, and one to know of more. */
 export async function planPage(
   context: StoreContext,
   view: KvView,
   table: TableKey,
   { generation, version }: GenerationInUse,
-  page: Readonly<{ from: Position; limit: number }>,
+  page: PageWanted,
 ): Promise<PagePlan> {
   const read: ReadRecord = (key) => view.get(key)
   const walk = new ExtentWalk(read, table, generation)
-  const records = new RecordScan(
-    view,
-    table,
-    page.from,
-    generation.nextExtent,
-    context.options.pageBytesMax,
-  )
+  const { pageBytesMax } = context.options
+  const records = new RecordScan(view, table, page, generation.nextExtent, pageBytesMax)
   const runs: Run[] = []
   let liveRows = 0
   let { extent: number, slot: first } = page.from
@@ -130,7 +145,7 @@ async function planRun(
 /**
  * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth
  * of text were read, the page is sure to end before the next batch, and nothing more is read. Text is
- * counted here as `readPageRows` counts it: a page that ends with the plan would have no continuation.
+ * counted here as the rows of a page count it: a page that ends with the plan would have no continuation.
  */
 class RecordScan {
   readonly #view: KvView
@@ -142,12 +157,22 @@ class RecordScan {
   #count = SCAN_COUNT_FIRST
   #text = 0
   #liveRows = 0
+  #heldBytes = 0
+  #averageBytes = 0
+  readonly #reserve: ReserveMemory
   #ahead: [Position, RowRecord][] = []
 
-  constructor(view: KvView, table: TableKey, from: Position, limitExtent: number, textMax: number) {
+  constructor(
+    view: KvView,
+    table: TableKey,
+    { from, reserve = () => undefined }: PageWanted,
+    limitExtent: number,
+    textMax: number,
+  ) {
     this.#view = view
     this.#table = table
     this.#from = from
+    this.#reserve = reserve
     this.#limitExtent = limitExtent
     this.#textMax = textMax
   }
@@ -181,18 +206,22 @@ class RecordScan {
   async #readMore(from: Position | null): Promise<void> {
     if (from === null) return
     const { start, limit } = rowsRange(this.#table, from, this.#limitExtent)
+    await this.#reserve(this.#heldBytes + this.#count * this.#averageBytes)
     const entries = await this.#view.scan({ start, limit, count: this.#count })
     let bytes = 0
     for (const [key, value] of entries) {
       const record = decodeRowRecord(value)
       this.#ahead.push([decodeRowKey(key), record])
-      bytes += value.length
+      bytes += value.length + RECORD_BYTES
       if (record.text === null) continue
       this.#liveRows++
       this.#text += record.text.length
     }
     const last = this.#ahead[this.#ahead.length - 1]
     this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
+    this.#heldBytes += bytes
+    this.#averageBytes = bytes / Math.max(1, entries.length)
+    await this.#reserve(this.#heldBytes)
     const fitting = Math.floor((SCAN_BYTES * entries.length) / (bytes + 1))
     this.#count = Math.min(SCAN_COUNT_MAX, Math.max(SCAN_COUNT_FIRST, fitting))
   }
@@ -203,41 +232,83 @@ function after({ extent, slot }: Position): Position {
 }
 
 /**
- * Reads the rows of a plan, up to a number of rows and of bytes, but at least one if there is one.
- * @param memory - As in `PageWriter`.
+ * Reads one piece of the rows of a plan: a JSON array if all pieces are put together. A page has rows up to its limits, but
+ * at least one if there is one; so has a piece.
+ * @param start - null: the first piece.
+ * @throws {NeedsMemory}
  */
-export async function readPageRows(
+export async function readPagePiece(
   context: StoreContext,
   plan: PagePlan,
-  limits: Readonly<{ rows: number; bytes: number }>,
-  memory: Bytes | undefined,
-): Promise<PageRows> {
-  const { forward, generation } = plan
+  limits: PageLimits,
+  start: PieceStart | null,
+  target: PieceTarget & Partial<Pick<ReadBounds, 'memoryBytes'>>,
+): Promise<ReadPiece> {
+  const { forward, generation, runs } = plan
   const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
-  const writer = new PageWriter(limits, kept, memory)
-  const finish = (next: Position | null): PageRows => {
-    return { json: writer.finish(), rowCount: writer.rowCount, next }
+  const writer = new PageWriter(limits, kept, start ?? PAGE_START, target)
+  const bounds = boundsOf(target)
+  const end = (after: Position | null): ReadPiece => {
+    return { json: writer.finish(true), rowCount: writer.rowCount, next: null, after }
   }
-  for (const run of plan.runs) {
-    const { extent, entry } = run.extent
-    // A run has a live row, so there is a next one: without reading on to find it.
-    if (writer.rowCount === limits.rows) return finish({ extent, slot: run.first })
-    const texts = textsOf(run, plan)
-    const segment = entry?.segment ?? null
-    if (segment === null) {
-      const slot = takeRecords(writer, run, texts)
-      if (slot < run.limit) return finish({ extent, slot })
-      continue
-    }
-    for await (const piece of context.segments.frames(segment, run.first, run.limit)) {
-      writer.expect(piece)
-      for (const rows of piece) {
-        const slot = takeFrame(writer, run, texts, rows)
-        if (slot < rows.slot + rows.limit - rows.first) return finish({ extent, slot })
-      }
+  for (let index = start?.run ?? 0; index < runs.length; index++) {
+    const run = runs[index]
+    if (run === undefined) break
+    const { extent } = run.extent
+    const first = index === start?.run ? start.slot : run.first
+    // A whole run has a live row, so there is a next one: without reading on to find it.
+    if (writer.rowCount === limits.rows && first === run.first) return end({ extent, slot: first })
+    const reading = { context, writer, texts: textsOf(run, plan), bounds }
+    const { slot, isPageFull } = await takeRun(reading, run, first)
+    if (isPageFull) return end({ extent, slot })
+    if (!writer.isPieceFull) continue
+    const { rowCount, textBytes } = writer
+    const next =
+      slot < run.limit
+        ? { run: index, slot }
+        : { run: index + 1, slot: runs[index + 1]?.first ?? 0 }
+    return {
+      json: writer.finish(false),
+      rowCount,
+      next: { ...next, rowCount, textBytes },
+      after: null,
     }
   }
-  return finish(null)
+  return end(null)
+}
+
+/** A smaller piece is read in smaller parts, so that little is held beside it. */
+function boundsOf({
+  bytes,
+  memoryBytes = Number.POSITIVE_INFINITY,
+}: PieceTarget & Partial<ReadBounds>): ReadBounds {
+  return { bytes: Math.min(bytes, READ_BYTES_MAX), memoryBytes }
+}
+
+/** A run on its way into a piece. */
+type PieceReading = Readonly<{
+  context: StoreContext
+  writer: PageWriter
+  texts: Texts
+  bounds: ReadBounds
+}>
+
+/** How far a run was taken: to its end, until the piece was full, or up to a row that is not on the page any more. */
+type Taken = Readonly<{ slot: number; isPageFull: boolean }>
+
+async function takeRun(reading: PieceReading, run: Run, first: number): Promise<Taken> {
+  const { context, writer, bounds } = reading
+  const segment = run.extent.entry?.segment ?? null
+  if (segment === null) return takeRecords(reading, run, first)
+  for await (const frames of context.segments.frames(segment, first, run.limit, bounds)) {
+    writer.expect(frames)
+    for (const rows of frames) {
+      const taken = takeFrame(reading, run, rows)
+      const isTaken = taken.slot === rows.slot + rows.limit - rows.first
+      if (!isTaken || writer.isPieceFull) return taken
+    }
+  }
+  return { slot: run.limit, isPageFull: false }
 }
 
 /** How the texts of a run read now: as they are stored, or converted to what their columns became. */
@@ -259,47 +330,55 @@ function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
   }
 }
 
-/** Appends a run of row records. @returns the first slot that is not on the page any more. */
-function takeRecords(
-  writer: PageWriter,
-  { extent, first, limit, records }: Run,
-  texts: Texts,
-): number {
+/** Appends row records of a run. */
+function takeRecords(reading: PieceReading, { extent, limit, records }: Run, first: number): Taken {
   for (let slot = first; slot < limit; slot++) {
+    if (reading.writer.isPieceFull) return { slot, isPageFull: false }
     const record = records.get(slot)
-    const text = record === undefined ? null : texts.ofRecord(record)
-    if (text !== null && !writer.takeText(extent, slot, text)) return slot
+    const text = record === undefined ? null : reading.texts.ofRecord(record)
+    if (text !== null && !takeText(reading, extent, slot, text)) return { slot, isPageFull: true }
   }
-  return limit
+  return { slot: limit, isPageFull: false }
 }
 
-/** Appends rows of a frame, under what is laid over them. @returns as `takeRecords`. */
+/** Appends one row; false: the page is full. */
+function takeText(
+  { writer, bounds }: PieceReading,
+  extent: Run['extent'],
+  slot: number,
+  text: string,
+): boolean {
+  checkMemoryFor(textBytesMax(text), bounds)
+  return writer.takeText(extent, slot, text)
+}
+
+/** Appends rows of a frame, under what is laid over them. */
 function takeFrame(
-  writer: PageWriter,
+  reading: PieceReading,
   { extent, records }: Run,
-  texts: Texts,
   { frame, first, limit, slot: firstSlot }: FrameRows,
-): number {
+): Taken {
+  const { writer, texts } = reading
   const limitSlot = firstSlot + limit - first
   const isPlain = (slot: number): boolean => !records.has(slot) && !extent.isDeleted?.(slot)
   const isAllPlain = records.size === 0 && extent.isDeleted === null
   for (let slot = firstSlot; slot < limitSlot; ) {
+    if (writer.isPieceFull) return { slot, isPageFull: false }
     const row = first + slot - firstSlot
     const record = records.get(slot)
-    if (record !== undefined || extent.isDeleted?.(slot)) {
-      const text = record === undefined ? null : texts.ofRecord(record)
-      if (text !== null && !writer.takeText(extent, slot, text)) return slot
-      slot++
-    } else if (texts.ofStored !== null) {
-      if (!writer.takeText(extent, slot, texts.ofStored(frame.rowText(row)))) return slot
+    const isLaidOver = record !== undefined || extent.isDeleted?.(slot)
+    if (isLaidOver || texts.ofStored !== null) {
+      const laid = record === undefined ? null : texts.ofRecord(record)
+      const text = isLaidOver ? laid : (texts.ofStored?.(frame.rowText(row)) ?? null)
+      if (text !== null && !takeText(reading, extent, slot, text)) return { slot, isPageFull: true }
       slot++
     } else {
       let plainLimit = isAllPlain ? limitSlot : slot + 1
       while (plainLimit < limitSlot && isPlain(plainLimit)) plainLimit++
       const rows = { frame, first: row, limit: row + plainLimit - slot, slot }
       slot += writer.takeStored(extent, rows)
-      if (slot < plainLimit) return slot
+      if (slot < plainLimit) return { slot, isPageFull: true }
     }
   }
-  return limitSlot
+  return { slot: limitSlot, isPageFull: false }
 }

@@ -1,4 +1,5 @@
-// An array of rows as answers show them, `[{"$rowID":"…",…},…]`, put together in UTF-8 in one run of bytes.
+// An array of rows as answers show them, `[{"$rowID":"…",…},…]`, put together in UTF-8 in one run of bytes, or
+// in several pieces, of which each has a writer.
 //
 // A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects
 // will take, and from there each to its place. A row object is longer than its text, so no text is
@@ -28,44 +29,76 @@ const UNIT_BYTES_MAX = 3
 
 const FIRST_BYTES = 4 * 1024
 
+/** For a longer text its exact bytes are counted first, rather than room for the most they could be made. */
+const SHORT_TEXT_UNITS = 16 * 1024
+
 const encoder = new TextEncoder()
 
+/** Of a page: rows, bytes of their texts. */
+export type PageLimits = Readonly<{ rows: number; bytes: number }>
+
+/** What is on a page before a piece of it. */
+export type PageStart = Readonly<{ rowCount: number; textBytes: number }>
+
+export const PAGE_START: PageStart = { rowCount: 0, textBytes: 0 }
+
+/** Where a piece is written. */
+export type PieceTarget = Readonly<{
+  /** The piece is full with the first row that ends here or behind it. */
+  bytes: number
+  /** Where the bytes go as long as it has room, if there is some; nobody else may use it meanwhile. */
+  memory?: Bytes | undefined
+}>
+
 export class PageWriter {
-  readonly #limits: Readonly<{ rows: number; bytes: number }>
+  readonly #limits: PageLimits
+  readonly #pieceBytes: number
   readonly #kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null
   #bytes: Bytes
-  #length = 1
-  #rowCount = 0
-  #textBytes = 0
+  #length = 0
+  #rowCount: number
+  #textBytes: number
   /** `{"$rowID":"`, an ID of this extent, and `"`: of the next row, only the end of the ID is another. */
   readonly #head = new Uint8Array(OPENING.length + ROW_ID_CHARS + 1)
   #extent = -1
 
-  /**
-   * @param kept - The row IDs that rows brought with them, if some did.
-   * @param memory - Where the bytes go as long as it has room, if there is some; nobody else may use it meanwhile.
-   */
+  /** @param kept - The row IDs that rows brought with them, if some did. */
   constructor(
-    limits: Readonly<{ rows: number; bytes: number }>,
+    limits: PageLimits,
     kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null,
-    memory: Bytes = NO_BYTES,
+    { rowCount, textBytes }: PageStart,
+    { bytes, memory = NO_BYTES }: PieceTarget,
   ) {
     this.#bytes = memory.length > 0 ? memory : new Uint8Array(FIRST_BYTES)
     this.#limits = limits
+    this.#pieceBytes = bytes
     this.#kept = kept
-    this.#bytes[0] = OPEN_BRACKET
+    this.#rowCount = rowCount
+    this.#textBytes = textBytes
+    if (rowCount === 0) this.#bytes[this.#length++] = OPEN_BRACKET
     this.#head.set(OPENING)
     this.#head[this.#head.length - 1] = QUOTE
   }
 
+  /** Rows of the page up to here. */
   get rowCount(): number {
     return this.#rowCount
   }
 
+  /** Bytes of texts up to here. */
+  get textBytes(): number {
+    return this.#textBytes
+  }
+
+  get isPieceFull(): boolean {
+    return this.#length >= this.#pieceBytes
+  }
+
   /** Makes room for rows of these frames at once, as growing means copying. */
-  expect(pieces: readonly FrameRows[]): void {
+  expect(frames: readonly FrameRows[]): void {
     let count = 0
-    for (const { frame, first, limit } of pieces) {
+    for (const { frame, first, limit } of frames) {
+      if (this.#length + count >= this.#pieceBytes) break
       count += frame.endOf(limit - 1) - frame.endOf(first - 1) + ROW_BYTES_MAX * (limit - first)
     }
     this.#reserve(count + 1)
@@ -99,7 +132,7 @@ export class PageWriter {
   /** Appends one row; false: the page is full. */
   takeText(place: RowExtent, slot: number, text: string): boolean {
     if (this.#rowCount >= this.#limits.rows) return false
-    this.#reserve(ROW_BYTES_MAX + UNIT_BYTES_MAX * text.length)
+    this.#reserve(ROW_BYTES_MAX + textBytesMax(text))
     const before = this.#length
     const isFirst = this.#rowCount === 0
     this.#open(place, slot)
@@ -117,9 +150,12 @@ export class PageWriter {
     return true
   }
 
-  finish(): Bytes {
-    this.#reserve(1)
-    this.#bytes[this.#length++] = CLOSE_BRACKET
+  /** The piece. @param isLast - Whether the page ends with it. */
+  finish(isLast: boolean): Bytes {
+    if (isLast) {
+      this.#reserve(1)
+      this.#bytes[this.#length++] = CLOSE_BRACKET
+    }
     return this.#bytes.subarray(0, this.#length)
   }
 
@@ -167,4 +203,20 @@ export class PageWriter {
     }
     renderRowIdTail(this.#head, OPENING.length, extent, slot)
   }
+}
+
+/** How many bytes of UTF-8 a well-formed text has at most. */
+export function textBytesMax(text: string): number {
+  if (text.length <= SHORT_TEXT_UNITS) return UNIT_BYTES_MAX * text.length
+  let bytes = text.length
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x80) continue
+    bytes += unit < 0x800 || isSurrogate(unit) ? 1 : 2 // A pair has four bytes.
+  }
+  return bytes
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff
 }

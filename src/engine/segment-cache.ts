@@ -6,13 +6,14 @@
 
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { freeMemory, yieldToEventLoop } from '../base/platform.js'
 import { after, attempt, ending, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from '../format/extent-page.js'
 import { type FramePlace, type FramePlaces, frameOf, placeOf } from '../format/segment-footer.js'
 import {
+  claimedBytes,
   decodeFooter,
   decodeFrame,
   type Frame,
@@ -22,7 +23,13 @@ import {
 import { decodeFramePlaces, readRowText } from '../format/segment-rows.js'
 import { TRAILER_BYTES } from '../format/segment-writer.js'
 import type { ByteRange, ObjectStore } from '../objects/objects.js'
-import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
+import {
+  checkMemoryFor,
+  partsOf,
+  READ_AT_WILL,
+  type ReadBounds,
+  type StoredPart,
+} from './frame-parts.js'
 
 /** Under the ID of a segment what is known of its places, under the key of a frame the frame. */
 type Piece = Readonly<{ bytes: number; footer?: SegmentFooter; rows?: Rows; frame?: Frame }>
@@ -180,17 +187,25 @@ export class SegmentCache {
   /**
    * Rows `start` (included) to `limit` (not included) in their frames, about a megabyte of them at a time,
    * which must not be looked at any more when the next piece is asked for.
+   * @throws {NeedsMemory} A frame is larger than `bounds` allow.
    */
-  async *frames(ref: SegmentRef, start: number, limit: number): AsyncGenerator<FrameRows[]> {
+  async *frames(
+    ref: SegmentRef,
+    start: number,
+    limit: number,
+    bounds: ReadBounds = READ_AT_WILL,
+  ): AsyncGenerator<FrameRows[]> {
     const footer = await this.footer(ref)
     const { frames } = footer
     let index = footer.frameOf(start)
     while (index < frames.length && (frames[index]?.firstRow ?? limit) < limit) {
-      const run = frameRun(frames, index, limit)
+      const run = frameRun(frames, index, limit, bounds.bytes)
+      checkMemoryFor(run.length === 1 ? runBytes(run) : 0, bounds)
       const memory = this.#memory.take(runBytes(run))
       try {
-        for (const [number, part] of (await this.#readFrames(ref, run, memory)).entries()) {
+        for (const [number, part] of (await this.#readFrames(ref, run, memory, bounds)).entries()) {
           if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
+          checkMemoryFor(part.length === 1 ? claimedBytes(part[0]?.bytes ?? NO_BYTES) : 0, bounds)
           const read = await decodeAll(ref, part)
           try {
             yield read.map((frame, i) =>
@@ -219,12 +234,13 @@ export class SegmentCache {
     ref: SegmentRef,
     run: readonly FramePlace[],
     memory: Bytes,
+    bounds: ReadBounds,
   ): Promise<readonly StoredPart[]> {
     const first = run[0]
     if (first === undefined) return []
     const range = { start: first.offset, limit: first.offset + runBytes(run) }
     const bytes = await this.#read(ref, range, memory)
-    return partsOf(run, bytes, first.offset)
+    return partsOf(run, bytes, first.offset, bounds.bytes)
   }
 
   #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Soon<Uint8Array> {
@@ -273,12 +289,17 @@ async function allSettled(frames: readonly Soon<Frame>[]): Promise<Frame[]> {
 }
 
 /** Neighbouring frames from `index` on that one read brings, up to the row `limit`. */
-function frameRun(frames: readonly FramePlace[], index: number, limit: number): FramePlace[] {
+function frameRun(
+  frames: readonly FramePlace[],
+  index: number,
+  limit: number,
+  bytesMax: number,
+): FramePlace[] {
   const run: FramePlace[] = []
   let bytes = 0
   for (const place of frames.slice(index)) {
     bytes += place.bytes
-    if (run.length > 0 && (place.firstRow >= limit || bytes > READ_BYTES_MAX)) break
+    if (run.length > 0 && (place.firstRow >= limit || bytes > bytesMax)) break
     run.push(place)
   }
   return run

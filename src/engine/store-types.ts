@@ -112,7 +112,7 @@ export type ReadOptions = Readonly<{
   numbers?: NumberForm
 }>
 
-type PageBounds = Readonly<{
+export type PageBounds = Readonly<{
   /** Rows at most; above the store's `pageRowsMax` fewer are returned. A positive integer. */
   limit?: number | undefined
   /** The `continuation` of the page before. */
@@ -130,6 +130,55 @@ export type PageBytesRequest = PageBounds &
      */
     memory?: Bytes | undefined
   }>
+
+/** Makes the memory that somebody holds so many bytes; undefined: at once. */
+export type ReserveMemory = (bytes: number) => Promise<void> | undefined
+
+export type OpenPageRequest = PageBounds &
+  Readonly<{
+    /** Called before the page holds more in memory than it was last called with. */
+    reserve?: ReserveMemory | undefined
+  }>
+
+/** Where a piece of a page begins: for the page that gave it. */
+export type PieceStart = Readonly<{
+  run: number
+  slot: number
+  rowCount: number
+  textBytes: number
+}>
+
+export type PieceRequest = Readonly<{
+  /** Default: the beginning of the page. */
+  start?: PieceStart | undefined
+  /** The piece ends with the row that reaches this length, in bytes: at least 1,024. */
+  bytes: number
+  /** What reading the piece may take: at least three times `bytes`, as what is stored, its rows and the JSON are held together. */
+  memoryBytes: number
+  /** Memory of the caller for the piece, as in `PageBytesRequest`. */
+  memory?: Bytes | undefined
+}>
+
+export type PagePiece = Readonly<{
+  json: Bytes
+  /** Where the next piece begins; undefined: this is the last one. */
+  next?: PieceStart
+  /** Only with the last piece, and only when more rows exist. */
+  continuation?: string
+}>
+
+/**
+ * A page whose rows were chosen and are read in pieces, so that it is never in memory as a whole. Put together, the pieces
+ * are what `pageBytes` gives. A piece may be read again, and is the same then.
+ */
+export interface OpenPage {
+  readonly version: number
+  /**
+   * @returns `needs`: the next row takes so much memory, in bytes; ask again with that.
+   * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE
+   */
+  piece(request: PieceRequest): Promise<PagePiece | Readonly<{ needs: number }>>
+}
 
 /** A row with its `$rowID` and its non-empty cells. */
 export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
@@ -232,6 +281,8 @@ export interface Table {
   page(request?: PageRequest): Promise<Page>
   /** As `page`, without parsing the rows: what the HTTP contract sends. */
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
+  /** As `pageBytes`, to be read in pieces: for a server that sends pages to many at the same time. */
+  openPage(request?: OpenPageRequest): Promise<OpenPage>
   /** Every row of one generation, in order, in bounded memory. */
   scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
   /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */

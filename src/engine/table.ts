@@ -1,8 +1,7 @@
-import { fromHex, fromUtf8, sameBytes } from '../base/bytes.js'
-import { shown } from '../base/options.js'
+import { fromHex, fromUtf8 } from '../base/bytes.js'
 import { after, isHere, type Soon } from '../base/soon.js'
-import { StoreError } from '../base/store-error.js'
-import { parseContinuation, renderContinuation } from '../format/continuation-token.js'
+import type { StoreError } from '../base/store-error.js'
+import { renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { parseRendered } from '../schema/parse-rendered.js'
@@ -17,9 +16,9 @@ import {
   checkText,
   readPart,
 } from './arguments.js'
-import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
+import { readHead } from './generations.js'
 import { type LatestTable, readRowJson } from './latest-tables.js'
-import { planPage, readPageRows } from './page-reader.js'
+import { openPage, readPage, readPiece } from './open-page.js'
 import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
@@ -32,6 +31,8 @@ import type { TeamContext } from './store-context.js'
 import type {
   AddOptions,
   Changed,
+  OpenPage,
+  OpenPageRequest,
   Overwrite,
   Page,
   PageBytes,
@@ -110,10 +111,22 @@ export class TeamTable implements Table {
     return this.#readPage('pageBytes', request, [...PAGE_ARGUMENTS, 'memory'])
   }
 
+  async openPage(request: OpenPageRequest = {}): Promise<OpenPage> {
+    const page = await this.#run((place) => {
+      checkArguments('openPage', request, [...PAGE_ARGUMENTS, 'reserve'])
+      return openPage(place, request)
+    })
+    return {
+      version: page.version,
+      piece: (wanted) => this.#run(() => readPiece(page, wanted)),
+    }
+  }
+
   #readPage(what: string, request: PageBytesRequest, known: readonly string[]): Promise<PageBytes> {
     return this.#run(async (place) => {
       checkArguments(what, request, known)
-      return readPage(place, request)
+      checkMemory(request.memory)
+      return readPage(await openPage(place, request), request.memory)
     })
   }
 
@@ -230,46 +243,4 @@ function tableKeyOf(tableId: string): TableKey {
   const key = TABLE_ID.test(tableId) ? fromHex(tableId.replaceAll('-', '')) : null
   if (key === null) throw tableNotFound(tableId)
   return key
-}
-
-async function readPage(
-  { team, table, tableId }: TablePlace,
-  { limit, continuation, memory }: PageBytesRequest,
-): Promise<PageBytes> {
-  checkMemory(memory)
-  const { pageRowsMax, pageBytesMax } = team.options
-  const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
-  const token =
-    continuation === undefined
-      ? null
-      : parseContinuation(checkText('continuation', continuation), versionBase(team))
-  const plan = await team.partition.read(async (view) => {
-    const head = await readHead(team, view, table, tableId)
-    if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
-      throw continuationInvalid('it is not a token of this table')
-    }
-    const used =
-      token === null ? inUse(head) : await findGeneration(team, view, table, head, token.generation)
-    const { firstExtent, nextExtent } = used.generation
-    const from = token?.position ?? { extent: firstExtent, slot: 0 }
-    if (from.extent < firstExtent || from.extent > nextExtent) {
-      throw continuationInvalid('it points outside of the rows')
-    }
-    return planPage(team, view, table, used, { from, limit: rows })
-  })
-  const limits = { rows, bytes: pageBytesMax }
-  const { json, rowCount, next: position } = await readPageRows(team, plan, limits, memory)
-  const base = versionBase(team)
-  const version = plan.version + base
-  if (position === null) return { json, rowCount, version }
-  const next = { table, generation: plan.generation.nonce, position }
-  return { json, rowCount, version, continuation: renderContinuation(next, base) }
-}
-
-function checkLimit(limit: number | undefined): number | undefined {
-  if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
-  throw new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `limit must be a positive integer, not ${shown(limit)}`,
-  )
 }

@@ -102,6 +102,50 @@ describe('a file that is read', () => {
   })
 })
 
+describe('the reader of an answer', () => {
+  /** How long, in virtual seconds, a client that reads so much every half a minute is served. */
+  async function secondsServed(bytesPerHalfMinute: number): Promise<number> {
+    const { store, made } = endlessFile()
+    const { url, server } = await listen(nodeHandler(store, OPTIONS))
+    const connected = once(server, 'connection')
+    const socket = open(url)
+    const [peer] = (await connected) as [Socket]
+    let isClosed = false
+    peer.on('close', () => {
+      isClosed = true
+    })
+    fakePaceTimers()
+    socket.pause()
+    socket.write('GET /files/x HTTP/1.1\r\nHost: x\r\n\r\n')
+    let seconds = 0
+    for (; seconds < 600 && !isClosed; seconds += 30) {
+      await settles(made)
+      for (let left = bytesPerHalfMinute; left > 0 && !isClosed; await sleep(1)) {
+        left -= (socket.read() as Buffer | null)?.length ?? 0
+      }
+      await settles(made)
+      vi.advanceTimersByTime(30_000)
+      await sleep(20)
+    }
+    return seconds
+  }
+
+  async function settles(count: () => number): Promise<void> {
+    for (let before = -1; count() !== before; await sleep(50)) before = count()
+  }
+
+  test('may take its time at 100 KB a second', async () => {
+    expect(await secondsServed(3_000_000)).toBe(600)
+  })
+
+  test.each([0, 1_000])(
+    'is cut off when it takes less than 16 KB a second (%i bytes)',
+    async (bytes) => {
+      expect(await secondsServed(bytes)).toBeLessThan(300)
+    },
+  )
+})
+
 type Receive = (body: AsyncIterable<Uint8Array>) => Promise<void>
 
 function storeReceiving(receive: Receive): Store {

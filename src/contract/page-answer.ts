@@ -1,0 +1,168 @@
+// The answer that is a page of rows. A page may be of many megabytes, many may be asked for at the same time, and clients
+// read them as slowly as they like; so a page is held in memory only while there is plenty.
+//
+// Invariants:
+// - All of a page is read once before its status is sent: what is wrong with it is an answer, not a connection that
+//   breaks off, and its length and continuation are known.
+// - Pieces are kept from then on while there is memory to spare. Else the page is read a second time, piece by piece, as
+//   the client takes it: between two pieces it holds nothing but its plan.
+// - Memory is charged before it is taken.
+import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
+import { yieldToEventLoop } from '../base/platform.js'
+import type {
+  OpenPage,
+  PageBounds,
+  PagePiece,
+  PieceRequest,
+  PieceStart,
+  Table,
+} from '../engine/store-types.js'
+import {
+  type AnswerRoom,
+  FREE_BYTES_MAX,
+  heldAnswer,
+  heldBytes,
+  slicesOf,
+} from './answer-memory.js'
+import type { Room } from './memory-budget.js'
+import type { ContractResponse } from './message.js'
+import { jsonResponse } from './render.js'
+
+/** A piece that is kept: most pages are one. */
+const KEPT_PIECE_BYTES = 1_024 * 1_024
+
+/** A piece that is read when it is sent. */
+const SENT_PIECE_BYTES = 256 * 1_024
+
+/** What is stored, its rows, and their JSON. */
+const COPIES = 3
+
+const HEAD = utf8('{"data":')
+
+/** GET /tables/{tableID}/rows */
+export async function answerPage(
+  table: Table,
+  bounds: PageBounds,
+  answer: AnswerRoom,
+): Promise<ContractResponse> {
+  const { room } = answer
+  try {
+    let planBytes = 0
+    const page = await table.openPage({
+      ...bounds,
+      reserve: (bytes) => {
+        planBytes = bytes
+        return bytes <= FREE_BYTES_MAX ? undefined : room.resize(bytes)
+      },
+    })
+    return await answerOpenPage(page, planBytes, answer)
+  } catch (failure) {
+    room.close()
+    throw failure
+  }
+}
+
+async function answerOpenPage(
+  page: OpenPage,
+  planBytes: number,
+  answer: AnswerRoom,
+): Promise<ContractResponse> {
+  const { room, signal } = answer
+  const { kept, bytes, continuation } = await readOnce(page, planBytes, room)
+  const next = continuation === undefined ? '' : `,"continuation":${JSON.stringify(continuation)}`
+  const tail = utf8(`${next}}`)
+  const length = HEAD.length + bytes + tail.length
+  if (kept === null) {
+    room.setMoving(true)
+    const { headers, ...response } = jsonResponse(
+      200,
+      sentPieces(page, planBytes, tail, room),
+      page.version,
+    )
+    return { ...response, headers: { ...headers, 'content-length': String(length) }, signal }
+  }
+  const pieces = kept.length === 1 ? [concatBytes([HEAD, ...kept, tail])] : [HEAD, ...kept, tail]
+  if (length > FREE_BYTES_MAX)
+    return heldAnswer(jsonResponse(200, null, page.version), pieces, answer)
+  room.close()
+  return jsonResponse(200, concatBytes(pieces), page.version)
+}
+
+type ReadOnce = Readonly<{
+  bytes: number
+  continuation: string | undefined
+  /** null: there was no memory to keep the pieces. */
+  kept: readonly Bytes[] | null
+}>
+
+/** Reads all of a page, and keeps it while there is memory to spare. */
+async function readOnce(page: OpenPage, planBytes: number, room: Room): Promise<ReadOnce> {
+  let kept: Bytes[] | null = []
+  let memory: Bytes | undefined
+  let bytes = 0
+  for (let start: PieceStart | undefined; ; await yieldToEventLoop()) {
+    const spare: PagePiece | null =
+      kept && (await readSpare(page, start, planBytes + heldBytes(kept), room))
+    if (spare === null) kept = null
+    const piece = spare ?? (await readPiece(page, { start, memory }, planBytes, room))
+    if (kept === null) memory = piece.json
+    else kept.push(piece.json)
+    bytes += piece.json.length
+    if (piece.next === undefined) return { bytes, continuation: piece.continuation, kept }
+    start = piece.next
+  }
+}
+
+/** A piece to be kept beside so many bytes; null: there is no memory for that. */
+async function readSpare(
+  page: OpenPage,
+  start: PieceStart | undefined,
+  beside: number,
+  room: Room,
+): Promise<PagePiece | null> {
+  for (let memoryBytes = COPIES * KEPT_PIECE_BYTES; room.trySpare(beside + memoryBytes); ) {
+    const piece = await page.piece({ start, bytes: KEPT_PIECE_BYTES, memoryBytes })
+    if (!('needs' in piece)) return piece
+    memoryBytes = piece.needs
+  }
+  return null
+}
+
+/** A piece for which memory is waited for, if need be. */
+async function readPiece(
+  page: OpenPage,
+  request: Pick<PieceRequest, 'start' | 'memory'>,
+  beside: number,
+  room: Room,
+): Promise<PagePiece> {
+  for (let memoryBytes = COPIES * SENT_PIECE_BYTES; ; ) {
+    await room.resize(beside + memoryBytes)
+    const piece = await page.piece({ ...request, bytes: SENT_PIECE_BYTES, memoryBytes })
+    if (!('needs' in piece)) return piece
+    memoryBytes = piece.needs
+  }
+}
+
+/** The page once more, each piece as soon as the client took the one before. */
+async function* sentPieces(
+  page: OpenPage,
+  planBytes: number,
+  tail: Bytes,
+  room: Room,
+): AsyncGenerator<Bytes, void> {
+  try {
+    yield HEAD
+    for (let start: PieceStart | undefined; ; ) {
+      room.setMoving(false)
+      const { json, next } = await readPiece(page, { start }, planBytes, room)
+      room.tryResize(planBytes + heldBytes([json]))
+      room.setMoving(true)
+      yield* slicesOf(json, room)
+      if (next === undefined) break
+      start = next
+    }
+    yield tail
+  } finally {
+    room.close()
+  }
+}

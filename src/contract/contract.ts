@@ -44,20 +44,12 @@ export interface Contract {
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function createContract(store: Store, options: ContractOptions): Contract {
-  if (!isRecord(store?.limits)) {
-    const message = `A store is needed, such as openDirectory resolves to, not ${typeName(store)}`
-    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
-  }
+  checkStore(store)
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
-  const { bodyBytesMax, bodyBytesInFlightMax } = store.limits
   const answers = new MemoryBudget(answerBudget(store.limits, resolved))
-  const bodyLimits = {
-    bytesMax: bodyBytesMax,
-    budget: new MemoryBudget({ bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }),
-    buffers: new BufferPool(BUFFER_BYTES_MAX),
-  }
+  const bodyLimits = bodyLimitsOf(store.limits)
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
     const teamId = await authenticate(request.headers)
@@ -105,6 +97,20 @@ export function createContract(store: Store, options: ContractOptions): Contract
       const response = open === undefined ? answered : shareWithPages(answered)
       return request.method === 'HEAD' ? { ...response, body: null } : response
     },
+  }
+}
+
+function checkStore(store: Store): void {
+  if (isRecord(store?.limits)) return
+  const message = `A store is needed, such as openDirectory resolves to, not ${typeName(store)}`
+  throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+function bodyLimitsOf({ bodyBytesMax, bodyBytesInFlightMax }: Store['limits']) {
+  return {
+    bytesMax: bodyBytesMax,
+    budget: new MemoryBudget({ bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }),
+    buffers: new BufferPool(BUFFER_BYTES_MAX),
   }
 }
 

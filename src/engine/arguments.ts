@@ -63,6 +63,12 @@ export function checkMemory(given: unknown): void {
   throw invalid(`memory must be a Uint8Array, not ${shown(given)}`)
 }
 
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkReserve(given: unknown): void {
+  if (given === undefined || typeof given === 'function') return
+  throw invalid(`reserve must be a function, not ${typeName(given)}`)
+}
+
 const PIECE_BYTES_MIN = 1_024
 
 /** What is stored, its rows and the JSON are in memory together. */

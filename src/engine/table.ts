@@ -13,6 +13,7 @@ import {
   checkNumbers,
   checkOnSchemaError,
   checkReadOptions,
+  checkReserve,
   checkText,
   readPart,
 } from './arguments.js'
@@ -114,6 +115,7 @@ export class TeamTable implements Table {
   async openPage(request: OpenPageRequest = {}): Promise<OpenPage> {
     const page = await this.#run((place) => {
       checkArguments('openPage', request, [...PAGE_ARGUMENTS, 'reserve'])
+      checkReserve(request.reserve)
       return openPage(place, request)
     })
     return {

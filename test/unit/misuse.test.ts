@@ -257,6 +257,11 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [{}],
     { 0: 'limit continuation memory' },
   ),
+  openPage: call(
+    (request) => table.openPage(request),
+    () => [{}],
+    { 0: 'limit continuation reserve' },
+  ),
   scan: call(
     (options) => table.scan(options),
     () => [{}],
@@ -426,6 +431,7 @@ test('of the wrong values these work', () => {
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.idempotencyKey: 'x' | 1: {} | 1: an object without a prototype",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE get": "1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
+      "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0.reserve: a function",
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0.memory: bytes",

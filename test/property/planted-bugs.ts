@@ -39,10 +39,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a page ignores the tombstone over a row of a segment',
     file: 'page-reader.ts',
-    find: `if (record !== undefined || extent.isDeleted?.(slot)) {
-      const text = record === undefined ? null : texts.ofRecord(record)`,
-    replace: `if (record !== undefined || extent.isDeleted?.(slot)) {
-      const text = record === undefined ? null : (texts.ofRecord(record) ?? frame.rowText(row))`,
+    find: `const laid = record === undefined ? null : texts.ofRecord(record)
+      const text = isLaidOver`,
+    replace: `const laid = record === undefined ? null : (texts.ofRecord(record) ?? frame.rowText(row))
+      const text = isLaidOver`,
   },
   {
     name: 'the reference of a replaced chunk comes back',

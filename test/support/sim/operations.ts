@@ -175,10 +175,11 @@ export function changeTable(
 export function repeatAdd(
   world: DiskJudge,
   table: ModelTable,
-  rows: readonly ModelRow[],
+  of: Extract<RowsOf, { rows: unknown }>,
   idempotencyKey: string,
 ): SimOperation {
-  const first = changeTable(world, 'add', table, { rows, form: 'objects' }, { idempotencyKey })
+  const { rows } = of
+  const first = changeTable(world, 'add', table, of, { idempotencyKey })
   const isThere = (state: NonNullable<TableState>) => state.rows.some(({ n }) => n === rows[0]?.n)
   return {
     ...first,

@@ -420,7 +420,7 @@ class Schedule {
     const key = `k${this.#oracle.nextNumber()}`
     const add = changeTable(this.world, 'add', table, of, { idempotencyKey: key })
     const run: SimOperation['run'] = async (world) => {
-      const again = () => repeatAdd(this.world, table, of.rows, key)
+      const again = () => repeatAdd(this.world, table, of, key)
       this.#unanswered.push(again)
       const value = await add.run(world)
       this.#unanswered = this.#unanswered.filter((one) => one !== again)

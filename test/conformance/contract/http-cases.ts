@@ -105,7 +105,7 @@ const targets: ContractCase[] = [
 ]
 
 const emptyEncoding: ContractCase = {
-  name: 'an empty Transfer-Encoding is 501, and what follows is taken for no request',
+  name: 'an empty Transfer-Encoding is refused, and what follows is taken for no request',
   run: async (api) => {
     const name = uniqueName('smuggled')
     const line = `POST ${basePath(api)}/tables?name=${name}`
@@ -115,7 +115,9 @@ const emptyEncoding: ContractCase = {
     const connection = new RawConnection(api)
     connection.write(`${outer}\r\n\r\n${inner}\r\n\r\n[]`)
     const { status, body } = await connection.reply()
-    expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
+    // Newer versions of Node refuse it before any handler is called.
+    if (body === '') assert.equal(status, 400)
+    else expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
     await connection.ended()
     assert.equal(await api.tableCount(name), 0)
   },

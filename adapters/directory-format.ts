@@ -52,7 +52,8 @@ export async function readFormatFile(directory: string): Promise<string> {
 
 export function parseFormatFile(text: string, path: string): string {
   const head = HEAD_PATTERN.exec(text)
-  if (head === null) throw new StoreError('FORMAT_UNKNOWN', `${path} is not of a rowstash store`)
+  if (head === null)
+    throw new StoreError('FORMAT_UNKNOWN', `${path} does not belong to a rowstash store`)
   const number = Number(head[1])
   if (number !== FORMAT_NUMBER) {
     const message = `${path} names format ${number}; this version reads format ${FORMAT_NUMBER}`

@@ -58,7 +58,7 @@ async function checkFree(path: string): Promise<void> {
     if (systemCode(failure) === 'ENOENT') return
     if (systemCode(failure) !== 'ENOTDIR') throw failure
   }
-  const message = `${path} is there already; a backup is restored into a new directory only`
+  const message = `${path} exists already; a backup can only be restored into a new directory`
   throw new StoreError('OPTION_NOT_ALLOWED', message)
 }
 
@@ -96,7 +96,7 @@ async function verify(
   await store.close()
   const damage = report.findings.find(({ severity }) => severity === 'damage')
   if (damage === undefined) return
-  const message = `What was backed up is damaged: ${damage.kind}: ${damage.message}`
+  const message = `The backup holds damaged data: ${damage.kind}: ${damage.message}`
   throw new StoreError('DATA_CORRUPT', message)
 }
 
@@ -106,7 +106,7 @@ async function* until(
 ): AsyncGenerator<Uint8Array, void> {
   for await (const piece of pieces) {
     if (signal.aborted) {
-      throw new StoreError('ABORTED', 'The restore was ended', { cause: signal.reason })
+      throw new StoreError('ABORTED', 'The restore was aborted', { cause: signal.reason })
     }
     yield piece
   }

@@ -15,7 +15,7 @@ export function sourceFailed(problem: string, cause?: unknown): StoreError {
 }
 
 export function sourceTimeout(): StoreError {
-  return new StoreError('SOURCE_URL_TIMEOUT', 'The source is too slow')
+  return new StoreError('SOURCE_URL_TIMEOUT', 'The source took too long')
 }
 
 export function sourceTooLarge(bytesMax: number): StoreError {

@@ -114,7 +114,7 @@ export class MethodNotAllowed extends StoreError {
     method: string,
     readonly allow: string,
   ) {
-    super('METHOD_NOT_ALLOWED', `Method ${shownId(method)} is not allowed here, but ${allow}`)
+    super('METHOD_NOT_ALLOWED', `Method ${shownId(method)} is not allowed here; use ${allow}`)
   }
 }
 

@@ -14,7 +14,7 @@ import { headerValues } from './message.js'
 export function isNotModified(headers: HeaderList, etag: string): boolean {
   const wanted = headerValues(headers, 'if-match')
   if (wanted.length > 0 && !names(wanted, etag, 'strong')) {
-    throw new StoreError('PRECONDITION_FAILED', 'If-Match names no version of this file')
+    throw new StoreError('PRECONDITION_FAILED', 'If-Match does not match the ETag of this file')
   }
   return names(headerValues(headers, 'if-none-match'), etag, 'weak')
 }

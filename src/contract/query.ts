@@ -8,7 +8,8 @@ const QUERY_CHARS_MAX = 65_536
 export type Query = ReadonlyMap<string, readonly (string | null)[]>
 
 export function parseQuery(text: string): Query {
-  if (text.length > QUERY_CHARS_MAX) throw invalidRequest('query', 'it is too long')
+  if (text.length > QUERY_CHARS_MAX)
+    throw invalidRequest('query', `it has more than ${QUERY_CHARS_MAX} characters`)
   const query = new Map<string, (string | null)[]>()
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=')
@@ -33,7 +34,7 @@ function decodeComponent(text: string): string | null {
 /** All values of a parameter. */
 export function queryValues(query: Query, name: string): readonly string[] {
   return (query.get(name) ?? []).map((value) => {
-    if (value === null) throw invalidRequest('query', `'${name}' has broken percent-encoding`)
+    if (value === null) throw invalidRequest('query', `'${name}' has invalid percent-encoding`)
     return value
   })
 }

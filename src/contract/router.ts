@@ -86,7 +86,7 @@ function decodeId(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw invalidRequest('params', 'the path has broken percent-encoding')
+    throw invalidRequest('params', 'the path has invalid percent-encoding')
   }
 }
 

@@ -79,7 +79,7 @@ function misplacedStashId(): StoreError {
 /** The name is in the body object, or else in the query: not in both, not in neither. */
 function chooseName(ofQuery: string | undefined, ofBody: string | undefined): string {
   if (ofQuery !== undefined && ofBody !== undefined) {
-    throw invalidRequest('query', 'name is given in the body too')
+    throw invalidRequest('query', 'name is given in the query and in the body')
   }
   const name = ofBody ?? ofQuery
   if (name === undefined) throw invalidRequest('query', 'name is missing')

@@ -88,7 +88,7 @@ function resolveOptions(
 function checkGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | undefined): void {
   lifecycle.checkOpen()
   if (!signal?.aborted) return
-  throw new StoreError('ABORTED', 'The backup was ended', { cause: signal.reason })
+  throw new StoreError('ABORTED', 'The backup was aborted', { cause: signal.reason })
 }
 
 type EmitFrame = Emit<BackupFrame>

@@ -97,7 +97,11 @@ async function decide(
     return { result: { file, ended: null }, commit: null }
   }
   const received = upload.state === 'received' ? upload.received : copy
-  if (received === null) throw new StoreError('UPLOAD_INCOMPLETE', 'The bytes are not there yet')
+  if (received === null)
+    throw new StoreError(
+      'UPLOAD_INCOMPLETE',
+      'No bytes were received yet; PUT them to the upload location first',
+    )
   const checks = [{ key, equals: found.record }]
   const refusal = await refusalOfFile(team, head, received.bytes)
   if (refusal !== null) {
@@ -149,7 +153,8 @@ function checkUpload({ options }: StoreContext, record: Bytes | null, app: strin
   const upload = decodeUpload(record)
   const isOver = options.clock.now() >= endOfUpload(options, upload)
   if (upload.state !== 'completed' && isOver) throw uploadNotFound()
-  if (upload.app !== app) throw new StoreError('APP_NOT_ALLOWED', 'The upload is of another app')
+  if (upload.app !== app)
+    throw new StoreError('APP_NOT_ALLOWED', 'The upload belongs to another app')
   return upload
 }
 
@@ -161,5 +166,5 @@ export function parseOwnUpload(uploadId: string, alias: Bytes | null): FileName 
 }
 
 function uploadNotFound(): StoreError {
-  return new StoreError('UPLOAD_NOT_FOUND', 'Upload not found')
+  return new StoreError('UPLOAD_NOT_FOUND', 'Upload not found, or expired')
 }

@@ -226,10 +226,7 @@ export async function findMisfit(
     }
   }
   if (unknown !== null) return unknownColumn(unknown.id, place(unknown.firstRow))
-  return new StoreError(
-    'DATA_CORRUPT',
-    'A chunk does not hold the values that its summary tells of',
-  )
+  return new StoreError('DATA_CORRUPT', 'The column summary of a chunk does not match its values')
 }
 
 /** Of two errors of one row the one whose column comes first. */

@@ -95,10 +95,10 @@ export async function refusalOfFile(
   const { teamFileBytesMax, quota } = options
   if (head.bytes + bytes > teamFileBytesMax) return teamIsFull(teamFileBytesMax)
   if (await quota({ teamId, bytes, teamBytes: head.bytes })) return null
-  return new StoreError('PAYMENT_REQUIRED', 'The file is over the quota')
+  return new StoreError('PAYMENT_REQUIRED', 'The file would exceed the quota')
 }
 
 export function teamIsFull(teamFileBytesMax: number): StoreError {
-  const message = `All files together may have ${teamFileBytesMax} bytes at most`
+  const message = `The files of a team may have at most ${teamFileBytesMax} bytes in total`
   return new StoreError('FILE_TOO_LARGE', message)
 }

@@ -124,16 +124,20 @@ class Gauge {
     }
     if (contentLength !== null && this.#bytes !== contentLength) throw wrongLength(contentLength)
     const isOther = this.#digests.some(({ hash, digest }) => !sameBytes(hash.digest(), digest))
-    if (isOther) throw new StoreError('CHECKSUM_MISMATCH', 'The bytes have another checksum')
+    if (isOther)
+      throw new StoreError(
+        'CHECKSUM_MISMATCH',
+        'The bytes do not match the checksum that came with them',
+      )
   }
 }
 
 export function tooLarge(bytesMax: number): StoreError {
-  return new StoreError('FILE_TOO_LARGE', `The file may have ${bytesMax} bytes at most`)
+  return new StoreError('FILE_TOO_LARGE', `The file may have at most ${bytesMax} bytes`)
 }
 
 export function wrongLength(contentLength: number): StoreError {
-  const message = `The file must have the ${contentLength} bytes that were announced`
+  const message = `The file must have exactly ${contentLength} bytes, as announced`
   return new StoreError('CONTENT_LENGTH_MISMATCH', message)
 }
 
@@ -229,7 +233,7 @@ async function* readPieces(
   }
   const isWhole = hash === undefined || sameBytes(hash.digest(), content.sha256)
   if (at < limit || !isWhole) {
-    throw new StoreError('DATA_CORRUPT', 'The bytes of a file are not those that were stored')
+    throw new StoreError('DATA_CORRUPT', 'The bytes of a file do not match its checksum')
   }
   if (held !== undefined && held.length > 0) yield held
 }
@@ -278,7 +282,7 @@ export async function checkContent(
     const has = tail.length > stored - last ? 'more' : 'fewer'
     return {
       kind: 'object-length',
-      message: `Object ${object} should have ${stored} bytes and has ${has}`,
+      message: `Object ${object} should have ${stored} bytes, but has ${has}`,
     }
   }
   if (!full) return null
@@ -289,7 +293,7 @@ export async function checkContent(
     onRead(leaf.stored.length)
   }
   if (sameBytes(hash.digest(), sha256)) return null
-  return { kind: 'file', message: `The bytes of object ${object} are not those that were stored` }
+  return { kind: 'file', message: `The bytes of object ${object} do not match their checksum` }
 }
 
 /** How long the object is. */
@@ -301,7 +305,8 @@ function clip(range: ByteRange | undefined, bytes: number): ByteRange {
   const { start, limit } = range ?? { start: 0, limit: bytes }
   const isRange = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
   if (!isRange || start < 0 || limit < start) {
-    const message = 'A range must have a start and a limit that is not before it'
+    const message =
+      'A range must have a start and a limit, both whole numbers, with 0 <= start <= limit'
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
   return { start: Math.min(start, bytes), limit: Math.min(limit, bytes) }

@@ -63,7 +63,7 @@ export class TeamFiles implements Files {
       }
       const { sources } = this.#team.options
       if (sources === undefined) {
-        throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store fetches no URLs')
+        throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
       }
       const fetch = async (claim: Claim, bytesMax: number): Promise<StoredFile> => {
         const source = await sources.fetch(url, { bytesMax })

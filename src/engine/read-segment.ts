@@ -23,7 +23,7 @@ export async function openSegment(
 ): Promise<Readonly<{ footer: SegmentFooter; bytes: Bytes }> | Problem> {
   const { start } = footerRange(ref)
   if (start < SEGMENT_HEADER.length) {
-    const message = `A record says that segment ${ref.object} has a larger footer than it has room for`
+    const message = `A record gives segment ${ref.object} a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
   // One byte more than there may be, as a longer object is not the one that was put.
@@ -54,7 +54,7 @@ function frameProblem(
     row += frame.rowCount
   }
   if (offset === footerStart && row === ref.rowCount) return null
-  const message = `The frames of segment ${ref.object} do not follow each other up to its footer`
+  const message = `The frames of segment ${ref.object} leave a gap, or overlap`
   return { kind: 'segment', message, place: `frame index, offset ${offset}` }
 }
 
@@ -117,13 +117,13 @@ async function tryDecode(
 
 function headerProblems(ref: SegmentRef, bytes: Bytes): Problem[] {
   if (sameBytes(bytes.subarray(0, SEGMENT_HEADER.length), SEGMENT_HEADER)) return []
-  const message = `Segment ${ref.object} does not begin as segments do`
+  const message = `Segment ${ref.object} does not begin with the header of a segment`
   return [{ kind: 'segment', message, place: 'header' }]
 }
 
 function wrongLength({ object, objectBytes }: SegmentRef, found: number): Problem {
   const has = found > objectBytes ? 'more' : `only ${found}`
-  const message = `Object ${object} should have ${objectBytes} bytes and has ${has}`
+  const message = `Object ${object} should have ${objectBytes} bytes, but has ${has}`
   return { kind: 'object-length', message }
 }
 

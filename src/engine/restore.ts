@@ -69,13 +69,13 @@ export async function restoreBackup(
 
 async function checkEmpty({ kv, objects }: RestorePorts, versionBase: number): Promise<void> {
   if ((kv.versionBase ?? 0) < versionBase) {
-    const message = `The key-value store must have a version base of ${versionBase} at least`
+    const message = `The key-value store must have a version base of at least ${versionBase}`
     throw new StoreError('OPTION_NOT_ALLOWED', message)
   }
   const range = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 1 }
   const records = await kv.partition('').read((view) => view.scan(range))
   if (records.length === 0 && (await objects.list('')).length === 0) return
-  throw new StoreError('OPTION_NOT_ALLOWED', 'A backup is restored into an empty store only')
+  throw new StoreError('OPTION_NOT_ALLOWED', 'A backup can only be restored into an empty store')
 }
 
 type Frames = AsyncGenerator<BackupFrame, void>
@@ -141,7 +141,7 @@ async function restoreObject(
     while (left > 0) {
       const { value: frame, done } = await frames.next()
       if (done || frame.kind !== 'bytes' || frame.bytes.length > left) {
-        throw misplaced(`object ${object} has not its ${bytes} bytes`)
+        throw misplaced(`object ${object} does not have ${bytes} bytes`)
       }
       left -= frame.bytes.length
       yield frame.bytes
@@ -156,13 +156,14 @@ async function fetchObject(
   { objects, files }: Target,
 ): Promise<void> {
   if (files === undefined) {
-    const message = 'The backup has its files by reference: say where they are'
+    const message =
+      'The backup refers to its files without their bytes: name the directory that has them (filesFrom)'
     throw new StoreError('OPTION_NOT_ALLOWED', message)
   }
   const { object, bytes, sha256 } = content
   const read = await storedLeaves(files, content, { start: 0, limit: bytes })
   if (read === null) {
-    throw new StoreError('FILE_NOT_FOUND', `The file in object ${object} is not where files are`)
+    throw new StoreError('FILE_NOT_FOUND', `The file of object ${object} is missing`)
   }
   const { leaves } = read
   async function* checked(): AsyncGenerator<Bytes, void> {
@@ -172,10 +173,7 @@ async function fetchObject(
       yield leaf.stored
     }
     if (sameBytes(hash.digest(), sha256)) return
-    throw new StoreError(
-      'DATA_CORRUPT',
-      `The file in object ${object} is not the one of the backup`,
-    )
+    throw new StoreError('DATA_CORRUPT', `The file of object ${object} does not match the backup`)
   }
   await objects.put(object, checked())
 }

@@ -54,7 +54,7 @@ export class RowSources {
     this.#team = team
     this.#stash = rows instanceof TeamStash ? rows : null
     if (this.#stash !== null && !this.#stash.belongsTo(team)) {
-      throw new StoreError('REQUEST_VALIDATION_ERROR', 'The stash is of another team')
+      throw new StoreError('REQUEST_VALIDATION_ERROR', 'The stash belongs to another team or store')
     }
   }
 
@@ -225,7 +225,7 @@ function inferredType(summary: ColumnSummary): ColumnType {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkColumnCount(count: number, columnsMax: number): void {
-  if (count > columnsMax) throw invalidRows(`There are more than ${columnsMax} columns`)
+  if (count > columnsMax) throw invalidRows(`More than ${columnsMax} columns`)
 }
 
 function invalidRows(problem: string): StoreError {

@@ -150,7 +150,7 @@ export class TeamStash implements Stash {
 export function tooManyChunks(stashId: string, stashChunksMax: number): StoreError {
   return new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `Stash '${stashId}' may hold ${stashChunksMax} chunks at most`,
+    `Stash '${stashId}' may hold at most ${stashChunksMax} chunks`,
   )
 }
 

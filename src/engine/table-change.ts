@@ -325,6 +325,6 @@ export function checkIfMatch(
   if (ifMatch === undefined || BigInt(version) <= BigInt(ifMatch)) return
   throw new StoreError(
     'PRECONDITION_FAILED',
-    `If-Match "${ifMatch}" does not hold: the ${what} is at version ${version}`,
+    `The ${what} changed after version ${ifMatch}: it is at version ${version}`,
   )
 }

@@ -64,7 +64,7 @@ export class Transfers {
   async #wait(teamId: string, ended: AbortSignal | undefined): Promise<void> {
     const ofTeam = [...this.#waiting].filter((waiter) => waiter.teamId === teamId)
     if (this.#waiting.size >= WAITING_MAX || ofTeam.length >= TEAM_WAITING_MAX) {
-      throw new StoreError('RATE_LIMITED', 'Too many files are on their way; try again')
+      throw new StoreError('RATE_LIMITED', 'Too many file transfers are under way; try again')
     }
     ended?.throwIfAborted()
     await new Promise<void>((resolve, reject) => {

@@ -201,13 +201,13 @@ async function commitReceived(
 }
 
 function notSigned(): StoreError {
-  return new StoreError('UPLOAD_SIGNATURE_INVALID', 'The location is not one that was given out')
+  return new StoreError('UPLOAD_SIGNATURE_INVALID', 'The upload location is not valid')
 }
 
 function expired(): StoreError {
-  return new StoreError('UPLOAD_EXPIRED', 'The location has expired')
+  return new StoreError('UPLOAD_EXPIRED', 'The upload location has expired')
 }
 
 function completed(): StoreError {
-  return new StoreError('UPLOAD_ALREADY_COMPLETED', 'The upload is completed')
+  return new StoreError('UPLOAD_ALREADY_COMPLETED', 'The upload was already completed')
 }

@@ -54,7 +54,7 @@ export class Findings {
   checkGoesOn(): void {
     const { signal } = this.#options
     if (signal?.aborted) {
-      throw new StoreError('ABORTED', 'The verify was ended', { cause: signal.reason })
+      throw new StoreError('ABORTED', 'The verification was aborted', { cause: signal.reason })
     }
     this.#lifecycle.checkOpen()
   }

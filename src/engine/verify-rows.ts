@@ -104,7 +104,7 @@ class RowWalk {
     if (!this.#isCountable) return null
     if (this.#liveRows !== liveRows || this.#rows - this.#liveRows !== deletedRows) {
       const found = `${this.#liveRows} live and ${this.#rows - this.#liveRows} deleted rows`
-      const message = `There are ${found}; the table counts ${liveRows} and ${deletedRows}`
+      const message = `There are ${found}; the table counts ${liveRows} live and ${deletedRows} deleted rows`
       this.#tell({ kind: 'row-count', message })
     }
     return this.#liveRows
@@ -193,7 +193,7 @@ class RowWalk {
       if (schemaNumber > generation.schemaNumber && schemaNumber !== EARLIER_SCHEMA) {
         tell({
           kind: 'record-mismatch',
-          message: `It is of schema ${schemaNumber}, which is to come`,
+          message: `It refers to schema ${schemaNumber}, which does not exist yet`,
         })
       }
       if (this.#findings.full && text !== null) readSpans(text)

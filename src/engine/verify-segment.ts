@@ -68,7 +68,7 @@ function formProblems(
   { folded }: SegmentExpectation,
 ): Problem[] {
   if (folded === (versionOf !== null) && (folded || isDeleted === null)) return []
-  const message = `Its footer is ${folded ? 'not ' : ''}that of a fold`
+  const message = `Its footer says that it was ${folded ? 'not ' : ''}made by a fold`
   return [{ kind: 'record-mismatch', message }]
 }
 
@@ -134,7 +134,7 @@ class RowCheck {
         (stored.elementMask & SURE_KINDS) === (found.elementMask & SURE_KINDS) &&
         (stored.seen & SURE_SEEN) === (found.seen & SURE_SEEN)
       if (isSame) return []
-      const message = `The summary of column ${JSON.stringify(stored.id)} does not say what its values are`
+      const message = `The summary of column ${JSON.stringify(stored.id)} does not match its values`
       return [{ kind: 'summary', message }]
     })
   }

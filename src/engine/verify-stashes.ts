@@ -140,7 +140,10 @@ async function decodeChunk(
   if (record === null) {
     problems.push({ kind: 'record-missing', message: 'The column list is missing' })
   } else if (columnListCrc(record) !== list.crc) {
-    problems.push({ kind: 'record-mismatch', message: 'The column list is another one' })
+    problems.push({
+      kind: 'record-mismatch',
+      message: 'The column list does not match its checksum',
+    })
   }
   const ids = record === null ? [] : decodeColumnList(record)
   if (problems.length > 0) return NO_CHUNK
@@ -207,7 +210,7 @@ async function findLostChunks({ findings, partition, teamId }: Verifying): Promi
       const nonce = found[0].slice(1, 9)
       const name = toHex(nonce)
       if (!heads.has(name) && (await view.get(deadStashKey(nonce))) === null) {
-        const message = 'Chunks are left of a stash that is not there'
+        const message = 'Chunks remain of a stash that does not exist'
         findings.add({ kind: 'orphan-record', message }, { team: teamId, stash: name })
       }
       start = chunksRange(nonce).limit

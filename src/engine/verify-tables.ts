@@ -72,15 +72,18 @@ async function verifyCatalog(findings: Findings, view: KvView, team: string): Pr
       const where = { team, table: renderTableId(table) }
       const head = heads[i] ?? null
       if (head === null) {
-        const message = `The catalog lists ${JSON.stringify(name)}, which has no head`
+        const message = `The catalog lists ${JSON.stringify(name)}, but the table has no head`
         findings.add({ kind: 'record-missing', message }, where)
       } else if (!sameBytes(catalogKey(decodeTableHead(head).order), key)) {
-        findings.add({ kind: 'record-mismatch', message: 'The catalog lists it elsewhere' }, where)
+        findings.add(
+          { kind: 'record-mismatch', message: 'The catalog lists the table at another place' },
+          where,
+        )
       }
     }
     const last = entries[entries.length - 1]?.[0]
     if (last !== undefined && !isBefore(last, catalogKey(nextOrder))) {
-      const message = 'The catalog has entries after the order of the next one'
+      const message = 'The catalog has entries beyond its next place'
       findings.add({ kind: 'record-mismatch', message }, { team })
     }
   }
@@ -236,7 +239,7 @@ async function verifyForgotten(
     for (const range of [rowsRange(table, { extent: from, slot: 0 }, limit), pages]) {
       const found = await view.scan({ ...range, count: 1 })
       if (found.length === 0) continue
-      const message = `Records are left of extents ${from} to ${limit - 1}, which are of no generation`
+      const message = `Records remain of extents ${from} to ${limit - 1}, which belong to no generation`
       findings.add({ kind: 'orphan-record', message }, where)
       break
     }
@@ -261,7 +264,7 @@ async function verifyUnused(
   for (const range of [rows, pages]) {
     const found = await view.scan({ ...range, count: 1 })
     if (found.length === 0) continue
-    const message = `A record lies beyond extent ${nextExtent}, which is the next one`
+    const message = `A record lies beyond extent ${nextExtent}, the next one to be used`
     findings.add({ kind: 'record-mismatch', message }, where)
   }
 }

@@ -47,7 +47,7 @@ export async function verifyStore(
   ])
   for (const partition of partitions) {
     if (partition === '' || known.has(partition)) continue
-    const message = 'Its records are there, but it is not entered as a team'
+    const message = 'The team has records, but no entry'
     findings.add({ kind: 'record-missing', message }, { team: partition })
   }
   await findings.step({}, () => system.read((view) => verifySystem(findings, view, known)))
@@ -95,7 +95,7 @@ async function verifySystem(
   teams: ReadonlySet<string>,
 ): Promise<void> {
   const lacks = (team: string): void => {
-    const message = 'Its alias is there in one direction only'
+    const message = 'The alias is recorded in one direction only'
     findings.add({ kind: 'record-mismatch', message }, { team })
   }
   for await (const entries of scanBatches(view, ALIASES_RANGE)) {
@@ -111,7 +111,7 @@ async function verifySystem(
       const back = await view.get(aliasKey(decodeTeamAlias(record)))
       if (back === null || decodeAlias(back) !== team) lacks(team)
       if (teams.has(team)) continue
-      findings.add({ kind: 'record-missing', message: 'It is not entered as a team' }, { team })
+      findings.add({ kind: 'record-missing', message: 'The team has no entry' }, { team })
     }
   }
   const keys = await view.get(SIGNING_KEYS_KEY)

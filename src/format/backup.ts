@@ -160,7 +160,7 @@ export async function* readBackup(source: AsyncIterable<Bytes>): AsyncGenerator<
       const head = Uint8Array.from(await reader.take(FRAME_HEAD_BYTES))
       const length = new DataView(head.buffer).getUint32(1)
       if (length > FRAME_BYTES_MAX)
-        throw damaged(`frame ${number} at byte ${at} has no possible size`)
+        throw damaged(`frame ${number} at byte ${at} has an impossible size`)
       const rest = await reader.take(length + CRC_BYTES)
       const payload = rest.subarray(0, length)
       const crc = crc32(payload, frameCrc(id, number, head))
@@ -169,7 +169,7 @@ export async function* readBackup(source: AsyncIterable<Bytes>): AsyncGenerator<
       }
       const isEnd = head[0] === FRAME.end
       if (isEnd) checkDigest(payload, sha256.digest())
-      if (isEnd && !(await reader.isDone())) throw damaged('something follows its end')
+      if (isEnd && !(await reader.isDone())) throw damaged('there are bytes after its end')
       yield decodeFrame(head[0] ?? 0, payload, number)
       if (isEnd) return
       sha256.update(head)
@@ -195,7 +195,7 @@ function checkHeader(header: Bytes): void {
 
 function checkDigest(payload: Bytes, digest: Bytes): void {
   if (sameBytes(payload.subarray(-SHA256_BYTES), digest)) return
-  throw damaged('its sha256 is another one')
+  throw damaged('its SHA-256 does not match')
 }
 
 function decodeFrame(kind: number, payload: Bytes, number: number): BackupFrame {
@@ -295,7 +295,7 @@ class PieceReader {
     const { done, value } = await this.#pieces.next()
     if (done) return false
     if (!(value instanceof Uint8Array)) {
-      const message = `A backup must come as pieces of bytes, not ${typeName(value)}`
+      const message = `A backup must be read as pieces of bytes, not ${typeName(value)}`
       throw new StoreError('REQUEST_VALIDATION_ERROR', message)
     }
     this.#held.push(value)

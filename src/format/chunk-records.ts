@@ -100,7 +100,7 @@ export class ChunkDecoder {
     }
     const ids = this.#columnsOf(list)
     if (summaries.length !== SUMMARY_BYTES * ids.length) {
-      throw reader.corrupt('its column list has another length')
+      throw reader.corrupt('its column list has the wrong length')
     }
     const inner = new ByteReader(summaries, 'chunk reference')
     const columns = ids.map((id) => readColumn(inner, id))

@@ -43,7 +43,7 @@ export class ForwardMap {
   /** @throws {StoreError} DATA_CORRUPT */
   constructor(object: ObjectId, content: Bytes) {
     const reader = new ByteReader(content, `forward object ${object}`)
-    if (reader.u32() !== FORWARD_MAGIC) throw reader.corrupt('it has no magic')
+    if (reader.u32() !== FORWARD_MAGIC) throw reader.corrupt('its magic number is missing')
     this.#count = reader.u32()
     this.#runs = reader.bytes(RUN_BYTES * this.#count)
     const covered = content.subarray(0, content.length - 4)

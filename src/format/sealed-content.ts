@@ -79,7 +79,7 @@ export async function* openLeaves(
     const bytes = stored.subarray(0, Math.max(0, stored.length - CRC_BYTES))
     const isWhole = bytes.length > 0 && storedCrc(stored) === pieceCrc(id, number, bytes)
     if (!isWhole) {
-      const message = `The bytes of object ${object} from ${LEAF_BYTES * number} on are not those that were stored`
+      const message = `The bytes of object ${object} from ${LEAF_BYTES * number} on do not match their checksum`
       throw new StoreError('DATA_CORRUPT', message)
     }
     number++

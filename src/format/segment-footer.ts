@@ -41,10 +41,10 @@ export function directoryOf(ref: SegmentRef, id: Bytes, bytes: Bytes): readonly 
     throw corrupt(ref, 'the checksum of its trailer is wrong')
   }
   if (!sameBytes(bytes.subarray(footerBytes + 12), TRAILER_MAGIC)) {
-    throw corrupt(ref, 'it has no magic')
+    throw corrupt(ref, 'its magic number is missing')
   }
   if (readUint32(trailer, 0) !== footerBytes || readUint32(trailer, 4) !== ref.rowCount) {
-    throw corrupt(ref, 'it is not the one that the table names')
+    throw corrupt(ref, 'it is not the segment that the table refers to')
   }
   const listedBytes = 1 + DIRECTORY_ENTRY_BYTES * (bytes[0] ?? 0)
   const listed = bytes.subarray(0, listedBytes)

@@ -88,13 +88,15 @@ function fileList(ref: SegmentRef, bytes: Bytes | undefined): Bytes | null {
 
 function versionReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter['versionOf'] {
   if (bytes === undefined) return null
-  if (bytes.length !== 8 * ref.rowCount) throw corrupt(ref, 'it has not a version for each row')
+  if (bytes.length !== 8 * ref.rowCount)
+    throw corrupt(ref, 'its row-version section has the wrong length')
   return (row) => new ByteReader(bytes.subarray(8 * row), `row versions of ${ref.object}`).u64()
 }
 
 function deletedReader(ref: SegmentRef, bytes: Bytes | undefined): SegmentFooter['isDeleted'] {
   if (bytes === undefined) return null
-  if (8 * bytes.length < ref.rowCount) throw corrupt(ref, 'it has not a bit for each row')
+  if (8 * bytes.length < ref.rowCount)
+    throw corrupt(ref, 'its section of deleted rows has the wrong length')
   return (row) => ((bytes[row >> 3] ?? 0) & (1 << (row & 7))) !== 0
 }
 

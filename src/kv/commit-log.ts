@@ -116,7 +116,7 @@ async function holdsPartitionRecord(database: LevelDatabase): Promise<boolean> {
 }
 
 function foreignCommit(sequence: number): StoreError {
-  const message = `Commit ${sequence} in the database is one of another store; ${LOSS_REMEDY}`
+  const message = `Commit ${sequence} in the database belongs to another store; ${LOSS_REMEDY}`
   return new StoreError('DATA_CORRUPT', message)
 }
 

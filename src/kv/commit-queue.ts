@@ -315,8 +315,8 @@ export class CommitQueue {
   #refusal(poison: StoreError): StoreError {
     if (poison.code === 'DATA_LOSS') return withOutcome(poison, 'unchanged')
     const until = this.#options.reopens
-      ? 'the database was opened again by itself'
-      : 'the store was closed and opened again'
+      ? 'the database has been reopened, which is being tried'
+      : 'the store is closed and opened again'
     const message = `${poison.message}; nothing is written until ${until}`
     return new StoreError(poison.code, message, { cause: poison, outcome: 'unchanged' })
   }

@@ -101,10 +101,10 @@ export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
   const [version, flags = 0] = content.subarray(MAGIC.length)
   const known = version === VERSION && (flags & ~FLAGS_MASK) === 0
   if (!known || !sameBytes(content.subarray(0, MAGIC.length), MAGIC)) {
-    throw damaged('is of an unknown form')
+    throw damaged('has an unknown format')
   }
   if (!sameBytes(content.subarray(MAGIC.length + 2, HEAD_BYTES), store)) {
-    throw damaged('is that of another store')
+    throw damaged('belongs to another store')
   }
   const marked = decodeUint64(content.subarray(HEAD_BYTES, HEAD_BYTES + 8), content)
   const running = decodeRunning(store, bytes.subarray(MARK_BYTES))
@@ -129,7 +129,7 @@ function damaged(problem: string): StoreError {
 
 /** What can be done about a loss; said wherever one is reported. */
 export const LOSS_REMEDY =
-  'restore the store from a backup, or open it with the option acceptLoss, which goes on with what is there'
+  'restore the store from a backup, or open it with the option acceptLoss, which continues with what is left'
 
 /**
  * Reads the mark. null: the store is new, and may have none.

@@ -134,5 +134,5 @@ function damageOf(failure: unknown): KvCheckItem {
 
 function unknownKey(key: Bytes): KvCheckItem {
   const hex = toHex(key.subarray(0, KEY_HEX_BYTES_MAX))
-  return { kind: 'record', message: `No record of ours has the key ${hex}` }
+  return { kind: 'record', message: `There is an unknown record with the key ${hex}` }
 }

@@ -53,7 +53,7 @@ export async function openDatabase(
   const database = withSnapshots(made)
   try {
     if (expected.durability === 'interval' && database.compactRange === undefined) {
-      const problem = 'The database cannot be flushed, which durability `interval` needs'
+      const problem = 'The durability `interval` needs a database that can be flushed'
       throw new StoreError('OPTION_NOT_ALLOWED', problem)
     }
     // In the turn of its construction this opens it, and so learns why it cannot be opened.

@@ -59,7 +59,7 @@ export function parseStoredSchema(value: unknown, columnsMax: number): TableSche
 export function checkSchemaSize(schema: TableSchema, before: TableSchema | null): void {
   const bytes = schemaBytes(schema)
   if (bytes <= SCHEMA_BYTES_MAX || (before !== null && bytes <= schemaBytes(before))) return
-  throw shapeError('schema', `has ${bytes} bytes as JSON, at most ${SCHEMA_BYTES_MAX} may be`)
+  throw shapeError('schema', `has ${bytes} bytes as JSON; at most ${SCHEMA_BYTES_MAX} are allowed`)
 }
 
 function schemaBytes(schema: TableSchema): number {
@@ -70,7 +70,10 @@ function parseColumns(value: unknown, columnsMax: number, nameCharsMax: number):
   const list = parseObject(value, 'schema', ['columns']).get('columns')
   if (!Array.isArray(list)) throw shapeError('schema.columns', 'must be an array')
   if (list.length > columnsMax) {
-    throw shapeError('schema.columns', `has ${list.length} columns, at most ${columnsMax} may be`)
+    throw shapeError(
+      'schema.columns',
+      `has ${list.length} columns; at most ${columnsMax} are allowed`,
+    )
   }
   const columns: Column[] = []
   for (let index = 0; index < list.length; index++) {
@@ -144,7 +147,7 @@ function parseKind(value: unknown, place: string): ColumnKind {
       "must not be 'array' here: an array is { kind: 'array', items: { kind } }",
     )
   }
-  if (typeof value === 'string') throw shapeError(place, `is an unknown kind ${quote(value)}`)
+  if (typeof value === 'string') throw shapeError(place, `is the unknown kind ${quote(value)}`)
   throw shapeError(place, 'must be a kind name')
 }
 

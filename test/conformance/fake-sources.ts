@@ -47,7 +47,7 @@ const URLS: Readonly<Record<string, MakeSource>> = {
   [SOURCE_URLS.broken]: (url) =>
     source(url, ['hel'], {}, new StoreError('SOURCE_URL_FAILED', 'The source broke off')),
   [SOURCE_URLS.slow]: () => {
-    throw new StoreError('SOURCE_URL_TIMEOUT', 'The source is too slow')
+    throw new StoreError('SOURCE_URL_TIMEOUT', 'The source took too long')
   },
   [SOURCE_URLS.endless]: (url, bytesMax) =>
     source(url, ['hel'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),

@@ -201,8 +201,8 @@ test('a chunk is refused whose column list has another length', () => {
   const decode = (ids: readonly string[]) => new ChunkDecoder(() => ids).decode(reference)
 
   expect(decode(['a']).chunk.columns).toHaveLength(1)
-  expect(problemOf(() => decode(['a', 'b']))).toMatch('its column list has another length')
-  expect(problemOf(() => decode([]))).toMatch('its column list has another length')
+  expect(problemOf(() => decode(['a', 'b']))).toMatch('its column list has the wrong length')
+  expect(problemOf(() => decode([]))).toMatch('its column list has the wrong length')
   expect(encodeColumnList(['a'])).not.toEqual(encodeColumnList(['b']))
 })
 
@@ -348,7 +348,7 @@ describe('a footer whose checksums are right', () => {
     const { ref, footer } = withSections(await fold(), 3, (sections) => sections)
 
     const problem = problemOf(() => decodeFooter({ ...ref, rowCount: 4 }, footer))
-    expect(problem).toMatch('it is not the one that the table names')
+    expect(problem).toMatch('it is not the segment that the table refers to')
   })
 
   test('a frame is refused where another number of rows is wanted, or other bytes', async () => {

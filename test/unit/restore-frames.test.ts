@@ -56,17 +56,17 @@ test.each([
   [
     'with more bytes than the object has',
     [START, object(3), bytes('four'), end(0, 1, 3)],
-    'has not its 3 bytes',
+    'does not have 3 bytes',
   ],
   [
     'with too few bytes',
     [START, object(9), bytes('four'), RECORDS, end(1, 1, 9)],
-    'has not its 9 bytes',
+    'does not have 9 bytes',
   ],
   [
     'that ends within an object',
     [START, object(9), bytes('four'), end(0, 1, 9)],
-    'has not its 9 bytes',
+    'does not have 9 bytes',
   ],
   [
     'with more records than its end says',

@@ -95,7 +95,7 @@ describe('a schema of the wrong shape is refused with its place', () => {
     [
       'an unknown kind',
       { columns: [column, column, { id: 'b', type: 'text' }] },
-      "schema.columns[2].type is an unknown kind 'text'",
+      "schema.columns[2].type is the unknown kind 'text'",
     ],
     ['a kind in another letter case', oneType('String'), 'schema.columns[0].type '],
     ['a kind that every object has', oneType('constructor'), 'schema.columns[0].type '],
@@ -166,7 +166,7 @@ describe('a schema of more than 1 MiB as JSON', () => {
     expect(parseTableSchema(wide(500)).columns).toHaveLength(500)
     const { code, message } = refusal(wide(600))
     expect(code).toBe('REQUEST_VALIDATION_ERROR')
-    expect(message).toMatch(/^schema has \d+ bytes as JSON, at most 1048576 /)
+    expect(message).toMatch(/^schema has \d+ bytes as JSON; at most 1048576 /)
   })
 
   test('is read from a store, with a name of any length, and may stay but not grow', () => {

@@ -170,7 +170,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'a table that the catalog lists at another order',
     head((given) => ({ ...given, order: given.order + 1 })),
     'record-mismatch',
-    /^The catalog lists it elsewhere$/,
+    /^The catalog lists the table at another place$/,
   ],
   [
     'a table in whose place the catalog lists another',
@@ -185,7 +185,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'a catalog that goes on behind the order of the next table',
     changed('teamHead', () => records.encodeTeamHead(0)),
     'record-mismatch',
-    /^The catalog has entries after the order of the next one$/,
+    /^The catalog has entries beyond its next place$/,
   ],
   [
     'retired rows of a version that is to come',
@@ -253,7 +253,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'a row record of a schema that is to come',
     (opened) => putRow(opened, 0, row({ schemaNumber: 99 })),
     'record-mismatch',
-    /^It is of schema 99, which is to come$/,
+    /^It refers to schema 99, which does not exist yet$/,
   ],
   [
     'a row record of version 0',
@@ -285,14 +285,14 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'another column list',
     changed('columnList', () => encodeColumnList(['zz'])),
     'record-mismatch',
-    /^The column list is another one$/,
+    /^The column list does not match its checksum$/,
   ],
   ['a chunk of more rows than it has', longerChunk, 'row-count', /^Its segments have \d+ rows/],
   [
     'an alias that leads to its team only',
     async (opened) => system(keys.teamAliasKey('acme'))(opened),
     'record-mismatch',
-    /^Its alias is there in one direction only$/,
+    /^The alias is recorded in one direction only$/,
   ],
   [
     'files of a team without an alias',
@@ -304,13 +304,13 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'an alias that its team leads to only',
     async (opened) => system(await aliasKeyOf(opened))(opened),
     'record-mismatch',
-    /^Its alias is there in one direction only$/,
+    /^The alias is recorded in one direction only$/,
   ],
   [
     'a team that is not entered',
     async (opened) => system(keys.teamEntryKey('acme'))(opened),
     'record-missing',
-    /^It is not entered as a team$/,
+    /^The team has no entry$/,
   ],
   [
     'a fold in the place of a plain segment',
@@ -319,13 +319,13 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
       folded((versions) => versions),
     ),
     'record-mismatch',
-    /^Its footer is that of a fold$/,
+    /^Its footer says that it was made by a fold$/,
   ],
   [
     'a plain segment in the place of a fold',
     segment(true, plain('"a":1')),
     'record-mismatch',
-    /^Its footer is not that of a fold$/,
+    /^Its footer says that it was not made by a fold$/,
   ],
   [
     'a folded row of a version that its table has not reached',
@@ -371,7 +371,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
     'a summary that says texts where there are numbers',
     segment(false, plain('"a":1', [summary('a', ['"x"'])])),
     'summary',
-    /^The summary of column "a" does not say what its values are$/,
+    /^The summary of column "a" does not match its values$/,
   ],
   [
     'a summary that has seen no empty array',

@@ -4,6 +4,7 @@ import type { ContractKey, Store } from '../src/index.js'
 import { openMemory } from '../src/index.js'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
 import type { ConnectionLimits } from './connections.js'
+import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
 import { nodeSources, openDirectory } from './node.js'
 import { removeServed, writeServed } from './served-file.js'
@@ -60,11 +61,12 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   const given = [...command.keys, ...fileKeys]
   const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
   const adminKey = makeKey()
+  const failures = new FailureLog((line) => io.warn(line))
   const server = await startServer(store, {
     ...settings,
     keys,
     adminKeys: [adminKey],
-    onFailure: (failure) => io.warn(describe(failure)),
+    onFailure: (failure) => failures.note(failure),
     onWarning: (warning) => io.warn(`rowstash: ${warning}`),
   })
   try {
@@ -74,6 +76,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     if (directory !== undefined) await removeServed(directory)
   } finally {
     await server.close()
+    failures.close()
   }
 }
 
@@ -200,8 +203,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) done()
     else signal.addEventListener('abort', () => done(), { once: true })
   })
-}
-
-function describe(failure: unknown): string {
-  return failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Store, TableEntry } from '../src/index.js'
 import { isStoreError } from '../src/index.js'
 import { CommandFailure, parseIntegerOption } from './cli-failure.js'
+import { FailureLog } from './failure-log.js'
 import { importFiles } from './import-files.js'
 import { readOrMakeKey } from './key-file.js'
 import { openDirectory } from './node.js'
@@ -27,13 +28,14 @@ async function start(signal: AbortSignal): Promise<void> {
     await store.close()
     throw failure
   })
+  const failures = new FailureLog((line) => console.error(line))
   const server = await startServer(store, {
     host: '127.0.0.1',
     port,
     baseUrl: undefined,
     keys: [{ key, teamId: TEAM }],
     apps: undefined,
-    onFailure: (failure) => console.error(failure),
+    onFailure: (failure) => failures.note(failure),
     onWarning: (warning) => console.error(warning),
   })
   try {
@@ -47,6 +49,7 @@ async function start(signal: AbortSignal): Promise<void> {
     })
   } finally {
     await server.close()
+    failures.close()
   }
 }
 

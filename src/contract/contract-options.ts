@@ -47,7 +47,8 @@ export interface ContractOptions {
   readonly answerBytesInFlightMax?: number | undefined
   /**
    * Told of every failure that was answered with a status of 500 or above, which shows the client no
-   * details. Must not throw.
+   * details. Requests refused under load are among them (STORAGE_UNAVAILABLE with the outcome `unchanged`):
+   * a log should count them. Must not throw.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**

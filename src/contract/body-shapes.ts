@@ -20,9 +20,15 @@ export type CreateBody = Readonly<{
 
 export type OverwriteBody = Readonly<{ schema?: WireSchema; rows: TextRows | Stash }>
 
+const IS_EMPTY = 'it is empty'
+const SEND_ARRAY = 'send an array of rows'
+const SEND_ROWS = `${SEND_ARRAY} or { "$stashID" }`
+const SEND_CREATE = `${SEND_ARRAY} or { name, rows }`
+const SEND_OVERWRITE = `${SEND_ARRAY}, { rows } or { "$stashID" }`
+
 /** POST /tables: `{ name, schema?, rows, appsToLink? }`, an array of rows, or CSV/TSV. */
 export function parseCreateBody(body: ReceivedBody, team: Team): CreateBody {
-  const rows = bareRows(body)
+  const rows = bareRows(body, SEND_CREATE)
   if (rows !== undefined) return { rows }
   const members = readMembers(wholeText(body.bytes), ['name', 'schema', 'rows', 'appsToLink'])
   const name = required(members, 'name')
@@ -38,7 +44,7 @@ export function parseCreateBody(body: ReceivedBody, team: Team): CreateBody {
 
 /** PUT /tables/{tableID}: `{ schema?, rows }`, an array of rows, `{ "$stashID" }`, or CSV/TSV. */
 export function parseOverwriteBody(body: ReceivedBody, team: Team): OverwriteBody {
-  const rows = bareRows(body)
+  const rows = bareRows(body, SEND_OVERWRITE)
   if (rows !== undefined) return { rows }
   const members = readMembers(wholeText(body.bytes), ['$stashID', 'schema', 'rows'])
   const stashId = members.get('$stashID')
@@ -46,19 +52,19 @@ export function parseOverwriteBody(body: ReceivedBody, team: Team): OverwriteBod
   const schema = members.get('schema')
   return {
     ...(schema === undefined ? {} : { schema: parseSchema(schema) }),
-    rows: parseRowsMember(required(members, 'rows'), team),
+    rows: parseRowsMember(required(members, 'rows', SEND_OVERWRITE), team),
   }
 }
 
 /** POST /tables/{tableID}/rows: an array of rows, `{ "$stashID" }`, or CSV/TSV. */
 export function parseAddBody(body: ReceivedBody, team: Team): TextRows | Stash {
-  return bareRows(body) ?? parseStashObject(wholeText(body.bytes), team)
+  return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
 /** PUT /stashes/{stashID}/{serial}: an array of rows or CSV/TSV, nothing else. */
 export function parseChunkBody(body: ReceivedBody): TextRows {
-  const rows = bareRows(body)
-  if (rows === undefined) throw invalidRequest('body', 'it is an object; send an array of rows')
+  const rows = bareRows(body, SEND_ARRAY)
+  if (rows === undefined) throw invalidRequest('body', `it is an object; ${SEND_ARRAY}`)
   return rows
 }
 
@@ -67,19 +73,21 @@ const OPENING_BRACE = 0x7b
 
 /** PATCH /tables/{tableID}/rows/{rowID}: an object of cells. */
 export function parseCellsBody({ bytes }: ReceivedBody): Bytes {
-  if (firstByte(bytes) !== OPENING_BRACE)
-    throw invalidRequest('body', 'it is no object; send an object of cells')
-  return bytes
+  const first = firstByte(bytes)
+  if (first === OPENING_BRACE) return bytes
+  const problem = first === undefined ? IS_EMPTY : 'it is not an object'
+  throw invalidRequest('body', `${problem}; send an object of cells`)
 }
 
-/** The rows of a body that is nothing but rows; undefined for a JSON object. */
-function bareRows({ format, bytes }: ReceivedBody): TextRows | undefined {
+/** The rows of a body that is nothing but rows; undefined for a JSON object. @param hint - What to send. */
+function bareRows({ format, bytes }: ReceivedBody, hint: string): TextRows | undefined {
   if (format === 'csv') return { csv: bytes }
   if (format === 'tsv') return { tsv: bytes }
   const first = firstByte(bytes)
   if (first === OPENING_BRACKET) return { json: bytes }
   if (first === OPENING_BRACE) return undefined
-  throw invalidRequest('body', 'it is neither an array nor an object')
+  const problem = first === undefined ? IS_EMPTY : 'it is neither an array nor an object'
+  throw invalidRequest('body', `${problem}; ${hint}`)
 }
 
 function parseRowsMember(part: JsonPart, team: Team): TextRows | Stash {
@@ -88,8 +96,6 @@ function parseRowsMember(part: JsonPart, team: Team): TextRows | Stash {
   if (text.startsWith('{')) return parseStashObject(part, team)
   throw invalidRequest('body', '\'rows\' must be an array of rows or { "$stashID" }')
 }
-
-const SEND_ROWS = 'send an array of rows or { "$stashID" }'
 
 function parseStashObject(part: JsonPart, team: Team): Stash {
   const members = readMembers(part, ['$stashID'], SEND_ROWS)
@@ -130,10 +136,11 @@ export function wholeText(body: Bytes): JsonPart {
   return { text: decodeJsonText(body), offset: 0 }
 }
 
-export function required(members: Members, name: string): JsonPart {
+/** @param hint - What to send instead. */
+export function required(members: Members, name: string, hint?: string): JsonPart {
   const part = members.get(name)
-  if (part === undefined) throw invalidRequest('body', `'${name}' is missing`)
-  return part
+  if (part !== undefined) return part
+  throw invalidRequest('body', `'${name}' is missing${hint === undefined ? '' : `; ${hint}`}`)
 }
 
 /** The first byte that is neither JSON white space nor of a byte order mark. */

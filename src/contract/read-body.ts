@@ -80,7 +80,8 @@ function unsupportedType(values: readonly string[], formats: readonly BodyFormat
   const given = value === undefined ? 'is missing' : `'${shownId(value)}' is not supported here`
   const problem = values.length > 1 ? 'is given more than once' : given
   const types = formats.map((format) => TYPE_OF_FORMAT[format])
-  return unsupported(`Content-Type ${problem}: send ${types.join(' or ')}`)
+  const accepted = [types.slice(0, -1).join(', '), ...types.slice(-1)].filter((text) => text !== '')
+  return unsupported(`Content-Type ${problem}: send ${accepted.join(' or ')}`)
 }
 
 /** A longer one is refused unread, so that its parameters cannot cost time. */

@@ -73,7 +73,8 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
  */
 function misplacedStashId(): StoreError {
   const remedy = 'to use a stash, send { "$stashID" } as the body'
-  return invalidRequest('query', `stashID is no parameter, and the body has no rows; ${remedy}`)
+  const problem = 'stashID is not a parameter of this operation, and the body has no rows'
+  return invalidRequest('query', `${problem}; ${remedy}`)
 }
 
 /** The name is in the body object, or else in the query: not in both, not in neither. */

@@ -207,8 +207,32 @@ export function judge(cursor: Cursor, start: number): unknown {
     return JSON.parse(cursor.text.slice(start, cursor.at))
   } catch (cause) {
     if (cursor.at === cursor.stop && cursor.stop < cursor.text.length) throw cutOff(cursor)
+    if (isContainerAt(cursor, start)) {
+      findFault({ ...cursor, text: cursor.text.slice(0, cursor.at), at: start, stop: cursor.at })
+    }
     cursor.at = start
     throw invalidJson(cursor, 'Not a JSON value', cause)
+  }
+}
+
+function isContainerAt({ text }: Cursor, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code === OPEN_BRACKET || code === OPEN_BRACE
+}
+
+/** Fails at the place within an array or an object that makes it invalid. Its nesting was counted before. */
+function findFault(cursor: Cursor): void {
+  if (!isContainerAt(cursor, cursor.at)) {
+    skipValue(cursor, 0)
+    return
+  }
+  const isArray = peek(cursor) === OPEN_BRACKET
+  const close = isArray ? CLOSE_BRACKET : CLOSE_BRACE
+  let more = enter(cursor, isArray ? OPEN_BRACKET : OPEN_BRACE, close, 'a value')
+  while (more) {
+    if (!isArray) readKey(cursor)
+    findFault(cursor)
+    more = hasMore(cursor, close)
   }
 }
 

@@ -190,9 +190,20 @@ describe('refusals', () => {
     expect(refusal('[{"a":1},{"b" 2}]').message).toBe(
       'Expected ":" at character 14 in row 1 (counted from 0)',
     )
-    expect(refusal('[{"a":[1,,2]}]').message).toBe(
-      'Not a JSON value at character 6 in row 0 (counted from 0)',
-    )
+    for (const [value, problem, at] of [
+      ['[1,,2]', 'Not a JSON value', 3],
+      ['[1,2x]', 'Not a JSON value', 3],
+      ['[1,]', 'Not a JSON value', 3],
+      ['[[1], [2] 3]', 'Expected "," or "]"', 10],
+      ['[{"b":[1]},{"b":x}]', 'Not a JSON value', 16],
+      ['[{"b":1,}]', 'Expected a key', 8],
+      ['[{"b" 1}]', 'Expected ":"', 6],
+      ['["b","\\x"]', 'Not a JSON value', 5],
+    ] as const) {
+      const text = `[{"a":${value}}]`
+      const place = `at character ${text.indexOf(value) + at} in row 0 (counted from 0)`
+      expect(refusal(text).message).toBe(`${problem} ${place}`)
+    }
   })
 
   test('nesting is counted from the array of rows, and refused before it is parsed', () => {
@@ -280,7 +291,7 @@ describe('splitting a request body', () => {
   test('a part is read as where it was cut from: its members and failures count from there', () => {
     expect(splitJsonObject(' {"a":1}', 100)).toEqual([{ key: 'a', text: '1', offset: 106 }])
     expect(() => splitJsonObject('{"a" 1}', 100)).toThrow('character 105')
-    expect(() => parseJson('[1,]', 100)).toThrow('character 100')
+    expect(() => parseJson('[1,]', 100)).toThrow('character 103')
     expect(() => [...scanJsonRows('[{"a" 1}]', LIMITS, 100)]).toThrow('character 106')
   })
 

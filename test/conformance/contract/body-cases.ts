@@ -112,12 +112,17 @@ const marked: ContractCase[] = [
 ]
 
 /** What a message must say, for people who write clients. */
-const MESSAGES: readonly [what: string, method: string, sent: Body, wanted: object][] = [
+type Refused = readonly [what: string, method: string, sent: Body, wanted: object]
+
+const MESSAGES: readonly Refused[] = [
   [
     'a type that is not taken: all that are',
     'POST',
     { type: 'text/plain', body: 'x' },
-    { ...UNSUPPORTED, message: /application\/json.*text\/csv.*text\/tab-separated-values/ },
+    {
+      ...UNSUPPORTED,
+      message: /: send application\/json, text\/csv or text\/tab-separated-values$/,
+    },
   ],
   [
     'a type that an update does not take: the one that it takes',
@@ -149,6 +154,28 @@ const MESSAGES: readonly [what: string, method: string, sent: Body, wanted: obje
     { body: {} },
     { ...VALIDATION, message: /^Invalid request body: .*send an array/ },
   ],
+  ...['"rows"', '5', 'null'].map((body) => {
+    const wanted = {
+      ...VALIDATION,
+      message: /neither an array nor an object; send an array of rows/,
+    }
+    return [`${body}: send an array`, 'POST', { body, type: JSON_TYPE }, wanted] as const
+  }),
+  [
+    'a byte order mark alone: it is empty',
+    'POST',
+    { body: '\ufeff', type: JSON_TYPE },
+    { ...VALIDATION, message: /^Invalid request body: it is empty; send an array of rows/ },
+  ],
+  [
+    'an array as an update: send an object',
+    'PATCH',
+    { body: [{ a: 1 }] },
+    {
+      ...VALIDATION,
+      message: /^Invalid request body: it is not an object; send an object of cells/,
+    },
+  ],
 ]
 
 const messages: ContractCase[] = [
@@ -169,6 +196,18 @@ const messages: ContractCase[] = [
     },
   },
   {
+    name: 'the message says what to do: an overwrite without rows',
+    run: async (api) => {
+      const table = await api.createTyped({ a: 'number' }, [{ a: 1 }])
+      const message = /^Invalid request body: .*'rows' is missing; send .*"\$stashID"/
+      const body = { schema: { columns: [] } }
+      for (const path of [table.path, `${table.path}?stashID=s`]) {
+        await api.refused('PUT', path, { body }, { ...VALIDATION, message })
+      }
+      assert.deepEqual(await api.cellsOf(table), [{ a: 1 }])
+    },
+  },
+  {
     name: 'broken JSON is named by its character, counted from the beginning of the body',
     run: async (api) => {
       const table = await api.createTyped({ a: 'number' })
@@ -184,9 +223,10 @@ const messages: ContractCase[] = [
         await refusedAt('POST', '/tables', create, at + create.indexOf(rows))
         await refusedAt('PUT', table.path, overwrite, at + overwrite.indexOf(rows))
       }
-      const schema = '{"columns":[!]}'
-      const body = `{"rows":[],"schema":${schema}}`
-      await refusedAt('PUT', table.path, body, body.indexOf('!'))
+      for (const column of ['!', '{"id":"a","type":!}', '{"id":"a","type":{"kind":"number"!}}']) {
+        const body = `{"rows":[],"schema":{"columns":[{"id":"b","type":"date"}, ${column}]}}`
+        await refusedAt('PUT', table.path, body, body.indexOf('!'))
+      }
       const stash = '{"$stashID":"s",!}'
       const nested = `{"name":"x","rows":${stash}}`
       await refusedAt('POST', '/tables', nested, nested.indexOf('!'))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readText } from '../support/source-files.js'
+import { importsOf, parseSource, projectFiles, readText } from '../support/source-files.js'
 
 type Suite = Readonly<{ id: string; script: string; rule: string }>
 
@@ -18,4 +18,15 @@ test.each(SUITES)(
 test('every suite of the ladder has an ID and a script of its own', () => {
   expect(new Set(SUITES.map(({ id }) => id)).size).toBe(SUITES.length)
   expect(new Set(SUITES.map(({ script }) => script)).size).toBe(SUITES.length)
+})
+
+test('every file of tests that reports to the ladder is run by one of its scripts', () => {
+  const reporting = projectFiles().filter((path) => {
+    if (!/^test\/.*\.test\.ts$/.test(path) || !/\breport\(\{/.test(readText(path))) return false
+    return importsOf(parseSource(path)).some(({ from }) => from.endsWith('support/ladder.js'))
+  })
+  const run = new Set(SUITES.flatMap(({ script }) => scripts[script]?.split(' ') ?? []))
+
+  expect(reporting.length).toBeGreaterThan(10)
+  expect(reporting.filter((path) => !run.has(path))).toEqual([])
 })

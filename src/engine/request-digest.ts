@@ -1,6 +1,6 @@
 // What stands for a request that comes with a key of the caller's. A repeat with the same key must be the same
 // request: another one would be answered with a result that is not its own, and its rows would be lost.
-import { type Bytes, toHex, utf8 } from '../base/bytes.js'
+import { type Bytes, concatBytes, toHex, utf8 } from '../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../base/platform.js'
 import { isStoreError } from '../base/store-error.js'
 import { checkIdempotencyKey, checkRequestDigest } from './arguments.js'
@@ -28,23 +28,36 @@ export async function requestKeyOf(
   return { text, digest: digest ?? (await digestOfCall(about, rows)) }
 }
 
-/** Other work of the process gets its turn after so many bytes. */
+/** Content is hashed in slices of so many bytes; other work of the process gets its turn between them. */
 const SLICE_BYTES = 1024 * 1024
 
 /** The digest of a request; of its content slice by slice. FORMAT.md, section 4, says how: it is stored. */
 export async function digestRequest(about: readonly unknown[], content: Bytes): Promise<Bytes> {
-  const slices: string[] = []
-  for (let start = 0; start < content.length; start += SLICE_BYTES) {
-    if (start > 0) await yieldToEventLoop()
-    slices.push(toHex(await sha256(content.subarray(start, start + SLICE_BYTES))))
+  return digestSlices(about, slicesOf(content))
+}
+
+async function digestSlices(
+  about: readonly unknown[],
+  slices: Iterable<Bytes> | AsyncIterable<Bytes>,
+): Promise<Bytes> {
+  const digests: string[] = []
+  for await (const slice of slices) {
+    if (digests.length > 0) await yieldToEventLoop()
+    digests.push(toHex(await sha256(slice)))
   }
-  return sha256(utf8(JSON.stringify([about, slices])))
+  return sha256(utf8(JSON.stringify([about, digests])))
+}
+
+function* slicesOf(content: Bytes): Generator<Bytes> {
+  for (let start = 0; start < content.length; start += SLICE_BYTES) {
+    yield content.subarray(start, start + SLICE_BYTES)
+  }
 }
 
 async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<Bytes> {
   if (rows instanceof TeamStash) return digestRequest([...about, 'stash', rows.id], utf8(''))
   if (Array.isArray(rows)) {
-    return digestRequest([...about, 'array', rows.length], utf8(textOfFirstRows(rows)))
+    return digestSlices([...about, 'array', rows.length], slicesOfRows(rows))
   }
   for (const form of ['json', 'csv', 'tsv'] as const) {
     const text = textMember(rows, form)
@@ -60,16 +73,24 @@ function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefi
   return typeof text === 'string' ? utf8(text) : undefined
 }
 
-/** Of an array so many rows are compared, and no more once they have so many characters. */
-const ARRAY_ROWS_MAX = 1_000
-const ARRAY_CHARS_MAX = 1024 * 1024
+/** Other work gets its turn after the texts of rows of so many characters. */
+const TURN_CHARS = 64 * 1024
 
-function textOfFirstRows(rows: readonly unknown[]): string {
+/** The texts of all rows, one after the other, in slices: the whole array counts, as a body does. */
+async function* slicesOfRows(rows: readonly unknown[]): AsyncGenerator<Bytes> {
+  let bytes = utf8('')
   let text = ''
-  for (let i = 0; i < rows.length && i < ARRAY_ROWS_MAX && text.length < ARRAY_CHARS_MAX; i++) {
+  for (let i = 0; i < rows.length; i++) {
     text += textOfRow(rows[i], i)
+    if (text.length < TURN_CHARS) continue
+    bytes = concatBytes([bytes, utf8(text)])
+    text = ''
+    for (; bytes.length > SLICE_BYTES; bytes = bytes.subarray(SLICE_BYTES)) {
+      yield bytes.subarray(0, SLICE_BYTES)
+    }
+    await yieldToEventLoop()
   }
-  return text
+  yield* slicesOf(concatBytes([bytes, utf8(text)]))
 }
 
 /** A row that cannot be stored is refused later, in its turn. */

@@ -73,9 +73,9 @@ export type AddOptions = Readonly<{
    * characters; take a random text.
    *
    * The same key with another request fails with IDEMPOTENCY_KEY_REUSED, and changes nothing. Compared are
-   * `onSchemaError`, the name and the schema of a create, and the rows: a text as a whole, a stash by its
-   * ID, an array by its length and its first rows (1,000 rows, or about a million characters). Other
-   * iterables are not compared, as they would have to be read for it.
+   * `onSchemaError`, the name and the schema of a create, and the rows: a text or an array as a whole, a
+   * stash by its ID. Other iterables are not compared, as they would have to be read for it: use a key of
+   * theirs for one import only.
    */
   idempotencyKey?: string | undefined
   /**

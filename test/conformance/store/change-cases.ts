@@ -210,7 +210,8 @@ export const changeCases: readonly StoreCase[] = [
     name: 'the same key with other rows is refused, and adds nothing',
     async run(fixture) {
       const { team } = fixture
-      const table = await fixture.createTable([{ n: 0 }])
+      const long = (chars: number, end: string) => [{ t: 'é'.repeat(chars) }, { n: 1, t: end }]
+      const table = await fixture.createTable([{ n: 0, t: 'x' }])
       const [left, right] = [team.stash('left'), team.stash('right')]
       for (const stash of [left, right]) await stash.put('0', [{ n: 1 }])
       const INPUTS: readonly (readonly [of: RowsInput | Stash, others: readonly RowsInput[]])[] = [
@@ -219,6 +220,8 @@ export const changeCases: readonly StoreCase[] = [
         [left, [{ json: '[]' }]],
         [[{ n: 1 }], [[{ n: 2 }], [{ n: 1 }, { n: 2 }], [{ m: 1 }], [], [{ n: 'x' }]]],
         [numbered(1_001), [numbered(1_002), numbered(1_001).reverse()]],
+        [numbered(3_000), [[...numbered(2_999), { n: -1 }]]],
+        [long(2_000_000, 'x'), [long(2_000_000, 'y'), long(2_000_001, 'x')]],
       ]
       for (const [i, [of, others]] of INPUTS.entries()) {
         const options = { idempotencyKey: `add ${i}` }

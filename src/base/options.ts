@@ -1,4 +1,5 @@
 // Checks of what callers hand in, whatever it is for: options, and objects that they take the names and values of.
+import { cutText } from './shown-text.js'
 import { StoreError } from './store-error.js'
 
 /** The error of an option that is unknown, or not as it must be. */
@@ -64,8 +65,12 @@ export function integerOption(name: string, value: unknown, range: IntegerRange)
   throw optionError(name, `must be an integer from ${min} to ${max}, not ${shown(value)}`)
 }
 
+/** Characters of a text that a message shows. */
+const SHOWN_CHARS_MAX = 80
+
 /** A value as a message shows it; what may have no text by its type only. */
 export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(cutText(value, SHOWN_CHARS_MAX))
   return typeof value === 'object' || typeof value === 'function' ? typeName(value) : String(value)
 }
 

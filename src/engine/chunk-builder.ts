@@ -124,7 +124,7 @@ export class ChunkBuilder {
     const chars = this.#fromText ? this.#addTextRow(row) : this.#addTokenRow(row)
     if (chars > this.#limits.rowBytesMax || this.#isTooLong(chars)) {
       const place = { row: this.#rowCount, ...(row.line !== undefined && { line: row.line }) }
-      throw invalidRows(`More than ${this.#limits.rowBytesMax} bytes`, place)
+      throw invalidRows(`The row is longer than ${this.#limits.rowBytesMax} bytes`, place)
     }
     this.#chars += chars
     this.#work += chars + CELL_WORK * row.ids.length

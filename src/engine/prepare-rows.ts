@@ -265,7 +265,19 @@ function isTextRows(input: RowsInput): input is TextRows {
   if (typeof input === 'string') throw noRows('a text: use { csv }, { tsv } or { json }')
   if (input instanceof Uint8Array) throw noRows('bytes: use { csv }, { tsv } or { json }')
   if (typeof input !== 'object' || input === null) throw noRows(shown(input))
-  return Object.hasOwn(input, 'json') || Object.hasOwn(input, 'csv') || Object.hasOwn(input, 'tsv')
+  const form = TEXT_FORMS.find((name) => Object.hasOwn(input, name))
+  if (form !== undefined) checkMembers(input, form)
+  return form !== undefined
+}
+
+const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
+
+/** Two texts, or one with an option that there is not, would be taken in part, without a word. */
+function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
+  const other = Object.keys(input).find((name) => name !== form && name !== 'offset')
+  if (other === undefined) return
+  const message = `rows take no ${shown(other)} beside "${form}"; give one of { json }, { csv } and { tsv }`
+  throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
 function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {

@@ -176,6 +176,6 @@ function checkRowSize(text: string, rowBytesMax: number): void {
   if (3 * text.length <= rowBytesMax || utf8(text).length <= rowBytesMax) return
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `The row would have more than ${rowBytesMax} bytes`,
+    `The row would be longer than ${rowBytesMax} bytes`,
   )
 }

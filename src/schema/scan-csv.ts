@@ -146,7 +146,7 @@ function findSlice(
   { rowCharsMax }: ScanLimits,
 ): Slice {
   const recordBytesMax = rowCharsMax * BYTES_PER_CHAR_MAX
-  const tooLong = `More than ${rowCharsMax} characters, or a quote that is not closed,`
+  const tooLong = `The row is longer than ${rowCharsMax} characters, or has a quote that is not closed,`
   let isQuoted = false
   let recordStart = start
   for (let i = start; i < bytes.length; i++) {

@@ -226,7 +226,7 @@ describe('refusals', () => {
     ]) {
       const failure = refusal(`abc\n12345\n${record}\n`, settings)
       expect(failure).toMatchObject({ code: 'REQUEST_VALIDATION_ERROR', row: 1, line: 3 })
-      expect(failure.message).toContain('More than 5 characters')
+      expect(failure.message).toContain('The row is longer than 5 characters')
     }
     expect(refusal('abcdef\n', settings).line).toBe(1)
   })

@@ -90,6 +90,29 @@ export const rowCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'two texts for rows, or a text with an option that there is not, are refused by name',
+    async run(fixture) {
+      const table = await fixture.createTable([], { n: 'number' })
+      for (const [rows, other] of [
+        [{ csv: 'n\n1', json: '[]' }, 'csv'],
+        [{ csv: 'n\n1', tsv: 'n\n1' }, 'tsv'],
+        [{ csv: 'n;m\n1;2', delimiter: ';' }, 'delimiter'],
+      ] as const) {
+        await assert.rejects(() => table.addRows(rows as never), new RegExp(`take no "${other}"`))
+      }
+      await table.addRows({ json: '[{"n":1}]', offset: 0 })
+      assert.deepEqual(await cellsOf(table), ['{"n":1}'])
+    },
+  },
+  {
+    name: 'a text for a row is quoted by the message',
+    async run(fixture) {
+      const table = await fixture.createTable([])
+      const message = /^Invalid row in row 0 \(counted from 0\): must be an object .*, not "a b"$/
+      await assert.rejects(() => table.addRows(['a b'] as never), { message })
+    },
+  },
+  {
     name: 'row IDs are 22 characters, unique, and those that are read back',
     options: { inlineRowsMax: 2, segmentRowsMax: 3 },
     async run(fixture) {
@@ -349,6 +372,7 @@ export const rowCases: readonly StoreCase[] = [
         { csv: `a\n${'x'.repeat(2_000)}` },
       ]) {
         await failsWithoutEffect(table, () => table.addRows(rows), 'REQUEST_VALIDATION_ERROR')
+        await assert.rejects(() => table.addRows(rows), /^[\w: ]*The row is longer than 1024 /)
       }
     },
   },

@@ -9,11 +9,12 @@
 import { CommandFailure } from './cli-failure.js'
 import { detectDelimiter, withCommas } from './csv-fields.js'
 import { lineAt, openFileBytes, PIECE_BYTES, withoutByteOrderMark } from './import-bytes.js'
-import { openRecordScanner, SourceFault } from './record-scanner.js'
-
-export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
-
-export type SourceFormat = (typeof SOURCE_FORMATS)[number]
+import {
+  openRecordScanner,
+  SOURCE_FORMATS,
+  SourceFault,
+  type SourceFormat,
+} from './record-scanner.js'
 
 /** Bytes of the body that a run makes, brackets or header included. The server takes twice as much. */
 export const RUN_BYTES_MAX = 8 * 1024 * 1024

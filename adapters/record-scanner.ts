@@ -4,7 +4,6 @@
 // - A scanner only finds bounds; whether a row is a good one is for the server to say. But it never cuts
 //   inside a row of a good file, and a run of rows of a bad file is as bad as the file was there.
 // - The bounds do not depend on the pieces in which the bytes come.
-import type { SourceFormat } from './import-source.js'
 
 /** A source that is not of its format, or breaks off. */
 export class SourceFault extends Error {
@@ -303,3 +302,5 @@ function notAnArray(byte: number, offset: number): SourceFault {
   const hint = byte === OPEN_BRACE ? '; for one object a line say --format ndjson' : ''
   return new SourceFault(`the file is not a JSON array${hint}`, offset)
 }
+export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
+export type SourceFormat = (typeof SOURCE_FORMATS)[number]

@@ -1,10 +1,9 @@
 // What a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the
 // runtime for the built-in, and falls back to its own code where there is none (browsers, workers).
-import type { Bytes } from './bytes.js'
 import { hmacOfSha256, Sha256 } from './sha256.js'
 import { StoreError } from './store-error.js'
 
-type Crc32 = (bytes: Bytes, seed?: number) => number
+type Crc32 = (bytes: Uint8Array, seed?: number) => number
 
 /** CRC-32 (IEEE 802.3, as in zlib) of the bytes, continued from `seed`, as an unsigned integer. */
 export const crc32: Crc32 = builtInCrc32() ?? tableCrc32
@@ -72,7 +71,7 @@ export function crc32OfUint32(value: number, seed: number): number {
 }
 
 /** The portable twin of the built-in; exported so that tests can hold the two against each other. */
-export function tableCrc32(bytes: Bytes, seed = 0): number {
+export function tableCrc32(bytes: Uint8Array, seed = 0): number {
   let crc = ~seed
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
   return ~crc >>> 0
@@ -115,15 +114,15 @@ export type HashAlgorithm = 'md5' | 'sha256'
 
 /** A digest that is computed as the bytes come. */
 export interface Hash {
-  update(bytes: Bytes): unknown
+  update(bytes: Uint8Array): unknown
   /** Once, after the last bytes. */
-  digest(): Bytes
+  digest(): Uint8Array
 }
 
 type NodeCrypto = Readonly<{
   createHash(algorithm: HashAlgorithm): Hash
-  createHmac(algorithm: HashAlgorithm, key: Bytes): Hash
-  timingSafeEqual(left: Bytes, right: Bytes): boolean
+  createHmac(algorithm: HashAlgorithm, key: Uint8Array): Hash
+  timingSafeEqual(left: Uint8Array, right: Uint8Array): boolean
 }>
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED: md5 in a runtime without `node:crypto`. */
@@ -137,13 +136,13 @@ export function openHash(algorithm: HashAlgorithm): Hash {
 }
 
 /** The SHA-256 of a few bytes. */
-export async function sha256(bytes: Bytes): Promise<Bytes> {
+export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   const hash = openHash('sha256')
   hash.update(bytes)
   return hash.digest()
 }
 
-export function hmacSha256(key: Bytes, bytes: Bytes): Bytes {
+export function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   const hmac = builtInCrypto()?.createHmac('sha256', key)
   if (hmac === undefined) return hmacOfSha256(key, bytes)
   hmac.update(bytes)
@@ -151,7 +150,7 @@ export function hmacSha256(key: Bytes, bytes: Bytes): Bytes {
 }
 
 /** Compares in a time that tells nothing about where two runs of one length differ. */
-export function sameSecret(left: Bytes, right: Bytes): boolean {
+export function sameSecret(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false
   const crypto = builtInCrypto()
   if (crypto !== undefined) return crypto.timingSafeEqual(left, right)
@@ -165,7 +164,7 @@ function builtInCrypto(): NodeCrypto | undefined {
 }
 
 /** Without the methods that Node's Buffer adds. */
-function plain(bytes: Bytes): Bytes {
+function plain(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
@@ -173,19 +172,19 @@ function plain(bytes: Bytes): Bytes {
  * Frees the memory that bytes stand in, at once: the garbage collector begins a whole round for every few
  * megabytes of such memory. Nobody may use it any more; where a runtime cannot do it, the collector will.
  */
-export function freeMemory({ buffer }: Bytes): void {
+export function freeMemory({ buffer }: Uint8Array): void {
   ;(buffer as { transfer?: (bytes: number) => unknown }).transfer?.(0)
 }
 
 type NodeBuffer = Readonly<{
-  isUtf8?: (bytes: Bytes) => boolean
+  isUtf8?: (bytes: Uint8Array) => boolean
   Buffer?: {
     prototype: {
-      hexSlice?(this: Bytes, from: number, to: number): string
-      indexOf?(this: Bytes, needle: Bytes): number
-      lastIndexOf?(this: Bytes, needle: Bytes): number
-      latin1Slice?(this: Bytes, from: number, to: number): string
-      utf8Slice?(this: Bytes, from: number, to: number): string
+      hexSlice?(this: Uint8Array, from: number, to: number): string
+      indexOf?(this: Uint8Array, needle: Uint8Array): number
+      lastIndexOf?(this: Uint8Array, needle: Uint8Array): number
+      latin1Slice?(this: Uint8Array, from: number, to: number): string
+      utf8Slice?(this: Uint8Array, from: number, to: number): string
     }
     from(memory: ArrayBufferLike, offset: number, length: number): NodeSlices
   }
@@ -202,9 +201,9 @@ function nodeBuffer(): NodeBuffer | undefined {
 const latin1Slice = nodeBuffer()?.Buffer?.prototype.latin1Slice
 
 /** Whether the bytes are valid UTF-8. */
-export const isUtf8: (bytes: Bytes) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
+export const isUtf8: (bytes: Uint8Array) => boolean = nodeBuffer()?.isUtf8 ?? decodesAsUtf8
 
-function decodesAsUtf8(bytes: Bytes): boolean {
+function decodesAsUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return true
@@ -216,17 +215,17 @@ function decodesAsUtf8(bytes: Bytes): boolean {
 const hexSlice = nodeBuffer()?.Buffer?.prototype.hexSlice
 
 /** The bytes as lower-case hex digits; undefined: the runtime has nothing of its own for it. */
-export function builtInHex(bytes: Bytes): string | undefined {
+export function builtInHex(bytes: Uint8Array): string | undefined {
   return hexSlice?.call(bytes, 0, bytes.length)
 }
 
 /** The bytes as a text with one UTF-16 unit a byte, so that they can be the key of a Map. */
-export function byteText(bytes: Bytes): string {
+export function byteText(bytes: Uint8Array): string {
   return byteTextUntil(bytes, bytes.length)
 }
 
 /** As `byteText`, of the bytes before `limit`. */
-export function byteTextUntil(bytes: Bytes, limit: number): string {
+export function byteTextUntil(bytes: Uint8Array, limit: number): string {
   if (latin1Slice !== undefined) return latin1Slice.call(bytes, 0, limit)
   let text = ''
   for (const byte of bytes.subarray(0, limit)) text += String.fromCharCode(byte)
@@ -237,13 +236,13 @@ const utf8Slice = nodeBuffer()?.Buffer?.prototype.utf8Slice
 const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Decodes a part of valid UTF-8 that begins and ends between characters. */
-export function sliceText(bytes: Bytes, from: number, to: number): string {
+export function sliceText(bytes: Uint8Array, from: number, to: number): string {
   if (utf8Slice !== undefined) return utf8Slice.call(bytes, from, to)
   return utf8Decoder.decode(bytes.subarray(from, to))
 }
 
 /** As `sliceText`; many short parts of the same bytes are quick. */
-export function sliceReader(bytes: Bytes): (from: number, to: number) => string {
+export function sliceReader(bytes: Uint8Array): (from: number, to: number) => string {
   const slices = nodeBuffer()?.Buffer?.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const { utf8Slice } = slices ?? {}
   if (slices !== undefined && utf8Slice !== undefined) {
@@ -259,8 +258,8 @@ const { indexOf, lastIndexOf } = nodeBuffer()?.Buffer?.prototype ?? {}
  * its first one, `lastIndexOf` its last. null: the runtime has no such search that beats a loop.
  */
 export const byteSearch: Readonly<{
-  indexOf(bytes: Bytes, needle: Bytes): number
-  lastIndexOf(bytes: Bytes, needle: Bytes): number
+  indexOf(bytes: Uint8Array, needle: Uint8Array): number
+  lastIndexOf(bytes: Uint8Array, needle: Uint8Array): number
 }> | null =
   indexOf === undefined || lastIndexOf === undefined
     ? null

@@ -1,6 +1,5 @@
 // SHA-256 and HMAC-SHA256 (FIPS 180-4, RFC 2104) for runtimes without `node:crypto`: Web Crypto has no digest of a
 // stream, which files of any size need, and none that answers at once.
-import type { Bytes } from './bytes.js'
 
 const BLOCK_BYTES = 64
 const LENGTH_BYTES = 8
@@ -35,7 +34,7 @@ export class Sha256 {
   readonly #schedule = new Uint32Array(ROUNDS)
   #length = 0
 
-  update(bytes: Bytes): this {
+  update(bytes: Uint8Array): this {
     let at = 0
     while (at < bytes.length) {
       const filled = this.#length % BLOCK_BYTES
@@ -49,7 +48,7 @@ export class Sha256 {
   }
 
   /** Once, after the last bytes. */
-  digest(): Bytes {
+  digest(): Uint8Array {
     const bits = this.#length * 8
     const filled = this.#length % BLOCK_BYTES
     const padding = new Uint8Array(
@@ -110,7 +109,7 @@ function rotate(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits))
 }
 
-export function hmacOfSha256(key: Bytes, bytes: Bytes): Bytes {
+export function hmacOfSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   const padded = new Uint8Array(BLOCK_BYTES)
   padded.set(key.length > BLOCK_BYTES ? new Sha256().update(key).digest() : key)
   const inner = new Sha256().update(padded.map((byte) => byte ^ 0x36)).update(bytes)

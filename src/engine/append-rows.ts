@@ -8,27 +8,15 @@
 // - Only the last extent of a generation is open; it is closed (with an entry) before another follows.
 import type { Bytes } from '../base/bytes.js'
 import type { Random } from '../base/random.js'
-import type { ExtentEntry, SegmentRef } from '../format/extent-page.js'
+import type { ExtentEntry } from '../format/extent-page.js'
 import type { FileIds } from '../format/file-references.js'
 import { rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type Generation, type OpenExtent } from '../format/records.js'
-import type { KvCheck } from '../kv/kv.js'
+import type { KvCheck, ReadRecord } from '../kv/kv.js'
 import { appendEntries, closedEntry, NO_PAGES, type PagePuts } from './extents.js'
 import { filesOfRecords, newMarkedFiles } from './file-markers.js'
 import type { RowIdRun } from './row-ids.js'
-import type { ReadRecord } from './table-writer.js'
-
-/** Rows that fit their schema and only have to be linked. */
-export type LinkableRows =
-  | Readonly<{
-      segments: readonly LinkableSegment[]
-      /** What those segments name that the operation wrote itself. */
-      files: FileIds
-    }>
-  | Readonly<{ texts: readonly string[] }>
-
-/** `convert`: the reader has to bring some cells into the form of their columns. */
-export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean; namesFiles: boolean }>
+import type { LinkableRows } from './row-source.js'
 
 export type Appended = Readonly<{
   next: Generation

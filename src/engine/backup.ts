@@ -23,10 +23,10 @@ import type { BackupOptions } from './backup-types.js'
 import { storedBytes, storedLeaves } from './file-content.js'
 import { outcomeKnown } from './lifecycle.js'
 import { type NamedObject, namedObjects, objectOf } from './named-objects.js'
+import type { Problem } from './problem.js'
 import { openSegment, readFrames } from './read-segment.js'
 import type { StoreContext } from './store-context.js'
 import { readTeams } from './team-entries.js'
-import type { Problem } from './verify-findings.js'
 import { versionBase } from './versions.js'
 
 /** A frame of records is ended when it has so many bytes. */

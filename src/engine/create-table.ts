@@ -1,6 +1,5 @@
 // Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
 import type { Bytes } from '../base/bytes.js'
-import { toHex } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import {
   catalogKey,
@@ -16,15 +15,22 @@ import {
   encodeTableHead,
   encodeTeamHead,
 } from '../format/records.js'
+import { renderTableId } from '../format/table-id.js'
 import type { KvView } from '../kv/kv.js'
 import type { TableSchema } from '../schema/column-kind.js'
-import { appendRows, type LinkableRows } from './append-rows.js'
+import { appendRows } from './append-rows.js'
 import { putMarkers } from './file-markers.js'
 import { emptyGeneration } from './generations.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
 import type { RequestKey } from './request-digest.js'
 import { rowIdsOf } from './row-ids.js'
-import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
+import {
+  judgeOf,
+  type LinkableRows,
+  type RowSource,
+  RowSources,
+  sourceHolds,
+} from './row-source.js'
 import { indexSchema } from './schema-cache.js'
 import type { TeamContext } from './store-context.js'
 import type { Created, OnSchemaError, RowsInput, Stash } from './store-types.js'
@@ -154,17 +160,4 @@ function newTableKey(random: Bytes): TableKey {
   table[6] = ((table[6] ?? 0) & 0x0f) | 0x40
   table[8] = ((table[8] ?? 0) & 0x3f) | 0x80
   return table
-}
-
-/** The UUID text of a table's key. */
-export function renderTableId(table: TableKey): string {
-  const hex = toHex(table)
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ]
-  return parts.join('-')
 }

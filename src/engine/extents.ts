@@ -11,8 +11,7 @@ import {
 } from '../format/extent-page.js'
 import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../format/keys.js'
 import type { Generation, OpenExtent } from '../format/records.js'
-import type { KvCheck } from '../kv/kv.js'
-import type { ReadRecord } from './table-writer.js'
+import type { KvCheck, ReadRecord } from '../kv/kv.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 
@@ -153,4 +152,9 @@ async function readEntriesBefore(
     throw new StoreError('DATA_CORRUPT', message)
   }
   return { entries, checks: [{ key, equals }] }
+}
+
+/** A row without a segment has a record as long as it is not folded, be it a tombstone. */
+export function missingRecord(slot: number): StoreError {
+  return new StoreError('DATA_CORRUPT', `The record of the row in slot ${slot} is missing`)
 }

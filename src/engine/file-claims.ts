@@ -3,8 +3,9 @@
 //
 // Invariant: bytes are counted once at least at any moment. They are claimed before they are looked at with all
 // others, and a claim is released only when a record counts them. For a moment they may be counted twice.
+import { StoreError } from '../base/store-error.js'
+import { decodeFilesHeadOrEmpty } from '../format/file-records.js'
 import { FILES_HEAD_KEY } from '../format/keys.js'
-import { decodeHead, teamIsFull } from './file-commits.js'
 import type { OpenUploads, UploadsOfTeam } from './open-uploads.js'
 import type { ResolvedOptions } from './store-options.js'
 
@@ -46,7 +47,9 @@ export class FileClaims {
     if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
     const uploads = await this.#uploads.of(team)
     const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0) // At one moment, before the rest.
-    const head = decodeHead(await team.partition.read((view) => view.get(FILES_HEAD_KEY)))
+    const head = decodeFilesHeadOrEmpty(
+      await team.partition.read((view) => view.get(FILES_HEAD_KEY)),
+    )
     return this.#options.teamFileBytesMax - head.bytes - pending
   }
 
@@ -65,4 +68,8 @@ export interface Claim {
   grow(bytes: number): Promise<void>
   /** Call it when a record counts the bytes, or none ever will. */
   release(): void
+}
+export function teamIsFull(teamFileBytesMax: number): StoreError {
+  const message = `The files of a team may have at most ${teamFileBytesMax} bytes in total`
+  return new StoreError('FILE_TOO_LARGE', message)
 }

@@ -8,7 +8,7 @@ import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import {
   decodeFile,
-  decodeFilesHead,
+  decodeFilesHeadOrEmpty,
   encodeFile,
   encodeFilesHead,
   type FileRecord,
@@ -16,16 +16,11 @@ import {
 } from '../format/file-records.js'
 import { FILES_HEAD_KEY, type FileKey, fileKey, fileMarkerKey } from '../format/keys.js'
 import type { KvCommit, KvView } from '../kv/kv.js'
+import { teamIsFull } from './file-claims.js'
 import type { StoreContext, TeamContext } from './store-context.js'
 
 /** Other processes may win so often. */
 const TRIES_MAX = 100
-
-const NO_FILES: FilesHead = { files: 0, bytes: 0 }
-
-export function decodeHead(bytes: Bytes | null): FilesHead {
-  return bytes === null ? NO_FILES : decodeFilesHead(bytes)
-}
 
 export type FileDecision<T> = Readonly<{
   result: T
@@ -49,7 +44,7 @@ export function changeFiles<Found, T>(
         headBytes: await view.get(FILES_HEAD_KEY),
         found: await read(view),
       }))
-      const { result, commit } = await decide(found, decodeHead(headBytes))
+      const { result, commit } = await decide(found, decodeFilesHeadOrEmpty(headBytes))
       if (commit === null) return result
       const checks = [{ key: FILES_HEAD_KEY, equals: headBytes }, ...(commit.checks ?? [])]
       if ((await team.partition.commit({ ...commit, checks })).ok) return result
@@ -96,9 +91,4 @@ export async function refusalOfFile(
   if (head.bytes + bytes > teamFileBytesMax) return teamIsFull(teamFileBytesMax)
   if (await quota({ teamId, bytes, teamBytes: head.bytes })) return null
   return new StoreError('PAYMENT_REQUIRED', 'The file would exceed the quota')
-}
-
-export function teamIsFull(teamFileBytesMax: number): StoreError {
-  const message = `The files of a team may have at most ${teamFileBytesMax} bytes in total`
-  return new StoreError('FILE_TOO_LARGE', message)
 }

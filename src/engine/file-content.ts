@@ -21,8 +21,8 @@ import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import type { Claim } from './file-claims.js'
 import type { Checksum, FileContent } from './file-types.js'
 import { outcomeKnown } from './lifecycle.js'
+import type { Problem } from './problem.js'
 import type { StoreContext } from './store-context.js'
-import type { Problem } from './verify-findings.js'
 
 export type ContentRules = Readonly<{
   bytesMax: number

@@ -18,7 +18,7 @@ import { encodeFileMarker } from '../format/file-records.js'
 import { FileIds } from '../format/file-references.js'
 import { fileKey, fileMarkerKey, MANY_FILES_MARKER_KEY } from '../format/keys.js'
 import { textNamingFiles } from '../format/records.js'
-import type { ReadRecord } from './table-writer.js'
+import type { ReadRecord } from '../kv/kv.js'
 
 type Put = readonly [key: Bytes, value: Bytes]
 

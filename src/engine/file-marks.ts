@@ -25,7 +25,7 @@ import {
 } from '../format/keys.js'
 import { textNamingFiles } from '../format/records.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
-import { scanBatches } from './stash-records.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import type { StoreContext } from './store-context.js'
 
 /**

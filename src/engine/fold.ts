@@ -24,9 +24,9 @@ import {
 import { decodeRowRecord, decodeTableHead, type RowRecord } from '../format/records.js'
 import { SegmentBuilder } from '../format/segment-writer.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { deleteUnchanged } from './delete-records.js'
-import { missingRecord } from './row-lookup.js'
-import { scanBatches } from './stash-records.js'
+import { missingRecord } from './extents.js'
 import type { StoreContext } from './store-context.js'
 
 /** An extent, with as many row records as were counted. */

@@ -15,14 +15,12 @@ import { decodeRowKey, type Position, rowsRange, SLOTS_MAX } from '../format/key
 import { type ForwardRef, type Generation, isTombstone } from '../format/records.js'
 import type { RowId } from '../format/row-id.js'
 import type { KvView } from '../kv/kv.js'
-import type { LinkableRows } from './append-rows.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { ExtentWalk } from './extents.js'
 import { readHead } from './generations.js'
 import type { RowIdRun } from './row-ids.js'
-import type { RowSource } from './row-source.js'
-import { scanBatches } from './stash-records.js'
-import type { TeamContext } from './store-context.js'
-import type { TablePlace } from './table-change.js'
+import type { LinkableRows, RowSource } from './row-source.js'
+import type { TablePlace, TeamContext } from './store-context.js'
 
 /** IDs that rows keep, as they will be in the next generation. */
 export type KeptIds = Readonly<{

@@ -2,12 +2,25 @@
 import { decodeChunkSegments } from '../format/chunk-records.js'
 import { decodeExtentPage, type SegmentRef } from '../format/extent-page.js'
 import { decodeFile, decodeUpload, type StoredContent } from '../format/file-records.js'
-import { CHUNKS_RANGE, EXTENT_PAGES_RANGE, FILES_RANGE, UPLOADS_RANGE } from '../format/keys.js'
-import type { ForwardRef } from '../format/records.js'
+import {
+  CHUNKS_RANGE,
+  EXTENT_PAGES_RANGE,
+  FILES_RANGE,
+  RETIREMENTS_RANGE,
+  TABLE_HEADS_RANGE,
+  type TableKey,
+  tableOfKey,
+  UPLOADS_RANGE,
+} from '../format/keys.js'
+import {
+  decodeRetirement,
+  decodeTableHead,
+  type ForwardRef,
+  type Generation,
+} from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import type { ObjectId } from '../objects/objects.js'
-import { scanBatches } from './stash-records.js'
-import { generationsOf } from './sweep-generations.js'
 
 /** An object as a record names it. Of a presigned one nothing is known: a stranger puts it, or not. */
 export type NamedObject =
@@ -54,4 +67,22 @@ export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, v
 export function objectOf(named: NamedObject): ObjectId {
   if (named.kind === 'presigned') return named.object
   return named.kind === 'content' ? named.content.object : named.ref.object
+}
+
+/** Every generation that can be read: those of the tables, and the retired ones. */
+export async function generationsOf(
+  view: KvView,
+): Promise<(Generation & { readonly table: TableKey })[]> {
+  const generations: (Generation & { readonly table: TableKey })[] = []
+  for await (const entries of scanBatches(view, TABLE_HEADS_RANGE)) {
+    for (const [key, head] of entries) {
+      generations.push({ ...decodeTableHead(head).generation, table: tableOfKey(key) })
+    }
+  }
+  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
+    for (const [key, retirement] of entries) {
+      generations.push({ ...decodeRetirement(retirement).generation, table: tableOfKey(key) })
+    }
+  }
+  return generations
 }

@@ -9,9 +9,8 @@ import { NeedsMemory } from './frame-parts.js'
 import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
 import { type PagePlan, planPage, readPagePiece } from './page-reader.js'
 import type { PageLimits } from './page-writer.js'
-import type { TeamContext } from './store-context.js'
+import type { TablePlace, TeamContext } from './store-context.js'
 import type { OpenPageRequest, PageBytes, PagePiece, PieceRequest } from './store-types.js'
-import type { TablePlace } from './table-change.js'
 import { versionBase } from './versions.js'
 
 /** A page whose rows are chosen. */

@@ -6,7 +6,7 @@ import { StoreError } from '../base/store-error.js'
 import { decodeUpload, type UploadRecord } from '../format/file-records.js'
 import { type FileKey, fileOfKey, UPLOADS_RANGE } from '../format/keys.js'
 import type { KvPartition } from '../kv/kv.js'
-import { scanBatches } from './stash-records.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import type { ResolvedOptions } from './store-options.js'
 import { endOfUpload } from './upload-life.js'
 

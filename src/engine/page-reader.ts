@@ -9,8 +9,8 @@ import { decodeRowKey, type Position, rowsRange, type TableKey } from '../format
 import { decodeRowRecord, type Generation, type RowRecord } from '../format/records.js'
 import { convertRowText } from '../format/row-text.js'
 import type { SegmentFooter } from '../format/segment-reader.js'
-import type { KvView } from '../kv/kv.js'
-import { type Extent, ExtentWalk } from './extents.js'
+import type { KvView, ReadRecord } from '../kv/kv.js'
+import { type Extent, ExtentWalk, missingRecord } from './extents.js'
 import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from './frame-parts.js'
 import type { GenerationInUse } from './generations.js'
 import {
@@ -20,12 +20,10 @@ import {
   type PieceTarget,
   textBytesMax,
 } from './page-writer.js'
-import { missingRecord } from './row-lookup.js'
 import type { IndexedSchema } from './schema-cache.js'
 import type { FrameRows } from './segment-cache.js'
 import type { StoreContext } from './store-context.js'
 import type { PieceStart, ReserveMemory } from './store-types.js'
-import type { ReadRecord } from './table-writer.js'
 
 /** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
 type Run = Readonly<{

@@ -10,7 +10,7 @@ import { decodeFooter, decodeFrame, type Frame, footerRange } from '../format/se
 import { SEGMENT_HEADER } from '../format/segment-writer.js'
 import type { ObjectStore } from '../objects/objects.js'
 import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
-import type { Problem } from './verify-findings.js'
+import type { Problem } from './problem.js'
 
 /**
  * The footer of a segment, which shows that the object is there and has its length.

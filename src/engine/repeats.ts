@@ -11,10 +11,9 @@ import { type Bytes, sameBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { repeatKey, type TableKey } from '../format/keys.js'
 import { decodeRepeatRecord, encodeRepeatRecord, type RepeatRecord } from '../format/records.js'
-import type { KvCheck } from '../kv/kv.js'
+import type { KvCheck, ReadRecord } from '../kv/kv.js'
 import type { RequestKey } from './request-digest.js'
 import type { ResolvedOptions } from './store-options.js'
-import type { ReadRecord } from './table-writer.js'
 
 /** The record of a key as a view has it. */
 export type Repeat = Readonly<{

@@ -8,8 +8,9 @@ import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { decodeRowRecord, type Generation } from '../format/records.js'
 import { parseRowId, type RowId } from '../format/row-id.js'
 import { convertRowText } from '../format/row-text.js'
+import type { ReadRecord } from '../kv/kv.js'
+import { missingRecord } from './extents.js'
 import type { StoreContext } from './store-context.js'
-import type { ReadRecord } from './table-writer.js'
 
 export type FoundRow = Readonly<{
   position: Position
@@ -142,11 +143,6 @@ function findMinted(
   return after(extents.read(read, table, extent), (entry) =>
     sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null,
   )
-}
-
-/** A row without a segment has a record as long as it is not folded, be it a tombstone. */
-export function missingRecord(slot: number): StoreError {
-  return new StoreError('DATA_CORRUPT', `The record of the row in slot ${slot} is missing`)
 }
 
 export function rowNotFound(rowId: string): StoreError {

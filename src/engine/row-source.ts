@@ -4,6 +4,8 @@ import { type Bytes, sameBytes } from '../base/bytes.js'
 import type { Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import type { ChunkColumn } from '../format/chunk-records.js'
+import type { SegmentRef } from '../format/extent-page.js'
+import type { FileIds } from '../format/file-references.js'
 import type { KvCheck, KvView } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { Column, ColumnType } from '../schema/column-kind.js'
@@ -12,7 +14,6 @@ import { inferType } from '../schema/infer.js'
 import { newSummary } from '../schema/judge.js'
 import { checkSchemaSize, isColumnId } from '../schema/table-schema.js'
 import { widenType } from '../schema/widen.js'
-import type { LinkableRows, LinkableSegment } from './append-rows.js'
 import type { RowBatch } from './chunk-builder.js'
 import {
   conformBatch,
@@ -231,3 +232,15 @@ export function checkColumnCount(count: number, columnsMax: number): void {
 function invalidRows(problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
+
+/** Rows that fit their schema and only have to be linked. */
+export type LinkableRows =
+  | Readonly<{
+      segments: readonly LinkableSegment[]
+      /** What those segments name that the operation wrote itself. */
+      files: FileIds
+    }>
+  | Readonly<{ texts: readonly string[] }>
+
+/** `convert`: the reader has to bring some cells into the form of their columns. */
+export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean; namesFiles: boolean }>

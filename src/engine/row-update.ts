@@ -8,6 +8,7 @@ import { type Steps, TimeSlices } from '../base/time-slices.js'
 import { type Position, rowKey, type TableKey } from '../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../format/records.js'
 import { spliceRowText } from '../format/row-text.js'
+import type { ReadRecord } from '../kv/kv.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { judgeTokenInSteps, newSummary } from '../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../schema/scan-json.js'
@@ -18,17 +19,11 @@ import { type FoundRow, findRow, rowNotFound } from './row-lookup.js'
 import { invalidValue, scanRowObject, unknownColumn } from './row-object.js'
 import { checkColumnCount, widenColumns } from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
-import type { TeamContext } from './store-context.js'
+import type { TablePlace, TeamContext } from './store-context.js'
 import type { ResolvedOptions } from './store-options.js'
 import type { OnSchemaError, RowInput } from './store-types.js'
-import {
-  checkIfMatch,
-  newSchemaOf,
-  putSchema,
-  type TablePlace,
-  underSchema,
-} from './table-change.js'
-import type { Planned, ReadRecord } from './table-writer.js'
+import { checkIfMatch, newSchemaOf, putSchema, underSchema } from './table-change.js'
+import type { Planned } from './table-writer.js'
 import { withBase } from './versions.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */

@@ -34,16 +34,14 @@ import {
   encodeStashHead,
   type StashHead,
 } from '../format/records.js'
-import { keyAfter } from '../kv/key-range.js'
-import type { KeyRange, KvCheck, KvCommit, KvView } from '../kv/kv.js'
+import type { KvCheck, KvCommit, KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { compareSerials } from './serial-order.js'
 
 export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
 
 /** A stash as one view sees it: its chunks in order, and the check that they are still those. */
 export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
-
-const SCAN_COUNT = 1_000
 
 /**
  * The number of a stash that begins. One that began before commits may have been lost has a lower one than the
@@ -114,21 +112,6 @@ async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
 
 function listName(bytes: Bytes): string {
   return bytes.join('.')
-}
-
-/** Every entry of a range, in batches: an await for each entry would cost more than the entry. */
-export async function* scanBatches(
-  view: KvView,
-  range: KeyRange,
-): AsyncGenerator<[key: Bytes, value: Bytes][]> {
-  let { start } = range
-  for (;;) {
-    const entries = await view.scan({ start, limit: range.limit, count: SCAN_COUNT })
-    yield entries
-    const last = entries[entries.length - 1]
-    if (entries.length < SCAN_COUNT || last === undefined) return
-    start = keyAfter(last[0])
-  }
 }
 
 /** What a put finds before it writes. */

@@ -1,21 +1,14 @@
 // Stashes: chunks of rows that are put in parallel and used later in one table operation.
-
 import { ByteCache } from '../base/byte-cache.js'
 import { toHex } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import { chunksRange, stashHeadKey } from '../format/keys.js'
 import type { StashHead } from '../format/records.js'
 import type { KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { putMarkers } from './file-markers.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
-import {
-  firstNumber,
-  type PutState,
-  planDelete,
-  planPut,
-  readPutState,
-  scanBatches,
-} from './stash-records.js'
+import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
 import type { TeamContext } from './store-context.js'
 import type { RowsInput, Stash } from './store-types.js'
 import { versionBase } from './versions.js'

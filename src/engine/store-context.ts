@@ -1,4 +1,5 @@
 import type { BufferPool } from '../base/buffer-pool.js'
+import type { TableKey } from '../format/keys.js'
 import type { KvPartition, KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
 import type { ExtentEntries } from './extents.js'
@@ -60,3 +61,6 @@ export type TeamContext = StoreContext &
     /** Notes the team in the system partition before its first record; resolves at once afterwards. */
     ensureTeam(): Promise<void>
   }>
+
+/** A table as its operations address it. */
+export type TablePlace = Readonly<{ team: TeamContext; table: TableKey; tableId: string }>

@@ -8,7 +8,7 @@
 // - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact.
 //   Objects that it takes the names of are left to the sweep of objects, which spares those being read.
 import { type Bytes, toHex } from '../base/bytes.js'
-import { decodeFile, encodeFilesHead } from '../format/file-records.js'
+import { decodeFile, decodeFilesHeadOrEmpty, encodeFilesHead } from '../format/file-records.js'
 import {
   FILE_MARKERS_RANGE,
   FILES_HEAD_KEY,
@@ -21,10 +21,9 @@ import {
 } from '../format/keys.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { deleteUnchanged } from './delete-records.js'
-import { decodeHead } from './file-commits.js'
 import { collectUnreferenced } from './file-marks.js'
-import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import type { ResolvedOptions } from './store-options.js'
 
@@ -173,7 +172,7 @@ function checksOf({ file, record, marker }: Candidate): KvCheck[] {
 }
 
 function headWithout(headBytes: Bytes | null, gone: readonly Candidate[]): Bytes {
-  const { files, bytes } = decodeHead(headBytes)
+  const { files, bytes } = decodeFilesHeadOrEmpty(headBytes)
   const goneBytes = gone.reduce((sum, { record }) => sum + decodeFile(record).bytes, 0)
   return encodeFilesHead({ files: files - gone.length, bytes: bytes - goneBytes })
 }

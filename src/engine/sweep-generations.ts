@@ -10,21 +10,20 @@ import {
   rowsRange,
   SCHEMAS_RANGE,
   schemaKey,
-  TABLE_HEADS_RANGE,
   type TableKey,
   tableOfKey,
 } from '../format/keys.js'
 import {
   decodeRetirement,
-  decodeTableHead,
   encodeRetirement,
   type Generation,
   type Retirement,
 } from '../format/records.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { DELETE_COUNT, sweepRange } from './delete-records.js'
 import { isRetained } from './generations.js'
-import { scanBatches } from './stash-records.js'
+import { generationsOf } from './named-objects.js'
 import type { StoreContext } from './store-context.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
@@ -115,22 +114,4 @@ async function usedSchemas(view: KvView): Promise<Set<string>> {
   return new Set(
     generations.map(({ table, schemaNumber }) => toHex(schemaKey(table, schemaNumber))),
   )
-}
-
-/** Every generation that can be read: those of the tables, and the retired ones. */
-export async function generationsOf(
-  view: KvView,
-): Promise<(Generation & { readonly table: TableKey })[]> {
-  const generations: (Generation & { readonly table: TableKey })[] = []
-  for await (const entries of scanBatches(view, TABLE_HEADS_RANGE)) {
-    for (const [key, head] of entries) {
-      generations.push({ ...decodeTableHead(head).generation, table: tableOfKey(key) })
-    }
-  }
-  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
-    for (const [key, retirement] of entries) {
-      generations.push({ ...decodeRetirement(retirement).generation, table: tableOfKey(key) })
-    }
-  }
-  return generations
 }

@@ -18,8 +18,9 @@ import {
 } from '../format/keys.js'
 import { decodeStashHead, encodeStashHead, type StashHead } from '../format/records.js'
 import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { deleteUnchanged, sweepRange } from './delete-records.js'
-import { planExpire, scanBatches } from './stash-records.js'
+import { planExpire } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 
 /** How long it is remembered that a stash expired (FORMAT.md, section 4). */

@@ -1,8 +1,8 @@
 import { decodeUpload } from '../format/file-records.js'
 import { UPLOADS_RANGE } from '../format/keys.js'
 import type { KvCheck, KvPartition } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { deleteUnchanged } from './delete-records.js'
-import { scanBatches } from './stash-records.js'
 import type { StoreContext } from './store-context.js'
 import { endOfUpload } from './upload-life.js'
 

@@ -9,8 +9,9 @@ import {
   type Generation,
   type TableHead,
 } from '../format/records.js'
+import type { ReadRecord } from '../kv/kv.js'
 import type { TableSchema } from '../schema/column-kind.js'
-import { appendRows, type LinkableRows, linkableCount } from './append-rows.js'
+import { appendRows, linkableCount } from './append-rows.js'
 import { nextGenerationStart } from './extents.js'
 import { putMarkers } from './file-markers.js'
 import { emptyGeneration, readHead } from './generations.js'
@@ -18,15 +19,18 @@ import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
 import type { RequestKey } from './request-digest.js'
 import { rowIdsOf } from './row-ids.js'
-import { judgeOf, type RowSource, RowSources, sourceHolds } from './row-source.js'
+import {
+  judgeOf,
+  type LinkableRows,
+  type RowSource,
+  RowSources,
+  sourceHolds,
+} from './row-source.js'
 import { type IndexedSchema, indexSchema } from './schema-cache.js'
-import type { TeamContext } from './store-context.js'
+import type { TablePlace } from './store-context.js'
 import type { Changed, OnSchemaError, RowsInput, Stash } from './store-types.js'
-import type { Plan, ReadRecord } from './table-writer.js'
+import type { Plan } from './table-writer.js'
 import { versionBase, withBase } from './versions.js'
-
-/** A table as its operations address it. */
-export type TablePlace = Readonly<{ team: TeamContext; table: TableKey; tableId: string }>
 
 /** A stash whose chunks are replaced while it is used gets so many tries. */
 const STASH_TRIES_MAX = 4

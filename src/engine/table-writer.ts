@@ -15,12 +15,9 @@ import { after, attempt, isHere, type Soon } from '../base/soon.js'
 import { StoreError } from '../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../format/records.js'
-import type { KvCheck, KvPartition, KvView } from '../kv/kv.js'
+import type { KvCheck, KvPartition, KvView, ReadRecord } from '../kv/kv.js'
 import { readSoon } from '../kv/read-soon.js'
 import type { TableHeads } from './table-heads.js'
-
-/** Reads a record as a plan must see it. */
-export type ReadRecord = (key: Bytes) => Soon<Bytes | null>
 
 /** What a change writes beside the head. `next` is the new generation state; the version grows by one. */
 export type Change = Readonly<{

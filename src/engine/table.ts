@@ -3,6 +3,7 @@ import { after, isHere, type Soon } from '../base/soon.js'
 import type { StoreError } from '../base/store-error.js'
 import { renderContinuation } from '../format/continuation-token.js'
 import type { TableKey } from '../format/keys.js'
+import type { ReadRecord } from '../kv/kv.js'
 import type { TableSchema } from '../schema/column-kind.js'
 import { parseRendered } from '../schema/parse-rendered.js'
 import { parseTableSchema } from '../schema/table-schema.js'
@@ -18,8 +19,9 @@ import {
   readPart,
 } from './arguments.js'
 import { readHead } from './generations.js'
-import { type LatestTable, readRowJson } from './latest-tables.js'
+import type { LatestTable } from './latest-tables.js'
 import { openPage, readPage, readPiece } from './open-page.js'
+import { readRowJson } from './point-read.js'
 import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
@@ -28,7 +30,7 @@ import {
   deleteRow,
   updateRow,
 } from './row-update.js'
-import type { TeamContext } from './store-context.js'
+import type { TablePlace, TeamContext } from './store-context.js'
 import type {
   AddOptions,
   Changed,
@@ -47,8 +49,8 @@ import type {
   Table,
   UpdateOptions,
 } from './store-types.js'
-import { changeRows, type TablePlace } from './table-change.js'
-import { type ReadRecord, tableNotFound } from './table-writer.js'
+import { changeRows } from './table-change.js'
+import { tableNotFound } from './table-writer.js'
 import { versionBase, withBase } from './versions.js'
 
 type Version = Readonly<{ version: number }>

@@ -1,7 +1,7 @@
 import { fromUtf8 } from '../base/bytes.js'
 import { TEAM_ENTRIES_RANGE } from '../format/keys.js'
 import type { KvView } from '../kv/kv.js'
-import { scanBatches } from './stash-records.js'
+import { scanBatches } from '../kv/scan-batches.js'
 
 /** The IDs of all teams, in a view of the system partition. */
 export async function readTeams(view: KvView): Promise<string[]> {

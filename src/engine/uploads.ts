@@ -22,7 +22,7 @@ import {
 } from '../format/file-records.js'
 import { type FileKey, uploadKey } from '../format/keys.js'
 import type { CheckedDetails } from './file-arguments.js'
-import { teamIsFull } from './file-commits.js'
+import { teamIsFull } from './file-claims.js'
 import { deleteEarly, giveUp, storeContent, tooLarge, wrongLength } from './file-content.js'
 import type { UploadRequest, UploadTicket } from './file-types.js'
 import { parseMediaType } from './media-type.js'

@@ -25,8 +25,9 @@ import {
 } from '../format/records.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
 import { readRetirements } from './generations.js'
+import type { Problem } from './problem.js'
 import type { StoreContext } from './store-context.js'
-import { type Findings, type Problem, problemsOf } from './verify-findings.js'
+import { type Findings, problemsOf } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 import type { VerifyPlace } from './verify-types.js'
 

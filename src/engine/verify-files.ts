@@ -18,10 +18,11 @@ import {
 } from '../format/keys.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KeyRange, KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { checkContent } from './file-content.js'
-import { scanBatches } from './stash-records.js'
+import type { Problem } from './problem.js'
 import type { Verifying } from './verify-extents.js'
-import { type Findings, type Problem, problemsOf } from './verify-findings.js'
+import { type Findings, problemsOf } from './verify-findings.js'
 import type { VerifyPlace } from './verify-types.js'
 
 const RECORDS_AT_ONCE = 1_000

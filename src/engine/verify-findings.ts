@@ -2,6 +2,7 @@
 import { isStoreError, StoreError } from '../base/store-error.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { Lifecycle } from './lifecycle.js'
+import type { Problem } from './problem.js'
 import type {
   VerifyCounts,
   VerifyFinding,
@@ -19,9 +20,6 @@ const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'o
 
 /** Objects that are remembered as being fine, as a stash and a table may name the same ones. */
 const FINE_MAX = 100_000
-
-/** What is wrong, without where. */
-export type Problem = Readonly<{ kind: VerifyFindingKind; message: string; place?: string }>
 
 export class Findings {
   readonly full: boolean

@@ -17,9 +17,10 @@ import {
 import { decodeRowRecord, type Generation } from '../format/records.js'
 import { readSpans } from '../format/row-text.js'
 import type { KvView } from '../kv/kv.js'
-import { scanBatches } from './stash-records.js'
+import { scanBatches } from '../kv/scan-batches.js'
+import type { Problem } from './problem.js'
 import type { StoreContext } from './store-context.js'
-import { type Findings, type Problem, problemOf } from './verify-findings.js'
+import { type Findings, problemOf } from './verify-findings.js'
 import type { VerifyPlace } from './verify-types.js'
 
 /** Of rows that were stored under a schema before the last widening. */

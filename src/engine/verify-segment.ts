@@ -12,8 +12,9 @@ import type { ObjectStore } from '../objects/objects.js'
 import { KIND_BIT } from '../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
 import { judgeText, judgeToken, newSummary } from '../schema/judge.js'
+import type { Problem } from './problem.js'
 import { openSegment, readFrames } from './read-segment.js'
-import type { Findings, Problem } from './verify-findings.js'
+import type { Findings } from './verify-findings.js'
 
 /** Problems that are told of one segment; the first ones say enough. */
 const PROBLEMS_MAX = 10

@@ -19,9 +19,10 @@ import {
 import { decodeStashHead } from '../format/records.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvView } from '../kv/kv.js'
-import { scanBatches } from './stash-records.js'
+import { scanBatches } from '../kv/scan-batches.js'
+import type { Problem } from './problem.js'
 import type { Verifying } from './verify-extents.js'
-import { type Problem, problemsOf } from './verify-findings.js'
+import { problemsOf } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 import type { VerifyPlace } from './verify-types.js'
 

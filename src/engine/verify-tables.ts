@@ -23,15 +23,16 @@ import {
   type Generation,
   type TableHead,
 } from '../format/records.js'
+import { renderTableId } from '../format/table-id.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvView } from '../kv/kv.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import { parseStoredSchema } from '../schema/table-schema.js'
-import { renderTableId } from './create-table.js'
 import { readRetirements } from './generations.js'
-import { scanBatches } from './stash-records.js'
+import type { Problem } from './problem.js'
 import type { StoreContext } from './store-context.js'
 import { type Verifying, verifyExtents } from './verify-extents.js'
-import { type Findings, type Problem, problemOf } from './verify-findings.js'
+import { type Findings, problemOf } from './verify-findings.js'
 import { verifyRows } from './verify-rows.js'
 import type { VerifyPlace } from './verify-types.js'
 

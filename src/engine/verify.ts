@@ -19,7 +19,7 @@ import {
 } from '../format/keys.js'
 import { decodeCodecs, decodeRepeatRecord, decodeTableHead } from '../format/records.js'
 import type { KvPartition, KvView } from '../kv/kv.js'
-import { scanBatches } from './stash-records.js'
+import { scanBatches } from '../kv/scan-batches.js'
 import type { StoreContext } from './store-context.js'
 import { readTeams } from './team-entries.js'
 import type { Verifying } from './verify-extents.js'

@@ -280,3 +280,9 @@ function open(bytes: Bytes, what: string): ByteReader {
   reader.recordVersion()
   return reader
 }
+const NO_FILES: FilesHead = { files: 0, bytes: 0 }
+
+/** null: the team never had a file. */
+export function decodeFilesHeadOrEmpty(bytes: Bytes | null): FilesHead {
+  return bytes === null ? NO_FILES : decodeFilesHead(bytes)
+}

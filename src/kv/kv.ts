@@ -129,3 +129,6 @@ export interface KvStore {
    */
   close(): Promise<void>
 }
+
+/** Reads a record as a plan must see it. */
+export type ReadRecord = (key: Bytes) => Soon<Bytes | null>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { KvCommitResult, KvPartition } from '../../src/kv/kv.js'
-import type { KvRules } from './kv-suite.js'
+import type { KvRules } from './kv-support.js'
 import { bytes, keysOf, put, putAll, text, textAt } from './kv-support.js'
 
 /** What a refused commit found, in the order of its failed checks. */

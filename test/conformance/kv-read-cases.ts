@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { KvRules } from './kv-suite.js'
+import type { KvRules } from './kv-support.js'
 import { bytes, keysOf, put, putAll, text, textAt } from './kv-support.js'
 
 /** Every one-byte key, and some that differ late. */

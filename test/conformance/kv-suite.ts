@@ -4,7 +4,7 @@ import type { KvPartition, KvStore } from '../../src/kv/kv.js'
 import type { ConformanceCase } from './case.js'
 import { kvCommitCases } from './kv-commit-cases.js'
 import { kvReadCases } from './kv-read-cases.js'
-import { bytes, put, rejectsWithCode, textAt } from './kv-support.js'
+import { bytes, type KvRules, put, rejectsWithCode, textAt } from './kv-support.js'
 
 /** `openEmpty` opens another empty store for each case, which closes it. */
 export function kvSuite(openEmpty: () => Promise<KvStore>): ConformanceCase[] {
@@ -20,10 +20,6 @@ export function kvSuite(openEmpty: () => Promise<KvStore>): ConformanceCase[] {
   const rules = { ...kvReadCases, ...kvCommitCases, ...storeCases }
   return Object.entries(rules).map(([name, rule]) => ({ name, run: onPartition(rule) }))
 }
-
-export type KvRules = Readonly<
-  Record<string, (partition: KvPartition, store: KvStore) => Promise<void>>
->
 
 const storeCases: KvRules = {
   'partitions do not see each other': async (partition, store) => {

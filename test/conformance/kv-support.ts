@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StoreErrorCode } from '../../src/base/store-error.js'
 import { isStoreError } from '../../src/base/store-error.js'
-import type { KvCommitResult, KvPartition, KvScan } from '../../src/kv/kv.js'
+import type { KvCommitResult, KvPartition, KvScan, KvStore } from '../../src/kv/kv.js'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -53,3 +53,7 @@ export async function rejectsWithCode(
     return true
   })
 }
+
+export type KvRules = Readonly<
+  Record<string, (partition: KvPartition, store: KvStore) => Promise<void>>
+>

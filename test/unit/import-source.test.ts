@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RowRun, SourceFormat } from '../../adapters/import-source.js'
+import type { RowRun } from '../../adapters/import-source.js'
+import type { SourceFormat } from '../../adapters/record-scanner.js'
 import {
   bodyOf,
   contentTypeOf,

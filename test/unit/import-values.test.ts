@@ -1,7 +1,8 @@
 // What an import sees in values is what the inference of the store makes of them.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cutRuns, type RowRun, type SourceFormat } from '../../adapters/import-source.js'
+import { cutRuns, type RowRun } from '../../adapters/import-source.js'
+import { type SourceFormat } from '../../adapters/record-scanner.js'
 import { type Cell, cellsOf, classOf, HeaderReader } from '../../adapters/import-values.js'
 import { inferType } from '../../src/schema/infer.js'
 import { judgeText, judgeToken, newSummary } from '../../src/schema/judge.js'

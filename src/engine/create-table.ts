@@ -22,7 +22,7 @@ import { appendRows } from './append-rows.js'
 import { putMarkers } from './file-markers.js'
 import { emptyGeneration } from './generations.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
-import type { RequestKey } from './request-digest.js'
+import type { RequestKey } from './repeats.js'
 import { rowIdsOf } from './row-ids.js'
 import {
   judgeOf,

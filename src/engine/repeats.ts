@@ -12,7 +12,6 @@ import { StoreError } from '../base/store-error.js'
 import { repeatKey, type TableKey } from '../format/keys.js'
 import { decodeRepeatRecord, encodeRepeatRecord, type RepeatRecord } from '../format/records.js'
 import type { KvCheck, ReadRecord } from '../kv/kv.js'
-import type { RequestKey } from './request-digest.js'
 import type { ResolvedOptions } from './store-options.js'
 
 /** The record of a key as a view has it. */
@@ -69,3 +68,5 @@ export function keepResult(
 export function isOver({ clock, repeatTtlMs }: Limits, { at }: Pick<RepeatRecord, 'at'>): boolean {
   return clock.now() - at >= repeatTtlMs
 }
+/** A key of the caller's, with the digest of the request that it came with. */
+export type RequestKey = Readonly<{ text: string; digest: Bytes }>

@@ -4,11 +4,9 @@ import { type Bytes, concatBytes, toHex, utf8 } from '../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../base/platform.js'
 import { isStoreError } from '../base/store-error.js'
 import { checkIdempotencyKey, checkRequestDigest } from './arguments.js'
+import type { RequestKey } from './repeats.js'
 import { scanRowObject } from './row-object.js'
 import { TeamStash } from './stash.js'
-
-/** A key of the caller's, with the digest of the request that it came with. */
-export type RequestKey = Readonly<{ text: string; digest: Bytes }>
 
 type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
 

@@ -17,7 +17,7 @@ import { putMarkers } from './file-markers.js'
 import { emptyGeneration, readHead } from './generations.js'
 import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
 import { keepResult, type Repeat, readRepeat } from './repeats.js'
-import type { RequestKey } from './request-digest.js'
+import type { RequestKey } from './repeats.js'
 import { rowIdsOf } from './row-ids.js'
 import {
   judgeOf,

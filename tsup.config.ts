@@ -18,7 +18,7 @@ const constants = {
 }
 
 export default defineConfig(({ outDir }) => ({
-  entry: { ...library, cli: 'adapters/cli.ts' },
+  entry: { ...library, cli: 'adapters/programs/cli.ts' },
   format: 'esm',
   target: 'node20',
   platform: 'node',

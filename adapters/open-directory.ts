@@ -1,9 +1,9 @@
 import type { Sources, Store, StoreOptions } from '../src/index.js'
 import { openStore } from '../src/index.js'
-import { checkOptionNames, pathOf } from './arguments.js'
-import { type DirectoryPortOptions, openDirectoryPorts } from './directory.js'
-import { nodeSources } from './source-fetch.js'
-import type { SourceOptions } from './source-options.js'
+import { checkOptionNames, pathOf } from './base/arguments.js'
+import { type DirectoryPortOptions, openDirectoryPorts } from './directory/directory.js'
+import { nodeSources } from './sources/source-fetch.js'
+import type { SourceOptions } from './sources/source-options.js'
 
 export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, DirectoryPortOptions {
   /**

@@ -1,4 +1,4 @@
-// `npm start`: builds adapters/start.ts unless its build is newer than all sources, then runs it. The build is
+// `npm start`: builds adapters/programs/start.ts unless its build is newer than all sources, then runs it. The build is
 // JavaScript alone and has a folder of its own: the type declarations of the package take half a minute.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
@@ -22,7 +22,7 @@ function changedMs(path) {
 if (changedMs(built) <= Math.max(...sources.map((name) => changedMs(join(root, name))))) {
   console.log('building …')
   const tsup = join(root, 'node_modules', 'tsup', 'dist', 'cli-default.js')
-  const args = [tsup, 'adapters/start.ts', '--no-dts', '--out-dir', folder, '--silent']
+  const args = [tsup, 'adapters/programs/start.ts', '--no-dts', '--out-dir', folder, '--silent']
   const build = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
   if (build.status !== 0) {
     console.error('The build failed; is `npm install` done?')

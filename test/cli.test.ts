@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { parseImportArgs } from '../adapters/cli-import.js'
-import { parseKey, parseServeArgs, runServe } from '../adapters/cli-serve.js'
+import { parseImportArgs } from '../adapters/programs/cli-import.js'
+import { parseKey, parseServeArgs, runServe } from '../adapters/programs/cli-serve.js'
 import { type BuiltCli, buildCli, runCli, type Serving, serveCli } from './support/built-cli.js'
 
 let cli: BuiltCli

@@ -1,11 +1,12 @@
 // Keeps what the compiler and the linter do not: layers, sizes, names.
 import { builtinModules } from 'node:module'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import {
   importsOf,
   parseSource,
+  parseText,
   projectFiles,
   ROOT,
   readText,
@@ -25,24 +26,37 @@ const shipped = sources.filter((path) => !path.startsWith('test/'))
 const LAYERS = [['contract'], ['engine'], ['format'], ['schema'], ['kv', 'objects'], ['base']]
 
 /**
- * Adapters that implement a port of the core stand beside the core's own implementations: they may
- * import `src/base` and the port. All other adapters see the public entry point only, and the core's checks of
- * arguments by way of `adapters/arguments.ts`.
+ * The folders of the engine, from the surface down. A folder imports itself and the floors below its own; what
+ * stands in no folder is the surface.
  */
-const PORT_IMPLEMENTATIONS: ReadonlySet<string> = new Set([
-  'adapters/arguments.ts',
-  'adapters/directory.ts',
-  'adapters/directory-level.ts',
-  'adapters/directory-creation.ts',
-  'adapters/directory-format.ts',
-  'adapters/fs-error.ts',
-  'adapters/fs-objects.ts',
-  'adapters/held-directory.ts',
-  'adapters/high-water-file.ts',
-  'adapters/leveldb-file.ts',
-  'adapters/leveldb-replay.ts',
-  'adapters/stand-in-level.ts',
-])
+const ENGINE_FLOORS = [
+  [''],
+  ['backup'],
+  ['verify'],
+  ['table', 'upkeep'],
+  ['ingest', 'read', 'files'],
+  ['context'],
+  ['commit'],
+  ['segments'],
+  ['api'],
+]
+
+/** The folders of the adapters, likewise. */
+const ADAPTER_FLOORS = [
+  ['programs'],
+  [''],
+  ['directory', 'http', 'sources'],
+  ['leveldb'],
+  ['fs'],
+  ['base'],
+]
+
+/**
+ * Adapters that implement a port of the core stand beside the core's own implementations: they may import
+ * `src/base` and the port. All other adapters see the public entry point only, and the core's checks of arguments by
+ * way of `adapters/base`.
+ */
+const PORT_IMPLEMENTATIONS = /^adapters\/(?:base|directory|fs|leveldb)\//
 
 function layerOf(path: string): string | undefined {
   return /^src\/([^/]+)\//.exec(path)?.[1]
@@ -59,7 +73,7 @@ function mayImport(importer: string, imported: string): boolean {
     return from === to || rankOf(to) > rankOf(from)
   }
   if (!imported.startsWith('src/') || imported === 'src/index.ts') return true
-  return PORT_IMPLEMENTATIONS.has(importer) && /^src\/(?:base|kv|objects)\//.test(imported)
+  return PORT_IMPLEMENTATIONS.test(importer) && /^src\/(?:base|kv|objects)\//.test(imported)
 }
 
 describe('layers', () => {
@@ -81,6 +95,24 @@ describe('layers', () => {
     expect(wrong).toEqual([])
   })
 
+  test.each([
+    ['src/engine', ENGINE_FLOORS],
+    ['adapters', ADAPTER_FLOORS],
+  ])('a folder of %s imports only itself and the floors below', (root, floors) => {
+    expect(shipped.flatMap((importer) => upwardImports(importer, root, floors))).toEqual([])
+  })
+
+  test.each(['import', 'import type'])('an upward %s is found', (statement) => {
+    const source = `${statement} { Lifecycle } from '../context/lifecycle.js'`
+    const upward = (importer: string) =>
+      upwardImports(importer, 'src/engine', ENGINE_FLOORS, parseText(importer, source))
+
+    expect(upward('src/engine/commit/turns.ts')).toEqual([
+      'src/engine/commit/turns.ts imports src/engine/context/lifecycle.ts',
+    ])
+    expect(upward('src/engine/read/page-reader.ts')).toEqual([])
+  })
+
   test('nothing that is shipped imports a test', () => {
     const wrong = shipped.flatMap((importer) =>
       importsOf(parseSource(importer))
@@ -92,6 +124,29 @@ describe('layers', () => {
     expect(wrong).toEqual([])
   })
 })
+
+/** What a file imports from its own floor of another folder, or from above. */
+function upwardImports(
+  importer: string,
+  root: string,
+  floors: readonly (readonly string[])[],
+  source = parseSource(importer),
+): string[] {
+  const folderOf = (path: string) =>
+    path.startsWith(`${root}/`) ? dirname(relative(root, path)).replace('.', '') : undefined
+  const floorOf = (folder: string) => floors.findIndex((names) => names.includes(folder))
+  const from = folderOf(importer)
+  if (from === undefined) return []
+  if (floorOf(from) < 0) return [`${importer} is in an unknown folder`]
+  return importsOf(source)
+    .filter((found) => found.from.startsWith('.'))
+    .map((found) => resolveWithin(importer, found.from))
+    .filter((imported) => {
+      const to = folderOf(imported)
+      return to !== undefined && to !== from && floorOf(to) <= floorOf(from)
+    })
+    .map((imported) => `${importer} imports ${imported}`)
+}
 
 describe('the core runs anywhere', () => {
   const core = shipped.filter((path) => path.startsWith('src/'))

@@ -1,9 +1,9 @@
 // Operations of whoever runs the server, for a store that only its own process can open: verify and backup (ours).
 // They need an admin key, which no key of a team is; without `adminKeys` their paths are unknown.
 import { type Bytes, utf8 } from '../base/bytes.js'
-import type { BackupOptions } from '../engine/backup-types.js'
-import type { Store } from '../engine/store-types.js'
-import type { VerifyFinding } from '../engine/verify-types.js'
+import type { BackupOptions } from '../engine/api/backup-types.js'
+import type { Store } from '../engine/api/store-types.js'
+import type { VerifyFinding } from '../engine/api/verify-types.js'
 import type { AuthenticateAdmin } from './auth.js'
 import { errorResponse, invalidRequest, MethodNotAllowed } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'

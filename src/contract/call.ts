@@ -1,5 +1,5 @@
 import type { Bytes } from '../base/bytes.js'
-import type { Team } from '../engine/store-types.js'
+import type { Team } from '../engine/api/store-types.js'
 import type { AnswerRoom } from './answer-memory.js'
 import type { ContractResponse, HeaderList } from './message.js'
 import type { Query } from './query.js'

@@ -2,7 +2,7 @@
 // A digest in a form that we do not read is refused, not ignored: the client counts on its being checked.
 import type { Bytes } from '../base/bytes.js'
 import { fromBase64Url } from '../base/bytes.js'
-import type { Checksum } from '../engine/file-types.js'
+import type { Checksum } from '../engine/api/file-types.js'
 import { invalidRequest } from './error-response.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'

@@ -1,6 +1,6 @@
 // What needs no key: the bytes of an upload, whose location is signed, and files, whose URLs cannot be
 // guessed. Pages of any origin may do both, and no cookie plays a part in either.
-import type { Store } from '../engine/store-types.js'
+import type { Store } from '../engine/api/store-types.js'
 import { errorResponse, MethodNotAllowed } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import type { OpenRoute } from './router.js'

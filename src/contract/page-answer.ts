@@ -16,7 +16,7 @@ import type {
   PieceRequest,
   PieceStart,
   Table,
-} from '../engine/store-types.js'
+} from '../engine/api/store-types.js'
 import {
   type AnswerRoom,
   FREE_BYTES_MAX,

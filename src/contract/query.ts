@@ -1,5 +1,5 @@
 // Query parameters. Unknown ones are ignored, known ones are judged strictly.
-import type { OnSchemaError } from '../engine/store-types.js'
+import type { OnSchemaError } from '../engine/api/store-types.js'
 import { invalidRequest, shownId } from './error-response.js'
 
 const QUERY_CHARS_MAX = 65_536

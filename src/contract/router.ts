@@ -2,7 +2,7 @@
 // segments and percent-encoded fixed segments are unknown paths, so that no proxy in front of us can
 // understand a path differently.
 import { StoreError } from '../base/store-error.js'
-import { stashNameProblem } from '../engine/stash.js'
+import { stashNameProblem } from '../engine/ingest/stash.js'
 import { invalidRequest } from './error-response.js'
 
 export type Route =

@@ -1,7 +1,7 @@
 // As what a stored file is served. A file is a stranger's: shown in the browser it must not run, so only
 // the types on a list are shown, and all others are downloaded. (A list of what is dangerous would be
 // wrong with the next type that a browser learns.)
-import { parseMediaType } from '../engine/media-type.js'
+import { parseMediaType } from '../engine/files/media-type.js'
 
 export type ServedMedia = Readonly<{ type: string; kind: 'inline' | 'attachment' }>
 

@@ -1,8 +1,8 @@
 // Section 5. Each operation reads in the order in which refusals are given: query and headers, the
 // table, the body, then what the engine finds.
 import type { StoreError } from '../base/store-error.js'
-import { tableNameProblem } from '../engine/arguments.js'
-import type { Created } from '../engine/store-types.js'
+import { tableNameProblem } from '../engine/api/arguments.js'
+import type { Created } from '../engine/api/store-types.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'

@@ -22,7 +22,7 @@ import { keyAfter } from '../kv/key-range.js'
 import type { KvCommit, KvPartition, KvStore } from '../kv/kv.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../objects/objects.js'
-import { checkKv } from './arguments.js'
+import { checkKv } from './api/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024

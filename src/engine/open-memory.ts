@@ -1,9 +1,9 @@
 import { requirePackage } from '../base/platform.js'
 import { openLevelKv } from '../kv/level-kv.js'
 import { memoryObjects } from '../objects/memory-objects.js'
+import { resolveStoreOptions, type StoreOptions } from './api/store-options.js'
+import type { Store } from './api/store-types.js'
 import { openStore } from './store.js'
-import { resolveStoreOptions, type StoreOptions } from './store-options.js'
-import type { Store } from './store-types.js'
 
 /**
  * Opens an empty store that lives in memory and ends when it is closed: for tests.

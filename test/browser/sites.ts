@@ -2,7 +2,7 @@
 // in several mounts: as the store serves them, with one of its protections only, and with none.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { nodeHandler } from '../../adapters/node-http.js'
+import { nodeHandler } from '../../adapters/http/node-http.js'
 import type { Store, StoredFile } from '../../src/index.js'
 import { HOSTILE_FILES, type HostileFile } from './hostile-files.js'
 import { shopPage } from './shop-page.js'

@@ -7,7 +7,7 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { type Bytes, fromHex, toHex, utf8 } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
-import { renderTarget } from '../../src/engine/upload-target.js'
+import { renderTarget } from '../../src/engine/files/upload-target.js'
 import {
   ChunkDecoder,
   decodeColumnList,

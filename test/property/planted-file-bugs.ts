@@ -118,7 +118,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a PUT that ends after the completion opens the upload again',
-    file: 'engine/uploads.ts',
+    file: 'files/uploads.ts',
     find: "    if (upload.state === 'completed') throw completed()\n    const next",
     replace: '    const next',
   },

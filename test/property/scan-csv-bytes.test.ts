@@ -6,8 +6,12 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { isStoreError } from '../../src/base/store-error.js'
 import { TimeSlices } from '../../src/base/time-slices.js'
-import { type BuilderLimits, ChunkBuilder, type RowBatch } from '../../src/engine/chunk-builder.js'
-import { endSegment, readCsvBytes, textsOfRows } from '../../src/engine/read-csv-bytes.js'
+import {
+  type BuilderLimits,
+  ChunkBuilder,
+  type RowBatch,
+} from '../../src/engine/ingest/chunk-builder.js'
+import { endSegment, readCsvBytes, textsOfRows } from '../../src/engine/ingest/read-csv-bytes.js'
 import { ByteWriter } from '../../src/format/byte-writer.js'
 import { openCsv } from '../../src/schema/scan-csv.js'
 import { openCsvBytes } from '../../src/schema/scan-csv-bytes.js'

@@ -1,6 +1,6 @@
 // Changes the source in one place at a time, as Stryker does, and counts how often the tests notice.
 //
-//     npm run test:mutate [-- --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/fold.ts:82 … | --again FILE] [--wide]
+//     npm run test:mutate [-- --sample 0.04 --from 0 --seed 1 --files GLOB | --at src/engine/upkeep/fold.ts:82 … | --again FILE] [--wide]
 //
 // All mutants of src/engine and src/format take a day, so a random part of them is run. `--sample`: how large
 // a part, 1 is all; `--from`: where it begins, so that two parts have no mutant in common; `--files`: only of

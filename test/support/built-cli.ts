@@ -19,7 +19,14 @@ export async function buildCli(): Promise<BuiltCli> {
   const folder = await mkdtemp(join(CACHE, 'rowstash-cli-'))
   const tsup = join(ROOT, 'node_modules', 'tsup', 'dist', 'cli-default.js')
   const target = ['--format', 'esm', '--target', 'node20', '--out-dir', folder]
-  const args = [tsup, '--no-config', '--entry.cli', 'adapters/cli.ts', ...target, '--silent']
+  const args = [
+    tsup,
+    '--no-config',
+    '--entry.cli',
+    'adapters/programs/cli.ts',
+    ...target,
+    '--silent',
+  ]
   await run(process.execPath, args, { cwd: ROOT })
   return { path: join(folder, 'cli.js'), remove: () => rm(folder, { recursive: true }) }
 }

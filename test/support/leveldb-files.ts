@@ -1,5 +1,5 @@
 // Writes files as LevelDB does, with anything in them.
-import { crc32c, maskCrc } from '../../adapters/leveldb-codec.js'
+import { crc32c, maskCrc } from '../../adapters/leveldb/leveldb-codec.js'
 
 const BLOCK_BYTES = 32_768
 const HEADER_BYTES = 7

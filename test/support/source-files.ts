@@ -19,7 +19,11 @@ export function readText(path: string): string {
 }
 
 export function parseSource(path: string): ts.SourceFile {
-  return ts.createSourceFile(path, readText(path), ts.ScriptTarget.Latest, true)
+  return parseText(path, readText(path))
+}
+
+export function parseText(path: string, text: string): ts.SourceFile {
+  return ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
 }
 
 export type Import = Readonly<{ from: string; isTypeOnly: boolean }>

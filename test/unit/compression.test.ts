@@ -7,9 +7,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
-import { readFrames } from '../../src/engine/read-segment.js'
-import { SegmentCache } from '../../src/engine/segment-cache.js'
-import { resolveStoreOptions } from '../../src/engine/store-options.js'
+import { resolveStoreOptions } from '../../src/engine/api/store-options.js'
+import { readFrames } from '../../src/engine/segments/read-segment.js'
+import { SegmentCache } from '../../src/engine/segments/segment-cache.js'
 import { decodeFrame, Frame } from '../../src/format/segment-reader.js'
 import {
   memoryObjects,

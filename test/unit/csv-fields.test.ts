@@ -8,7 +8,7 @@ import {
   parseDelimiter,
   renderDelimiter,
   withCommas,
-} from '../../adapters/csv-fields.js'
+} from '../../adapters/programs/csv-fields.js'
 import { runOptions } from '../support/fast-check-options.js'
 
 const utf8 = new TextEncoder()

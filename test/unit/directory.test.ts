@@ -18,12 +18,12 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openDirectoryPorts } from '../../adapters/directory.js'
+import { openDirectoryPorts } from '../../adapters/directory/directory.js'
 import {
   PACKAGE_VERSION,
   parseFormatFile,
   renderFormatFile,
-} from '../../adapters/directory-format.js'
+} from '../../adapters/directory/directory-format.js'
 import { utf8 } from '../../src/base/bytes.js'
 
 async function newParent(): Promise<string> {

@@ -1,6 +1,6 @@
 // Goal: a server under load prints few lines, and none of its failures is left out.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { FailureLog } from '../../adapters/failure-log.js'
+import { FailureLog } from '../../adapters/programs/failure-log.js'
 import { StoreError } from '../../src/index.js'
 
 const MINUTE_MS = 60_000

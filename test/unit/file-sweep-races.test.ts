@@ -1,9 +1,9 @@
 // The sweep of files beside everything that can move a URL. Each race is set up exactly: something happens
 // between the looks of the mark, or between the mark and the commit that deletes.
 import { describe, expect, test } from 'vitest'
-import { SegmentCache } from '../../src/engine/segment-cache.js'
-import { resolveStoreOptions } from '../../src/engine/store-options.js'
-import { FileSweeper } from '../../src/engine/sweep-files.js'
+import { resolveStoreOptions } from '../../src/engine/api/store-options.js'
+import { SegmentCache } from '../../src/engine/segments/segment-cache.js'
+import { FileSweeper } from '../../src/engine/upkeep/sweep-files.js'
 import { renderFileId } from '../../src/format/file-id.js'
 import {
   decodeFilesHead,

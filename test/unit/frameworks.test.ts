@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type NodeHandler, nodeHandler } from '../../adapters/node-http.js'
+import { type NodeHandler, nodeHandler } from '../../adapters/http/node-http.js'
 import { openMemory } from '../../src/index.js'
 
 type Next = (failure?: unknown) => void

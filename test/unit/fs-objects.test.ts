@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { fileError } from '../../adapters/fs-error.js'
-import { Folders, SharedSync } from '../../adapters/fs-folders.js'
-import { openFsObjects } from '../../adapters/fs-objects.js'
+import { fileError } from '../../adapters/fs/fs-error.js'
+import { Folders, SharedSync } from '../../adapters/fs/fs-folders.js'
+import { openFsObjects } from '../../adapters/fs/fs-objects.js'
 import { utf8 } from '../../src/base/bytes.js'
 
 const INCARNATION = '0123456789abcdef'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RowRun } from '../../adapters/import-source.js'
-import type { SourceFormat } from '../../adapters/record-scanner.js'
+import type { RowRun } from '../../adapters/programs/import-source.js'
 import {
   bodyOf,
   contentTypeOf,
@@ -9,7 +8,8 @@ import {
   formatOfPath,
   halveRun,
   RUN_BYTES_MAX,
-} from '../../adapters/import-source.js'
+} from '../../adapters/programs/import-source.js'
+import type { SourceFormat } from '../../adapters/programs/record-scanner.js'
 
 const utf8 = new TextEncoder()
 

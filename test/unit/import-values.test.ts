@@ -1,9 +1,9 @@
 // What an import sees in values is what the inference of the store makes of them.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cutRuns, type RowRun } from '../../adapters/import-source.js'
-import { type SourceFormat } from '../../adapters/record-scanner.js'
-import { type Cell, cellsOf, classOf, HeaderReader } from '../../adapters/import-values.js'
+import { cutRuns, type RowRun } from '../../adapters/programs/import-source.js'
+import { type Cell, cellsOf, classOf, HeaderReader } from '../../adapters/programs/import-values.js'
+import type { SourceFormat } from '../../adapters/programs/record-scanner.js'
 import { inferType } from '../../src/schema/infer.js'
 import { judgeText, judgeToken, newSummary } from '../../src/schema/judge.js'
 import { runOptions } from '../support/fast-check-options.js'

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { LatestTables } from '../../src/engine/latest-tables.js'
+import { LatestTables } from '../../src/engine/context/latest-tables.js'
 import { renderRowId } from '../../src/format/row-id.js'
 import type { Store, StoreError, Table } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'

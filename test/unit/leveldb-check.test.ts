@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { checkDatabase } from '../../adapters/leveldb-check.js'
-import { crc32c, unpackSnappy } from '../../adapters/leveldb-codec.js'
+import { checkDatabase } from '../../adapters/leveldb/leveldb-check.js'
+import { crc32c, unpackSnappy } from '../../adapters/leveldb/leveldb-codec.js'
 import { seeded } from '../support/seeded.js'
 
 let folder: string

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { readManifest } from '../../adapters/leveldb-manifest.js'
+import { readManifest } from '../../adapters/leveldb/leveldb-manifest.js'
 import { type Edit, editBytes, logBytes } from '../support/leveldb-files.js'
 
 let folder: string

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { serveAs } from '../../src/contract/served-media.js'
-import { parseMediaType } from '../../src/engine/media-type.js'
+import { parseMediaType } from '../../src/engine/files/media-type.js'
 import { runOptions } from '../support/fast-check-options.js'
 
 type Served = 'refused' | `${'inline' | 'attachment'} ${string}`

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node-http.js'
+import { hardenServer, nodeHandler, serverOptions } from '../../adapters/http/node-http.js'
 import { openMemory, type Store } from '../../src/index.js'
 
 const KEYS = ['a', 'b', 'c'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))

@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node-http.js'
+import { hardenServer, nodeHandler, serverOptions } from '../../adapters/http/node-http.js'
 import { openMemory, type Store } from '../../src/index.js'
 
 const KEY = 'a-key-of-the-team'

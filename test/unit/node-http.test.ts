@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node-http.js'
+import { hardenServer, nodeHandler, serverOptions } from '../../adapters/http/node-http.js'
 import { openMemory, type RowIds, type Store } from '../../src/index.js'
 
 const KEY = 'a-key-of-the-team'

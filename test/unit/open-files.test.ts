@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freedFor, growTable, KeptFiles, keptLimits } from '../../adapters/kept-files.js'
-import { OpenFiles } from '../../adapters/open-files.js'
+import { freedFor, growTable, KeptFiles, keptLimits } from '../../adapters/fs/kept-files.js'
+import { OpenFiles } from '../../adapters/fs/open-files.js'
 
 const OPEN_MAX = 4
 

@@ -2,7 +2,7 @@
 import { createServer, type ServerOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node-http.js'
+import { hardenServer, nodeHandler, serverOptions } from '../../adapters/http/node-http.js'
 import type { Store } from '../../src/index.js'
 import { type RawClient, rawClient } from '../support/raw-client.js'
 

@@ -2,10 +2,10 @@
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { sendBody } from '../../adapters/send-body.js'
+import { sendBody } from '../../adapters/http/send-body.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { renderRowIds } from '../../src/contract/render.js'
-import { type RowIdRun, rowIdsOf } from '../../src/engine/row-ids.js'
+import { type RowIdRun, rowIdsOf } from '../../src/engine/context/row-ids.js'
 
 /** About what the contract puts into one piece. */
 const PIECE_BYTES_MAX = 64 * 1024

@@ -1,7 +1,7 @@
 // Rows that are kept as they go out: which, for how long, and that no change is missed.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { RowTexts } from '../../src/engine/row-texts.js'
+import { RowTexts } from '../../src/engine/context/row-texts.js'
 import type { TableHead } from '../../src/format/records.js'
 import type { Store, StoreOptions, Table } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'

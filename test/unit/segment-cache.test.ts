@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Bytes } from '../../src/base/bytes.js'
 import type { Soon } from '../../src/base/soon.js'
-import { SegmentCache } from '../../src/engine/segment-cache.js'
+import { SegmentCache } from '../../src/engine/segments/segment-cache.js'
 import type { SegmentRef } from '../../src/format/extent-page.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
 import type { ByteRange, ObjectStore } from '../../src/objects/objects.js'

@@ -4,11 +4,11 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { runBackup } from '../../adapters/cli-backup.js'
-import type { CommandIo } from '../../adapters/cli-failure.js'
-import { runServe } from '../../adapters/cli-serve.js'
-import { runVerify } from '../../adapters/cli-verify.js'
 import { openDirectory, restoreDirectory } from '../../adapters/node.js'
+import { runBackup } from '../../adapters/programs/cli-backup.js'
+import type { CommandIo } from '../../adapters/programs/cli-failure.js'
+import { runServe } from '../../adapters/programs/cli-serve.js'
+import { runVerify } from '../../adapters/programs/cli-verify.js'
 
 let folder: string
 let directory: string

@@ -3,7 +3,7 @@
 // addresses to whole numbers by itself and knows nothing of node:net.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress } from '../../adapters/source-address.js'
+import { isPublicAddress } from '../../adapters/sources/source-address.js'
 import { runOptions } from '../support/fast-check-options.js'
 import { runs } from '../support/runs.js'
 

@@ -4,9 +4,9 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openDirectoryPorts } from '../../adapters/directory.js'
-import { DirectoryLevel } from '../../adapters/directory-level.js'
-import { openStandIn } from '../../adapters/stand-in-level.js'
+import { openDirectoryPorts } from '../../adapters/directory/directory.js'
+import { DirectoryLevel } from '../../adapters/leveldb/directory-level.js'
+import { openStandIn } from '../../adapters/leveldb/stand-in-level.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { StoreError } from '../../src/base/store-error.js'
 

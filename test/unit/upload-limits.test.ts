@@ -1,6 +1,6 @@
 // Goal: who can put or open uploads takes neither the places nor the space of others, however little they complete.
 import { describe, expect, test } from 'vitest'
-import { Transfers } from '../../src/engine/transfers.js'
+import { Transfers } from '../../src/engine/context/transfers.js'
 import {
   decodeUpload,
   encodeUpload,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderTarget } from '../../src/engine/upload-target.js'
+import { renderTarget } from '../../src/engine/files/upload-target.js'
 import { decodeSigningKeys, decodeUpload } from '../../src/format/file-records.js'
 import { SIGNING_KEYS_KEY, UPLOADS_RANGE } from '../../src/format/keys.js'
 import type {

@@ -3,8 +3,8 @@ import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { runVerify } from '../../adapters/cli-verify.js'
 import { openDirectory } from '../../adapters/node.js'
+import { runVerify } from '../../adapters/programs/cli-verify.js'
 
 let folder: string
 let directory: string

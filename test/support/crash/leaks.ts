@@ -1,7 +1,7 @@
 // The end of a directory's life: when nothing is wanted any more, nothing may be left.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openDirectoryPorts } from '../../../adapters/directory.js'
+import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import type { Store, Team } from '../../../src/index.js'

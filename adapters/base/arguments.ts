@@ -1,0 +1,45 @@
+// Checks of what callers hand to the functions of `rowstash/node`, by the rules of the core.
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { typeName } from '../../src/base/options.js'
+import { StoreError } from '../../src/base/store-error.js'
+
+export {
+  checkOptionNames,
+  checkSignal,
+  type IntegerRange,
+  integerOption,
+  optionError,
+  shown,
+  typeName,
+} from '../../src/base/options.js'
+
+/**
+ * A path that was given as a text or as a `file:` URL, made absolute.
+ * @param what - What is there, for the message.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function pathOf(what: string, given: unknown): string {
+  if (given instanceof URL) return pathOfUrl(what, given)
+  if (typeof given !== 'string') {
+    throw invalid(`${what} must be given as a path or a file: URL, not ${typeName(given)}`)
+  }
+  if (given === '') throw invalid(`${what} must be given as a path, which is empty`)
+  if (given.includes('\0')) throw invalid(`${what} must be given as a path without a NUL character`)
+  if (/^file:/i.test(given)) {
+    throw invalid(`${what} must be given as a path, or as a URL object: new URL('${given}')`)
+  }
+  return resolve(given)
+}
+
+function pathOfUrl(what: string, url: URL): string {
+  try {
+    return fileURLToPath(url)
+  } catch {
+    throw invalid(`${what} must be given as a path or a file: URL of this machine, not ${url.href}`)
+  }
+}
+
+export function invalid(message: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
+}

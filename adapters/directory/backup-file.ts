@@ -1,0 +1,78 @@
+// A backup as a file.
+//
+// Invariant: a file under the name that was asked for is a whole backup on the disk: it was written and
+// flushed under a sibling name, and renamed.
+import { access, open, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { BackupOptions, Store } from '../../src/index.js'
+import { StoreError } from '../../src/index.js'
+import { invalid, pathOf, typeName } from '../base/arguments.js'
+import { PRIVATE_FILE } from '../fs/fs-calls.js'
+import { fileError } from '../fs/fs-error.js'
+import { syncDirectory } from '../fs/fs-folders.js'
+import { removeUnfinishedBackups, temporaryPath } from './leftovers.js'
+
+/**
+ * Backs a store up into a new file, while the store is in use.
+ * @param path - As a text, or as a `file:` URL.
+ * @returns the size of the file in bytes.
+ * @throws {StoreError} OPTION_NOT_ALLOWED: there is such a file, or as `store.backup`; ABORTED, STORE_CLOSED,
+ *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then there is no file.
+ */
+export async function backupToFile(
+  store: Store,
+  path: string | URL,
+  options: BackupOptions = {},
+): Promise<number> {
+  if (typeof store?.backup !== 'function') {
+    throw invalid(`backupToFile takes a store, not ${typeName(store)}`)
+  }
+  return saveBackup(pathOf('The backup', path), () => store.backup(options))
+}
+
+/** As `backupToFile`, from the bytes of a backup. */
+export async function saveBackup(
+  path: string,
+  backup: () => AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const target = resolve(path)
+  if (await isThere(target)) {
+    throw new StoreError('OPTION_NOT_ALLOWED', `${target} exists already; name a new file`)
+  }
+  const temporary = temporaryPath(target)
+  try {
+    await removeUnfinishedBackups(dirname(target))
+    const bytes = await writeFile(temporary, backup())
+    await rename(temporary, target)
+    await syncDirectory(dirname(target))
+    return bytes
+  } catch (failure) {
+    await rm(temporary, { force: true })
+    throw fileError(failure, `The backup cannot be written to ${target}`)
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function writeFile(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  const handle = await open(path, 'wx', PRIVATE_FILE) // It holds secrets.
+  try {
+    let bytes = 0
+    for await (const piece of pieces) {
+      for (let at = 0; at < piece.length; ) {
+        const { bytesWritten } = await handle.write(piece, at)
+        at += bytesWritten
+      }
+      bytes += piece.length
+    }
+    await handle.sync()
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}

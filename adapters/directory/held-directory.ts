@@ -1,0 +1,87 @@
+// Whether the directory of an open store still belongs to this process.
+//
+// LevelDB locks the file kv/LOCK, not its name. When somebody removes that file, another process can open the
+// database, and LevelDB lets the first one go on writing to files that are gone (ARCHITECTURE.md, F15). So the
+// names are held against what they stood for when the store was opened.
+//
+// Invariant: `check` returns only if no other process had begun to open the database when it was called. Who calls it
+// between a write and its answer never answers for a write that the other one does not read.
+import { accessSync, constants, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { StoreError } from '../../src/base/store-error.js'
+import { fileError } from '../fs/fs-error.js'
+
+/** How often the names are looked at that change only after kv/LOCK has, in milliseconds. */
+const WHOLE_CHECK_MS = 1_000
+
+/** A file or a directory, whatever its name. */
+export type Identity = Readonly<{ dev: number; ino: number }>
+
+export class HeldDirectory {
+  readonly #path: string
+  readonly #lockPath: string
+  readonly #directory: Identity | undefined
+  readonly #lock: Identity | undefined
+  #mark: Readonly<{ path: string; file: Identity }> | undefined
+  #checkedAt = 0
+  /** It stays lost: LevelDB lets go of its files then, and the next ones may get their inodes. */
+  #loss: StoreError | undefined
+
+  /** To be made while the database is open. @param path - Without symbolic links. */
+  constructor(path: string) {
+    this.#path = path
+    this.#lockPath = join(path, 'kv', 'LOCK')
+    this.#directory = identityOf(path)
+    this.#lock = identityOf(this.#lockPath)
+  }
+
+  /** The high-water mark is a file that every process replaces when it opens the store. */
+  holdMark(path: string, file: Identity): void {
+    this.#mark = { path, file }
+  }
+
+  /**
+   * Looks whether kv/LOCK is still the file that LevelDB has locked; once a second, or when all is asked for, also at
+   * the mark, and whether the directory takes files.
+   * @throws {StoreError} DATA_LOSS: another process may have written; STORAGE_UNAVAILABLE: the directory is
+   *   gone, or takes no files.
+   */
+  check(all: boolean): void {
+    if (this.#loss !== undefined) throw this.#loss
+    if (!isSame(this.#lock, identityOf(this.#lockPath))) throw this.#changed(this.#lockPath)
+    const now = performance.now()
+    if (!all && now - this.#checkedAt < WHOLE_CHECK_MS) return
+    const mark = this.#mark
+    if (mark && !isSame(mark.file, identityOf(mark.path))) throw this.#changed(mark.path)
+    try {
+      accessSync(this.#path, constants.W_OK)
+    } catch (failure) {
+      throw fileError(failure, `The directory ${this.#path} of the open store takes no files`)
+    }
+    this.#checkedAt = now
+  }
+
+  #changed(path: string): StoreError {
+    if (!isSame(this.#directory, identityOf(this.#path))) {
+      const message = `The directory ${this.#path} was deleted or moved while the store was open`
+      return new StoreError('STORAGE_UNAVAILABLE', message)
+    }
+    const what = identityOf(path) === undefined ? 'removed' : 'replaced'
+    const message = `${path} was ${what} while the store was open: another process may have written, and changes of the last moments may be lost. Close the store, and open it in one process only`
+    this.#loss = new StoreError('DATA_LOSS', message)
+    return this.#loss
+  }
+}
+
+/** undefined: there is nothing of this name. */
+function identityOf(path: string): Identity | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (failure) {
+    throw fileError(failure, `${path} cannot be looked at`)
+  }
+}
+
+function isSame(held: Identity | undefined, found: Identity | undefined): boolean {
+  return held?.ino === found?.ino && held?.dev === found?.dev
+}

@@ -1,0 +1,138 @@
+// The file HIGHWATER of a directory; its bytes are those of src/kv/high-water.
+//
+// Invariant: under its name there is always a whole file, which was on the disk before it got the name.
+import { fstatSync, writeSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { open, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Bytes, fromHex } from '../../src/base/bytes.js'
+import { invariant } from '../../src/base/invariant.js'
+import type { HighWaterFile, HighWaterPlace } from '../../src/kv/high-water.js'
+import { PRIVATE_FILE } from '../fs/fs-calls.js'
+import { fileError, systemCode } from '../fs/fs-error.js'
+import { syncDirectory } from '../fs/fs-folders.js'
+import { withDescriptor } from '../fs/kept-files.js'
+import { HeldDirectory } from './held-directory.js'
+
+const HIGH_WATER_FILE = 'HIGHWATER'
+
+/** What a database that is opened writes beside the records of its logs. */
+const PROBE_BYTES_MIN = 262_144
+const PROBE_PIECE_BYTES = 65_536
+
+/** Enough to see that a file is too long. */
+const BYTES_MAX = 1_024
+
+/** Where the store of a directory keeps its mark. `store` has 32 lower-case hex digits. */
+export function highWaterOf(directory: string, store: string): HighWaterPlace {
+  const name = fromHex(store)
+  invariant(name !== null, 'the name of a store is hex')
+  return { file: new FsHighWater(directory), store: name }
+}
+
+class FsHighWater implements HighWaterFile {
+  readonly #directory: string
+  readonly #path: string
+  /** Of the file that was put there last. */
+  #handle: FileHandle | undefined
+  /** From the first mark on, which is written when the database is open. */
+  #held: HeldDirectory | undefined
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#path = join(directory, HIGH_WATER_FILE)
+  }
+
+  async read(): Promise<Bytes | null> {
+    try {
+      await removeFile(`${this.#path}.probe`) // Of a process that ended on a full disk.
+      const handle = await withDescriptor(() => open(this.#path, 'r'))
+      try {
+        const { bytesRead, buffer } = await handle.read(new Uint8Array(BYTES_MAX))
+        return buffer.subarray(0, bytesRead)
+      } finally {
+        await handle.close()
+      }
+    } catch (failure) {
+      if (systemCode(failure) === 'ENOENT') return null
+      throw fileError(failure, 'The high-water mark cannot be read')
+    }
+  }
+
+  async replace(bytes: Bytes): Promise<void> {
+    const temporary = `${this.#path}.tmp`
+    const held = this.#held ?? new HeldDirectory(this.#directory)
+    this.#held = held
+    try {
+      const handle = await withDescriptor(() => open(temporary, 'w', PRIVATE_FILE))
+      try {
+        await handle.writeFile(bytes)
+        await handle.sync()
+        await rename(temporary, this.#path)
+      } catch (failure) {
+        await handle.close()
+        await unlink(temporary).catch((other: unknown) => systemCode(other)) // The next one writes over it.
+        throw failure
+      }
+      const before = this.#handle
+      this.#handle = handle
+      held.holdMark(this.#path, fstatSync(handle.fd))
+      await before?.close()
+      await syncDirectory(this.#directory)
+    } catch (failure) {
+      throw fileError(failure, 'The high-water mark cannot be written', 'unchanged')
+    }
+  }
+
+  overwrite(at: number, bytes: Bytes): void {
+    // A few microseconds: nothing is flushed, and the file does not grow.
+    if (this.#handle === undefined) return
+    try {
+      writeSync(this.#handle.fd, bytes, 0, bytes.length, at)
+    } catch (failure) {
+      throw fileError(failure, 'The high-water mark cannot be written')
+    }
+  }
+
+  check(all: boolean): void {
+    this.#held?.check(all)
+  }
+
+  /** LevelDB writes what its logs hold into tables, then a manifest. */
+  async probe(): Promise<void> {
+    this.check(true)
+    const path = `${this.#path}.probe`
+    try {
+      let room = PROBE_BYTES_MIN
+      const folder = join(this.#directory, 'kv')
+      for (const name of await readdir(folder)) {
+        if (name.endsWith('.log')) room += (await stat(join(folder, name))).size
+      }
+      const handle = await withDescriptor(() => open(path, 'w', PRIVATE_FILE))
+      try {
+        const piece = new Uint8Array(PROBE_PIECE_BYTES)
+        for (let at = 0; at < room; at += piece.length) await handle.write(piece)
+        await handle.datasync()
+      } finally {
+        await handle.close()
+        await removeFile(path)
+      }
+    } catch (failure) {
+      throw fileError(failure, 'The disk takes no writes', 'unchanged')
+    }
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close()
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (failure) {
+    if (systemCode(failure) !== 'ENOENT') throw failure
+  }
+}

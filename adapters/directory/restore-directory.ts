@@ -1,0 +1,134 @@
+// Restores a backup into a new directory.
+//
+// Invariants:
+// - What is restored is made under a sibling name, verified in full there, and renamed into place: the
+//   rename is the commit point. A restore that fails leaves nothing behind; what one leaves that is killed is removed
+//   by the next.
+// - Nothing that is there is ever replaced: the directory is missing, or empty.
+import { createReadStream } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ObjectId, Restored, RestoreTarget } from '../../src/index.js'
+import { openStore, restoreBackup, StoreError } from '../../src/index.js'
+import { checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
+import { fileError, systemCode } from '../fs/fs-error.js'
+import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
+import { makeBeside } from './directory-creation.js'
+
+export type RestoreOptions = Readonly<{
+  /**
+   * Of a backup that has its files by reference: the directory of the store that was backed up, or a copy of
+   * it. Only its `objects` are read.
+   */
+  filesFrom?: string | URL
+  /** Ends it early: it fails with ABORTED. */
+  signal?: AbortSignal
+}>
+
+/**
+ * Restores a backup into a directory that is missing or empty. All versions go on 2^32 above those of the
+ * backup, so that no ETag of the old store comes back with other content.
+ * @param directory - As a text, or as a `file:` URL.
+ * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early, FORMAT_UNKNOWN,
+ *   OPTION_NOT_ALLOWED (there is something in the directory; or the files are elsewhere), FILE_NOT_FOUND,
+ *   ABORTED, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then nothing is left behind.
+ */
+export async function restoreDirectory(
+  directory: string | URL,
+  backup: AsyncIterable<Uint8Array>,
+  options: RestoreOptions = {},
+): Promise<Restored> {
+  const path = pathOf('The directory', directory)
+  checkOptionNames('restoreDirectory', options, (name) => name === 'filesFrom' || name === 'signal')
+  const { filesFrom, signal } = options
+  checkSignal(signal)
+  const files = filesFrom === undefined ? {} : { files: objectsIn(pathOf('filesFrom', filesFrom)) }
+  try {
+    await checkFree(path)
+    return await makeBeside(path, (temporary) => fill(temporary, backup, files, signal))
+  } catch (failure) {
+    throw fileError(failure, `The backup cannot be restored into ${path}`)
+  }
+}
+
+async function checkFree(path: string): Promise<void> {
+  try {
+    if ((await readdir(path)).length === 0) return
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return
+    if (systemCode(failure) !== 'ENOTDIR') throw failure
+  }
+  const message = `${path} exists already; a backup can only be restored into a new directory`
+  throw new StoreError('OPTION_NOT_ALLOWED', message)
+}
+
+async function fill(
+  temporary: string,
+  backup: AsyncIterable<Uint8Array>,
+  files: Pick<RestoreTarget, 'files'>,
+  signal: AbortSignal | undefined,
+): Promise<Restored> {
+  let opened: DirectoryPorts | undefined
+  const open = async (versionBaseMin: number): Promise<DirectoryPorts> => {
+    opened = await openDirectoryPorts(temporary, { versionBaseMin })
+    return opened
+  }
+  try {
+    const restored = await restoreBackup(signal === undefined ? backup : until(signal, backup), {
+      open,
+      ...files,
+    })
+    if (opened !== undefined) await verify(opened, signal)
+    return restored
+  } finally {
+    await opened?.close()
+  }
+}
+
+/** @throws {StoreError} DATA_CORRUPT: what was backed up breaks the rules of a store. */
+async function verify(
+  { kv, objects }: DirectoryPorts,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+  const store = await openStore({ ...quiet, kv, objects })
+  const report = await store.verify({ full: true, ...(signal !== undefined && { signal }) })
+  await store.close()
+  const damage = report.findings.find(({ severity }) => severity === 'damage')
+  if (damage === undefined) return
+  const message = `The backup holds damaged data: ${damage.kind}: ${damage.message}`
+  throw new StoreError('DATA_CORRUPT', message)
+}
+
+async function* until(
+  signal: AbortSignal,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of pieces) {
+    if (signal.aborted) {
+      throw new StoreError('ABORTED', 'The restore was aborted', { cause: signal.reason })
+    }
+    yield piece
+  }
+}
+
+const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
+
+/** The objects of a store that nobody opens for this: only files of it are read. */
+function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
+  const objectPath = (id: ObjectId): string =>
+    join(directory, 'objects', id.slice(0, 16), id.slice(16, 29), id)
+  return {
+    async stream(id, range) {
+      const path = objectPath(id)
+      try {
+        await stat(path)
+      } catch (failure) {
+        if (systemCode(failure) === 'ENOENT') return null
+        throw failure
+      }
+      const { start, limit } = range ?? { start: 0, limit: Number.POSITIVE_INFINITY }
+      return limit > start ? createReadStream(path, { start, end: limit - 1 }) : NOTHING
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import type { FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import type { ByteRange, Bytes } from '../../src/index.js'
+import { fileError } from './fs-error.js'
+import { withDescriptor } from './kept-files.js'
+
+const PIECE_BYTES_MAX = 65_536
+
+/** Up to `length` bytes from `start`; fewer only at the end of the file. In memory of their own. */
+async function readBytes(handle: FileHandle, start: number, length: number): Promise<Bytes> {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  while (at < length) {
+    const { bytesRead } = await handle.read(bytes, at, length - at, start + at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return bytes.subarray(0, at)
+}
+
+/** The bytes of a range of a file, which is open while they are read. @throws {StoreError} STORAGE_UNAVAILABLE */
+export async function* filePieces(
+  path: string,
+  range: ByteRange | undefined,
+): AsyncGenerator<Bytes> {
+  const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
+  try {
+    const handle = await withDescriptor(() => open(path, 'r'))
+    try {
+      for (let at = start; at < limit; ) {
+        const wanted = Math.min(PIECE_BYTES_MAX, limit - at)
+        const piece = await readBytes(handle, at, wanted)
+        if (piece.length > 0) yield piece
+        at += piece.length
+        if (piece.length < wanted) return
+      }
+    } finally {
+      await handle.close()
+    }
+  } catch (failure) {
+    throw fileError(failure, 'An object cannot be read')
+  }
+}

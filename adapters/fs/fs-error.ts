@@ -1,0 +1,21 @@
+import type { StoreErrorCode, WriteOutcome } from '../../src/base/store-error.js'
+import { isStoreError, StoreError } from '../../src/base/store-error.js'
+
+const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT'])
+
+/** The system's name of a failure (`ENOENT`), or undefined when it is none of the system's. */
+export function systemCode(failure: unknown): string | undefined {
+  if (!(failure instanceof Error)) return undefined
+  const { code } = failure as NodeJS.ErrnoException
+  return code
+}
+
+/** Names what a failure of the file system means to us. One that is ours already stays as it is. */
+export function fileError(failure: unknown, message: string, outcome?: WriteOutcome): StoreError {
+  if (isStoreError(failure)) return failure
+  const full = FULL_CODES.has(systemCode(failure))
+  const code: StoreErrorCode = full ? 'INSUFFICIENT_STORAGE' : 'STORAGE_UNAVAILABLE'
+  const reason = failure instanceof Error ? `: ${failure.message}` : ''
+  const details = outcome === undefined ? { cause: failure } : { cause: failure, outcome }
+  return new StoreError(code, `${message}${reason}`, details)
+}

@@ -1,0 +1,374 @@
+// An ObjectStore with one file per object:
+//
+//     <directory>/<first 16 digits of the id>/<next 13 digits>/<id>
+//
+// so that up to 4,096 consecutive ids of one incarnation share a folder, and no name comes from outside.
+//
+// Invariants:
+// - When a put resolves, the bytes and the name of the file are on the disk. (Not in a store that never syncs.)
+// - Bytes that come in pieces are written and flushed as `<id>.tmp`, and renamed: what a crash leaves of them is a
+//   `.tmp` file, which the next open removes.
+// - Bytes in one piece are written under the final name, where one call flushes them, while the folder is synced. Until
+//   the put resolves nobody knows the id: what a crash leaves is an object that nothing names, which the sweep deletes.
+import { stat, unlink } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import type { Bytes } from '../../src/base/bytes.js'
+import { invariant } from '../../src/base/invariant.js'
+import { isHere, type Soon } from '../../src/base/soon.js'
+import { StoreError } from '../../src/base/store-error.js'
+import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
+import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
+import { filePieces } from './file-pieces.js'
+import {
+  closeFile,
+  closeNow,
+  exists,
+  existsNow,
+  openFile,
+  renameFile,
+  syncData,
+  WRITE_THROUGH,
+  writeAll,
+} from './fs-calls.js'
+import { fileError, systemCode } from './fs-error.js'
+import { Folders, readNames } from './fs-folders.js'
+import { keptFiles } from './kept-files.js'
+import { OpenFiles } from './open-files.js'
+
+const LIST_COUNT_MAX = 1_000
+const DELETES_AT_ONCE = 16
+
+/** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
+const CLEANED_FOLDERS_MAX = 10_000
+
+const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
+
+const OUTER_DIGITS = 16
+const INNER_DIGITS = 13
+const OUTER_PATTERN = /^[0-9a-f]{16}$/
+const INNER_PATTERN = /^[0-9a-f]{13}$/
+const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
+
+export interface FsObjectsOptions {
+  /** Whether a put waits for the disk; if not, a power cut may leave any part of an object. Default: true. */
+  readonly sync?: boolean
+}
+
+/**
+ * Opens the objects in a directory, which exists and is used by nobody else.
+ * @throws {StoreError} STORAGE_UNAVAILABLE
+ */
+export async function openFsObjects(
+  directory: string,
+  { sync = true }: FsObjectsOptions = {},
+): Promise<ObjectStore> {
+  try {
+    const found = await stat(directory)
+    if (!found.isDirectory()) throw new Error(`${directory} is not a directory`)
+    await removeTemporaryFiles(directory)
+  } catch (failure) {
+    throw fileError(failure, 'The objects cannot be opened')
+  }
+  return new FsObjects(directory, sync)
+}
+
+async function removeTemporaryFiles(directory: string): Promise<void> {
+  const folders = new Folders(true)
+  let looked = 0
+  for (const outer of await sortedNames(directory, OUTER_PATTERN)) {
+    for (const inner of await sortedNames(join(directory, outer), INNER_PATTERN)) {
+      if (++looked > CLEANED_FOLDERS_MAX) return
+      const folder = join(directory, outer, inner)
+      const names = await readNames(folder)
+      const temporary = names.filter((name) => TEMPORARY_PATTERN.test(name))
+      for (const name of temporary) await removeFile(join(folder, name))
+      if (temporary.length === names.length) await folders.removeIfEmpty(folder)
+    }
+    await folders.removeIfEmpty(join(directory, outer))
+  }
+}
+
+type ObjectPlace = Readonly<{ outer: string; inner: string; path: string }>
+
+class FsObjects implements ObjectStore {
+  readonly #directory: string
+  readonly #sync: boolean
+  readonly #folders: Folders
+  /** By id, which is looked up quicker than a path, and need not be made a path of. */
+  readonly #files = new OpenFiles(keptFiles(), (id) => this.#path(id))
+  readonly #finishing = new Set<Promise<void>>()
+  /** Ids of puts in progress. */
+  readonly #incoming = new Set<ObjectId>()
+  #closed = false
+
+  constructor(directory: string, sync: boolean) {
+    this.#directory = directory
+    this.#sync = sync
+    this.#folders = new Folders(sync)
+  }
+
+  async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const place = this.#place(id)
+    const { outer, inner } = place
+    // Before anything waits: the file of the first of two puts may not be there yet when the second looks.
+    invariant(!this.#incoming.has(id), 'an object id is put once')
+    this.#incoming.add(id)
+    try {
+      return await this.#folders.use(outer, () =>
+        this.#folders.use(inner, () => this.#write(place, content)),
+      )
+    } finally {
+      this.#incoming.delete(id)
+    }
+  }
+
+  get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Soon<Bytes | null> {
+    try {
+      assertRange(range)
+      this.#assertOpen()
+      return this.#read(id, range, memory)
+    } catch (failure) {
+      return Promise.reject(failure)
+    }
+  }
+
+  #read(id: ObjectId, range: ByteRange, memory: Bytes | undefined): Soon<Bytes | null> {
+    try {
+      const reading = this.#files.read(id, range, memory)
+      return isHere(reading) ? reading : reading.catch(readFailed)
+    } catch (failure) {
+      return readFailed(failure)
+    }
+  }
+
+  async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {
+    const { path } = this.#place(id)
+    if (range !== undefined) assertRange(range)
+    try {
+      // Opened only when the pieces are asked for: a stream that nobody reads holds no file open.
+      if (!(await exists(path))) return null
+    } catch (failure) {
+      throw fileError(failure, 'An object cannot be read')
+    }
+    return { [Symbol.asyncIterator]: () => filePieces(path, range) }
+  }
+
+  async delete(ids: readonly ObjectId[]): Promise<void> {
+    const places = ids.map((id) => this.#place(id))
+    for (const id of ids) this.#files.drop(id)
+    try {
+      for (let at = 0; at < places.length; at += DELETES_AT_ONCE) {
+        const some = places.slice(at, at + DELETES_AT_ONCE)
+        await Promise.all(some.map(({ path }) => removeFile(path)))
+      }
+    } catch (failure) {
+      throw fileError(failure, 'An object cannot be deleted')
+    }
+    for (const inner of new Set(places.map((place) => place.inner))) {
+      await this.#folders.removeIfEmpty(inner)
+    }
+    for (const outer of new Set(places.map((place) => place.outer))) {
+      await this.#folders.removeIfEmpty(outer)
+    }
+  }
+
+  async list(prefix: string, after = ''): Promise<ObjectId[]> {
+    this.#assertOpen()
+    const wanted = (part: string) => within(part, { prefix, after })
+    const listed: ObjectId[] = []
+    try {
+      for (const outer of await sortedNames(this.#directory, OUTER_PATTERN)) {
+        if (!wanted(outer)) continue
+        const outerPath = join(this.#directory, outer)
+        for (const inner of await sortedNames(outerPath, INNER_PATTERN)) {
+          if (!wanted(outer + inner)) continue
+          for (const id of await sortedNames(join(outerPath, inner), OBJECT_ID_PATTERN)) {
+            if (!id.startsWith(outer + inner) || !id.startsWith(prefix) || id <= after) continue
+            listed.push(id)
+            if (listed.length === LIST_COUNT_MAX) return listed
+          }
+        }
+      }
+    } catch (failure) {
+      throw fileError(failure, 'The objects cannot be listed')
+    }
+    return listed
+  }
+
+  /** Waits for puts that have all their bytes; those that still wait for some fail. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled(this.#finishing)
+    this.#files.close()
+  }
+
+  #place(id: ObjectId): ObjectPlace {
+    const path = this.#path(id)
+    const inner = dirname(path)
+    return { outer: dirname(inner), inner, path }
+  }
+
+  #path(id: ObjectId): string {
+    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    this.#assertOpen()
+    const outer = id.slice(0, OUTER_DIGITS)
+    const inner = id.slice(OUTER_DIGITS, OUTER_DIGITS + INNER_DIGITS)
+    return `${this.#directory}${sep}${outer}${sep}${inner}${sep}${id}`
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError('STORE_CLOSED', 'The store was closed')
+  }
+
+  async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const { outer, inner } = place
+    await writing(async () => {
+      await this.#folders.make(outer)
+      await this.#folders.make(inner)
+    })
+    return this.#sync && WRITE_THROUGH !== undefined && isWhole(content)
+      ? await this.#writeWhole(place, content, WRITE_THROUGH)
+      : await this.#writePieces(place, content)
+  }
+
+  /** The file is there, so its name can go to the disk together with its bytes: mostly in one round of the disk. */
+  async #writeWhole({ inner, path }: ObjectPlace, bytes: Bytes, flags: number): Promise<number> {
+    const descriptor = await writing(() => openNew(path, flags))
+    const finished = allDone([
+      writing(() => this.#writeAll(descriptor, bytes)),
+      writing(() => this.#folders.sync(inner)),
+    ]).finally(() => this.#finishing.delete(finished))
+    this.#finishing.add(finished)
+    try {
+      await finished
+    } catch (failure) {
+      await removeRemains(path)
+      throw failure
+    }
+    return bytes.length
+  }
+
+  /** Writes through, and closes. */
+  async #writeAll(descriptor: number, bytes: Bytes): Promise<void> {
+    try {
+      this.#assertOpen()
+      await writeAll(descriptor, bytes)
+    } finally {
+      closeNow(descriptor)
+    }
+  }
+
+  async #writePieces(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const { path } = place
+    const temporary = `${path}.tmp`
+    const descriptor = await writing(async () => {
+      invariant(!existsNow(path), 'an object id is put once')
+      return await openNew(temporary, 'wx')
+    })
+    try {
+      let bytes = 0
+      try {
+        if (content instanceof Uint8Array) bytes = await this.#append(descriptor, content)
+        else for await (const piece of content) bytes += await this.#append(descriptor, piece)
+        if (this.#sync) await writing(() => syncData(descriptor))
+      } finally {
+        await writing(() => this.#close(descriptor))
+      }
+      this.#assertOpen()
+      const finished = this.#finish(temporary, place).finally(() =>
+        this.#finishing.delete(finished),
+      )
+      this.#finishing.add(finished)
+      await finished
+      return bytes
+    } catch (failure) {
+      await removeRemains(temporary)
+      throw failure
+    }
+  }
+
+  async #close(descriptor: number): Promise<void> {
+    if (this.#sync) closeNow(descriptor)
+    else await closeFile(descriptor)
+  }
+
+  async #append(descriptor: number, piece: Bytes): Promise<number> {
+    this.#assertOpen()
+    await writing(() => writeAll(descriptor, piece))
+    return piece.length
+  }
+
+  async #finish(temporary: string, { inner, path }: ObjectPlace): Promise<void> {
+    try {
+      await writing(() => renameFile(temporary, path))
+      await writing(() => this.#folders.sync(inner)) // From here on the object survives a power cut.
+    } catch (failure) {
+      await removeRemains(path)
+      throw failure
+    }
+  }
+}
+
+/** Runs a step of a put; the source of its bytes may fail with anything, the file system not. */
+async function writing<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (failure) {
+    if (systemCode(failure) === undefined) throw failure
+    throw fileError(failure, 'An object cannot be written', 'unchanged')
+  }
+}
+
+/** Cleans up after a failure, which is what the caller learns; the next open finds what stays. */
+async function removeRemains(path: string): Promise<void> {
+  await unlink(path).catch((failure: unknown) => systemCode(failure))
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (failure) {
+    if (systemCode(failure) !== 'ENOENT') throw failure
+  }
+}
+
+/** Waits for all of them, also when one fails, which is then what the caller learns. */
+async function allDone(steps: readonly Promise<void>[]): Promise<void> {
+  for (const step of await Promise.allSettled(steps)) {
+    if (step.status === 'rejected') throw step.reason
+  }
+}
+
+/** Whether one write takes all of it. Without a byte there is none that could wait for the disk. */
+function isWhole(content: Bytes | AsyncIterable<Bytes>): content is Bytes {
+  return content instanceof Uint8Array && content.length > 0
+}
+
+async function openNew(path: string, flags: 'wx' | number): Promise<number> {
+  try {
+    return await openFile(path, flags)
+  } catch (failure) {
+    invariant(systemCode(failure) !== 'EEXIST', 'an object id is put once')
+    throw failure
+  }
+}
+
+function readFailed(failure: unknown): never {
+  throw fileError(failure, 'An object cannot be read')
+}
+
+function assertRange({ start, limit }: ByteRange): void {
+  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+}
+
+async function sortedNames(path: string, pattern: RegExp): Promise<string[]> {
+  const names = await readNames(path)
+  return names.filter((name) => pattern.test(name)).sort()
+}
+
+/** Whether ids that begin with `part` may begin with `prefix` and come after `after`. */
+function within(part: string, { prefix, after }: { prefix: string; after: string }): boolean {
+  const shared = Math.min(part.length, prefix.length)
+  return part.slice(0, shared) === prefix.slice(0, shared) && part >= after.slice(0, part.length)
+}

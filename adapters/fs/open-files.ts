@@ -1,0 +1,155 @@
+// Files of one store that are read piece by piece, and kept open as long as the process has room (kept-files).
+import { fstatSync, openSync, read, readSync } from 'node:fs'
+import type { ByteRange, Soon } from '../../src/index.js'
+import { systemCode } from './fs-error.js'
+import { freedFor, KeptFile, type KeptFiles } from './kept-files.js'
+
+/**
+ * Reads up to this long always happen at once, on the calling thread: out of the system's cache they take 3 µs, on the
+ * thread pool 23.
+ */
+const SHORT_BYTES_MAX = 65_536
+
+/**
+ * Reads up to this long, those of a page, happen at once as long as the system has the bytes in its cache, which takes
+ * 0.1 ms; the trip to the thread pool takes as much of this thread, and a page twice as long. Longer ones let the thread
+ * do something else meanwhile.
+ */
+const AT_ONCE_BYTES_MAX = 1_048_576
+
+/** A read at once that took longer was one of the disk: then that many go to the thread pool, and the next is tried again. */
+const CACHED_MS_MAX = 2
+const POOLED_READS = 64
+
+export class OpenFiles {
+  readonly #kept: KeptFiles
+  readonly #pathOf: (name: string) => string
+  readonly #nowMs: () => number
+  readonly #files = new Map<string, KeptFile>()
+  /** How many of the reads that are not short still go to the thread pool. */
+  #pooledReads = 0
+
+  /**
+   * @param pathOf - Where the file of a name is; asked only when it has to be opened.
+   * @param nowMs - A clock that only goes forward.
+   */
+  constructor(kept: KeptFiles, pathOf: (name: string) => string, nowMs = () => performance.now()) {
+    this.#kept = kept
+    this.#pathOf = pathOf
+    this.#nowMs = nowMs
+  }
+
+  /**
+   * Bytes of a range, fewer at the end of the file; null: there is no such file. What comes at once throws what
+   * fails.
+   * @param memory - Where they are put, if it is large enough; else they get memory of their own.
+   */
+  read(name: string, { start, limit }: ByteRange, memory?: Uint8Array): Soon<Uint8Array | null> {
+    let file: KeptFile | null | undefined = this.#files.get(name)
+    if (file === undefined) {
+      file = this.#open(name)
+      if (file === null) return null
+    } else file.used = true
+    const length = limit - start
+    if (length <= SHORT_BYTES_MAX) {
+      return readAtOnce(file.descriptor, memoryFor(length, memory), start)
+    }
+    if (length > AT_ONCE_BYTES_MAX || this.#pooledReads > 0) {
+      if (this.#pooledReads > 0) this.#pooledReads--
+      return readLong(file, { start, limit }, memory)
+    }
+    const startMs = this.#nowMs()
+    const bytes = readAtOnce(file.descriptor, memoryFor(length, memory), start)
+    if (this.#nowMs() - startMs > CACHED_MS_MAX) this.#pooledReads = POOLED_READS
+    return bytes
+  }
+
+  /** Lets go of a file that is, or was, deleted. */
+  drop(name: string): void {
+    const file = this.#files.get(name)
+    if (file !== undefined) this.#kept.drop(file)
+  }
+
+  close(): void {
+    for (const file of [...this.#files.values()]) this.#kept.drop(file)
+  }
+
+  #open(name: string): KeptFile | null {
+    const descriptor = openToRead(this.#pathOf(name), this.#kept)
+    if (descriptor === null) return null
+    const file = new KeptFile(descriptor, () => this.#files.delete(name))
+    this.#files.set(name, file)
+    this.#kept.keep(file)
+    return file
+  }
+}
+
+function openToRead(path: string, kept: KeptFiles): number | null {
+  try {
+    return openSync(path, 'r')
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return null
+    if (freedFor(failure, kept)) return openToRead(path, kept)
+    throw failure
+  }
+}
+
+async function readLong(
+  file: KeptFile,
+  { start, limit }: ByteRange,
+  memory: Uint8Array | undefined,
+): Promise<Uint8Array> {
+  file.reads++
+  try {
+    const { size } = fstatSync(file.descriptor) // Only what is there is worth memory.
+    const length = Math.max(0, Math.min(limit, size) - start)
+    return await readInPool(file.descriptor, memoryFor(length, memory), start)
+  } finally {
+    file.endRead()
+  }
+}
+
+/** Memory that need not be cleared, as it is filled or cut off. Never of a pool: its owner may keep it. */
+function memoryFor(length: number, given: Uint8Array | undefined): Uint8Array {
+  if (given !== undefined && given.length >= length) return given.subarray(0, length)
+  const { buffer } = Buffer.allocUnsafeSlow(length)
+  return new Uint8Array(buffer, 0, length)
+}
+
+function readAtOnce(descriptor: number, bytes: Uint8Array, start: number): Uint8Array {
+  let at = 0
+  while (at < bytes.length) {
+    const count = readSync(descriptor, bytes, at, bytes.length - at, start + at)
+    if (count === 0) break
+    at += count
+  }
+  return at === bytes.length ? bytes : bytes.subarray(0, at)
+}
+
+async function readInPool(
+  descriptor: number,
+  bytes: Uint8Array,
+  start: number,
+): Promise<Uint8Array> {
+  let at = 0
+  while (at < bytes.length) {
+    const count = await readSome(descriptor, bytes, at, start + at)
+    if (count === 0) break
+    at += count
+  }
+  return at === bytes.length ? bytes : bytes.subarray(0, at)
+}
+
+function readSome(
+  descriptor: number,
+  bytes: Uint8Array,
+  at: number,
+  position: number,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(descriptor, bytes, at, bytes.length - at, position, (failure, count) => {
+      if (failure === null) resolve(count)
+      else reject(failure)
+    })
+  })
+}

@@ -1,0 +1,235 @@
+// The connections of a server that faces strangers: how many there may be, which one gives way, how they end.
+//
+// Invariants:
+// - A connection on which a known key was seen is never closed to make room for another.
+// - Connections without one never take all places, and one that does nothing gives way to a client that comes.
+// - A connection with a request under way is closed only by its answer, or when the grace of a close is over.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { StoreError } from '../../src/index.js'
+import { checkOptionNames, type IntegerRange, integerOption } from '../base/arguments.js'
+
+/** Limits of the connections of one server. Unknown names are refused. */
+export interface ConnectionLimits {
+  /**
+   * Connections at one time. A further one takes the place of the oldest on which no known key was seen and
+   * that has no request under way, or is closed. Default: 1,000. Range: 4 to 65,535.
+   */
+  readonly connectionsMax?: number
+  /**
+   * Of those, connections of one address on which no known key was seen yet; of an IPv6 address the first 64
+   * bits count. A further one takes the place of the oldest that has no request under way, or is closed.
+   * Raise it where a proxy, whose address all connections have, passes on many requests without a key: reads
+   * of files and the bytes of uploads. Default: 256. Range: 1 to 65,535.
+   */
+  readonly keylessPerAddressMax?: number
+}
+
+const RANGES = {
+  connectionsMax: { default: 1_000, min: 4, max: 65_535 },
+  keylessPerAddressMax: { default: 256, min: 1, max: 65_535 },
+} as const satisfies Record<keyof ConnectionLimits, IntegerRange>
+
+/** What of all places connections without a known key may take. */
+const KEYLESS_SHARE = 3 / 4
+
+/** Emitted on the response of a request when its key turns out to be known. */
+export const KEY_KNOWN = Symbol('the key of the request is known')
+
+type Connection = {
+  readonly socket: Socket
+  /** Whom it is counted for. */
+  readonly address: string
+  readonly endpoint: string
+  /** Answers that are not sent yet, in the order of their requests. */
+  readonly underWay: Set<ServerResponse>
+  /** Whether it was handed to somebody who speaks another protocol on it, like a WebSocket. */
+  isTaken: boolean
+}
+
+/** What node:http counts includes connections that are closing, also those that made room for others. */
+const CLOSING_FACTOR = 2
+
+const watched = new WeakMap<Server, Connections>()
+
+/** Sets the limits of a server's connections, and begins to watch those that come from now on. */
+export function limitConnections(server: Server, given: ConnectionLimits): void {
+  const limits = resolveLimits(given)
+  server.maxConnections = CLOSING_FACTOR * limits.connectionsMax
+  const connections = watched.get(server)
+  if (connections !== undefined) connections.limits = limits
+  else watched.set(server, new Connections(server, limits))
+}
+
+const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
+
+/**
+ * Closes a hardened server: it accepts no more connections, closes those without a request under way at once
+ * and the others with their answers, which say so, and cuts what is left after the grace.
+ *
+ * @param graceMs - For requests under way, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
+ */
+export async function closeServer(server: Server, graceMs?: number): Promise<void> {
+  const ms = integerOption('graceMs', graceMs, GRACE_MS)
+  const connections = watched.get(server)
+  if (connections === undefined) throw new StoreError('OPTION_NOT_ALLOWED', NOT_HARDENED)
+  const grace = setTimeout(() => connections.cut(), ms)
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve())
+    connections.end()
+  })
+  clearTimeout(grace)
+}
+
+const NOT_HARDENED = 'The server was not hardened: call hardenServer before it listens'
+
+class Connections {
+  limits: Required<ConnectionLimits>
+  readonly #bySocket = new WeakMap<object, Connection>()
+  /** Requests of a TLS server come on another socket than its connections; both have the same ends. */
+  readonly #byEndpoint = new Map<string, Connection>()
+  /** Oldest first, as all sets of connections here. */
+  readonly #all = new Set<Connection>()
+  readonly #keyless = new Set<Connection>()
+  readonly #keylessOf = new Map<string, Set<Connection>>()
+  #isEnding = false
+
+  constructor(server: Server, limits: Required<ConnectionLimits>) {
+    this.limits = limits
+    server.on('connection', (socket) => this.#enter(socket))
+    server.on('request', (request, response) => this.#begin(request, response))
+    this.#watchTakers(server)
+  }
+
+  /** Ends all connections, those with requests under way by the last of their answers. */
+  end(): void {
+    this.#isEnding = true
+    for (const { socket, underWay, isTaken } of this.#all) {
+      const last = [...underWay].at(-1)
+      if (last !== undefined) sayClose(last)
+      else if (!isTaken) socket.destroy()
+    }
+  }
+
+  cut(): void {
+    for (const { socket } of this.#all) socket.destroy()
+  }
+
+  #enter(socket: Socket): void {
+    const address = addressOf(socket)
+    const { connectionsMax, keylessPerAddressMax } = this.limits
+    const keylessMax = Math.floor(connectionsMax * KEYLESS_SHARE)
+    const hasRoom =
+      this.#makeRoom(this.#keylessOf.get(address), keylessPerAddressMax) &&
+      this.#makeRoom(this.#keyless, keylessMax) &&
+      this.#makeRoom(this.#all, connectionsMax)
+    if (!hasRoom || this.#isEnding) {
+      socket.destroy()
+      return
+    }
+    const endpoint = endpointOf(socket)
+    const connection = { socket, address, endpoint, underWay: new Set<never>(), isTaken: false }
+    const sameAddress = this.#keylessOf.get(address) ?? new Set()
+    this.#keylessOf.set(address, sameAddress.add(connection))
+    this.#keyless.add(connection)
+    this.#all.add(connection)
+    this.#bySocket.set(socket, connection)
+    this.#byEndpoint.set(endpoint, connection)
+    socket.once('close', () => this.#leave(connection))
+  }
+
+  /** Whether one more may come. If there are too many, the oldest without a key that does nothing gives way. */
+  #makeRoom(connections: ReadonlySet<Connection> = new Set(), max: number): boolean {
+    if (connections.size < max) return true
+    for (const connection of connections === this.#all ? this.#keyless : connections) {
+      if (connection.underWay.size > 0) continue
+      connection.socket.destroy()
+      this.#leave(connection)
+      return true
+    }
+    return false
+  }
+
+  #leave(connection: Connection): void {
+    this.#all.delete(connection)
+    this.#setKnown(connection)
+    const { endpoint } = connection
+    if (this.#byEndpoint.get(endpoint) === connection) this.#byEndpoint.delete(endpoint)
+  }
+
+  #setKnown(connection: Connection): void {
+    this.#keyless.delete(connection)
+    const sameAddress = this.#keylessOf.get(connection.address)
+    sameAddress?.delete(connection)
+    if (sameAddress?.size === 0) this.#keylessOf.delete(connection.address)
+  }
+
+  #begin({ socket }: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#find(socket)
+    if (this.#isEnding) sayClose(response)
+    if (connection === undefined) return
+    connection.underWay.add(response)
+    response.once(KEY_KNOWN, () => this.#setKnown(connection))
+    response.once('close', () => {
+      connection.underWay.delete(response)
+      if (this.#isEnding && connection.underWay.size === 0) connection.socket.destroySoon()
+    })
+  }
+
+  #find(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket) ?? this.#byEndpoint.get(endpointOf(socket))
+  }
+
+  /** Leaves connections alone that somebody of the host takes over, also one who comes later. */
+  #watchTakers(server: Server): void {
+    for (const event of ['upgrade', 'connect']) {
+      const onTaken = ({ socket }: IncomingMessage): void => {
+        const connection = this.#find(socket)
+        if (server.listenerCount(event) === 1) socket.destroy() // They have gone, and nobody else takes it.
+        if (connection === undefined) return
+        connection.isTaken = true
+        this.#setKnown(connection)
+      }
+      if (server.listenerCount(event) > 0) server.on(event, onTaken)
+      else
+        server.on('newListener', (name, listener) => {
+          const isFirst = name === event && server.listenerCount(event) === 0
+          if (isFirst && listener !== onTaken) server.on(event, onTaken)
+        })
+    }
+  }
+}
+
+function sayClose(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close')
+}
+
+function endpointOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+const IPV4_AS_IPV6 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i
+
+/** Who is counted as one: an IPv4 address, or the 64 bits of an IPv6 address that one network is given. */
+export function addressOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string {
+  const address = remoteAddress.replace(IPV4_AS_IPV6, '')
+  if (!address.includes(':')) return address
+  const [start = '', rest] = address.split('::')
+  const first = start === '' ? [] : start.split(':')
+  const last = rest === undefined || rest === '' ? [] : rest.split(':')
+  const zeros = Array<string>(Math.max(0, 8 - first.length - last.length)).fill('0')
+  return [...first, ...zeros, ...last].slice(0, 4).join(':')
+}
+
+function resolveLimits(given: ConnectionLimits): Required<ConnectionLimits> {
+  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(RANGES, name))
+  const { connectionsMax, keylessPerAddressMax } = given
+  return {
+    connectionsMax: integerOption('connectionsMax', connectionsMax, RANGES.connectionsMax),
+    keylessPerAddressMax: integerOption(
+      'keylessPerAddressMax',
+      keylessPerAddressMax,
+      RANGES.keylessPerAddressMax,
+    ),
+  }
+}

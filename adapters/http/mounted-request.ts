@@ -1,0 +1,55 @@
+// What frameworks do to a request of node:http before a handler sees it: they take the path of a mount off its URL,
+// and read its body.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { invalid, typeName } from '../base/arguments.js'
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what a framework has wrapped. */
+export function checkNodeRequest(request: IncomingMessage, response: ServerResponse): void {
+  const isRequest = Array.isArray(request?.rawHeaders) && typeof request.on === 'function'
+  if (isRequest && typeof response?.writeHead === 'function') return
+  const given = isRequest ? `a response that is ${typeName(response)}` : typeName(request)
+  throw invalid(
+    `The handler takes a request and a response of node:http, not ${given}; with Fastify they are request.raw and reply.raw`,
+  )
+}
+
+/** The path that a framework took off the URL, as Express does for `app.use('/api', …)`; empty if none did. */
+function mountOf(request: IncomingMessage): string {
+  const { url = '' } = request
+  const { originalUrl } = request as { originalUrl?: unknown }
+  if (typeof originalUrl !== 'string' || !originalUrl.endsWith(url)) return ''
+  return originalUrl.slice(0, originalUrl.length - url.length)
+}
+
+/**
+ * The part of a base path that the URL still has. Whoever gives `basePath` and mounts the handler there too means
+ * one and the same path.
+ */
+export function basePathLeft(request: IncomingMessage, basePath: string): string {
+  return mountOf(request).endsWith(basePath) ? '' : basePath
+}
+
+/** The URL at which the client found the handler. */
+export function originOf(request: IncomingMessage, basePath: string): string {
+  const { headers, socket } = request
+  const scheme = 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'
+  return `${scheme}://${headers.host ?? ''}${mountOf(request)}${basePathLeft(request, basePath)}`
+}
+
+/** What a framework's body parser left of a body that it read; null: the body was not read yet. */
+export function parsedBody(request: IncomingMessage): Uint8Array | null {
+  const { body } = request as { body?: unknown }
+  if (!request.readableDidRead || !request.readableEnded || body === undefined) return null
+  if (body instanceof Uint8Array) return body
+  if (typeof body === 'string') return new TextEncoder().encode(body)
+  try {
+    // Of a body that is not theirs, parsers of Express 4 leave an empty object.
+    return isJson(request) ? new TextEncoder().encode(JSON.stringify(body)) : null
+  } catch {
+    return null // It was read, and what is there now is no JSON.
+  }
+}
+
+function isJson({ headers }: IncomingMessage): boolean {
+  return /^application\/json\b/i.test(headers['content-type'] ?? '')
+}

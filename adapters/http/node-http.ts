@@ -1,0 +1,265 @@
+// The contract over node:http: bytes ⇄ ContractRequest and ContractResponse. It decides nothing about
+// tables; what it does decide is how a connection is used and when it ends.
+//
+// Invariants:
+// - An answer is delivered before the connection is cut, also to a client that is still writing: what is
+//   left of the request is read and dropped first, within bounds.
+// - A request that a proxy could have understood differently than we do is refused.
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
+import type {
+  ContractOptions,
+  ContractRequest,
+  ContractResponse,
+  HeaderList,
+  Store,
+} from '../../src/index.js'
+import { createContract } from '../../src/index.js'
+import { checkOptionNames, invalid, optionError, shown, typeName } from '../base/arguments.js'
+import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
+import { drainRequest, drainsQuickly } from './drain-request.js'
+import { continueWhenRead } from './expect-continue.js'
+import { basePathLeft, checkNodeRequest, originOf, parsedBody } from './mounted-request.js'
+import { pacedBody } from './paced-body.js'
+import { hostsOf, targetOf } from './request-target.js'
+import { createTurns } from './request-turns.js'
+import { sendBody } from './send-body.js'
+
+export interface NodeHandlerOptions extends ContractOptions {
+  /**
+   * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.
+   * Not needed where a framework takes it off `req.url`, as Express does for `app.use('/api', handler)`; given
+   * there too, it counts once. Default: none.
+   */
+  readonly basePath?: string | undefined
+}
+
+/** What `http.createServer`, Express (`app.use`) and the like take. */
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
+ * Serves a store by the REST contract. Mount it before body parsers; what a parser has already
+ * consumed is taken from `req.body`, but numbers then lost the digits they were sent with.
+ *
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
+  checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract knows the names.
+  const { basePath = '', onWarning = warnProcess, ...contractOptions } = options ?? {}
+  if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
+    throw optionError('basePath', `must be like "/api/v2", not ${shown(basePath)}`)
+  }
+  const contract = createContract(store, { ...contractOptions, onWarning })
+
+  const hosts = hostsOf([contractOptions.baseUrl, contractOptions.publicBaseUrl])
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = targetOf(request, hosts)
+    const parsed = parsedBody(request)
+    const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
+    const onSlow = () => refuseSlow(request, response)
+    const onKey = () => void response.emit(KEY_KNOWN)
+    const answering = () =>
+      contract.handle(
+        contractRequest(request, { target: target ?? '', basePath, parsed, onSlow, onKey }),
+      )
+    const answer = refusal ?? (await answering())
+    if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
+    await deliver(request, response, answer)
+  }
+
+  const takeTurn = createTurns()
+  return (request, response) => {
+    checkNodeRequest(request, response)
+    request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
+    response.on('error', () => {})
+    takeTurn(request, response, () => serve(request, response).catch(() => void response.destroy()))
+  }
+}
+
+function warnProcess(warning: string): void {
+  process.emitWarning(warning, { type: 'RowstashWarning' })
+}
+
+const HEADERS_MS_MAX = 10_000
+
+/** A bound for requests whose bodies nobody reads. Those that are read have a least rate, see paced-body.ts. */
+const REQUEST_MS_MAX = 24 * 60 * 60_000
+
+/** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden what it returns. */
+export const serverOptions: Readonly<ServerOptions> = Object.freeze({
+  headersTimeout: HEADERS_MS_MAX,
+  requestTimeout: REQUEST_MS_MAX,
+  connectionsCheckingInterval: 5_000,
+})
+
+/**
+ * Sets the limits of a server that faces strangers, as far as they can be set after its creation. Call it
+ * before the server listens.
+ *
+ * @returns the same server.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {
+  if (typeof server?.listen !== 'function') {
+    throw invalid(`hardenServer takes a server of node:http, not ${typeName(server)}`)
+  }
+  limitConnections(server, limits)
+  continueWhenRead(server)
+  server.headersTimeout = HEADERS_MS_MAX
+  server.requestTimeout = REQUEST_MS_MAX
+  server.maxRequestsPerSocket = 10_000
+  return server
+}
+
+/** Node keeps at most 1,000 header lines and drops the rest; far fewer are plenty. */
+const HEADER_LINES_MAX = 200
+
+/** Refuses what node:http lets pass although it is not a request that a client of ours would write. */
+function refusalOf(
+  request: IncomingMessage,
+  target: string | undefined,
+): ContractResponse | undefined {
+  const { method = '', headers, rawHeaders } = request
+  const count = (name: string) =>
+    rawHeaders.filter((given, at) => at % 2 === 0 && given.toLowerCase() === name).length
+  if (request.httpVersionMajor !== 1) return refuse('the HTTP version must be 1.0 or 1.1')
+  if (target === undefined)
+    return refuse('the request target must be a path, or a URL of this host')
+  if (rawHeaders.length > 2 * HEADER_LINES_MAX) return refuse('there are too many headers')
+  if (count('host') > 1) return refuse('Host is given more than once')
+  const encoding = headers['transfer-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    return refuse('the Transfer-Encoding must be chunked', 501, 'not_implemented')
+  }
+  if ((method === 'GET' || method === 'HEAD') && announcesBody(request)) {
+    return refuse(`${method} must not have a body`)
+  }
+  return undefined
+}
+
+/** Refuses a body of which a part was read, and is nowhere: the rest may look like a whole one. */
+function refusalOfBody(
+  { readableDidRead }: IncomingMessage,
+  parsed: Uint8Array | null,
+): ContractResponse | undefined {
+  if (!readableDidRead || parsed !== null) return undefined
+  return refuse(
+    'its body was read before it came to this handler; mount the handler before body parsers, or leave what they parse in request.body',
+  )
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers
+  return encoding !== undefined || (length !== undefined && Number(length) !== 0)
+}
+
+function refuse(
+  problem: string,
+  status = 400,
+  type = 'request_validation_error',
+): ContractResponse {
+  const error = { type, message: `Invalid request: ${problem}` }
+  return {
+    status,
+    headers: { 'content-type': JSON_TYPE },
+    body: JSON.stringify({ error }),
+    close: true,
+  }
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Answers a request whose body comes too slowly, and ends its connection, so that nobody waits on. */
+function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
+  if (response.headersSent) return
+  const error = { type: 'request_timeout', message: 'The request body came too slowly' }
+  response.writeHead(408, {
+    ...SECURITY_HEADERS,
+    'content-type': JSON_TYPE,
+    'access-control-allow-origin': '*', // Also for the page that sends a file.
+    connection: 'close',
+  })
+  response.end(JSON.stringify({ error }), () => request.destroy())
+}
+
+function contractRequest(
+  request: IncomingMessage,
+  {
+    target,
+    basePath,
+    parsed,
+    onSlow,
+    onKey,
+  }: Readonly<{
+    target: string
+    basePath: string
+    parsed: Uint8Array | null
+    onSlow: () => void
+    onKey: () => void
+  }>,
+): ContractRequest {
+  const { method = '' } = request
+  const question = target.indexOf('?')
+  const path = question < 0 ? target : target.slice(0, question)
+  const base = basePathLeft(request, basePath)
+  const isBelow = path === base || path.startsWith(`${base}/`)
+  return {
+    method,
+    path: isBelow ? path.slice(base.length) : '', // An empty path is an unknown one.
+    query: question < 0 ? '' : target.slice(question + 1),
+    headers: headerLines(request.rawHeaders),
+    origin: originOf(request, basePath),
+    body: parsed === null ? readerOf(request, onSlow) : only(parsed),
+    onKey,
+  }
+}
+
+function headerLines(rawHeaders: readonly string[]): HeaderList {
+  const lines: [string, string][] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    lines.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
+  }
+  return lines
+}
+
+function readerOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => pacedBody(request, onSlow) }
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield bytes
+}
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-cache',
+}
+
+/** Their answers end with their headers, so they have no length either. */
+const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
+
+async function deliver(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body, close = false, signal }: ContractResponse,
+): Promise<void> {
+  const isUnread = !request.complete
+  if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
+  const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
+  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthHeader })
+  const isSent = await sendBody(response, body, signal)
+  // Ending a response that closes its connection would cut off a client that is still writing.
+  if (isSent && isUnread) await drainRequest(request)
+  response.end()
+  if (isUnread && !request.complete) request.destroy()
+}
+
+/** Empty for a streamed body and for HEAD, whose answer has the length of a body that is not sent. */
+function lengthOf(
+  body: ContractResponse['body'],
+  method: string | undefined,
+): { 'content-length'?: number } {
+  if (typeof body === 'string') return { 'content-length': Buffer.byteLength(body) }
+  if (body instanceof Uint8Array) return { 'content-length': body.length }
+  return body === null && method !== 'HEAD' ? { 'content-length': 0 } : {}
+}

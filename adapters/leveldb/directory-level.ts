@@ -1,0 +1,62 @@
+// The LevelDB of a directory.
+import type { Bytes } from '../../src/base/bytes.js'
+import { type LevelOperation, storageError } from '../../src/kv/level-database.js'
+import { ClassicLevel } from './classic-level.js'
+
+/**
+ * A chained batch without the checks, encodings, hooks and events of its public methods, none of which we need:
+ * what abstract-level documents for implementations, and what classic-level implements.
+ */
+type BareBatch = Readonly<{
+  _put(key: Bytes, value: Bytes): void
+  _del(key: Bytes): void
+  _clear(): void
+  _write(options: { sync: boolean }): Promise<void>
+}>
+
+export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
+  /** A batch that nobody fills or writes: a new one for each write would stay until the next collection of garbage. */
+  #idle: BareBatch | undefined
+
+  /**
+   * Three operations and their sync take 330 µs, 70 of them on the main thread; by the public methods of a batch 390
+   * and 90, as an array 500 and 140.
+   */
+  async writeSmall(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
+    // Of a database that is not open this throws.
+    const batch = this.status === 'open' && this.#idle ? this.#idle : bare(this.batch())
+    this.#idle = undefined
+    for (const operation of operations) {
+      if (operation.type === 'put') batch._put(operation.key, operation.value)
+      else batch._del(operation.key)
+    }
+    await batch._write({ sync })
+    batch._clear()
+    if (this.status === 'open') this.#idle = batch
+  }
+
+  /** Ends all batches that were made until now. */
+  override async close(): Promise<void> {
+    this.#idle = undefined
+    await super.close()
+  }
+}
+
+function bare(batch: object): BareBatch {
+  return batch as BareBatch
+}
+
+/**
+ * Whether another process has a database open that this one has not. LevelDB looks at its lock first, and then at
+ * nothing but whether there is a database.
+ */
+export async function isLocked(folder: string): Promise<boolean> {
+  const probe = new ClassicLevel(folder, { createIfMissing: false, errorIfExists: true })
+  try {
+    await probe.open()
+    await probe.close()
+    return false
+  } catch (failure) {
+    return storageError(failure, 'The database cannot be opened').code === 'STORE_LOCKED'
+  }
+}

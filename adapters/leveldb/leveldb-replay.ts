@@ -1,0 +1,146 @@
+// Checks the logs that LevelDB will replay when it opens a database.
+//
+// LevelDB takes any log whose number is high enough, in the order of their numbers, and whatever is in it: an old one
+// brings old values back, one with the same changes twice, or with other bytes than batches in it, ends the
+// process (ARCHITECTURE.md, F16, F17).
+//
+// Invariants:
+// - Of all batches that LevelDB would replay, the sequence numbers are dense, also from one log to the next.
+// - Nothing follows what is damaged: only the end of the last log may be, as a power cut leaves it.
+// - If there is any batch, the last one holds the last commit of the database, which is not below the mark.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StoreError } from '../../src/base/store-error.js'
+import { LOSS_REMEDY } from '../../src/kv/high-water.js'
+import { decodeCommitKey, isCommitOf, LevelSpace, payloadOf } from '../../src/kv/record-envelope.js'
+import { Cursor, Malformed } from './leveldb-codec.js'
+import { FILE_NUMBER_MAX, fileName, readDatabaseFile } from './leveldb-file.js'
+import { type LogVisitor, readLog } from './leveldb-log.js'
+import type { Manifest } from './leveldb-manifest.js'
+
+const BATCH_HEAD_BYTES = 12
+const COMMIT_KEY_BYTES = 9
+const OPERATION = { deletion: 0, value: 1 } as const
+
+/** What the logs must hold. */
+export type Expected = Readonly<{
+  /** The database holds this commit; null: commits may be missing, if LevelDB can live with it. */
+  atLeast: number | null
+  /** Crc32 of the name of the store that wrote them. */
+  storeCrc: number
+}>
+
+/** @throws {StoreError} DATA_CORRUPT; DATA_LOSS */
+export async function checkLogs(
+  folder: string,
+  manifest: Manifest,
+  { atLeast, storeCrc }: Expected,
+): Promise<void> {
+  const logs = await replayedLogs(folder, manifest)
+  const replay = new ReplayCheck(manifest.lastSequence + 1, atLeast === null, storeCrc)
+  const isFirstLost = atLeast === null && !logs.includes(manifest.log)
+  for (const number of logs) {
+    const path = join(folder, fileName(number, 'log'))
+    replay.begin(path, number === manifest.log || isFirstLost)
+    await readDatabaseFile(path, (handle) => readLog(handle, replay))
+  }
+  const { lastCommit } = replay
+  if (atLeast === null || lastCommit === undefined || lastCommit >= atLeast) return
+  throw lost(`The logs in ${folder} end with commit ${lastCommit}, but ${atLeast} was acknowledged`)
+}
+
+/** Numbers of the logs that LevelDB replays, in the order in which it does. */
+async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]> {
+  const numbers: number[] = []
+  for (const name of await readdir(folder)) {
+    const [, digits] = /^(\d+)\.log$/.exec(name) ?? []
+    if (digits === undefined) continue
+    const number = Number(digits)
+    if (number < log && number !== 0) continue
+    // LevelDB takes 0 for the number of the log before, and opens any other one by the name that it gives to it.
+    if (number === 0 || number > FILE_NUMBER_MAX || name !== fileName(number, 'log')) {
+      await readDatabaseFile(join(folder, name), () => {
+        throw new Malformed('no log of the database has this name')
+      })
+    }
+    numbers.push(number)
+  }
+  return numbers.sort((left, right) => left - right)
+}
+
+class ReplayCheck implements LogVisitor {
+  readonly #toleratesLoss: boolean
+  readonly #storeCrc: number
+  /** Of the last batch. */
+  lastCommit: number | undefined
+  /** The sequence number that must come next. */
+  #next: number
+  /** Whether a lower one may. */
+  #mayBeLower = false
+  #path = ''
+  #damage: string | undefined
+
+  constructor(next: number, toleratesLoss: boolean, storeCrc: number) {
+    this.#next = next
+    this.#storeCrc = storeCrc
+    this.#toleratesLoss = toleratesLoss
+  }
+
+  /**
+   * @param isCurrent - LevelDB was writing to it when it wrote the last edit of the manifest, so that this may name a
+   *   later change than the first of the log.
+   */
+  begin(path: string, isCurrent: boolean): void {
+    this.#path = path
+    this.#mayBeLower = isCurrent && this.lastCommit === undefined
+  }
+
+  record(bytes: Buffer): void {
+    const { sequence, count, commit } = readBatch(bytes, this.#storeCrc)
+    if (this.#damage !== undefined) throw lost(this.#damage)
+    if (sequence > this.#next && !this.#toleratesLoss) {
+      throw lost(`Changes ${this.#next} to ${sequence - 1} before those of ${this.#path} are gone`)
+    }
+    if (sequence < this.#next && !this.#mayBeLower) {
+      throw new Malformed(`it holds changes again that came before, such as ${sequence}`)
+    }
+    this.#mayBeLower = false
+    this.#next = sequence + count
+    this.lastCommit = commit
+  }
+
+  damage(at: number): void {
+    if (!this.#toleratesLoss) this.#damage ??= `${this.#path} is damaged at byte ${at}`
+  }
+}
+
+function lost(what: string): StoreError {
+  return new StoreError('DATA_LOSS', `${what}: acknowledged changes are missing; ${LOSS_REMEDY}`)
+}
+
+type Batch = Readonly<{ sequence: number; count: number; commit: number }>
+
+/** @throws {Malformed} It is no batch, or none of a store. */
+function readBatch(bytes: Buffer, storeCrc: number): Batch {
+  if (bytes.length < BATCH_HEAD_BYTES) throw new Malformed('a batch is too short')
+  const sequence = Number(bytes.readBigUInt64LE(0))
+  if (sequence > FILE_NUMBER_MAX) throw new Malformed('its numbers are too high')
+  const count = bytes.readUInt32LE(8)
+  const cursor = new Cursor(bytes, BATCH_HEAD_BYTES)
+  let found = 0
+  let commit: number | undefined
+  for (; cursor.left > 0; found++) {
+    const type = cursor.byte()
+    const key = cursor.text()
+    if (type === OPERATION.value) {
+      const value = cursor.text()
+      if (key[0] !== LevelSpace.Commit || key.length !== COMMIT_KEY_BYTES) continue
+      if (!isCommitOf(payloadOf(value), storeCrc))
+        throw new Malformed('a batch is of another store')
+      commit = decodeCommitKey(key)
+    } else if (type !== OPERATION.deletion) throw new Malformed('a batch holds something else')
+  }
+  if (found !== count) throw new Malformed(`a batch has ${found} operations instead of ${count}`)
+  if (commit === undefined) throw new Malformed('a batch is not of a store')
+  return { sequence, count, commit }
+}

@@ -1,0 +1,98 @@
+// The database of a directory whose disk is full, to read from. LevelDB opens nothing without writing: it replaces its
+// log and its manifest. So it opens a folder on another disk instead, with links to the tables, which never change,
+// and copies of the few files that it replaces.
+//
+// Invariants:
+// - No file of the store is written or removed.
+// - The lock is that of the store: the stand-in has a link to it, and LevelDB locks what the link leads to.
+import { copyFile, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { StoreError } from '../../src/base/store-error.js'
+import { storageError } from '../../src/kv/level-database.js'
+import { systemCode } from '../fs/fs-error.js'
+import { DirectoryLevel } from './directory-level.js'
+import { readManifest } from './leveldb-manifest.js'
+
+const TABLE_PATTERN = /^(\d+)\.(?:ldb|sst)$/
+const COPIED_PATTERN = /^(?:CURRENT|MANIFEST-\d+|\d+\.log)$/
+const LOCK_FILE = 'LOCK'
+
+/** Where there may be room: the system's folder for temporary files, and one in memory, which Linux has. */
+function places(): ReadonlySet<string> {
+  return new Set([tmpdir(), '/dev/shm'])
+}
+
+class StandInLevel extends DirectoryLevel {
+  override async close(): Promise<void> {
+    await super.close()
+    await rm(this.location, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Opens a database that holds what the one in `folder` holds.
+ * @param full - Why that one cannot be opened.
+ * @throws {StoreError} INSUFFICIENT_STORAGE: there is no room for this one either; STORE_LOCKED, DATA_CORRUPT, DATA_LOSS
+ */
+export async function openStandIn(folder: string, full: StoreError): Promise<DirectoryLevel> {
+  if (process.platform === 'win32') throw noRoom(folder, full) // It lets few users make links.
+  for (const place of places()) {
+    try {
+      return await openIn(place, folder)
+    } catch (failure) {
+      const error = storageError(failure, 'The database cannot be opened')
+      // What stays says that there is no room in this place, or no such place.
+      if (error === failure || error.code === 'STORE_LOCKED') throw error
+    }
+  }
+  throw noRoom(folder, full)
+}
+
+async function openIn(place: string, folder: string): Promise<DirectoryLevel> {
+  const { dev, ino } = await stat(folder)
+  const start = `rowstash-read-${dev}-${ino}-`
+  const made = await mkdtemp(join(place, start))
+  let database: StandInLevel | undefined
+  try {
+    await fill(made, folder)
+    database = new StandInLevel(made, { keyEncoding: 'view', valueEncoding: 'view' })
+    await database.open({ createIfMissing: false })
+    await removeOthers(place, start, made)
+    return database
+  } catch (failure) {
+    await database?.close()
+    await rm(made, { recursive: true, force: true })
+    throw failure
+  }
+}
+
+/** A table that the manifest does not name is left out: LevelDB may write a new one of that name, through the link. */
+async function fill(made: string, folder: string): Promise<void> {
+  const { tables } = await readManifest(folder)
+  const numbers = new Set(tables.map(({ number }) => number))
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const [, digits] = TABLE_PATTERN.exec(name) ?? []
+    if (COPIED_PATTERN.test(name)) await copyFile(path, join(made, name))
+    else if (name === LOCK_FILE || numbers.has(Number(digits))) {
+      await symlink(path, join(made, name))
+    }
+  }
+}
+
+/** Those of processes that were killed: whoever has the lock is the only one who has one. */
+async function removeOthers(place: string, start: string, made: string): Promise<void> {
+  for (const name of await readdir(place)) {
+    const path = join(place, name)
+    if (!name.startsWith(start) || path === made) continue
+    await rm(path, { recursive: true, force: true }).catch((failure: unknown) =>
+      systemCode(failure),
+    )
+  }
+}
+
+function noRoom(folder: string, full: StoreError): StoreError {
+  const message = `The disk of ${folder} is full, and its database cannot be opened without room: free some there, or some in ${[...places()].join(' or ')}, from where the store can be read meanwhile`
+  return new StoreError('INSUFFICIENT_STORAGE', message, { cause: full, outcome: 'unchanged' })
+}

@@ -1,0 +1,83 @@
+// Verify and backup of a store by way of the server that has it open.
+import type { BackupOptions, VerifyFinding, VerifyReport } from '../../src/index.js'
+import { CommandFailure } from './cli-failure.js'
+import type { Served } from './served-file.js'
+
+type VerifyRequest = Readonly<{
+  full: boolean
+  signal: AbortSignal
+  onFinding: (finding: VerifyFinding) => void
+}>
+
+/** As `store.verify`, but for the findings of the report: `onFinding` is called with each. @throws {CommandFailure} */
+export async function verifyServed(
+  served: Served,
+  { full, signal, onFinding }: VerifyRequest,
+): Promise<VerifyReport> {
+  for await (const line of linesOf(await post(served, `verify?full=${full}`, signal))) {
+    const { finding, report, error } = JSON.parse(line) as {
+      finding?: VerifyFinding
+      report?: VerifyReport
+      error?: { message: string }
+    }
+    if (error !== undefined) throw new CommandFailure(1, error.message)
+    if (report !== undefined) return report
+    if (finding !== undefined) onFinding(finding)
+  }
+  throw brokenOff(served)
+}
+
+/** As `store.backup`. @throws {CommandFailure} */
+export async function* backupServed(
+  served: Served,
+  files: NonNullable<BackupOptions['files']>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  yield* await post(served, `backup?files=${files}`, signal)
+}
+
+async function post(
+  served: Served,
+  operation: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { url, adminKey } = served
+  const headers = { authorization: `Bearer ${adminKey}` }
+  const response = await fetch(`${url}/admin/${operation}`, {
+    method: 'POST',
+    headers,
+    signal,
+  }).catch((failure: unknown) => {
+    throw brokenOff(served, failure)
+  })
+  if (!response.ok || response.body === null) {
+    const message = `The server at ${url} refused (${response.status}): ${await response.text()}`
+    throw new CommandFailure(1, message)
+  }
+  return unbroken(served, response.body)
+}
+
+async function* unbroken(
+  served: Served,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* pieces
+  } catch (failure) {
+    throw brokenOff(served, failure)
+  }
+}
+
+function brokenOff({ url }: Served, cause?: unknown): CommandFailure {
+  return new CommandFailure(1, `The connection to the server at ${url} broke off`, { cause })
+}
+
+async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const piece of pieces) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') yield line
+  }
+}

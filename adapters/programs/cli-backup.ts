@@ -1,0 +1,98 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { BackupOptions, Store } from '../../src/index.js'
+import { backupToFile, saveBackup } from '../directory/backup-file.js'
+import { restoreDirectory } from '../directory/restore-directory.js'
+import { backupServed } from './admin-client.js'
+import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
+import { openStoreOf, servedInstead } from './cli-verify.js'
+
+export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
+
+Writes a backup of the store in a directory to a new file, also while \`rowstash serve\` has the directory
+open. Another program that has it open can call backupToFile(store, FILE).
+
+  --files include|reference
+              whether the backup holds the bytes of stored files, or only their digests
+              (default: include)
+  -h, --help  show this text
+
+The backup holds secrets of the store: protect it as well as the store itself.
+Do not copy the directory of an open store instead: such a copy may be broken.
+`
+
+export const RESTORE_USAGE = `Usage: rowstash restore FILE NEWDIR [--files-from DIR]
+
+Restores a backup into a directory that is missing or empty. The directory appears once the whole backup
+is verified; a damaged backup leaves nothing behind. Versions continue 2^32 above those of the backup.
+
+  --files-from DIR   the store that holds the files of a backup made with --files reference
+  -h, --help         show this text
+`
+
+/** Runs `rowstash backup`. @throws {CommandFailure} */
+export async function runBackup(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { files: { type: 'string', default: 'include' }, help: HELP_OPTION },
+  })
+  if (values.help) return io.print(BACKUP_USAGE.trimEnd())
+  const [directory, file] = twoOf(positionals, 'Name the directory of a store, and a new file')
+  const { files } = values
+  if (files !== 'include' && files !== 'reference') {
+    throw new CommandFailure(2, `--files must be include or reference, not "${files}"`)
+  }
+  const bytes = await backUp(directory, file, files, io.signal)
+  io.print(`${bytes} bytes in ${resolve(file)}`)
+}
+
+type Files = NonNullable<BackupOptions['files']>
+
+async function backUp(
+  directory: string,
+  file: string,
+  files: Files,
+  signal: AbortSignal,
+): Promise<number> {
+  let store: Store
+  try {
+    store = await openStoreOf(directory)
+  } catch (failure) {
+    const served = await servedInstead(directory, failure)
+    if (served === null) throw failure
+    return saveBackup(file, () => backupServed(served, files, signal))
+  }
+  try {
+    return await backupToFile(store, file, { files, signal })
+  } finally {
+    await store.close()
+  }
+}
+
+/** Runs `rowstash restore`. @throws {CommandFailure} */
+export async function runRestore(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { 'files-from': { type: 'string' }, help: HELP_OPTION },
+  })
+  if (values.help) return io.print(RESTORE_USAGE.trimEnd())
+  const [file, directory] = twoOf(positionals, 'Name the file of a backup, and a new directory')
+  const filesFrom = values['files-from']
+  const options = { signal: io.signal, ...(filesFrom !== undefined && { filesFrom }) }
+  const { createdAt, records, objects } = await restoreDirectory(
+    directory,
+    createReadStream(file),
+    options,
+  )
+  const when = new Date(createdAt).toISOString()
+  io.print(`${records} records and ${objects} objects of ${when} in ${resolve(directory)}`)
+}
+
+function twoOf(names: readonly string[], problem: string): readonly [string, string] {
+  const [first, second, ...more] = names
+  if (first !== undefined && second !== undefined && more.length === 0) return [first, second]
+  throw new CommandFailure(2, problem)
+}

@@ -1,0 +1,206 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { ContractKey, Store } from '../../src/index.js'
+import { openMemory } from '../../src/index.js'
+import type { ConnectionLimits } from '../http/connections.js'
+import { nodeSources, openDirectory } from '../node.js'
+import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
+import { FailureLog } from './failure-log.js'
+import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
+import { removeServed, writeServed } from './served-file.js'
+import { startServer } from './server.js'
+
+export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
+
+Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
+
+  --directory DIR   where the data is kept; made if missing (default: ./rowstash-data)
+  --memory          keep the data in memory; it is gone at the end
+  --host HOST       the address to listen on (default: 127.0.0.1)
+  --port PORT       the port, 0 for any free one (default: PORT, else 8080)
+  --base-url URL    where clients reach the server, if a proxy stands before it
+  --public-base-url URL
+                    where everybody reaches the files, if they have a host name of their own,
+                    which keeps them apart from the pages of all others (default: --base-url)
+  --key KEY[=TEAM]  an API key, and the team whose tables it reaches; may be repeated
+                    (default: ROWSTASH_KEY, else a key made at the first start and kept in
+                    DIR/key; default team: default)
+  --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
+                    repeated; a file that other users can read is refused
+  --app APPID       an app that exists; may be repeated (default: every app is known)
+  --allow-private-sources
+                    also fetch files from URLs of private addresses and other ports: for tests
+                    and for networks that trust their users
+  --keyless-per-address N
+                    connections that one address may hold without a known key (default: 256); raise
+                    it behind a proxy that passes on many reads of files
+  --accept-loss     start although commits are missing that the store had acknowledged, with what
+                    is left; without it, such a store is refused and says what is missing
+  -h, --help        show this text
+
+Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM).
+`
+
+const DIRECTORY_DEFAULT = './rowstash-data'
+const HOST_DEFAULT = '127.0.0.1'
+const PORT_DEFAULT = '8080'
+const TEAM_DEFAULT = 'default'
+const KEYLESS_DEFAULT = '256'
+
+/** Runs `rowstash serve` until the signal. @throws {CommandFailure} */
+export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
+  const command = parseServeArgs(args, io.env)
+  if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
+  const { directory, keyFiles, allowPrivateSources, acceptLoss, ...settings } = command
+  const fileKeys = await readKeyFiles(keyFiles)
+  const sources = nodeSources({ allowPrivate: allowPrivateSources })
+  const store =
+    directory === undefined
+      ? await openMemory({ sources })
+      : await openDirectory(directory, { sources, acceptLoss })
+  const given = [...command.keys, ...fileKeys]
+  const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
+  const adminKey = makeKey()
+  const failures = new FailureLog((line) => io.warn(line))
+  const server = await startServer(store, {
+    ...settings,
+    keys,
+    adminKeys: [adminKey],
+    onFailure: (failure) => failures.note(failure),
+    onWarning: (warning) => io.warn(`rowstash: ${warning}`),
+  })
+  try {
+    if (directory !== undefined) await writeServed(directory, { url: server.localUrl, adminKey })
+    io.print(`listening on ${server.url}`)
+    await aborted(io.signal)
+    if (directory !== undefined) await removeServed(directory)
+  } finally {
+    await server.close()
+    failures.close()
+  }
+}
+
+type ServeCommand = Readonly<{
+  /** undefined: in memory. */
+  directory: string | undefined
+  host: string
+  port: number
+  baseUrl: string | undefined
+  publicBaseUrl: string | undefined
+  keys: readonly ContractKey[]
+  keyFiles: readonly string[]
+  apps: readonly string[] | undefined
+  allowPrivateSources: boolean
+  connections: ConnectionLimits
+  acceptLoss: boolean
+}>
+
+export function parseServeArgs(
+  args: readonly string[],
+  env: CommandIo['env'],
+): ServeCommand | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      directory: { type: 'string' },
+      memory: { type: 'boolean', default: false },
+      host: { type: 'string', default: HOST_DEFAULT },
+      port: { type: 'string' },
+      'base-url': { type: 'string' },
+      'public-base-url': { type: 'string' },
+      key: { type: 'string', multiple: true },
+      'key-file': { type: 'string', multiple: true },
+      app: { type: 'string', multiple: true },
+      'allow-private-sources': { type: 'boolean', default: false },
+      'keyless-per-address': { type: 'string', default: KEYLESS_DEFAULT },
+      'accept-loss': { type: 'boolean', default: false },
+      help: HELP_OPTION,
+    },
+  })
+  if (values.help) return 'help'
+  if (values.memory && values.directory !== undefined) {
+    throw new CommandFailure(2, 'Give --directory or --memory, not both')
+  }
+  const keyless = values['keyless-per-address']
+  const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
+  return {
+    directory: values.memory ? undefined : resolve(values.directory ?? DIRECTORY_DEFAULT),
+    host: values.host,
+    port: parseIntegerOption('--port', portText, 0, 65_535),
+    baseUrl: parseBaseUrl('--base-url', values['base-url']),
+    publicBaseUrl: parseBaseUrl('--public-base-url', values['public-base-url']),
+    keys: parseKeys(values.key, values['key-file'] ? undefined : env[KEY_VARIABLE]),
+    keyFiles: values['key-file'] ?? [],
+    apps: values.app,
+    allowPrivateSources: values['allow-private-sources'],
+    connections: {
+      keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535),
+    },
+    acceptLoss: values['accept-loss'],
+  }
+}
+
+function parseKeys(
+  given: readonly string[] | undefined,
+  fromEnvironment: string | undefined,
+): readonly ContractKey[] {
+  const source = given === undefined ? KEY_VARIABLE : '--key'
+  const texts = given ?? (fromEnvironment === undefined ? [] : [fromEnvironment])
+  return texts.map((text) => parseCheckedKey(source, text))
+}
+
+async function readKeyFiles(paths: readonly string[]): Promise<readonly ContractKey[]> {
+  const keys: ContractKey[] = []
+  for (const path of paths) {
+    for (const text of await readKeyFile(path)) keys.push(parseCheckedKey(path, text))
+  }
+  return keys
+}
+
+function parseCheckedKey(source: string, text: string): ContractKey {
+  const parsed = parseKey(text)
+  checkKey(source, parsed.key)
+  return parsed
+}
+
+/** A key may itself end with equals signs, as base64 does: a team is what follows the last one. */
+export function parseKey(text: string): ContractKey {
+  const [, key = text, teamId = TEAM_DEFAULT] = /^(.+)=([^=]+)$/.exec(text) ?? []
+  return { key, teamId }
+}
+
+function parseBaseUrl(option: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#]/.test(text)
+  if (isPlain && url.username === '' && url.password === '') return url.href
+  throw new CommandFailure(2, `${option} must be an http or https URL, not "${text}"`)
+}
+
+/** Makes the key of a server that was given none. Closes the store if that fails. */
+async function makeKeys(
+  directory: string | undefined,
+  store: Store,
+  io: CommandIo,
+): Promise<readonly ContractKey[]> {
+  if (directory === undefined) {
+    const key = makeKey()
+    io.print(`key ${key}`)
+    return [{ key, teamId: TEAM_DEFAULT }]
+  }
+  try {
+    const { key, path, isNew } = await readOrMakeKey(directory)
+    io.print(isNew ? `key ${key} (kept in ${path})` : `key as in ${path}`)
+    return [{ key, teamId: TEAM_DEFAULT }]
+  } catch (failure) {
+    await store.close()
+    throw failure
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done()
+    else signal.addEventListener('abort', () => done(), { once: true })
+  })
+}

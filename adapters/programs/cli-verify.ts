@@ -1,0 +1,157 @@
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Store, VerifyFinding, VerifyReport } from '../../src/index.js'
+import { isStoreError } from '../../src/index.js'
+import { FORMAT_FILE } from '../directory/directory-format.js'
+import { openDirectory } from '../open-directory.js'
+import { verifyServed } from './admin-client.js'
+import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
+import { readServed, type Served } from './served-file.js'
+
+export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json] [--verbose]
+
+Checks the store in a directory, also while \`rowstash serve\` has it open, and reports what is damaged and
+where. It changes nothing. Another program that has the directory open can call store.verify().
+
+  --full      also read every row, every record and every byte of every file
+  --json      print each finding as a line of JSON, and a summary as the last line
+  --verbose   list the orphans as well; without it they are only counted
+  -h, --help  show this text
+
+An orphan is an object or a record that nothing refers to, as an interrupted import leaves them. It takes
+up space only, and the store deletes it in time.
+
+Exit code: 0 nothing is damaged, 1 something is, 2 the directory cannot be opened.
+`
+
+/** Nothing runs beside a command but what it does itself. */
+export const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
+
+/** Runs `rowstash verify`. @returns the exit code. */
+export async function runVerify(args: readonly string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      full: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      verbose: { type: 'boolean', default: false },
+      help: HELP_OPTION,
+    },
+  })
+  if (values.help) {
+    io.print(VERIFY_USAGE.trimEnd())
+    return 0
+  }
+  const [directory, ...more] = positionals
+  if (directory === undefined || more.length > 0) {
+    throw new CommandFailure(2, 'Name the directory of one store')
+  }
+  const { full } = values
+  const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
+  let store: Store
+  try {
+    store = await openStoreOf(directory)
+  } catch (failure) {
+    const served = await servedInstead(directory, failure)
+    if (served === null) return cannotOpen(failure, full, output, io)
+    const request = { full, signal: io.signal, onFinding: output.finding }
+    return endWith(await verifyServed(served, request), output)
+  }
+  try {
+    const report = await store.verify({ full, signal: io.signal, onFinding: output.finding })
+    return endWith(report, output)
+  } finally {
+    await store.close()
+  }
+}
+
+function endWith(report: VerifyReport, output: Output): number {
+  output.end(report)
+  return report.ok ? 0 : 1
+}
+
+/** The server that has a directory open which cannot be opened for that reason; null: it is another reason. */
+export async function servedInstead(directory: string, failure: unknown): Promise<Served | null> {
+  if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') return null
+  return readServed(resolve(directory))
+}
+
+/** Opens the store that is there; none is made. @throws {CommandFailure} */
+export async function openStoreOf(directory: string): Promise<Store> {
+  const path = resolve(directory)
+  const isThere = await stat(join(path, FORMAT_FILE)).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) throw new CommandFailure(1, `There is no store in ${path}`)
+  return openDirectory(path, QUIET)
+}
+
+/** A store that damage keeps closed is a damaged one. */
+function cannotOpen(failure: unknown, full: boolean, output: Output, io: CommandIo): number {
+  const isDamaged =
+    isStoreError(failure) && (failure.code === 'DATA_CORRUPT' || failure.code === 'DATA_LOSS')
+  if (!isDamaged) {
+    if (!isStoreError(failure) && !(failure instanceof CommandFailure)) throw failure
+    io.warn(`rowstash: ${failure.message}`)
+    return 2
+  }
+  const finding = { kind: 'store', severity: 'damage', message: failure.message } as const
+  output.finding(finding)
+  output.end({
+    ok: false,
+    full,
+    damageCount: 1,
+    informationCount: 0,
+    findings: [finding],
+    checked: NOTHING,
+  })
+  return 1
+}
+
+const NOTHING: VerifyReport['checked'] = {
+  teams: 0,
+  tables: 0,
+  rows: 0,
+  stashes: 0,
+  files: 0,
+  uploads: 0,
+  objects: 0,
+  bytes: 0,
+}
+
+type Output = Readonly<{
+  finding(finding: VerifyFinding): void
+  end(report: VerifyReport): void
+}>
+
+function jsonOutput(io: CommandIo): Output {
+  return {
+    finding: (finding) => io.print(JSON.stringify(finding)),
+    end: ({ findings: _, ...summary }) => io.print(JSON.stringify(summary)),
+  }
+}
+
+function textOutput(io: CommandIo, isVerbose: boolean): Output {
+  return {
+    finding(finding) {
+      const { kind, severity, message, ...place } = finding
+      if (severity === 'information' && !isVerbose) return
+      const parts = Object.entries(place).map(([part, value]) => {
+        return part === 'place' ? String(value) : `${part} ${value}`
+      })
+      const where = parts.length === 0 ? '' : ` (${parts.join(', ')})`
+      io.print(`${severity}: ${kind}: ${message}${where}`)
+    },
+    end({ ok, full, damageCount, informationCount, checked }) {
+      const { tables, rows, files, objects, bytes } = checked
+      const what = `${tables} tables, ${rows} rows, ${files} files, ${objects} objects, ${bytes} bytes read`
+      const found = ok ? 'nothing is damaged' : `${damageCount} findings of damage`
+      const hint = isVerbose ? '' : ' (--verbose lists them)'
+      const orphans = informationCount === 0 ? '' : `; orphans: ${informationCount}${hint}`
+      io.print(`${full ? 'full' : 'quick'} verify of ${what}: ${found}${orphans}`)
+    },
+  }
+}

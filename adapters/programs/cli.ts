@@ -1,0 +1,111 @@
+#!/usr/bin/env node
+import { isStoreError } from '../../src/index.js'
+import { PACKAGE_VERSION } from '../directory/directory-format.js'
+import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup.js'
+import { CommandFailure, type CommandIo, type FailureCode, SIGNAL_CODE } from './cli-failure.js'
+import { IMPORT_USAGE, runImport } from './cli-import.js'
+import { runServe, SERVE_USAGE } from './cli-serve.js'
+import { runVerify, VERIFY_USAGE } from './cli-verify.js'
+
+const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
+       rowstash import FILE... --url URL --key KEY --table NAME [options]
+       rowstash verify DIR [--full] [--json] [--verbose]
+       rowstash backup DIR FILE [--files include|reference]
+       rowstash restore FILE NEWDIR [--files-from DIR]
+       rowstash --version
+
+"rowstash COMMAND --help" describes a command.
+`
+
+type Command = Readonly<{
+  usage: string
+  /** @returns the exit code, if it is another than 0. */
+  run(args: readonly string[], io: CommandIo): Promise<unknown>
+}>
+
+const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Command>([
+  ['serve', { usage: SERVE_USAGE, run: runServe }],
+  ['import', { usage: IMPORT_USAGE, run: (args, io) => runImport(args, io, process.stderr) }],
+  ['verify', { usage: VERIFY_USAGE, run: runVerify }],
+  ['backup', { usage: BACKUP_USAGE, run: runBackup }],
+  ['restore', { usage: RESTORE_USAGE, run: runRestore }],
+])
+
+/** Runs a command line. @returns the exit code. */
+async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...rest] = args
+  const command = COMMANDS.get(name)
+  try {
+    if (command !== undefined) {
+      const exitCode = await command.run(rest, io)
+      return typeof exitCode === 'number' ? exitCode : 0
+    }
+    if (name === '--version') io.print(PACKAGE_VERSION)
+    else if (name === '--help' || name === '-h' || name === 'help') {
+      io.print((COMMANDS.get(rest[0])?.usage ?? USAGE).trimEnd())
+    } else {
+      throw new CommandFailure(2, name === undefined ? 'Name a command' : `No command "${name}"`)
+    }
+    return 0
+  } catch (failure) {
+    const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`
+    // What an interrupted command fails with says only that it was interrupted.
+    return reportFailure(io.signal.aborted ? io.signal.reason : failure, help, io)
+  }
+}
+
+/** What the user can act on is shown as one line; a fault of this program with its stack. */
+function reportFailure(failure: unknown, help: string, io: CommandIo): number {
+  if (failure instanceof CommandFailure) {
+    const { exitCode, message } = failure
+    if (message !== '') io.warn(`rowstash: ${message}${exitCode === 2 ? `; see ${help}` : ''}`)
+    return exitCode
+  }
+  if (isArgumentError(failure)) {
+    // What follows the first sentence is advice that does not apply here.
+    const [problem] = failure.message.split(/\. |\n/)
+    io.warn(`rowstash: ${problem}; see ${help}`)
+    return 2
+  }
+  if (isStoreError(failure)) io.warn(`rowstash: ${failure.message}`)
+  else io.warn(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
+  return 1
+}
+
+/** How util.parseArgs fails: errors whose code begins so. */
+function isArgumentError(failure: unknown): failure is Error {
+  return (
+    failure instanceof Error &&
+    'code' in failure &&
+    String(failure.code).startsWith('ERR_PARSE_ARGS_')
+  )
+}
+
+const ended = new AbortController()
+// Once each: a second Ctrl-C ends the process at once.
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(name, () => ended.abort(new CommandFailure(SIGNAL_CODE[name], `Ended by ${name}`)))
+}
+
+/** The exit code once the output could not be written, which may show after the command is done. */
+let outputCode: FailureCode | 0 = 0
+
+// Whoever reads the output may stop, as `head` does: then the command stops too, without a word.
+process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
+  if (outputCode !== 0) return
+  const isPipe = failure.code === 'EPIPE'
+  if (!isPipe) process.stderr.write(`rowstash: The output cannot be written: ${failure.message}\n`)
+  outputCode = isPipe ? SIGNAL_CODE.SIGPIPE : 1
+  process.exitCode = outputCode
+  ended.abort(new CommandFailure(outputCode, ''))
+})
+// A failure to write to stderr cannot be reported anywhere.
+process.stderr.on('error', () => undefined)
+
+const code = await main(process.argv.slice(2), {
+  print: (line) => process.stdout.write(`${line}\n`),
+  warn: (line) => process.stderr.write(`${line}\n`),
+  env: process.env,
+  signal: ended.signal,
+})
+process.exitCode = outputCode === 0 ? code : outputCode

@@ -1,0 +1,106 @@
+// A store behind an HTTP server: what `rowstash serve` and `npm start` run.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { ContractKey, Store } from '../../src/index.js'
+import { type ConnectionLimits, closeServer } from '../http/connections.js'
+import {
+  hardenServer,
+  type NodeHandlerOptions,
+  nodeHandler,
+  serverOptions,
+} from '../http/node-http.js'
+import { CommandFailure } from './cli-failure.js'
+
+export type ServerSettings = Readonly<{
+  host: string
+  /** 0: any free port. */
+  port: number
+  /** Where clients reach the server; its path is the handler's base path. */
+  baseUrl: string | undefined
+  /** Where everybody reaches the files; undefined: as clients reach the server. */
+  publicBaseUrl?: string | undefined
+  keys: readonly ContractKey[]
+  /** For `/admin/…`. Default: none. */
+  adminKeys?: readonly string[]
+  /** undefined: every app is known. */
+  apps: readonly string[] | undefined
+  /** As `hardenServer` takes them. */
+  connections?: ConnectionLimits
+  onFailure: (failure: unknown) => void
+  onWarning: (warning: string) => void
+}>
+
+export interface RunningServer {
+  /** Where clients reach it, without a slash at the end. */
+  readonly url: string
+  /** Where programs on this machine reach it, past any proxy. */
+  readonly localUrl: string
+  /** Stops accepting, lets requests finish within a grace, and closes the store. */
+  close(): Promise<void>
+}
+
+/** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
+export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
+  try {
+    const { keys, adminKeys, apps, baseUrl, publicBaseUrl, onFailure, onWarning } = settings
+    const options: NodeHandlerOptions = {
+      keys,
+      onFailure,
+      onWarning,
+      basePath: basePathOf(baseUrl),
+      ...(adminKeys !== undefined && { adminKeys }),
+      ...(apps !== undefined && { apps }),
+      ...(baseUrl !== undefined && { baseUrl }),
+      ...(publicBaseUrl !== undefined && { publicBaseUrl }),
+    }
+    const handler = nodeHandler(store, options)
+    const server = hardenServer(createServer(serverOptions, handler), settings.connections)
+    const address = await listen(server, settings)
+    return {
+      url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,
+      localUrl: `http://${localHost(address)}:${address.port}${basePathOf(baseUrl)}`,
+      async close() {
+        await closeServer(server)
+        await store.close()
+      },
+    }
+  } catch (failure) {
+    await store.close()
+    throw failure
+  }
+}
+
+function basePathOf(baseUrl: string | undefined): string {
+  return baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/+$/, '')
+}
+
+function renderHost({ address, family }: AddressInfo): string {
+  return family === 'IPv6' ? `[${address}]` : address
+}
+
+/** A server on every address of the machine is reached by that of the machine itself. */
+function localHost(address: AddressInfo): string {
+  if (address.address === '0.0.0.0') return '127.0.0.1'
+  return address.address === '::' ? '[::1]' : renderHost(address)
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs rights that this user does not have',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  ENOTFOUND: 'is not a known host',
+}
+
+function listen(server: Server, { host, port }: ServerSettings): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (failure: NodeJS.ErrnoException) => {
+      const problem = LISTEN_PROBLEMS[failure.code ?? ''] ?? `cannot be used: ${failure.message}`
+      reject(new CommandFailure(1, `Port ${port} of ${host} ${problem}`, { cause: failure }))
+    })
+    server.listen(port, host, () => {
+      const address = server.address()
+      if (address !== null && typeof address === 'object') resolve(address)
+      else reject(new Error('A server on a port has an address'))
+    })
+  })
+}

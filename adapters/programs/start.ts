@@ -1,0 +1,151 @@
+// What `npm start` does: serves ./rowstash-data, fills an empty store with a real data set over HTTP as
+// a client would, and prints commands to try.
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Store, TableEntry } from '../../src/index.js'
+import { isStoreError } from '../../src/index.js'
+import { openDirectory } from '../node.js'
+import { CommandFailure, parseIntegerOption } from './cli-failure.js'
+import { FailureLog } from './failure-log.js'
+import { importFiles } from './import-files.js'
+import { readOrMakeKey } from './key-file.js'
+import { openProgress, renderCount } from './progress.js'
+import { startServer } from './server.js'
+
+const DIRECTORY = './rowstash-data'
+const TEAM = 'default'
+const TABLE = 'Flights'
+
+/** 231,083 flights with delay, distance and time, 9.9 MB of JSON: part of a development dependency. */
+const DATA_SET = '../data/flights-200k.json'
+
+async function start(signal: AbortSignal): Promise<void> {
+  const port = parseIntegerOption('PORT', process.env['PORT'] || '8080', 0, 65_535)
+  const directory = resolve(DIRECTORY)
+  const store = await openDirectory(directory)
+  const { key } = await readOrMakeKey(directory).catch(async (failure: unknown) => {
+    await store.close()
+    throw failure
+  })
+  const failures = new FailureLog((line) => console.error(line))
+  const server = await startServer(store, {
+    host: '127.0.0.1',
+    port,
+    baseUrl: undefined,
+    keys: [{ key, teamId: TEAM }],
+    apps: undefined,
+    onFailure: (failure) => failures.note(failure),
+    onWarning: (warning) => console.error(warning),
+  })
+  try {
+    const tables = await store.team(TEAM).tables()
+    if (tables.length === 0) await importDataSet(server.url, key, signal)
+    console.log(await renderCommands(store, server.url, key))
+    console.log(`\nlistening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
+    await new Promise<void>((done) => {
+      if (signal.aborted) done()
+      else signal.addEventListener('abort', () => done(), { once: true })
+    })
+  } finally {
+    await server.close()
+    failures.close()
+  }
+}
+
+async function importDataSet(url: string, key: string, signal: AbortSignal): Promise<void> {
+  const path = dataSetPath()
+  console.log(`importing ${path}`)
+  const progress = openProgress(process.stderr, 0)
+  const { rowCount, seconds } = await importFiles({
+    files: [{ path, format: 'json' }],
+    url,
+    key,
+    target: { name: TABLE },
+    chunkRowsMax: 1_000,
+    parallel: 8,
+    signal,
+    onRetry: (reason) => progress.note(reason),
+  })
+  const rate = renderCount(Math.round(rowCount / seconds))
+  console.log(
+    `imported ${renderCount(rowCount)} rows in ${seconds.toFixed(2)} s: ${rate} rows/s over HTTP, durable`,
+  )
+}
+
+function dataSetPath(): string {
+  const entry = import.meta.resolve('vega-datasets')
+  const path = fileURLToPath(new URL(DATA_SET, entry))
+  if (existsSync(path)) return path
+  throw new CommandFailure(1, `${path} is missing; run npm install`)
+}
+
+/** Each answer is followed by a line end. */
+const CURL = `curl -sS -w '\\n'`
+
+/** Lines for a shell, which work as they stand. */
+async function renderCommands(store: Store, url: string, key: string): Promise<string> {
+  const tables = await store.team(TEAM).tables()
+  const table = tables.find(({ name }) => name === TABLE) ?? tables[0]
+  const authorization = `-H 'Authorization: Bearer ${key}'`
+  const json = `-H 'Content-Type: application/json'`
+  const lines = [
+    '',
+    '# All tables',
+    `${CURL} ${authorization} ${url}/tables`,
+    ...(table === undefined ? [] : await rowCommands(store, table, url, authorization)),
+    '',
+    '# A new table by way of a stash: chunks in any order, then one request that uses them all',
+    `${CURL} -X PUT ${authorization} ${json} ${url}/stashes/demo/0 -d '[{"name":"Ada","born":1815}]'`,
+    `${CURL} -X PUT ${authorization} ${json} ${url}/stashes/demo/1 -d '[{"name":"Alan","born":1912}]'`,
+    `${CURL} -X POST ${authorization} ${json} ${url}/tables -d '{"name":"People","rows":{"$stashID":"demo"}}'`,
+    `${CURL} -X DELETE ${authorization} ${url}/stashes/demo`,
+  ]
+  return lines.join('\n')
+}
+
+async function rowCommands(
+  store: Store,
+  { id: tableId, name }: TableEntry,
+  url: string,
+  authorization: string,
+): Promise<string[]> {
+  const table = store.team(TEAM).table(tableId)
+  const rows = `${url}/tables/${tableId}/rows`
+  const lines = ['', `# A page of "${name}"`, `${CURL} ${authorization} '${rows}?limit=5'`]
+  const [row] = (await table.page({ limit: 1 })).rows
+  if (row === undefined) return lines
+  const { version } = await table.get(row.$rowID)
+  const cell = Object.entries(row).find(([id]) => id !== '$rowID')
+  const [columnId, value] = cell ?? []
+  // Another value of the same kind where that is easy, so that the change shows.
+  const changed = typeof value === 'number' ? value + 1 : value
+  const change = JSON.stringify(columnId === undefined ? {} : { [columnId]: changed })
+  return [
+    ...lines,
+    '',
+    '# One row, with its version as ETag',
+    `${CURL} -i ${authorization} ${rows}/${row.$rowID}`,
+    '',
+    '# Changes it, unless somebody else did since; done twice, the second time is refused with 412',
+    `${CURL} -i -X PATCH ${authorization} -H 'Content-Type: application/json' -H 'If-Match: "${version}"' ${rows}/${row.$rowID} -d ${quote(change)}`,
+  ]
+}
+
+/** A text as one word of a POSIX shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+const ended = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(name, () => ended.abort(new CommandFailure(1, `Ended by ${name}`)))
+}
+
+try {
+  await start(ended.signal)
+} catch (failure) {
+  const isForPeople = failure instanceof CommandFailure || isStoreError(failure)
+  console.error(isForPeople ? failure.message : failure)
+  process.exitCode = 1
+}

@@ -1,0 +1,192 @@
+// Fetches files from source URLs over node:http, from hosts of which nothing good is assumed.
+//
+// Invariants:
+// - One GET per hop, with nothing of ours in it: no key, no cookie, no proxy. Never a HEAD.
+// - Every hop passes the same checks as the first (source-guard).
+// - What is stored is what was sent: an answer in any encoding is refused and never decoded.
+
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { parse as parseDisposition } from 'content-disposition'
+import type { Source, SourceLimits, Sources } from '../../src/index.js'
+import { sourceFailed, sourceTooLarge } from './source-failure.js'
+import { openGuarded, parseSourceUrl, type SourceTarget } from './source-guard.js'
+import { SourceLife } from './source-life.js'
+import { resolveSourceOptions, type SourceOptions, type SourceSettings } from './source-options.js'
+
+/** Of one answer, status line included. */
+const HEADER_BYTES_MAX = 16 * 1_024
+const HEADERS_MAX = 200
+/** Answers with a status of 1xx before the one that counts. */
+const INTERIM_ANSWERS_MAX = 8
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/**
+ * Fetches from http and https URLs of public addresses, over connections of its own.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function nodeSources(options: SourceOptions = {}): Sources {
+  const settings = resolveSourceOptions(options)
+  return {
+    async fetch(url, limits, signal) {
+      const life = new SourceLife(settings.totalTimeoutMs, signal)
+      try {
+        return await fetchSource(parseSourceUrl(url, settings), limits, settings, life)
+      } catch (failure) {
+        life.end()
+        throw failure
+      }
+    },
+  }
+}
+
+async function fetchSource(
+  first: SourceTarget,
+  limits: SourceLimits,
+  settings: SourceSettings,
+  life: SourceLife,
+): Promise<Source> {
+  let target = first
+  for (let redirects = 0; ; redirects++) {
+    const answer = await ask(target, settings, life)
+    const location = locationOf(answer)
+    if (location === undefined) {
+      checkAnswer(answer, limits)
+      return sourceOf(answer, target, limits, { settings, life })
+    }
+    answer.destroy()
+    if (redirects === settings.redirectsMax) throw sourceFailed('redirects too often')
+    target = parseSourceUrl(location, settings, target)
+  }
+}
+
+async function ask(
+  target: SourceTarget,
+  settings: SourceSettings,
+  life: SourceLife,
+): Promise<IncomingMessage> {
+  const socket = await life.within(settings.connectTimeoutMs, () =>
+    openGuarded(target, settings, life),
+  )
+  let answer: IncomingMessage | undefined
+  // A body without a length ends with its connection, and Node takes a reset for such an end. This
+  // listener is called before Node's own, so a body that is not complete yet never will be.
+  socket.prependListener('error', (failure) => {
+    if (answer?.complete !== true) life.end(sourceFailed('broke off', failure))
+  })
+  answer = await life.within(settings.idleTimeoutMs, () => sendGet(socket, target.url))
+  return answer
+}
+
+function sendGet(socket: Socket, url: URL): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      // Without an agent: it could hand out a socket that it keeps, or take a proxy from the environment.
+      createConnection: () => socket,
+      method: 'GET',
+      path: url.pathname + url.search,
+      setHost: false,
+      headers: {
+        host: url.host,
+        'user-agent': 'rowstash',
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        connection: 'close',
+      },
+      maxHeaderSize: HEADER_BYTES_MAX,
+      insecureHTTPParser: false,
+    })
+    request.maxHeadersCount = HEADERS_MAX + 1
+    let interimAnswers = 0
+    request.on('information', () => {
+      interimAnswers++
+      if (interimAnswers > INTERIM_ANSWERS_MAX) request.destroy(new Error('Too many 1xx answers'))
+    })
+    request.on('response', resolve)
+    request.on('error', reject)
+    // A switch of protocols that nobody wants ends a request without an error.
+    request.on('close', () => reject(new Error('The connection was closed')))
+    request.end()
+  })
+}
+
+/** Where an answer redirects to, if it does. */
+function locationOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+  if (!REDIRECTS.has(statusCode)) return undefined
+  if (headers.location === undefined) throw sourceFailed('redirects to nowhere')
+  return headerText(headers.location)
+}
+
+/** @throws {StoreError} SOURCE_URL_FAILED, FILE_TOO_LARGE */
+function checkAnswer(answer: IncomingMessage, { bytesMax }: SourceLimits): void {
+  const { statusCode, httpVersionMajor, headers, rawHeaders } = answer
+  if (httpVersionMajor !== 1) throw sourceFailed('speaks an unknown version of HTTP')
+  if (statusCode !== 200) throw sourceFailed(`answered with status ${statusCode}`)
+  if (rawHeaders.length > 2 * HEADERS_MAX) throw sourceFailed('sent too many headers')
+  const contentEncoding = headers['content-encoding'] ?? ''
+  const transferEncoding = headers['transfer-encoding'] ?? ''
+  if (!/^(?:identity)?$/i.test(contentEncoding) || !/^(?:chunked)?$/i.test(transferEncoding)) {
+    throw sourceFailed('sent an encoding that it was not asked for')
+  }
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw sourceTooLarge(bytesMax)
+}
+
+type Run = Readonly<{ settings: SourceSettings; life: SourceLife }>
+
+function sourceOf(
+  answer: IncomingMessage,
+  { url }: SourceTarget,
+  { bytesMax }: SourceLimits,
+  { settings, life }: Run,
+): Source {
+  return {
+    contentType: answer.headers['content-type'],
+    fileName: fileNameOf(answer),
+    url: url.href,
+    body: readBody(answer, bytesMax, { settings, life }),
+    close: () => life.end(),
+  }
+}
+
+async function* readBody(
+  answer: IncomingMessage,
+  bytesMax: number,
+  { settings, life }: Run,
+): AsyncGenerator<Uint8Array> {
+  try {
+    const pieces: AsyncIterator<Uint8Array> = answer[Symbol.asyncIterator]()
+    let bytes = 0
+    for (;;) {
+      const piece = await life.within(settings.idleTimeoutMs, () => pieces.next())
+      if (piece.done === true) break
+      bytes += piece.value.length
+      if (bytes > bytesMax) throw sourceTooLarge(bytesMax)
+      yield piece.value
+    }
+    if (!answer.complete) throw sourceFailed('broke off')
+  } finally {
+    life.end()
+  }
+}
+
+/** The name in `Content-Disposition`; of several such headers the first counts. */
+function fileNameOf({ rawHeaders }: IncomingMessage): string | undefined {
+  const isNamed = (text: string, i: number): boolean =>
+    i % 2 === 0 && text.toLowerCase() === 'content-disposition'
+  const index = rawHeaders.findIndex(isNamed)
+  const header = index < 0 ? undefined : rawHeaders[index + 1]
+  if (header === undefined) return undefined
+  const { filename } = parseDisposition(headerText(header)).parameters
+  return filename === '' ? undefined : filename
+}
+
+/** The text of a header's bytes, which Node takes for Latin-1 and most servers mean as UTF-8. */
+function headerText(header: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'latin1'))
+  } catch (failure) {
+    if (failure instanceof TypeError) return header
+    throw failure
+  }
+}

@@ -1,0 +1,81 @@
+// What one fetch holds open, its time limits, and the reason for which it ended.
+//
+// Invariant: the first reason wins. Everything that the fetch waits for ends with that reason, and no
+// socket outlives it.
+import type { Socket } from 'node:net'
+import { StoreError } from '../../src/index.js'
+import { asSourceFailure, sourceTimeout } from './source-failure.js'
+
+export class SourceLife {
+  #over: StoreError | undefined
+  #endWait: ((reason: StoreError) => void) | undefined
+  readonly #sockets = new Set<Socket>()
+  readonly #total: NodeJS.Timeout
+  readonly #signal: AbortSignal | undefined
+
+  constructor(totalTimeoutMs: number, signal: AbortSignal | undefined) {
+    this.#signal = signal
+    this.#total = setTimeout(() => this.end(sourceTimeout()), totalTimeoutMs)
+    if (signal?.aborted === true) this.#onAbort()
+    else signal?.addEventListener('abort', this.#onAbort)
+  }
+
+  /** Whether the fetch has ended, so that nothing new may be opened. */
+  get isOver(): boolean {
+    return this.#over !== undefined
+  }
+
+  /** Has a socket destroyed when the fetch ends. */
+  hold(socket: Socket): void {
+    this.#sockets.add(socket)
+    const forget = (): unknown => this.#sockets.delete(socket)
+    socket.once('close', forget)
+    // Who waits for the socket listens too; but an error that nobody listens to would end the process.
+    socket.on('error', forget)
+    if (this.#over !== undefined) socket.destroy()
+  }
+
+  /**
+   * Waits for one step, and ends the fetch if it takes longer than its limit.
+   * @throws {StoreError} whatever ended the fetch, or the failure of the step
+   */
+  within<T>(limitMs: number, step: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#over !== undefined) return reject(this.#over)
+      const timer = setTimeout(() => this.end(sourceTimeout()), limitMs)
+      this.#endWait = (reason) => {
+        clearTimeout(timer)
+        reject(reason)
+      }
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.#endWait = undefined
+      }
+      step().then(
+        (value) => {
+          settle()
+          resolve(value)
+        },
+        (failure) => {
+          settle()
+          reject(this.#over ?? asSourceFailure(failure))
+        },
+      )
+    })
+  }
+
+  /** Ends the fetch and lets go of all it holds. */
+  end(reason = new StoreError('ABORTED', 'The source was closed')): void {
+    if (this.#over !== undefined) return
+    this.#over = reason
+    clearTimeout(this.#total)
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    this.#endWait?.(reason)
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  readonly #onAbort = (): void => {
+    const cause: unknown = this.#signal?.reason
+    this.end(new StoreError('ABORTED', 'The fetch was aborted', { cause }))
+  }
+}

@@ -1,0 +1,109 @@
+// What may be set for fetching from source URLs.
+import { lookup as systemLookup } from 'node:dns/promises'
+import {
+  checkOptionNames,
+  type IntegerRange,
+  integerOption,
+  optionError,
+} from '../base/arguments.js'
+
+/** Finds the addresses of a host name, as texts. */
+export type SourceLookup = (hostName: string) => Promise<readonly string[]>
+
+/** Every option has a default; unknown names are refused. */
+export interface SourceOptions {
+  /**
+   * Also fetch from addresses that are not public, and from any port. Whoever may name a source URL can
+   * then read what this machine can reach: for tests and for networks that trust their users.
+   * Default: false.
+   */
+  readonly allowPrivate?: boolean
+  /** Ports that may be fetched from. Default: 80 and 443. Range: 1 to 100 ports from 1 to 65,535. */
+  readonly ports?: readonly number[]
+  /**
+   * Time to find a host's addresses, connect and agree on TLS, for each hop, in milliseconds.
+   * Default: 5 seconds. Range: 10 ms to 1 minute.
+   */
+  readonly connectTimeoutMs?: number
+  /**
+   * Time until the headers of an answer are complete, and until more of its body arrives, in milliseconds.
+   * Time in which the body is not read does not count. Default: 10 seconds. Range: 10 ms to 10 minutes.
+   */
+  readonly idleTimeoutMs?: number
+  /** Time for all of it, from the first hop to the last byte. Default: 1 minute. Range: 10 ms to 1 day. */
+  readonly totalTimeoutMs?: number
+  /** Redirects that are followed. Default: 3. Range: 0 to 20. */
+  readonly redirectsMax?: number
+  /**
+   * Certificate authorities, in PEM, that https is checked against instead of the well-known ones.
+   * Default: the well-known ones.
+   */
+  readonly ca?: string
+  /** Finds the addresses of host names, IPv4 and IPv6. Default: the system's resolver. */
+  readonly lookup?: SourceLookup
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+const RANGES = {
+  connectTimeoutMs: { default: 5_000, min: 10, max: MINUTE_MS },
+  idleTimeoutMs: { default: 10_000, min: 10, max: 10 * MINUTE_MS },
+  totalTimeoutMs: { default: MINUTE_MS, min: 10, max: DAY_MS },
+  redirectsMax: { default: 3, min: 0, max: 20 },
+} as const satisfies Record<NumberOption, IntegerRange>
+
+type OtherOption = 'allowPrivate' | 'ports' | 'ca' | 'lookup'
+type NumberOption = Exclude<keyof SourceOptions, OtherOption>
+
+const OTHER_OPTIONS: readonly string[] = [
+  'allowPrivate',
+  'ports',
+  'ca',
+  'lookup',
+] satisfies OtherOption[]
+
+export type SourceSettings = Readonly<Record<NumberOption, number>> &
+  Readonly<{
+    allowPrivate: boolean
+    ports: ReadonlySet<number>
+    ca: string | undefined
+    lookup: SourceLookup
+  }>
+
+const PORTS_DEFAULT = [80, 443]
+const PORTS_MAX = 100
+const PORT_MAX = 65_535
+
+/**
+ * Fills in defaults and rejects what is unknown.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function resolveSourceOptions(given: SourceOptions): SourceSettings {
+  checkOptionNames('sources', given, (name) => {
+    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
+  })
+  const { allowPrivate = false, ports = PORTS_DEFAULT, ca, lookup = lookUpAll } = given
+  if (typeof allowPrivate !== 'boolean') throw optionError('allowPrivate', 'must be true or false')
+  if (!isPortList(ports)) {
+    throw optionError('ports', `must be 1 to ${PORTS_MAX} integers from 1 to ${PORT_MAX}`)
+  }
+  if (ca !== undefined && typeof ca !== 'string') throw optionError('ca', 'must be a text')
+  if (typeof lookup !== 'function') throw optionError('lookup', 'must be a function')
+  const names = Object.keys(RANGES) as NumberOption[]
+  const numbers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
+  )
+  const resolved = numbers as Record<NumberOption, number>
+  return Object.freeze({ ...resolved, allowPrivate, ports: new Set(ports), ca, lookup })
+}
+
+async function lookUpAll(hostName: string): Promise<readonly string[]> {
+  const found = await systemLookup(hostName, { all: true })
+  return found.map(({ address }) => address)
+}
+
+function isPortList(ports: unknown): ports is readonly number[] {
+  if (!Array.isArray(ports) || ports.length < 1 || ports.length > PORTS_MAX) return false
+  return ports.every((port) => Number.isInteger(port) && port >= 1 && port <= PORT_MAX)
+}

@@ -1,0 +1,153 @@
+// Checks of what callers of the library hand in: closed objects, known words.
+import { hasMethods, isRecord, optionError, shown, typeName } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import type { NumberForm } from '../../schema/parse-rendered.js'
+import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
+import { isWellFormed } from '../../schema/text-rules.js'
+import type { OnSchemaError, PieceRequest, ReadOptions } from './store-types.js'
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot be the ports of a store. */
+export function checkPorts(kv: unknown, objects: unknown): void {
+  checkKv(kv)
+  if (!hasMethods(objects, ['put', 'get', 'stream', 'delete', 'list', 'close'])) {
+    const message = `must be an ObjectStore, such as memoryObjects gives, not ${typeName(objects)}`
+    throw optionError('objects', message)
+  }
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function checkKv(kv: unknown): void {
+  if (hasMethods(kv, ['partition', 'close'])) return
+  throw optionError('kv', `must be a KvStore, such as openLevelKv resolves to, not ${typeName(kv)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for anything but an object with known properties. */
+export function checkArguments(what: string, given: unknown, known: readonly string[]): void {
+  if (!isRecord(given)) throw invalid(`${what} takes an object, not ${typeName(given)}`)
+  for (const name of Object.keys(given)) {
+    if (!known.includes(name))
+      throw invalid(`${what} takes no "${name}"; it takes ${known.join(', ')}`)
+  }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkText(what: string, given: unknown): string {
+  if (typeof given === 'string') return given
+  throw invalid(`${what} must be a text, not ${typeName(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkOnSchemaError(given: unknown): OnSchemaError {
+  if (given === undefined) return 'abort'
+  if (given === 'abort' || given === 'dropColumns' || given === 'updateSchema') return given
+  throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkReadOptions(what: string, given: ReadOptions | undefined): NumberForm {
+  if (given === undefined) return 'number'
+  checkArguments(what, given, ['numbers'])
+  return checkNumbers(given.numbers)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkNumbers(given: unknown): NumberForm {
+  if (given === undefined) return 'number'
+  if (given === 'number' || given === 'bigint' || given === 'text') return given
+  throw invalid(`numbers must be number, bigint or text, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkMemory(given: unknown): void {
+  if (given === undefined || given instanceof Uint8Array) return
+  throw invalid(`memory must be a Uint8Array, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkReserve(given: unknown): void {
+  if (given === undefined || typeof given === 'function') return
+  throw invalid(`reserve must be a function, not ${typeName(given)}`)
+}
+
+const PIECE_BYTES_MIN = 1_024
+
+/** What is stored, its rows and the JSON are in memory together. */
+const PIECE_COPIES = 3
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkPiece(given: PieceRequest): void {
+  checkArguments('piece', given, ['start', 'bytes', 'memoryBytes', 'memory'])
+  checkMemory(given.memory)
+  const { bytes, memoryBytes } = given
+  if (!Number.isInteger(bytes) || bytes < PIECE_BYTES_MIN) {
+    throw invalid(`bytes must be an integer from ${PIECE_BYTES_MIN} on, not ${shown(bytes)}`)
+  }
+  if (!Number.isInteger(memoryBytes) || memoryBytes < PIECE_COPIES * bytes) {
+    throw invalid(`memoryBytes must be an integer, ${PIECE_COPIES} times bytes at least`)
+  }
+}
+
+/**
+ * Reads a part of a body. What is wrong with columns is handed back and not thrown: the contract tells it
+ * after what is wrong with rows and versions (section 1, order of refusals).
+ */
+export function readPart<T>(read: () => T): T | StoreError {
+  try {
+    return read()
+  } catch (failure) {
+    if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) return failure
+    throw failure
+  }
+}
+
+/** A table or row version: a number or bigint that is a whole number and not negative. */
+export function checkIfMatchArgument(given: unknown): number | bigint | undefined {
+  if (given === undefined) return undefined
+  if (typeof given === 'bigint' && given >= 0n) return given
+  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
+  throw invalid(`ifMatch must be a version, not ${shown(given)}`)
+}
+
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkIdempotencyKey(given: unknown): string | undefined {
+  if (given === undefined) return undefined
+  if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given
+  throw invalid('idempotencyKey must be a text of 1 to 64 printable ASCII characters')
+}
+
+const DIGEST_BYTES = 32
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRequestDigest(given: unknown): Uint8Array | undefined {
+  if (given === undefined) return undefined
+  if (given instanceof Uint8Array && given.length === DIGEST_BYTES) return given
+  throw invalid(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
+}
+
+/** What is wrong with the name of a table; undefined: nothing. */
+export function tableNameProblem(name: unknown): string | undefined {
+  const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
+  if (isName && isWellFormed(name)) return undefined
+  return `name must be a text of 1 to ${NAME_CHARS_MAX} characters`
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkTableName(name: unknown): asserts name is string {
+  const problem = tableNameProblem(name)
+  if (problem !== undefined) throw invalid(problem)
+}
+
+const TEAM_ID_CHARS_MAX = 128
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkTeamId(teamId: unknown): asserts teamId is string {
+  const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
+  if (isId && isWellFormed(teamId)) return
+  throw invalid(`A team ID must be a text of 1 to ${TEAM_ID_CHARS_MAX} characters`)
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

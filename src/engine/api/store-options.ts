@@ -1,0 +1,253 @@
+import type { Clock } from '../../base/clock.js'
+import { systemClock } from '../../base/clock.js'
+import { codecs } from '../../base/codecs.js'
+import {
+  checkOptionNames,
+  type IntegerRange,
+  integerOption,
+  optionError,
+  shown,
+} from '../../base/options.js'
+import type { Random } from '../../base/random.js'
+import { openSystemRandom } from '../../base/random.js'
+import type { Compression } from '../../format/frame-codec.js'
+import type { QuotaRequest } from './file-types.js'
+import type { Sources } from './source-port.js'
+
+/** What may be set when a store is opened. Every option has a default; unknown names are refused. */
+export interface StoreOptions {
+  /**
+   * How long a stash is kept after its last acknowledged chunk, in milliseconds.
+   * Default: 48 hours. Range: 1 minute to 30 days.
+   */
+  readonly stashTtlMs?: number
+  /**
+   * How long the result of a create or an add with an `idempotencyKey` is kept for its repeats, in
+   * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
+   */
+  readonly repeatTtlMs?: number
+  /** Chunks that one stash may hold. Default: 20,000. Range: 1 to 65,535. */
+  readonly stashChunksMax?: number
+  /** Columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
+  readonly columnsMax?: number
+  /** Text of one row, in bytes, also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  readonly rowBytesMax?: number
+  /** Body of one HTTP request, in bytes. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  readonly bodyBytesMax?: number
+  /**
+   * Bodies of all HTTP requests in flight, in bytes: requests above it wait for their turn.
+   * Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
+   */
+  readonly bodyBytesInFlightMax?: number
+  /** Rows of one page. Default: 10,000. Range: 1 to 100,000. */
+  readonly pageRowsMax?: number
+  /** Text of one page, in bytes; a single larger row still makes a page. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  readonly pageBytesMax?: number
+  /** How long the rows of an overwritten table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
+  readonly retentionMs?: number
+  /** How many overwritten row sets of a table stay readable. Default: 2. Range: 0 to 100. */
+  readonly retiredGenerationsMax?: number
+  /**
+   * Bytes of segments that the overwritten row sets of a table may hold together: the sweep drops the
+   * oldest ones first, and what a `scan()` of this process reads only when it has ended.
+   * Default: 8 GiB. Range: 0 to 2^53 - 1.
+   */
+  readonly retiredBytesMax?: number
+  /**
+   * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
+   * It protects readers that found the object just before. Default: 10 minutes. Range: 0 to 1 day.
+   */
+  readonly graceMs?: number
+  /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
+  readonly sweepIntervalMs?: number
+  /** Time between two background folds, in milliseconds; 0 switches them off. Default: 30 seconds. Range: 0 to 1 day. */
+  readonly foldIntervalMs?: number
+  /**
+   * Row records over a segment from which on a fold rewrites it: fewer cost a reader less than the
+   * rewriting costs. Default: 64. Range: 1 to 65,536.
+   */
+  readonly foldRecordsMin?: number
+  /**
+   * Rows and bytes of text up to which an add stays out of a segment and becomes row records.
+   * Defaults: 1,000 rows, 256 KiB. Ranges: 0 to 1,000 rows, 0 to 1 MiB.
+   */
+  readonly inlineRowsMax?: number
+  readonly inlineBytesMax?: number
+  /** Rows of one segment. Default and most: 65,536. Least: 1. */
+  readonly segmentRowsMax?: number
+  /** Text of one segment, in bytes (one larger row still makes a segment). Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  readonly segmentBytesMax?: number
+  /**
+   * How the rows of new segments are compressed; those that are there stay as they are and are read anyhow.
+   * `zstd` takes about a quarter of the space, is made on other threads, and needs Node 22.15 or newer, for
+   * reading too; `deflate` takes as much, is slower, and is read everywhere; `none` is the
+   * fastest to read. Default: `auto`, which is `zstd` where the runtime has it, else `none`.
+   */
+  readonly compression?: 'auto' | Compression
+  /**
+   * Memory for frames, footers and rows that were read, in bytes. The row IDs that overwrites kept have as much of
+   * their own, and parsed schemas 16 MiB. Default: 16 MiB. Range: 0 to 16 GiB.
+   */
+  readonly cacheBytesMax?: number
+  /** One file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
+  readonly fileBytesMax?: number
+  /**
+   * All files of one team, in bytes, with what uploads have received and what is on its way.
+   * Default and most: 2^53 - 1, which is no limit. Least: 0.
+   */
+  readonly teamFileBytesMax?: number
+  /** Uploads that one owner may have open. Default: 50. Range: 1 to 10,000. */
+  readonly uploadsOpenMax?: number
+  /** How long the signed location of an upload is good, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day. */
+  readonly uploadUrlTtlMs?: number
+  /** How long an upload may take from its creation to its completion, in milliseconds. Default: 24 hours. Range: 1 minute to 30 days. */
+  readonly uploadTtlMs?: number
+  /**
+   * How long an upload may take from the receipt of its bytes to its completion, in milliseconds; it ends with
+   * `uploadTtlMs` all the same. Default: 1 hour. Range: 1 minute to 30 days.
+   */
+  readonly uploadReceivedTtlMs?: number
+  /**
+   * How long a file that no row refers to is kept after its completion, in milliseconds.
+   * Default: 7 days. Range: 24 hours to 29 days.
+   */
+  readonly fileRetentionMs?: number
+  /**
+   * Time between two background sweeps of files, in milliseconds; 0: only `store.sweep()` sweeps them.
+   * Default: 1 hour. Range: 0 to 1 day.
+   */
+  readonly fileSweepIntervalMs?: number
+  /**
+   * Uploads and source URLs that are read at one time. A team begins one only while it has fewer than there are
+   * places free, so one alone has at most half of them. More wait for their turn, and beyond 1,000 that wait, or
+   * 500 of one team, they are refused with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   */
+  readonly filesInFlightMax?: number
+  /** Fetches files from URLs. Default: none, and `fromUrl` fails; `openDirectory` has one. */
+  readonly sources?: Sources
+  /**
+   * Asked before each file is stored, one file of a team at a time; it must not itself change files. false:
+   * the file is deleted, and the operation fails with PAYMENT_REQUIRED. Default: every file is welcome.
+   */
+  readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
+  /**
+   * `off`: any string fits the kinds uri, imageURI, audioURI, emailAddress, phoneNumber and emoji.
+   * Default: `on`.
+   */
+  readonly formatChecks?: 'on' | 'off'
+  /** The time source. Default: the system's. */
+  readonly clock?: Clock
+  /** The source of IDs and nonces. Default: the system's, fit for secrets. */
+  readonly random?: Random
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const GIB = 1024 * MIB
+const TIB = 1024 * GIB
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+const RANGES = {
+  stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  repeatTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
+  columnsMax: { default: 1_000, min: 1, max: 10_000 },
+  rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
+  bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
+  bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * GIB },
+  pageRowsMax: { default: 10_000, min: 1, max: 100_000 },
+  pageBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
+  retentionMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
+  retiredGenerationsMax: { default: 2, min: 0, max: 100 },
+  retiredBytesMax: { default: 8 * GIB, min: 0, max: Number.MAX_SAFE_INTEGER },
+  graceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
+  sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
+  foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },
+  foldRecordsMin: { default: 64, min: 1, max: 65_536 },
+  inlineRowsMax: { default: 1_000, min: 0, max: 1_000 },
+  inlineBytesMax: { default: 256 * KIB, min: 0, max: MIB },
+  segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },
+  segmentBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
+  cacheBytesMax: { default: 16 * MIB, min: 0, max: 16 * GIB },
+  fileBytesMax: { default: 5 * GIB, min: 1, max: TIB },
+  teamFileBytesMax: { default: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER },
+  uploadsOpenMax: { default: 50, min: 1, max: 10_000 },
+  uploadUrlTtlMs: { default: 15 * MINUTE_MS, min: SECOND_MS, max: DAY_MS },
+  uploadReceivedTtlMs: { default: HOUR_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  uploadTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  fileRetentionMs: { default: 7 * DAY_MS, min: DAY_MS, max: 29 * DAY_MS },
+  fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },
+  filesInFlightMax: { default: 64, min: 1, max: 10_000 },
+} as const satisfies Record<NumberOption, IntegerRange>
+
+type OtherOption = 'compression' | 'formatChecks' | 'clock' | 'random' | 'sources' | 'quota'
+type NumberOption = Exclude<keyof StoreOptions, OtherOption>
+
+export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
+  Readonly<{
+    compression: Compression
+    formatChecks: boolean
+    clock: Clock
+    random: Random
+    sources: Sources | undefined
+    quota: NonNullable<StoreOptions['quota']>
+  }>
+
+const OTHER_OPTIONS: readonly string[] = [
+  'compression',
+  'formatChecks',
+  'clock',
+  'random',
+  'sources',
+  'quota',
+] satisfies OtherOption[]
+
+/** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
+export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
+  checkOptionNames('a store', given, (name) => {
+    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
+  })
+  const others = resolveOthers(given)
+  const names = Object.keys(RANGES) as NumberOption[]
+  const numbers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
+  )
+  const resolved = numbers as Record<NumberOption, number>
+  resolved.bodyBytesInFlightMax = Math.max(resolved.bodyBytesInFlightMax, resolved.bodyBytesMax)
+  return Object.freeze({ ...resolved, ...others })
+}
+
+function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
+  const { formatChecks = 'on', clock = systemClock, random = openSystemRandom() } = given
+  const { sources, quota = () => true } = given
+  if (formatChecks !== 'on' && formatChecks !== 'off') {
+    throw optionError('formatChecks', `must be 'on' or 'off', not ${shown(formatChecks)}`)
+  }
+  if (typeof clock?.now !== 'function') throw optionError('clock', 'must have a function `now`')
+  if (typeof random?.bytes !== 'function') {
+    throw optionError('random', 'must have a function `bytes`')
+  }
+  if (sources !== undefined && typeof sources?.fetch !== 'function') {
+    throw optionError('sources', 'must have a function `fetch`')
+  }
+  if (typeof quota !== 'function') throw optionError('quota', 'must be a function')
+  const compression = resolveCompression(given.compression)
+  return { compression, formatChecks: formatChecks === 'on', clock, random, sources, quota }
+}
+
+function resolveCompression(given: StoreOptions['compression'] = 'auto'): Compression {
+  if (given === 'auto') return codecs.zstd === null ? 'none' : 'zstd'
+  if (!['none', 'deflate', 'zstd'].includes(given)) {
+    throw optionError(
+      'compression',
+      `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`,
+    )
+  }
+  if (given !== 'none' && codecs[given] === null) {
+    throw optionError('compression', `must not be '${given}' here: Node 22.15 or newer is needed`)
+  }
+  return given
+}

@@ -1,0 +1,228 @@
+// Writes a backup: all records of one moment, then the objects that they name, while the store is in use.
+//
+// Invariants:
+// - The records are read in one view of the whole store, where the key-value store has such a view; else in
+//   one view of each team.
+// - The objects are held from before the view until the last one was read: none of them can go meanwhile.
+// - Every object is checked as it is read. A backup that would be damaged ends in an error and is none.
+// - Memory: one frame, and the name of each object.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { checkOptionNames, checkSignal, optionError, shown } from '../../base/options.js'
+import { openHash } from '../../base/platform.js'
+import { type Emit, pump } from '../../base/pump.js'
+import { StoreError } from '../../base/store-error.js'
+import { BACKUP_ID_BYTES, type BackupFrame, BackupWriter } from '../../format/backup.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { StoredContent } from '../../format/file-records.js'
+import { ForwardMap } from '../../format/forward.js'
+import { CODECS_KEY } from '../../format/keys.js'
+import type { ForwardRef } from '../../format/records.js'
+import type { KvView } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { BackupOptions } from '../api/backup-types.js'
+import type { Problem } from '../api/problem.js'
+import { outcomeKnown } from '../context/lifecycle.js'
+import { type NamedObject, namedObjects, objectOf } from '../context/named-objects.js'
+import type { StoreContext } from '../context/store-context.js'
+import { readTeams } from '../context/team-entries.js'
+import { versionBase } from '../context/versions.js'
+import { storedBytes, storedLeaves } from '../files/file-content.js'
+import { openSegment, readFrames } from '../segments/read-segment.js'
+
+/** A frame of records is ended when it has so many bytes. */
+const RECORDS_BYTES = 256 * 1024
+const SCAN_COUNT = 200
+const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff) }
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED, DATA_CORRUPT, STORAGE_UNAVAILABLE */
+export async function* backupStore(
+  context: StoreContext,
+  options: BackupOptions,
+): AsyncGenerator<Bytes, void> {
+  const { files, signal } = resolveOptions(options)
+  const { clock, random } = context.options
+  const writer = new BackupWriter(random.bytes(BACKUP_ID_BYTES))
+  const counts = { records: 0, objects: 0, objectBytes: 0 }
+  const release = context.holds.hold()
+  try {
+    const start = {
+      createdAt: clock.now(),
+      versionBase: versionBase(context),
+      filesByReference: files === 'reference',
+    }
+    yield writer.frame({ kind: 'start', start })
+    const names = new Map<ObjectId, NamedObject>()
+    for await (const frame of pump<BackupFrame>((emit) => readRecords(context, emit, names))) {
+      checkGoesOn(context, signal)
+      if (frame.kind === 'records') counts.records += frame.records.length
+      yield writer.frame(frame)
+    }
+    for (const named of inOrder(names)) {
+      for await (const frame of objectFrames(context, named, files)) {
+        checkGoesOn(context, signal)
+        if (frame.kind === 'object') counts.objects++
+        if (frame.kind === 'bytes') counts.objectBytes += frame.bytes.length
+        yield writer.frame(frame)
+      }
+    }
+    yield writer.frame({ kind: 'end', end: counts })
+  } catch (failure) {
+    throw outcomeKnown(failure)
+  } finally {
+    release()
+  }
+}
+
+function resolveOptions(
+  options: BackupOptions,
+): Required<Pick<BackupOptions, 'files'>> & Pick<BackupOptions, 'signal'> {
+  checkOptionNames('a backup', options, (name) => name === 'files' || name === 'signal')
+  const { files = 'include', signal } = options
+  checkSignal(signal)
+  if (files !== 'include' && files !== 'reference') {
+    throw optionError('files', `must be 'include' or 'reference', not ${shown(files)}`)
+  }
+  return signal === undefined ? { files } : { files, signal }
+}
+
+function checkGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | undefined): void {
+  lifecycle.checkOpen()
+  if (!signal?.aborted) return
+  throw new StoreError('ABORTED', 'The backup was aborted', { cause: signal.reason })
+}
+
+type EmitFrame = Emit<BackupFrame>
+type Names = Map<ObjectId, NamedObject>
+
+async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names): Promise<void> {
+  if (kv.readAll !== undefined) {
+    await kv.readAll(async (viewOf) => {
+      const system = viewOf('')
+      await emitPartition('', system, emit, [])
+      for (const teamId of await readTeams(system)) {
+        await emitTeam(teamId, viewOf(teamId), emit, names)
+      }
+    })
+    return
+  }
+  const teams = await kv.partition('').read(async (view) => {
+    // Teams are read later: what they name by then may have codecs that this record does not.
+    await emitPartition('', view, emit, [CODECS_KEY])
+    return readTeams(view)
+  })
+  for (const teamId of teams) {
+    await kv.partition(teamId).read((view) => emitTeam(teamId, view, emit, names))
+  }
+}
+
+async function emitTeam(
+  teamId: string,
+  view: KvView,
+  emit: EmitFrame,
+  names: Names,
+): Promise<void> {
+  await emitPartition(teamId, view, emit, [])
+  for await (const named of namedObjects(view)) names.set(objectOf(named), named)
+}
+
+async function emitPartition(
+  partition: string,
+  view: KvView,
+  emit: EmitFrame,
+  without: readonly Bytes[],
+): Promise<void> {
+  let records: (readonly [Bytes, Bytes])[] = []
+  let bytes = 0
+  let { start } = EVERY_KEY
+  for (;;) {
+    const found = await view.scan({ start, limit: EVERY_KEY.limit, count: SCAN_COUNT })
+    for (const record of found) {
+      if (without.some((key) => sameBytes(key, record[0]))) continue
+      const size = record[0].length + record[1].length
+      if (records.length > 0 && bytes + size > RECORDS_BYTES) {
+        await emit({ kind: 'records', partition, records })
+        records = []
+        bytes = 0
+      }
+      records.push(record)
+      bytes += size
+    }
+    const last = found[found.length - 1]
+    if (found.length < SCAN_COUNT || last === undefined) break
+    start = Uint8Array.of(...last[0], 0)
+  }
+  if (records.length > 0) await emit({ kind: 'records', partition, records })
+}
+
+/** In the order of their IDs, which is about that in which they were put. */
+function* inOrder(names: Names): Generator<NamedObject, void> {
+  for (const object of [...names.keys()].sort()) {
+    const named = names.get(object)
+    if (named !== undefined) yield named
+  }
+}
+
+type Frames = AsyncGenerator<BackupFrame, void>
+
+async function* objectFrames(
+  context: StoreContext,
+  named: NamedObject,
+  files: 'include' | 'reference',
+): Frames {
+  if (named.kind === 'segment') yield* segmentFrames(context, named.ref)
+  else if (named.kind === 'forward') yield* forwardFrames(context, named.ref)
+  else if (named.kind === 'content') {
+    if (files === 'include') yield* contentFrames(context, named.content)
+    else yield { kind: 'reference', content: named.content }
+  }
+  // What is put at a presigned URL is copied before any record needs it.
+}
+
+async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frames {
+  const opened = await openSegment(objects, ref)
+  if ('kind' in opened) throw damaged(opened)
+  yield { kind: 'object', object: ref.object, bytes: ref.objectBytes }
+  for await (const { bytes, problems } of readFrames(objects, ref, opened.footer)) {
+    const [problem] = problems
+    if (problem !== undefined) throw damaged(problem)
+    yield { kind: 'bytes', bytes }
+  }
+  yield { kind: 'bytes', bytes: opened.bytes }
+}
+
+async function* forwardFrames({ objects }: StoreContext, ref: ForwardRef): Frames {
+  const { object, objectBytes } = ref
+  const bytes = await objects.get(object)
+  if (bytes === null || bytes.length !== objectBytes) throw notWhole(object)
+  new ForwardMap(object, bytes) // Checks it.
+  yield { kind: 'object', object, bytes: objectBytes }
+  yield { kind: 'bytes', bytes }
+}
+
+async function* contentFrames({ objects }: StoreContext, content: StoredContent): Frames {
+  const { object, bytes, sha256 } = content
+  const read = await storedLeaves(objects, content, { start: 0, limit: bytes })
+  if (read === null) throw notWhole(object)
+  const objectBytes = storedBytes(content)
+  yield { kind: 'object', object, bytes: objectBytes }
+  const hash = openHash('sha256')
+  let found = 0
+  for await (const leaf of read.leaves) {
+    found += leaf.stored.length
+    hash.update(leaf.bytes)
+    yield { kind: 'bytes', bytes: leaf.stored }
+  }
+  if (found !== objectBytes || !sameBytes(hash.digest(), sha256)) throw notWhole(object)
+}
+
+function notWhole(object: ObjectId): StoreError {
+  return damaged({
+    kind: 'file',
+    message: `Object ${object} is missing, or is not what was stored`,
+  })
+}
+
+function damaged({ message, place }: Problem): StoreError {
+  const where = place === undefined ? '' : ` (${place})`
+  return new StoreError('DATA_CORRUPT', `The store cannot be backed up: ${message}${where}`)
+}

@@ -1,0 +1,183 @@
+// Restores a backup into an empty store.
+//
+// Invariants:
+// - Everything that comes is held against its checksum before it is used, and the whole against its digest
+//   at the end. Whoever calls this throws away what it wrote if it fails.
+// - No ETag, row ID or continuation of the old store comes back with other content: the version base of the
+//   new store is far above the versions that the old one may have reached after the backup.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
+import { checkOptions, hasMethods, optionError, typeName } from '../../base/options.js'
+import { openHash } from '../../base/platform.js'
+import { StoreError } from '../../base/store-error.js'
+import { type BackupFrame, type BackupStart, readBackup } from '../../format/backup.js'
+import { checkCodecs } from '../../format/frame-codec.js'
+import { CODECS_KEY } from '../../format/keys.js'
+import { decodeCodecs } from '../../format/records.js'
+import type { KvStore } from '../../kv/kv.js'
+import { RESTORED_VERSION_STEP } from '../../kv/version-base.js'
+import type { ObjectStore } from '../../objects/objects.js'
+import { checkPorts } from '../api/arguments.js'
+import type { Restored } from '../api/backup-types.js'
+import { checkPieces } from '../files/file-arguments.js'
+import { storedLeaves } from '../files/file-content.js'
+
+/** What a backup is restored into. */
+export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
+
+/** Where a backup is restored to. */
+export type RestoreTarget = Readonly<{
+  /**
+   * Called once, when the backup is known to be one: opens what it is restored into. Both are empty, and
+   * nobody else uses them. They stay the caller's.
+   * @param versionBase - The key-value store must have this version base, or a higher one: for `openLevelKv`
+   *   it is the option `versionBaseMin`.
+   */
+  open(versionBase: number): Promise<RestorePorts>
+  /** Where the bytes of files are, if the backup has them by reference. */
+  files?: Pick<ObjectStore, 'stream'>
+}>
+
+/**
+ * Restores a backup into an empty key-value store and an empty object store. When this fails, they may hold
+ * parts of it and must be thrown away. Open a store on them afterwards and verify it before it is used.
+ * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early; FORMAT_UNKNOWN: it is none, or of
+ *   a version that is not known here; OPTION_NOT_ALLOWED: the target is not empty, or the files are
+ *   elsewhere; FILE_NOT_FOUND: they are not there; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ */
+export async function restoreBackup(
+  source: AsyncIterable<Bytes>,
+  target: RestoreTarget,
+): Promise<Restored> {
+  checkPieces('A backup', source)
+  if (!hasMethods(target, ['open'])) {
+    throw optionError('open', `must be a function of the target, which is ${typeName(target)}`)
+  }
+  const frames = readBackup(source)
+  try {
+    const start = await readStart(frames)
+    const versionBase = start.versionBase + RESTORED_VERSION_STEP
+    const ports = await target.open(versionBase)
+    checkOptions('The target of a restore', ports)
+    checkPorts(ports.kv, ports.objects)
+    await checkEmpty(ports, versionBase)
+    return await restoreFrames(frames, start, { ...ports, files: target.files })
+  } finally {
+    await frames.return()
+  }
+}
+
+async function checkEmpty({ kv, objects }: RestorePorts, versionBase: number): Promise<void> {
+  if ((kv.versionBase ?? 0) < versionBase) {
+    const message = `The key-value store must have a version base of at least ${versionBase}`
+    throw new StoreError('OPTION_NOT_ALLOWED', message)
+  }
+  const range = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 1 }
+  const records = await kv.partition('').read((view) => view.scan(range))
+  if (records.length === 0 && (await objects.list('')).length === 0) return
+  throw new StoreError('OPTION_NOT_ALLOWED', 'A backup can only be restored into an empty store')
+}
+
+type Frames = AsyncGenerator<BackupFrame, void>
+
+type Target = RestorePorts & Readonly<{ files: RestoreTarget['files'] }>
+
+async function restoreFrames(
+  frames: Frames,
+  start: BackupStart,
+  target: Target,
+): Promise<Restored> {
+  const found = { records: 0, objects: 0, objectBytes: 0 }
+  for (;;) {
+    const { value: frame, done } = await frames.next()
+    if (done) throw misplaced('it has no end')
+    if (frame.kind === 'records') {
+      found.records += frame.records.length
+      checkRecords(frame)
+      const { ok } = await target.kv.partition(frame.partition).commit({ puts: frame.records })
+      invariant(ok, 'a commit without checks is not refused')
+    } else if (frame.kind === 'object') {
+      found.objects++
+      found.objectBytes += frame.bytes
+      await restoreObject(frames, frame, target)
+    } else if (frame.kind === 'reference') {
+      await fetchObject(frame, target)
+    } else if (frame.kind === 'end') {
+      const { end } = frame
+      const isAll =
+        end.records === found.records &&
+        end.objects === found.objects &&
+        end.objectBytes === found.objectBytes
+      if (!isAll) throw misplaced('it holds more or less than its end says')
+      const { records, objects, objectBytes: bytes } = found
+      return { createdAt: start.createdAt, records, objects, bytes }
+    } else {
+      throw misplaced(`a frame of kind "${frame.kind}" is out of place`)
+    }
+  }
+}
+
+/** Before the rest is restored, which may take long, only to be refused when it is opened. */
+function checkRecords({ partition, records }: Extract<BackupFrame, { kind: 'records' }>): void {
+  if (partition !== '') return
+  for (const [key, record] of records) {
+    if (sameBytes(key, CODECS_KEY)) checkCodecs(decodeCodecs(record))
+  }
+}
+
+async function readStart(frames: Frames): Promise<BackupStart> {
+  const { value: frame, done } = await frames.next()
+  if (done || frame.kind !== 'start') throw misplaced('it has no start')
+  return frame.start
+}
+
+async function restoreObject(
+  frames: Frames,
+  { object, bytes }: Extract<BackupFrame, { kind: 'object' }>,
+  { objects }: Target,
+): Promise<void> {
+  async function* pieces(): AsyncGenerator<Bytes, void> {
+    let left = bytes
+    while (left > 0) {
+      const { value: frame, done } = await frames.next()
+      if (done || frame.kind !== 'bytes' || frame.bytes.length > left) {
+        throw misplaced(`object ${object} does not have ${bytes} bytes`)
+      }
+      left -= frame.bytes.length
+      yield frame.bytes
+    }
+  }
+  await objects.put(object, pieces())
+}
+
+/** Copies an object that is not in the backup from where it is. */
+async function fetchObject(
+  { content }: Extract<BackupFrame, { kind: 'reference' }>,
+  { objects, files }: Target,
+): Promise<void> {
+  if (files === undefined) {
+    const message =
+      'The backup refers to its files without their bytes: name the directory that has them (filesFrom)'
+    throw new StoreError('OPTION_NOT_ALLOWED', message)
+  }
+  const { object, bytes, sha256 } = content
+  const read = await storedLeaves(files, content, { start: 0, limit: bytes })
+  if (read === null) {
+    throw new StoreError('FILE_NOT_FOUND', `The file of object ${object} is missing`)
+  }
+  const { leaves } = read
+  async function* checked(): AsyncGenerator<Bytes, void> {
+    const hash = openHash('sha256')
+    for await (const leaf of leaves) {
+      hash.update(leaf.bytes)
+      yield leaf.stored
+    }
+    if (sameBytes(hash.digest(), sha256)) return
+    throw new StoreError('DATA_CORRUPT', `The file of object ${object} does not match the backup`)
+  }
+  await objects.put(object, checked())
+}
+
+function misplaced(problem: string): StoreError {
+  return new StoreError('DATA_CORRUPT', `The backup is damaged: ${problem}`)
+}

@@ -1,0 +1,72 @@
+// Operations that may be repeated safely: the result of the first is kept under a key of the caller's,
+// and a repeat is answered with it.
+//
+// Invariants:
+// - The record of a result is written by the commit that the result is of, and by no other; so there is
+//   no effect without its record, and no record without its effect.
+// - An operation looks for the record in every view from which it reads what it acts on. So it fails for
+//   want of what the first one used up (its stash) only if there was no first one.
+// - A key is one request's: another request with it is refused, whatever it asks for.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import { repeatKey, type TableKey } from '../../format/keys.js'
+import { decodeRepeatRecord, encodeRepeatRecord, type RepeatRecord } from '../../format/records.js'
+import type { KvCheck, ReadRecord } from '../../kv/kv.js'
+import type { ResolvedOptions } from '../api/store-options.js'
+
+/** The record of a key as a view has it. */
+export type Repeat = Readonly<{
+  key: Bytes
+  digest: Bytes
+  bytes: Bytes | null
+  /** What the first operation resulted in; null: this one is the first, or that one's time is over. */
+  first: RepeatRecord | null
+}>
+
+type Limits = Pick<ResolvedOptions, 'clock' | 'repeatTtlMs'>
+
+/**
+ * @param table - To which the operation adds; null: it creates one.
+ * @param given - undefined: the operation came without a key, and the result is null.
+ * @throws {StoreError} IDEMPOTENCY_KEY_REUSED
+ */
+export async function readRepeat(
+  limits: Limits,
+  table: TableKey | null,
+  given: RequestKey | undefined,
+  read: ReadRecord,
+): Promise<Repeat | null> {
+  if (given === undefined) return null
+  const { digest } = given
+  const key = repeatKey(table, given.text)
+  const bytes = await read(key)
+  const record = bytes === null ? null : decodeRepeatRecord(bytes)
+  const first = record === null || isOver(limits, record) ? null : record
+  // Records of earlier versions have no digest.
+  if (first?.digest && !sameBytes(first.digest, digest)) throw keyReused(given.text)
+  return { key, digest, bytes, first }
+}
+
+function keyReused(text: string): StoreError {
+  const message = `Idempotency key '${text}' was used by another request; take a new one`
+  return new StoreError('IDEMPOTENCY_KEY_REUSED', message)
+}
+
+/** What a first operation's commit has to contain so that its result is kept. */
+export function keepResult(
+  { clock }: Limits,
+  repeat: Repeat | null,
+  result: Omit<RepeatRecord, 'at' | 'digest'>,
+): Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }> {
+  if (repeat === null) return { checks: [], puts: [] }
+  const { key, digest, bytes } = repeat
+  const record = encodeRepeatRecord({ ...result, digest, at: clock.now() })
+  return { checks: [{ key, equals: bytes }], puts: [[key, record]] }
+}
+
+/** Whether a record has no effect any more. */
+export function isOver({ clock, repeatTtlMs }: Limits, { at }: Pick<RepeatRecord, 'at'>): boolean {
+  return clock.now() - at >= repeatTtlMs
+}
+/** A key of the caller's, with the digest of the request that it came with. */
+export type RequestKey = Readonly<{ text: string; digest: Bytes }>

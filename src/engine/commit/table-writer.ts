@@ -1,0 +1,272 @@
+// The commit queue of one table: changes are planned one after the other, each on the state that the
+// former ones leave, and their commits are on their way together, so that one sync serves many.
+//
+// Invariants:
+// - A plan sees the head and the records after all commits in flight; nobody else does.
+// - Each commit checks the head that its plan saw. A head's bytes never come back (commit nonce), so
+//   when a commit is refused, all planned on top of it are refused too, and are planned again.
+// - After a refusal nothing is planned until every commit in flight has settled.
+// - A plan that changes nothing, or throws, has no commit that could be refused: it is decided on a view
+//   of durable records alone, after the commits that were in flight.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { byteText } from '../../base/platform.js'
+import type { Random } from '../../base/random.js'
+import { after, attempt, isHere, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import { type TableKey, tableHeadKey } from '../../format/keys.js'
+import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
+import type { KvCheck, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
+import { readSoon } from '../../kv/read-soon.js'
+import type { TableHeads } from './table-heads.js'
+
+/** What a change writes beside the head. `next` is the new generation state; the version grows by one. */
+export type Change = Readonly<{
+  next: Generation
+  checks?: readonly KvCheck[]
+  puts: readonly (readonly [key: Bytes, value: Bytes])[]
+  deletes?: readonly Bytes[]
+}>
+
+/** A plan's decision: the result to hand back, and the change that must be durable before it is. */
+export type Planned<T> = Readonly<{ result: T; change?: Change }>
+
+/**
+ * Decides a change on the head as it is when its turn comes. May run again; must have no effects.
+ * What it throws drops only itself.
+ */
+export type Plan<T> = (head: TableHead, read: ReadRecord) => Soon<Planned<T>>
+
+/** A head, and the bytes that a commit checks. */
+type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
+
+type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
+
+/** What a commit writes beside the head, by the texts of the keys. */
+type Written = readonly (readonly [text: string, value: Bytes | null])[]
+
+export type TableWriterOptions = Readonly<{
+  random: Random
+  heads: TableHeads
+  /** Told when a change has ended and no other is under way. */
+  onIdle: (writer: TableWriter) => void
+}>
+
+/** On a store that others write too, so many refusals in a row end a change. */
+const TRIES_MAX = 100
+
+export class TableWriter {
+  readonly #partition: KvPartition
+  readonly #random: Random
+  readonly #heads: TableHeads
+  readonly #onIdle: (writer: TableWriter) => void
+  readonly #headKey: Bytes
+  readonly #tableId: string
+  readonly #overlay = new Map<string, Bytes | null>()
+  /** Overlay keys of commits that are durable, to be dropped before the next plan opens its view. */
+  readonly #settled: Written[] = []
+  readonly #inFlight = new Set<Promise<unknown>>()
+  /** What the last commit wrote. */
+  #head: SeenHead | undefined
+  #refused = false
+  /** The last plan that is under way or waits for its turn; undefined: the next one may begin at once. */
+  #turn: Promise<unknown> | undefined
+  #waiting = 0
+
+  constructor(
+    partition: KvPartition,
+    { random, heads, onIdle }: TableWriterOptions,
+    table: TableKey,
+    tableId: string,
+  ) {
+    this.#partition = partition
+    this.#random = random
+    this.#heads = heads
+    this.#onIdle = onIdle
+    this.#headKey = tableHeadKey(table)
+    this.#tableId = tableId
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting === 0 && this.#inFlight.size === 0
+  }
+
+  /**
+   * Plans a change in its turn, commits it, and resolves with the plan's result when it is durable.
+   * @throws {StoreError} TABLE_NOT_FOUND, what the plan throws, and what a commit throws.
+   */
+  async change<T>(plan: Plan<T>): Promise<T> {
+    this.#waiting++
+    try {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
+        const step = this.#inTurn(() => this.#planNext(plan))
+        const { planned, commit } = isHere(step) ? step : await step
+        if (commit === undefined || (await commit)) return planned.result
+      }
+    } finally {
+      this.#waiting--
+      if (this.isIdle) {
+        this.#dropSettled()
+        this.#onIdle(this)
+      }
+    }
+    throw new StoreError('STORAGE_UNAVAILABLE', 'The table is too busy; try again', {
+      outcome: 'unchanged',
+    })
+  }
+
+  /** At once, if nobody is before it and nothing has to be waited for. */
+  #inTurn<T>(step: () => Soon<T>): Soon<T> {
+    const result = this.#turn === undefined ? attempt(step) : this.#turn.then(step, step)
+    if (isHere(result)) return result
+    const end = (): void => {
+      if (this.#turn === turn) this.#turn = undefined
+    }
+    const turn = result.then(end, end) // A failure is the caller's; the queue goes on.
+    this.#turn = turn
+    return result
+  }
+
+  #planNext<T>(plan: Plan<T>): Soon<Step<T>> {
+    if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
+    this.#dropSettled()
+    // Known before the view opens: what is in flight may settle before the plan gets to see it.
+    if (this.#inFlight.size === 0) return this.#planOn(undefined, plan)
+    const inFlight = [...this.#inFlight]
+    const again = (): Promise<Step<T>> =>
+      Promise.allSettled(inFlight).then(() => this.#planNext(plan))
+    const step = attempt(() => this.#planOn(this.#head, plan))
+    if (isHere(step)) return step.commit === undefined ? again() : step
+    return step.then((late) => (late.commit === undefined ? again() : late), again)
+  }
+
+  /** Plans on a head, or on the one of a view; in this turn, if all that the plan reads is at hand. */
+  #planOn<T>(ahead: SeenHead | undefined, plan: Plan<T>): Soon<Step<T>> {
+    return readSoon(this.#partition, (view) =>
+      after(ahead ?? this.#readHead(view), (before) => {
+        const planning = plan(before.head, (key) => this.#readRecord(view, key))
+        return after(planning, (planned): Step<T> => {
+          if (planned.change === undefined) return { planned }
+          return { planned, commit: this.#commit(before, planned.change) }
+        })
+      }),
+    )
+  }
+
+  /** After a refusal: what was planned on top of the refused commit is worth nothing. */
+  async #forgetAll(): Promise<void> {
+    await Promise.allSettled(this.#inFlight)
+    this.#overlay.clear()
+    this.#settled.length = 0
+    this.#head = undefined
+    this.#refused = false
+  }
+
+  #readHead(view: KvView): Soon<SeenHead> {
+    return after(view.get(this.#headKey), (bytes) => {
+      if (bytes === null) throw tableNotFound(this.#tableId)
+      const last = this.#head
+      if (last !== undefined && sameBytes(bytes, last.bytes)) return last
+      return { bytes, head: this.#heads.decode(bytes) }
+    })
+  }
+
+  #readRecord(view: KvView, key: Bytes): Soon<Bytes | null> {
+    if (this.#overlay.size === 0) return view.get(key)
+    const planned = this.#overlay.get(byteText(key))
+    return planned === undefined ? view.get(key) : planned
+  }
+
+  #commit(before: SeenHead, change: Change): Promise<boolean> {
+    const key = this.#headKey
+    const head: TableHead = {
+      version: before.head.version + 1,
+      commitNonce: this.#random.bytes(8),
+      order: before.head.order,
+      generation: change.next,
+    }
+    const bytes = encodeTableHead(head)
+    const { puts, checks = [], deletes = [] } = change
+    const written: [string, Bytes | null][] = []
+    for (const [put, value] of puts) written.push([byteText(put), value])
+    for (const gone of deletes) written.push([byteText(gone), null])
+    for (const [record, value] of written) this.#overlay.set(record, value)
+    this.#head = { bytes, head }
+    const commit = this.#partition.commit({
+      checks: [{ key, equals: before.bytes }, ...checks],
+      puts: [...puts, [key, bytes]],
+      deletes,
+    })
+    return this.#track(commit, written)
+  }
+
+  #track(commit: Promise<{ ok: boolean }>, written: Written): Promise<boolean> {
+    const outcome = commit.then(
+      ({ ok }) => {
+        this.#inFlight.delete(outcome)
+        if (ok) this.#settled.push(written)
+        else this.#refused = true
+        return ok
+      },
+      (failure: unknown) => {
+        this.#inFlight.delete(outcome)
+        this.#refused = true // Unknown or unchanged: what was planned on top must be planned again.
+        throw failure
+      },
+    )
+    this.#inFlight.add(outcome)
+    return outcome
+  }
+
+  /** What is durable is in the next view; unless a later commit in flight has written the key again. */
+  #dropSettled(): void {
+    if (this.#settled.length === 0) return
+    for (const written of this.#settled.splice(0)) {
+      for (const [record, value] of written) {
+        if (this.#overlay.get(record) === value) this.#overlay.delete(record)
+      }
+    }
+  }
+}
+
+type WriterPlace = Readonly<{
+  teamId: string
+  partition: KvPartition
+  table: TableKey
+  tableId: string
+}>
+
+/** The table writers of a store: one for each table that has changes under way, and the last one that had. */
+export class TableWriters {
+  readonly #writers = new Map<string, TableWriter>()
+  readonly #shared: Readonly<{ random: Random; heads: TableHeads }>
+  /** The writer that rests: who changes row after row finds it again, with the head that it wrote. */
+  #resting: { readonly key: string; readonly writer: TableWriter } | undefined
+
+  constructor(random: Random, heads: TableHeads) {
+    this.#shared = { random, heads }
+  }
+
+  /** Changes a table in its turn; see TableWriter.change. */
+  change<T>(place: WriterPlace, plan: Plan<T>): Promise<T> {
+    const key = `${place.tableId}${place.teamId}` // Every table ID is as long.
+    return (this.#writers.get(key) ?? this.#open(key, place)).change(plan)
+  }
+
+  #open(key: string, { partition, table, tableId }: WriterPlace): TableWriter {
+    const onIdle = (writer: TableWriter): void => this.#rest(key, writer)
+    const writer = new TableWriter(partition, { ...this.#shared, onIdle }, table, tableId)
+    this.#writers.set(key, writer)
+    return writer
+  }
+
+  #rest(key: string, writer: TableWriter): void {
+    const before = this.#resting
+    if (before?.writer === writer) return
+    this.#resting = { key, writer }
+    if (before?.writer.isIdle) this.#writers.delete(before.key)
+  }
+}
+
+export function tableNotFound(tableId: string): StoreError {
+  return new StoreError('TABLE_NOT_FOUND', `Table with ID '${tableId}' not found`)
+}

@@ -1,0 +1,160 @@
+// Extent entries of a generation: reading the pages that hold them, and planning the pages that a
+// link writes.
+import type { Bytes } from '../../base/bytes.js'
+import { after, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  decodeExtentEntry,
+  decodeExtentPage,
+  type ExtentEntry,
+  encodeExtentPage,
+} from '../../format/extent-page.js'
+import { extentPageKey, PAGE_EXTENTS, type TableKey } from '../../format/keys.js'
+import type { Generation, OpenExtent } from '../../format/records.js'
+import type { KvCheck, ReadRecord } from '../../kv/kv.js'
+
+type Put = readonly [key: Bytes, value: Bytes]
+
+/** The first extent of the generation after one that ends at `nextExtent`: the next page's first. */
+export function nextGenerationStart(nextExtent: number): number {
+  return Math.ceil(nextExtent / PAGE_EXTENTS) * PAGE_EXTENTS
+}
+
+/**
+ * Entries of sealed extents, one by one. Those that were decoded lately stay: while the record of a page stays in
+ * memory, its bytes are the same object each time.
+ */
+export class ExtentEntries {
+  #ofPage = new WeakMap<Bytes, Map<number, ExtentEntry>>()
+  #count = 0
+
+  /** @throws {StoreError} DATA_CORRUPT if the table has lost it. */
+  read(read: ReadRecord, table: TableKey, extent: number): Soon<ExtentEntry> {
+    const page = Math.floor(extent / PAGE_EXTENTS)
+    return after(read(extentPageKey(table, page)), (bytes) => this.ofPage(bytes, extent))
+  }
+
+  /** As `read`, from the record of the page of an extent. */
+  ofPage(page: Bytes | null, extent: number): ExtentEntry {
+    const known = page === null ? undefined : this.#ofPage.get(page)?.get(extent)
+    return known ?? this.#decode(page, extent)
+  }
+
+  #decode(page: Bytes | null, extent: number): ExtentEntry {
+    const entry = page === null ? null : decodeExtentEntry(page, extent % PAGE_EXTENTS)
+    if (page === null || entry === null) {
+      throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
+    }
+    if (++this.#count > ENTRIES_MAX) {
+      this.#ofPage = new WeakMap()
+      this.#count = 1
+    }
+    const entries = this.#ofPage.get(page) ?? new Map<number, ExtentEntry>()
+    this.#ofPage.set(page, entries.set(extent, entry))
+    return entry
+  }
+}
+
+/** Decoded entries that stay. */
+const ENTRIES_MAX = 4_096
+
+/** An extent of a generation as a reader meets it: sealed with its entry, or open. */
+export type Extent = Readonly<{
+  extent: number
+  nonce: Bytes
+  rowCount: number
+  entry: ExtentEntry | null
+}>
+
+/** Reads the extents of a generation in order, a page of entries at a time. */
+export class ExtentWalk {
+  readonly #read: ReadRecord
+  readonly #table: TableKey
+  readonly #generation: Generation
+  #page: { readonly number: number; readonly bytes: Bytes } | undefined
+
+  constructor(read: ReadRecord, table: TableKey, generation: Generation) {
+    this.#read = read
+    this.#table = table
+    this.#generation = generation
+  }
+
+  /** null: the generation ends before this extent. */
+  async at(extent: number): Promise<Extent | null> {
+    const { nextExtent, open } = this.#generation
+    if (extent >= nextExtent) return null
+    if (open?.extent === extent) {
+      return { extent, nonce: open.nonce, rowCount: open.nextSlot, entry: null }
+    }
+    const number = Math.floor(extent / PAGE_EXTENTS)
+    if (this.#page?.number !== number) {
+      const bytes = await this.#read(extentPageKey(this.#table, number))
+      if (bytes === null) throw new StoreError('DATA_CORRUPT', `Extent page ${number} is missing`)
+      this.#page = { number, bytes }
+    }
+    const entry = decodeExtentEntry(this.#page.bytes, extent % PAGE_EXTENTS)
+    if (entry === null) throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
+    return { extent, nonce: entry.nonce, rowCount: entry.rowCount, entry }
+  }
+}
+
+/** Records of a commit, and what must hold for them. */
+export type PagePuts = Readonly<{ puts: readonly Put[]; checks: readonly KvCheck[] }>
+
+export const NO_PAGES: PagePuts = { puts: [], checks: [] }
+
+/**
+ * Plans the extent pages that append entries to a generation. A page that has entries already is
+ * checked: a fold may swap one of them meanwhile.
+ * @param firstExtent - The extent of the first new entry; all before it have theirs.
+ */
+export async function appendEntries(
+  read: ReadRecord,
+  table: TableKey,
+  firstExtent: number,
+  entries: readonly ExtentEntry[],
+): Promise<PagePuts> {
+  if (entries.length === 0) return NO_PAGES
+  const puts: Put[] = []
+  let page = Math.floor(firstExtent / PAGE_EXTENTS)
+  const before = await readEntriesBefore(read, table, firstExtent)
+  let onPage = before.entries
+  for (const entry of entries) {
+    onPage.push(entry)
+    if (onPage.length < PAGE_EXTENTS) continue
+    puts.push([extentPageKey(table, page++), encodeExtentPage(onPage)])
+    onPage = []
+  }
+  if (onPage.length > 0) puts.push([extentPageKey(table, page), encodeExtentPage(onPage)])
+  return { puts, checks: before.checks }
+}
+
+/** The entry of an open extent that is closed with its rows as row records. */
+export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
+  const { nonce, nextSlot: rowCount } = open
+  const form = { convert: false, folded: false, namesFiles: false } // Its records tell of files themselves.
+  return { nonce, segment: null, rowCount, version, ...form }
+}
+
+async function readEntriesBefore(
+  read: ReadRecord,
+  table: TableKey,
+  firstExtent: number,
+): Promise<{ entries: ExtentEntry[]; checks: readonly KvCheck[] }> {
+  const count = firstExtent % PAGE_EXTENTS
+  if (count === 0) return { entries: [], checks: [] }
+  const number = Math.floor(firstExtent / PAGE_EXTENTS)
+  const key = extentPageKey(table, number)
+  const equals = await read(key)
+  const entries = equals === null ? [] : decodeExtentPage(equals)
+  if (entries.length !== count) {
+    const message = `Extent page ${number} has ${entries.length} entries instead of ${count}`
+    throw new StoreError('DATA_CORRUPT', message)
+  }
+  return { entries, checks: [{ key, equals }] }
+}
+
+/** A row without a segment has a record as long as it is not folded, be it a tombstone. */
+export function missingRecord(slot: number): StoreError {
+  return new StoreError('DATA_CORRUPT', `The record of the row in slot ${slot} is missing`)
+}

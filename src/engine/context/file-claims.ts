@@ -1,0 +1,75 @@
+// What the files of a team may hold together, while bytes are on their way: those of files, those that uploads
+// have received and those that come in count alike, so that uploads which nobody completes fill no disk.
+//
+// Invariant: bytes are counted once at least at any moment. They are claimed before they are looked at with all
+// others, and a claim is released only when a record counts them. For a moment they may be counted twice.
+import { StoreError } from '../../base/store-error.js'
+import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
+import { FILES_HEAD_KEY } from '../../format/keys.js'
+import type { ResolvedOptions } from '../api/store-options.js'
+import type { OpenUploads, UploadsOfTeam } from './open-uploads.js'
+
+export class FileClaims {
+  readonly #options: ResolvedOptions
+  readonly #uploads: OpenUploads
+  /** Bytes that are claimed, by team. */
+  readonly #claimed = new Map<string, number>()
+
+  constructor(options: ResolvedOptions, uploads: OpenUploads) {
+    this.#options = options
+    this.#uploads = uploads
+  }
+
+  get #isLimited(): boolean {
+    return this.#options.teamFileBytesMax < Number.MAX_SAFE_INTEGER
+  }
+
+  /** A claim of nothing yet. Release it in the end. */
+  open(team: UploadsOfTeam): Claim {
+    let bytes = 0
+    return {
+      room: () => this.#room(team),
+      grow: async (count) => {
+        if (!this.#isLimited) return // Nothing need be counted.
+        bytes += count
+        this.#add(team, count)
+        if ((await this.#room(team)) < 0) throw teamIsFull(this.#options.teamFileBytesMax)
+      },
+      release: () => {
+        this.#add(team, -bytes)
+        bytes = 0
+      },
+    }
+  }
+
+  /** What there is room for beside all that is there, received or claimed; negative when that is too much. */
+  async #room(team: UploadsOfTeam): Promise<number> {
+    if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
+    const uploads = await this.#uploads.of(team)
+    const pending = uploads.receivedBytes + (this.#claimed.get(team.teamId) ?? 0) // At one moment, before the rest.
+    const head = decodeFilesHeadOrEmpty(
+      await team.partition.read((view) => view.get(FILES_HEAD_KEY)),
+    )
+    return this.#options.teamFileBytesMax - head.bytes - pending
+  }
+
+  #add({ teamId }: UploadsOfTeam, count: number): void {
+    const claimed = (this.#claimed.get(teamId) ?? 0) + count
+    if (claimed > 0) this.#claimed.set(teamId, claimed)
+    else this.#claimed.delete(teamId)
+  }
+}
+
+/** Bytes of one file on their way. */
+export interface Claim {
+  /** How many more bytes there is room for. */
+  room(): Promise<number>
+  /** @throws {StoreError} FILE_TOO_LARGE: the files of the team would hold too much. */
+  grow(bytes: number): Promise<void>
+  /** Call it when a record counts the bytes, or none ever will. */
+  release(): void
+}
+export function teamIsFull(teamFileBytesMax: number): StoreError {
+  const message = `The files of a team may have at most ${teamFileBytesMax} bytes in total`
+  return new StoreError('FILE_TOO_LARGE', message)
+}

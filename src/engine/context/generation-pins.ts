@@ -1,0 +1,21 @@
+// Generations that a scan of this process is reading: retention leaves them alone.
+import { type Bytes, toHex } from '../../base/bytes.js'
+
+export class GenerationPins {
+  readonly #counts = new Map<string, number>()
+
+  /** Keeps a generation readable until the returned function is called, once. */
+  pin(nonce: Bytes): () => void {
+    const key = toHex(nonce)
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+    return () => {
+      const left = (this.#counts.get(key) ?? 0) - 1
+      if (left > 0) this.#counts.set(key, left)
+      else this.#counts.delete(key)
+    }
+  }
+
+  has(nonce: Bytes): boolean {
+    return this.#counts.has(toHex(nonce))
+  }
+}

@@ -1,0 +1,93 @@
+// What is remembered of tables to which nothing was committed since they were last read.
+//
+// Invariant: it was read from one commit, and counts only while the partition says that this is the latest one
+// still. Then nothing has to be read to know where a row is (`point-read.ts`).
+import { ByteCache } from '../../base/byte-cache.js'
+import { type Bytes, toHex } from '../../base/bytes.js'
+import { isHere } from '../../base/soon.js'
+import { extentPageKey, type TableKey } from '../../format/keys.js'
+import type { Generation, TableHead } from '../../format/records.js'
+import type { KvPartition } from '../../kv/kv.js'
+import { readSoon } from '../../kv/read-soon.js'
+
+/** Tables of which something is remembered. */
+const TABLES_MAX = 16
+
+/** Extent pages of a table that are at hand: 12 KB each, for 8,192 segments. */
+const PAGES_MAX = 32
+
+/** Memory for names of generations whose row records were looked for, so that they are not again, and of each. */
+const LOOKED_FOR_BYTES_MAX = 512 * 1024
+const LOOKED_FOR_BYTES = 128
+
+type LookedFor = ByteCache<true>
+
+/** At most TABLES_MAX tables of PAGES_MAX pages, which have a largest size. */
+export class LatestTables {
+  readonly #tables = new Map<string, LatestTable>()
+  readonly #lookedFor: LookedFor = new ByteCache(LOOKED_FOR_BYTES_MAX, () => LOOKED_FOR_BYTES)
+
+  of(teamId: string, tableId: string): LatestTable {
+    const name = `${tableId} ${teamId}`
+    const known = this.#tables.get(name)
+    if (known !== undefined) return known
+    const [oldest] = this.#tables.keys()
+    if (this.#tables.size >= TABLES_MAX && oldest !== undefined) this.#tables.delete(oldest)
+    const table = new LatestTable(this.#lookedFor)
+    this.#tables.set(name, table)
+    return table
+  }
+}
+
+/** What is remembered of one table. */
+export class LatestTable {
+  readonly #lookedFor: LookedFor
+  /** Of the partition when the rest was read. */
+  #moment: object | undefined
+  #head: TableHead | undefined
+  #isPlain = false
+  readonly #pages = new Map<number, Bytes>()
+
+  /** @param lookedFor - Generations whose row records were looked for, as hex: of all tables. */
+  constructor(lookedFor: LookedFor) {
+    this.#lookedFor = lookedFor
+  }
+
+  /** The head as it is now, if that is known. */
+  headAt(moment: object | undefined): TableHead | undefined {
+    return moment !== undefined && moment === this.#moment ? this.#head : undefined
+  }
+
+  /** @param moment - Of the partition since before the head was read, and still. */
+  remember(moment: object, head: TableHead, isPlain: boolean): void {
+    if (moment !== this.#moment) this.#pages.clear()
+    this.#moment = moment
+    this.#head = head
+    this.#isPlain = isPlain
+  }
+
+  /** Whether row records should be looked for: once in the life of a generation, as one look may take in all of it. */
+  shouldLook({ nonce }: Generation): boolean {
+    const name = toHex(nonce)
+    if (this.#lookedFor.get(name) === true) return false
+    this.#lookedFor.set(name, true)
+    return true
+  }
+
+  /** Whether it is known that no row has a row record. */
+  get isPlain(): boolean {
+    return this.#isPlain
+  }
+
+  /** An extent page, if it is at hand. */
+  page(partition: KvPartition, table: TableKey, number: number): Bytes | undefined {
+    const known = this.#pages.get(number)
+    if (known !== undefined) return known
+    const page = readSoon(partition, (view) => view.get(extentPageKey(table, number)))
+    // What comes in this turn is of the commit that is the latest one still.
+    if (!isHere(page) || page === null) return undefined
+    if (this.#pages.size >= PAGES_MAX) this.#pages.clear()
+    this.#pages.set(number, page)
+    return page
+  }
+}

@@ -1,0 +1,88 @@
+// Every name of an object that the records of a team hold.
+import { decodeChunkSegments } from '../../format/chunk-records.js'
+import { decodeExtentPage, type SegmentRef } from '../../format/extent-page.js'
+import { decodeFile, decodeUpload, type StoredContent } from '../../format/file-records.js'
+import {
+  CHUNKS_RANGE,
+  EXTENT_PAGES_RANGE,
+  FILES_RANGE,
+  RETIREMENTS_RANGE,
+  TABLE_HEADS_RANGE,
+  type TableKey,
+  tableOfKey,
+  UPLOADS_RANGE,
+} from '../../format/keys.js'
+import {
+  decodeRetirement,
+  decodeTableHead,
+  type ForwardRef,
+  type Generation,
+} from '../../format/records.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { ObjectId } from '../../objects/objects.js'
+
+/** An object as a record names it. Of a presigned one nothing is known: a stranger puts it, or not. */
+export type NamedObject =
+  | Readonly<{ kind: 'segment'; ref: SegmentRef }>
+  | Readonly<{ kind: 'forward'; ref: ForwardRef }>
+  | Readonly<{ kind: 'content'; content: StoredContent; isFile: boolean }>
+  | Readonly<{ kind: 'presigned'; object: ObjectId }>
+
+/** The names in one view; an object may have several, and comes as often. */
+export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, void> {
+  for (const { forward } of await generationsOf(view)) {
+    if (forward !== null) yield { kind: 'forward', ref: forward }
+  }
+  for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
+    for (const [, page] of entries) {
+      for (const { segment } of decodeExtentPage(page)) {
+        if (segment !== null) yield { kind: 'segment', ref: segment }
+      }
+    }
+  }
+  for await (const entries of scanBatches(view, CHUNKS_RANGE)) {
+    for (const [, reference] of entries) {
+      for (const ref of decodeChunkSegments(reference).segments) yield { kind: 'segment', ref }
+    }
+  }
+  for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
+    for (const [, record] of entries) {
+      const upload = decodeUpload(record)
+      if (upload.state === 'received') {
+        yield { kind: 'content', content: upload.received, isFile: false }
+      }
+      if (upload.state !== 'completed' && upload.presigned !== null) {
+        yield { kind: 'presigned', object: upload.presigned }
+      }
+    }
+  }
+  for await (const entries of scanBatches(view, FILES_RANGE)) {
+    for (const [, file] of entries) {
+      yield { kind: 'content', content: decodeFile(file), isFile: true }
+    }
+  }
+}
+
+export function objectOf(named: NamedObject): ObjectId {
+  if (named.kind === 'presigned') return named.object
+  return named.kind === 'content' ? named.content.object : named.ref.object
+}
+
+/** Every generation that can be read: those of the tables, and the retired ones. */
+export async function generationsOf(
+  view: KvView,
+): Promise<(Generation & { readonly table: TableKey })[]> {
+  const generations: (Generation & { readonly table: TableKey })[] = []
+  for await (const entries of scanBatches(view, TABLE_HEADS_RANGE)) {
+    for (const [key, head] of entries) {
+      generations.push({ ...decodeTableHead(head).generation, table: tableOfKey(key) })
+    }
+  }
+  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
+    for (const [key, retirement] of entries) {
+      generations.push({ ...decodeRetirement(retirement).generation, table: tableOfKey(key) })
+    }
+  }
+  return generations
+}

@@ -1,0 +1,124 @@
+// Which uploads are open: how many each owner of a team has, and how many bytes a team has received and not
+// completed. Counted once, then kept up. A guard against uploads without end, not a truth: on a shared store
+// others open some too.
+import { toHex } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import { decodeUpload, type UploadRecord } from '../../format/file-records.js'
+import { type FileKey, fileOfKey, UPLOADS_RANGE } from '../../format/keys.js'
+import type { KvPartition } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { ResolvedOptions } from '../api/store-options.js'
+import { endOfUpload } from './upload-life.js'
+
+/** Teams whose uploads are known; when there are more, all are counted anew as they are asked for. */
+const TEAMS_MAX = 1_000
+
+export type UploadsOfTeam = Readonly<{ teamId: string; partition: KvPartition }>
+
+/** When an upload is over, and what it has received. */
+type Open = Readonly<{ endsAt: number; bytes: number }>
+
+export class OpenUploads {
+  readonly #options: ResolvedOptions
+  readonly #teams = new Map<string, Promise<Counted>>()
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options
+  }
+
+  /** Counts an upload that is about to be created. @throws {StoreError} RATE_LIMITED: too many are open. */
+  async enter(team: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
+    if (upload.owner === '') return
+    const { uploadsOpenMax, clock } = this.#options
+    const counted = await this.of(team)
+    if (counted.openOf(upload.owner, clock.now()) >= uploadsOpenMax) {
+      const message = `${uploadsOpenMax} uploads are open already; complete some of them`
+      throw new StoreError('RATE_LIMITED', message)
+    }
+    counted.set(key, upload, endOfUpload(this.#options, upload))
+  }
+
+  /** The bytes of an upload are there. Never fails: they are committed already. */
+  async receive({ teamId }: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
+    const counted = await this.#counted(teamId)
+    counted?.set(key, upload, endOfUpload(this.#options, upload))
+  }
+
+  /** The upload was completed or ended. Never fails: what it ended is committed already. */
+  async leave({ teamId }: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
+    const counted = await this.#counted(teamId)
+    counted?.delete(key, upload.owner)
+  }
+
+  /** Uploads of a team were ended in another way than by `leave`: they are counted anew. */
+  forget(teamId: string): void {
+    this.#teams.delete(teamId)
+  }
+
+  /** undefined: not counted yet, so there is nothing to keep up. */
+  #counted(teamId: string): Promise<Counted | undefined> | undefined {
+    return this.#teams.get(teamId)?.catch(() => undefined)
+  }
+
+  /** The open uploads of a team, as they change. */
+  of({ teamId, partition }: UploadsOfTeam): Promise<Counted> {
+    const known = this.#teams.get(teamId)
+    if (known !== undefined) return known
+    if (this.#teams.size >= TEAMS_MAX) this.#teams.clear()
+    const counting = count(partition, this.#options).catch((failure: unknown) => {
+      if (this.#teams.get(teamId) === counting) this.#teams.delete(teamId)
+      throw failure
+    })
+    this.#teams.set(teamId, counting)
+    return counting
+  }
+}
+
+async function count(partition: KvPartition, options: ResolvedOptions): Promise<Counted> {
+  const counted = new Counted()
+  await partition.read(async (view) => {
+    for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
+      for (const [key, bytes] of entries) {
+        const upload = decodeUpload(bytes)
+        if (upload.state === 'completed') continue
+        counted.set(fileOfKey(key), upload, endOfUpload(options, upload))
+      }
+    }
+  })
+  return counted
+}
+
+/** The open uploads of one team. */
+export class Counted {
+  /** By owner, then by key in hex. */
+  readonly #owners = new Map<string, Map<string, Open>>()
+  #receivedBytes = 0
+
+  /** All that was received and is not completed. */
+  get receivedBytes(): number {
+    return this.#receivedBytes
+  }
+
+  openOf(owner: string, now: number): number {
+    let open = 0
+    for (const { endsAt } of this.#owners.get(owner)?.values() ?? []) if (now < endsAt) open++
+    return open
+  }
+
+  set(key: FileKey, upload: UploadRecord, endsAt: number): void {
+    const { owner } = upload
+    this.delete(key, owner)
+    const bytes = upload.state === 'received' ? upload.received.bytes : 0
+    const open = this.#owners.get(owner) ?? new Map<string, Open>()
+    this.#owners.set(owner, open.set(toHex(key), { endsAt, bytes }))
+    this.#receivedBytes += bytes
+  }
+
+  delete(key: FileKey, owner: string): void {
+    const open = this.#owners.get(owner)
+    const hex = toHex(key)
+    this.#receivedBytes -= open?.get(hex)?.bytes ?? 0
+    open?.delete(hex)
+    if (open?.size === 0) this.#owners.delete(owner)
+  }
+}

@@ -1,0 +1,68 @@
+// Schemas that were parsed. The record is read each time, which is quick; parsing and indexing it is not.
+import { ByteCache } from '../../base/byte-cache.js'
+import type { Bytes } from '../../base/bytes.js'
+import { toHex } from '../../base/bytes.js'
+import { crc32 } from '../../base/platform.js'
+import { after, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import { schemaKey, type TableKey } from '../../format/keys.js'
+import { decodeSchema } from '../../format/records.js'
+import type { Column, TableSchema } from '../../schema/column-kind.js'
+import { columnIndex } from '../../schema/table-schema.js'
+
+export type IndexedSchema = Readonly<{
+  schema: TableSchema
+  columns: ReadonlyMap<string, Column>
+}>
+
+/** Memory for parsed schemas: some 1,300 of 30 columns. */
+const SCHEMAS_BYTES_MAX = 16 * 1024 * 1024
+
+/** What a column costs beside its names, about, and what a byte of the record costs as a part of a name. */
+const COLUMN_BYTES = 400
+const NAME_BYTES = 2
+
+type Kept = Readonly<{ indexed: IndexedSchema; bytes: number }>
+
+export class SchemaCache {
+  readonly #schemas = new ByteCache<Kept>(SCHEMAS_BYTES_MAX, (_, { bytes }) => bytes)
+  /** By record: while it stays in memory, its bytes are the same object each time. */
+  readonly #names = new WeakMap<Bytes, string>()
+
+  /**
+   * @throws {StoreError} DATA_CORRUPT
+   */
+  get(
+    table: TableKey,
+    number: number,
+    read: (key: Bytes) => Soon<Bytes | null>,
+  ): Soon<IndexedSchema> {
+    return after(read(schemaKey(table, number)), (record) => {
+      if (record === null) {
+        throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
+      }
+      const name = this.#nameOf(table, number, record)
+      return this.#schemas.get(name)?.indexed ?? this.#parse(name, record)
+    })
+  }
+
+  /** By content, as a plan may see the schema of a commit that is refused in the end. */
+  #nameOf(table: TableKey, number: number, record: Bytes): string {
+    const known = this.#names.get(record)
+    if (known !== undefined) return known
+    const name = `${toHex(table)}:${number}:${record.length}:${crc32(record)}`
+    this.#names.set(record, name)
+    return name
+  }
+
+  #parse(name: string, record: Bytes): IndexedSchema {
+    const indexed = indexSchema(JSON.parse(decodeSchema(record)) as TableSchema)
+    const bytes = COLUMN_BYTES * indexed.columns.size + NAME_BYTES * record.length
+    this.#schemas.set(name, { indexed, bytes })
+    return indexed
+  }
+}
+
+export function indexSchema(schema: TableSchema): IndexedSchema {
+  return { schema, columns: columnIndex(schema) }
+}

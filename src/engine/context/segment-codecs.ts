@@ -1,0 +1,155 @@
+// Which codecs the frames of a store's segments have. The codecs record says it, so that a runtime that lacks one
+// refuses the store when it opens it, and not in the middle of a read. FORMAT.md, section 4.
+//
+// Invariants:
+// - The record names a codec before a commit names a segment with such frames.
+// - Without the record nothing is known. It is made only where everything is: before the first segment of a
+//   store, or when every frame was looked at.
+import type { Bytes } from '../../base/bytes.js'
+import { yieldToEventLoop } from '../../base/platform.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import { checkCodecs, codecBit, EVERY_CODEC, lacksCodec } from '../../format/frame-codec.js'
+import { CODECS_KEY } from '../../format/keys.js'
+import { decodeCodecs, encodeCodecs } from '../../format/records.js'
+import type { KvPartition, KvStore, KvView } from '../../kv/kv.js'
+import type { ObjectStore } from '../../objects/objects.js'
+import { openSegment } from '../segments/read-segment.js'
+import { namedObjects } from './named-objects.js'
+import { readTeams } from './team-entries.js'
+
+/** Of a commit that is refused, because others put the record at the same time. */
+const TRIES_MAX = 10
+
+/** A store with more teams is taken for one that has segments: to look at each would take long. */
+const TEAMS_LOOKED_AT_MAX = 1_000
+
+/** What was found by looking at frames. `isWhole`: at all of them, unless one is of a codec that is lacking. */
+type Found = { codecs: number; segments: number; isWhole: boolean }
+
+export class SegmentCodecs {
+  readonly #kv: KvStore
+  readonly #objects: ObjectStore
+  readonly #system: KvPartition
+  /** What the record names. `any`: there is none, and there are segments. undefined: not known yet. */
+  #noted: number | 'any' | undefined
+  #noting: Promise<void> | undefined
+
+  constructor(kv: KvStore, objects: ObjectStore) {
+    this.#kv = kv
+    this.#objects = objects
+    this.#system = kv.partition('')
+  }
+
+  /**
+   * Checks, at open, that this runtime can read all segments. What it had to find out it notes for the next time.
+   * What is damaged is left to whoever reads it.
+   * @throws {StoreError} FORMAT_UNKNOWN: it cannot
+   */
+  async checkReadable(): Promise<void> {
+    const record = await this.#read().catch(damaged)
+    if (record === undefined) return
+    const noted = record === null ? null : decodeCodecs(record)
+    if (noted !== null) this.#noted = noted
+    if (!lacksCodec(noted ?? EVERY_CODEC)) return
+    const found = await this.#lookAtAll()
+    checkCodecs(found.codecs)
+    const isNews = noted !== null || found.segments > 0
+    // When it cannot be put, the next one looks again.
+    if (found.isWhole && isNews) await this.#put(record, found.codecs).catch(() => undefined)
+  }
+
+  /** Called before a commit names segments with these codecs. undefined: there is nothing to wait for. */
+  note(codecs: number): Promise<void> | undefined {
+    return this.#isNoted(codecs) ? undefined : this.#note(codecs)
+  }
+
+  #isNoted(codecs: number): boolean {
+    const noted = this.#noted
+    return noted === 'any' || (noted !== undefined && (noted & codecs) === codecs)
+  }
+
+  async #note(codecs: number): Promise<void> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      this.#noting ??= this.#extend(codecs).finally(() => {
+        this.#noting = undefined
+      })
+      await this.#noting
+      if (this.#isNoted(codecs)) return
+    }
+    throw new StoreError('STORAGE_UNAVAILABLE', 'The store is too busy; try again', {
+      outcome: 'unchanged',
+    })
+  }
+
+  async #extend(codecs: number): Promise<void> {
+    const record = await this.#read()
+    if (record === null && (await this.#hasSegments())) this.#noted = 'any'
+    else await this.#put(record, codecs | (record === null ? 0 : decodeCodecs(record)))
+  }
+
+  async #put(record: Bytes | null, codecs: number): Promise<void> {
+    const { ok } = await this.#system.commit({
+      checks: [{ key: CODECS_KEY, equals: record }],
+      puts: [[CODECS_KEY, encodeCodecs(codecs)]],
+    })
+    if (ok) this.#noted = codecs
+  }
+
+  #read(): Promise<Bytes | null> {
+    return this.#system.read((view) => view.get(CODECS_KEY))
+  }
+
+  async #hasSegments(): Promise<boolean> {
+    const teams = await this.#system.read(readTeams)
+    if (teams.length > TEAMS_LOOKED_AT_MAX) return true
+    for (const team of teams) {
+      const first = await this.#kv.partition(team).read((view) => segmentsIn(view).next())
+      if (!first.done) return true
+    }
+    return false
+  }
+
+  /** Ends as soon as there is a codec that this runtime lacks. */
+  async #lookAtAll(): Promise<Found> {
+    const found: Found = { codecs: 0, segments: 0, isWhole: true }
+    const teams = await this.#system.read(readTeams).catch(damaged)
+    if (teams === undefined) found.isWhole = false
+    for (const team of teams ?? []) {
+      const looking = this.#kv.partition(team).read(async (view) => {
+        for await (const ref of segmentsIn(view)) {
+          await this.#lookAt(ref, found)
+          if (lacksCodec(found.codecs)) break
+        }
+        return true
+      })
+      if ((await looking.catch(damaged)) === undefined) found.isWhole = false
+      if (lacksCodec(found.codecs)) break
+    }
+    return found
+  }
+
+  async #lookAt(ref: SegmentRef, found: Found): Promise<void> {
+    await yieldToEventLoop()
+    found.segments++
+    const opened = await openSegment(this.#objects, ref)
+    if ('kind' in opened) {
+      found.isWhole = false
+      return
+    }
+    for (const { offset } of opened.footer.frames) {
+      const byte = await this.#objects.get(ref.object, { start: offset, limit: offset + 1 })
+      if (byte?.[0] === undefined) found.isWhole = false
+      else found.codecs |= codecBit(byte[0])
+    }
+  }
+}
+
+async function* segmentsIn(view: KvView): AsyncGenerator<SegmentRef, void> {
+  for await (const named of namedObjects(view)) if (named.kind === 'segment') yield named.ref
+}
+
+/** For what is damaged, undefined. */
+function damaged(failure: unknown): undefined {
+  if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
+}

@@ -1,0 +1,65 @@
+// The secrets that locations of uploads are signed with.
+//
+// Invariants:
+// - Two keys are good: the newest signs; the one before it still proves what it signed. A key lives for 30
+//   days after it was replaced at least, which is longer than any location lives.
+// - A key ID is not used again; where a loss takes a key back, the next one of its ID has another secret.
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  decodeSigningKeys,
+  encodeSigningKeys,
+  SIGNING_KEYS_MAX,
+  type SigningKey,
+} from '../../format/file-records.js'
+import { SIGNING_KEYS_KEY } from '../../format/keys.js'
+import type { KvPartition, KvStore } from '../../kv/kv.js'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** The newest key is replaced when it is older; or newer, by a clock that was astray. */
+const KEY_AGE_MS_MAX = 30 * DAY_MS
+
+const SECRET_BYTES = 32
+const TRIES_MAX = 10
+
+export class SigningKeys {
+  readonly #system: KvPartition
+  readonly #clock: Clock
+  readonly #random: Random
+
+  constructor(kv: KvStore, { clock, random }: Readonly<{ clock: Clock; random: Random }>) {
+    this.#system = kv.partition('')
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** The key to sign with now; made if there is none or if it is too old. */
+  async newest(): Promise<SigningKey> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
+      const keys = record === null ? [] : decodeSigningKeys(record)
+      const createdAt = this.#clock.now()
+      const [newest] = keys
+      if (newest && Math.abs(createdAt - newest.createdAt) <= KEY_AGE_MS_MAX) return newest
+      const id = (newest?.id ?? 0) + 1
+      const made = { id, secret: this.#random.bytes(SECRET_BYTES), createdAt }
+      const value = encodeSigningKeys([made, ...keys].slice(0, SIGNING_KEYS_MAX))
+      const { ok } = await this.#system.commit({
+        checks: [{ key: SIGNING_KEYS_KEY, equals: record }],
+        puts: [[SIGNING_KEYS_KEY, value]],
+      })
+      if (ok) return made
+    }
+    const problem = 'The signing keys are too busy; try again'
+    throw new StoreError('STORAGE_UNAVAILABLE', problem, { outcome: 'unchanged' })
+  }
+
+  /** A key that is still good. */
+  async find(id: number): Promise<SigningKey | null> {
+    const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
+    if (record === null) return null
+    return decodeSigningKeys(record).find((key) => key.id === id) ?? null
+  }
+}

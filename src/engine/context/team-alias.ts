@@ -1,0 +1,87 @@
+// The 8 bytes by which IDs of files and uploads name their team, so that a request without a key finds it.
+//
+// Invariants:
+// - A team gets one alias, at its first file or upload, and keeps it: the IDs that carry it are out there.
+// - Both records of an alias, to the team and from it, come in one commit.
+import { ByteCache } from '../../base/byte-cache.js'
+import { type Bytes, toHex } from '../../base/bytes.js'
+import type { Random } from '../../base/random.js'
+import { StoreError } from '../../base/store-error.js'
+import { ALIAS_BYTES } from '../../format/file-id.js'
+import {
+  decodeAlias,
+  decodeTeamAlias,
+  encodeAlias,
+  encodeTeamAlias,
+} from '../../format/file-records.js'
+import { aliasKey, teamAliasKey } from '../../format/keys.js'
+import type { KvPartition, KvStore } from '../../kv/kv.js'
+
+/** Memory for aliases by team, and as much for teams by alias; what one costs beside the team's ID, about. */
+const KNOWN_BYTES_MAX = 4 * 1024 * 1024
+const ALIAS_COST_BYTES = 300
+
+function costOf(teamId: string): number {
+  return ALIAS_COST_BYTES + 2 * teamId.length
+}
+
+/** Another random alias is drawn if one is taken. */
+const TRIES_MAX = 10
+
+export class TeamAliases {
+  readonly #system: KvPartition
+  readonly #random: Random
+  readonly #aliases = new ByteCache<Bytes>(KNOWN_BYTES_MAX, costOf)
+  readonly #teams = new ByteCache<string>(KNOWN_BYTES_MAX, (_, teamId) => costOf(teamId))
+
+  constructor(kv: KvStore, random: Random) {
+    this.#system = kv.partition('')
+    this.#random = random
+  }
+
+  /** null: the team has had no file and no upload yet. */
+  async find(teamId: string): Promise<Bytes | null> {
+    const known = this.#aliases.get(teamId)
+    if (known !== undefined) return known
+    const record = await this.#system.read((view) => view.get(teamAliasKey(teamId)))
+    return record === null ? null : this.#remember(teamId, decodeTeamAlias(record).slice())
+  }
+
+  /** The alias of a team, made if there is none. */
+  async make(teamId: string): Promise<Bytes> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const found = await this.find(teamId)
+      if (found !== null) return found
+      const alias = this.#random.bytes(ALIAS_BYTES)
+      const { ok } = await this.#system.commit({
+        checks: [
+          { key: teamAliasKey(teamId), equals: null },
+          { key: aliasKey(alias), equals: null },
+        ],
+        puts: [
+          [teamAliasKey(teamId), encodeTeamAlias(alias)],
+          [aliasKey(alias), encodeAlias(teamId)],
+        ],
+      })
+      if (ok) return this.#remember(teamId, alias)
+    }
+    throw new StoreError('STORAGE_UNAVAILABLE', 'No free alias was found', { outcome: 'unchanged' })
+  }
+
+  /** The team that an alias names; null: none. */
+  async teamOf(alias: Bytes): Promise<string | null> {
+    const known = this.#teams.get(toHex(alias))
+    if (known !== undefined) return known
+    const record = await this.#system.read((view) => view.get(aliasKey(alias)))
+    if (record === null) return null
+    const teamId = decodeAlias(record)
+    this.#remember(teamId, alias.slice())
+    return teamId
+  }
+
+  #remember(teamId: string, alias: Bytes): Bytes {
+    this.#aliases.set(teamId, alias)
+    this.#teams.set(toHex(alias), teamId)
+    return alias
+  }
+}

@@ -1,0 +1,84 @@
+// How many bodies of files are read at one time: each holds a connection, an open file and a few buffers.
+//
+// Invariants:
+// - A team begins a transfer only while it has fewer than there are places free. So one alone has at most half of
+//   them, rounded up, and however many it would begin, there are places for others.
+// - First come, first served, but for those whose team must wait.
+import { StoreError } from '../../base/store-error.js'
+
+/** Those who wait hold a connection and no bytes; beyond this many the answer is "try again". */
+const WAITING_MAX = 1_000
+/** Of those, the ones of one team. */
+const TEAM_WAITING_MAX = WAITING_MAX / 2
+
+type Waiter = Readonly<{ teamId: string; enter: () => void }>
+
+export class Transfers {
+  readonly #max: number
+  readonly #runningOf = new Map<string, number>()
+  readonly #waiting = new Set<Waiter>()
+  #running = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /**
+   * Runs a transfer when it has its turn.
+   * @param ended - Ends the wait for it, with its reason as the failure.
+   * @throws {StoreError} RATE_LIMITED: too many wait already.
+   */
+  async run<T>(teamId: string, transfer: () => Promise<T>, ended?: AbortSignal): Promise<T> {
+    if (this.#mayBegin(teamId)) this.#begin(teamId)
+    else await this.#wait(teamId, ended)
+    try {
+      return await transfer()
+    } finally {
+      this.#end(teamId)
+    }
+  }
+
+  #mayBegin(teamId: string): boolean {
+    return (this.#runningOf.get(teamId) ?? 0) < this.#max - this.#running
+  }
+
+  #begin(teamId: string): void {
+    this.#running++
+    this.#runningOf.set(teamId, (this.#runningOf.get(teamId) ?? 0) + 1)
+  }
+
+  #end(teamId: string): void {
+    this.#running--
+    const left = (this.#runningOf.get(teamId) ?? 0) - 1
+    if (left > 0) this.#runningOf.set(teamId, left)
+    else this.#runningOf.delete(teamId)
+    for (const waiter of this.#waiting) {
+      if (this.#running === this.#max) return
+      if (!this.#mayBegin(waiter.teamId)) continue
+      this.#waiting.delete(waiter)
+      this.#begin(waiter.teamId)
+      waiter.enter()
+    }
+  }
+
+  async #wait(teamId: string, ended: AbortSignal | undefined): Promise<void> {
+    const ofTeam = [...this.#waiting].filter((waiter) => waiter.teamId === teamId)
+    if (this.#waiting.size >= WAITING_MAX || ofTeam.length >= TEAM_WAITING_MAX) {
+      throw new StoreError('RATE_LIMITED', 'Too many file transfers are under way; try again')
+    }
+    ended?.throwIfAborted()
+    await new Promise<void>((resolve, reject) => {
+      const waiter = { teamId, enter }
+      function enter(): void {
+        ended?.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = (): void => {
+        this.#waiting.delete(waiter)
+        reject(ended?.reason)
+      }
+      this.#waiting.add(waiter)
+      ended?.addEventListener('abort', leave, { once: true })
+    })
+  }
+}

@@ -1,0 +1,75 @@
+import { type Bytes, toHex } from '../../base/bytes.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+
+type Put = Readonly<{ ending: AbortController; ended: Promise<unknown> }>
+
+/**
+ * The PUTs under way, one at most for each upload: a newer one ends the older. So who has a location can hold
+ * one connection and one place among the transfers, and a client whose PUT hangs may repeat it at once.
+ */
+export class UploadPuts {
+  readonly #current = new Map<string, Put>()
+
+  /** Ends the PUT to an upload that is under way, waits until it has ended, and runs this one. */
+  async run<T>(upload: Bytes, put: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    const key = toHex(upload)
+    const older = this.#current.get(key)
+    older?.ending.abort(superseded())
+    const ending = new AbortController()
+    const { signal } = ending
+    const putting = (older?.ended ?? Promise.resolve()).then(() => {
+      signal.throwIfAborted()
+      return put(signal)
+    })
+    const mine = { ending, ended: putting.catch(() => undefined) } // Its failure is its caller's.
+    this.#current.set(key, mine)
+    try {
+      return await putting
+    } finally {
+      if (this.#current.get(key) === mine) this.#current.delete(key)
+    }
+  }
+}
+
+function superseded(): StoreError {
+  return new StoreError(
+    'UPLOAD_SUPERSEDED',
+    'A newer PUT to this location took the place of this one',
+  )
+}
+
+/** The pieces of a body until it breaks off, which is the client's failure, or until the signal ends it. */
+export async function* untilEnded(
+  body: AsyncIterable<Bytes>,
+  ended: AbortSignal,
+): AsyncGenerator<Bytes, void> {
+  const pieces = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value } = await nextPiece(pieces, ended)
+      if (done) return
+      yield value
+    }
+  } catch (cause) {
+    if (isStoreError(cause)) throw cause
+    throw new StoreError('ABORTED', 'The body ended too early', { cause })
+  } finally {
+    // Not waited for: a body that hangs may never answer, and who it belongs to ends it.
+    pieces.return?.().catch(() => undefined)
+  }
+}
+
+function nextPiece(
+  pieces: AsyncIterator<Bytes>,
+  ended: AbortSignal,
+): Promise<IteratorResult<Bytes, unknown>> {
+  return new Promise((resolve, reject) => {
+    if (ended.aborted) return reject(ended.reason)
+    const onAbort = (): void => reject(ended.reason)
+    ended.addEventListener('abort', onAbort, { once: true })
+    pieces
+      .next()
+      .then(resolve, reject)
+      .finally(() => ended.removeEventListener('abort', onAbort))
+  })
+}

@@ -1,0 +1,70 @@
+// Checks of what callers hand in about files.
+import { isRecord, typeName } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import { isWellFormed } from '../../schema/text-rules.js'
+import { checkText } from '../api/arguments.js'
+import { checkFileName } from './file-name.js'
+import { parseMediaType } from './media-type.js'
+
+export type CheckedDetails = Readonly<{
+  fileName: string
+  contentType: string
+  contentLength: number | null
+}>
+
+type GivenDetails = Readonly<{ fileName: unknown; contentType: unknown; contentLength?: unknown }>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkDetails(given: GivenDetails): CheckedDetails {
+  return {
+    fileName: checkFileName(given.fileName),
+    contentType: checkContentType(given.contentType),
+    contentLength: checkContentLength(given.contentLength),
+  }
+}
+
+/** @returns the canonical spelling. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkContentType(given: unknown): string {
+  const mediaType = typeof given === 'string' ? parseMediaType(given) : undefined
+  if (mediaType === undefined) throw invalid('contentType must be a media type, like image/png')
+  return mediaType.canonical
+}
+
+function checkContentLength(given: unknown): number | null {
+  if (given === undefined) return null
+  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
+  throw invalid('contentLength must be a number of bytes')
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkUploadRequest(given: unknown): void {
+  if (!isRecord(given)) throw invalid(`receive takes an object, not ${typeName(given)}`)
+  const { uploadId, query, contentType, contentLength, body } = given
+  checkText('uploadId', uploadId)
+  checkText('query', query)
+  if (contentType !== undefined) checkText('contentType', contentType)
+  checkContentLength(contentLength)
+  checkPieces('body', body)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what does not give pieces of bytes one after the other. */
+export function checkPieces(what: string, given: unknown): void {
+  if (typeof given === 'object' && given !== null && Symbol.asyncIterator in given) return
+  throw invalid(
+    `${what} must be an async iterable of bytes, such as a stream, not ${typeName(given)}`,
+  )
+}
+
+const NAME_CHARS_MAX = 256
+
+/** The ID of an app or an owner; empty if none is given. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkName(what: 'appId' | 'owner', given: unknown): string {
+  if (given === undefined) return ''
+  const isName = typeof given === 'string' && given.length > 0 && given.length <= NAME_CHARS_MAX
+  if (isName && isWellFormed(given)) return given
+  throw invalid(`${what} must be a text of 1 to ${NAME_CHARS_MAX} characters`)
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

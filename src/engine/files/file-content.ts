@@ -1,0 +1,313 @@
+// The bytes of a file on their way into the object store and out of it: counted, hashed, checked.
+//
+// Invariants:
+// - Content that breaks a rule fails the `put` of its object, which then leaves nothing.
+// - At most one piece is read beyond the limit, and none of it is stored.
+// - The last piece of a whole file is given only when all of it has the digest that was stored.
+import { type Bytes, sameBytes, utf8 } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
+import { type Hash, openHash } from '../../base/platform.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import type { StoredContent } from '../../format/file-records.js'
+import {
+  LEAF_BYTES,
+  type Leaf,
+  openLeaves,
+  seal,
+  sealedBytes,
+  sealedRange,
+} from '../../format/sealed-content.js'
+import type { ByteRange, ObjectId, ObjectStore } from '../../objects/objects.js'
+import type { Checksum, FileContent } from '../api/file-types.js'
+import type { Problem } from '../api/problem.js'
+import type { Claim } from '../context/file-claims.js'
+import { outcomeKnown } from '../context/lifecycle.js'
+import type { StoreContext } from '../context/store-context.js'
+
+export type ContentRules = Readonly<{
+  bytesMax: number
+  /** As announced; null: any length up to `bytesMax`. */
+  contentLength: number | null
+  checksums?: readonly Checksum[]
+  /** Grows with the content. */
+  claim: Claim
+}>
+
+/**
+ * Stores content as a new object, which is pending: name it in a commit and settle it, or give it up.
+ * @throws {StoreError} FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, and what the content
+ *   throws; then nothing is stored
+ */
+export async function storeContent(
+  { ids, objects }: StoreContext,
+  content: AsyncIterable<Bytes>,
+  rules: ContentRules,
+): Promise<StoredContent> {
+  const gauge = new Gauge(rules)
+  const object = ids.next()
+  try {
+    const stored = await objects.put(object, seal(object, gauge.pass(content)))
+    const { bytes } = gauge
+    invariant(stored === sealedBytes(bytes), 'the object store stored all bytes')
+    return { object, bytes, sha256: gauge.sha256(), sealed: true }
+  } catch (failure) {
+    ids.settleAfter(failure, [object])
+    throw failure
+  }
+}
+
+/**
+ * Ends content that no commit names: an operation failed after it was stored. When that operation may
+ * have been committed after all, the object stays, and the sweep of a later opening decides.
+ */
+export async function giveUp(
+  context: StoreContext,
+  failure: unknown,
+  object: ObjectId,
+): Promise<void> {
+  context.ids.settleAfter(failure, [object])
+  if (isStoreError(failure) && failure.outcome === 'unknown') return
+  if (!context.holds.isHeld) await context.objects.delete([object]).catch(() => undefined)
+}
+
+/**
+ * Deletes objects that no record names any more and that nobody reads: no need to wait for the sweep,
+ * which deletes them if this fails.
+ */
+export async function deleteEarly(
+  { kv, objects, holds }: StoreContext,
+  ids: readonly ObjectId[],
+): Promise<void> {
+  if (ids.length === 0 || holds.isHeld) return
+  try {
+    await kv.flush?.() // A power cut must not bring back a record that names one.
+    await objects.delete(ids)
+  } catch {
+    // The sweep tries again.
+  }
+}
+
+/** Counts and hashes what passes, and fails when it breaks its rules. */
+class Gauge {
+  readonly #rules: ContentRules
+  readonly #sha256 = openHash('sha256')
+  readonly #digests: readonly Readonly<{ hash: Hash; digest: Bytes }>[]
+  #bytes = 0
+
+  constructor(rules: ContentRules) {
+    this.#rules = rules
+    const { checksums = [] } = rules
+    this.#digests = checksums.map(({ algorithm, digest }) => ({
+      hash: openHash(algorithm),
+      digest,
+    }))
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  sha256(): Bytes {
+    return this.#sha256.digest()
+  }
+
+  async *pass(content: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+    const { contentLength, bytesMax, claim } = this.#rules
+    for await (const piece of content) {
+      this.#bytes += piece.length
+      if (contentLength !== null && this.#bytes > contentLength) throw wrongLength(contentLength)
+      if (this.#bytes > bytesMax) throw tooLarge(bytesMax)
+      await claim.grow(piece.length)
+      this.#sha256.update(piece)
+      for (const { hash } of this.#digests) hash.update(piece)
+      yield piece
+    }
+    if (contentLength !== null && this.#bytes !== contentLength) throw wrongLength(contentLength)
+    const isOther = this.#digests.some(({ hash, digest }) => !sameBytes(hash.digest(), digest))
+    if (isOther)
+      throw new StoreError(
+        'CHECKSUM_MISMATCH',
+        'The bytes do not match the checksum that came with them',
+      )
+  }
+}
+
+export function tooLarge(bytesMax: number): StoreError {
+  return new StoreError('FILE_TOO_LARGE', `The file may have at most ${bytesMax} bytes`)
+}
+
+export function wrongLength(contentLength: number): StoreError {
+  const message = `The file must have exactly ${contentLength} bytes, as announced`
+  return new StoreError('CONTENT_LENGTH_MISMATCH', message)
+}
+
+/** The pieces of any content that callers may hand in. */
+export async function* piecesOf(content: FileContent): AsyncGenerator<Bytes, void> {
+  if (typeof content === 'string') yield* slices(utf8(content))
+  else if (content instanceof Uint8Array) yield* slices(content)
+  else for await (const piece of iterable(content)) yield* slices(checkPiece(piece))
+}
+
+/** What is hashed in one go, without letting other work of the process run. */
+const SLICE_BYTES_MAX = 1024 * 1024
+
+function* slices(bytes: Bytes): Generator<Bytes, void> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES_MAX) {
+    yield bytes.subarray(at, at + SLICE_BYTES_MAX)
+  }
+}
+
+function iterable(content: unknown): AsyncIterable<unknown> {
+  const given = Object(content) as Partial<AsyncIterable<unknown> & ReadableStream<unknown>>
+  if (typeof given[Symbol.asyncIterator] === 'function') return given as AsyncIterable<unknown>
+  if (typeof given.getReader === 'function') return readWebStream(given as ReadableStream<unknown>)
+  throw wrongContent()
+}
+
+/** For runtimes whose web streams cannot be iterated. */
+async function* readWebStream(stream: ReadableStream<unknown>): AsyncGenerator<unknown, void> {
+  const reader = stream.getReader()
+  let isDone = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      isDone = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    if (!isDone) await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
+    reader.releaseLock()
+  }
+}
+
+function checkPiece(piece: unknown): Bytes {
+  if (piece instanceof Uint8Array) return piece
+  throw wrongContent()
+}
+
+function wrongContent(): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    'The content of a file must be bytes, a text, or a stream of bytes',
+  )
+}
+
+/**
+ * Reads stored content, or a range of it that is cut at its end.
+ * @param isDeleted - Asked when its object is not there: a file that was not deleted has lost its bytes.
+ */
+export async function* readContent(
+  context: StoreContext,
+  content: StoredContent,
+  range: ByteRange | undefined,
+  isDeleted: () => Promise<boolean>,
+): AsyncGenerator<Bytes, void> {
+  try {
+    yield* readPieces(context, content, range, isDeleted)
+  } catch (failure) {
+    throw outcomeKnown(failure)
+  }
+}
+
+async function* readPieces(
+  { objects }: StoreContext,
+  content: StoredContent,
+  range: ByteRange | undefined,
+  isDeleted: () => Promise<boolean>,
+): AsyncGenerator<Bytes, void> {
+  const { start, limit } = clip(range, content.bytes)
+  const leaves = await storedLeaves(objects, content, { start, limit })
+  if (leaves === null) {
+    if (await isDeleted()) throw new StoreError('FILE_NOT_FOUND', 'The file was deleted')
+    throw new StoreError('DATA_CORRUPT', 'The bytes of a file are missing')
+  }
+  const hash = limit - start === content.bytes ? openHash('sha256') : undefined
+  let held: Bytes | undefined
+  let at = leaves.start
+  for await (const { bytes } of leaves.leaves) {
+    if (held !== undefined && held.length > 0) yield held
+    hash?.update(bytes)
+    held = bytes.subarray(Math.max(0, start - at), Math.max(0, limit - at))
+    at += bytes.length
+  }
+  const isWhole = hash === undefined || sameBytes(hash.digest(), content.sha256)
+  if (at < limit || !isWhole) {
+    throw new StoreError('DATA_CORRUPT', 'The bytes of a file do not match its checksum')
+  }
+  if (held !== undefined && held.length > 0) yield held
+}
+
+/** Leaves of an object, of which each was checked if it is sealed; the first begins at byte `start` of the content. */
+type StoredLeaves = Readonly<{ start: number; leaves: AsyncIterable<Leaf> }>
+
+/** The leaves that hold a range of the content, and all that is stored behind them at the end. null: no object. */
+export async function storedLeaves(
+  objects: Pick<ObjectStore, 'stream'>,
+  { object, bytes, sealed }: StoredContent,
+  { start, limit }: ByteRange,
+): Promise<StoredLeaves | null> {
+  if (!sealed) {
+    const pieces = await objects.stream(object, { start, limit })
+    return pieces && { start, leaves: asLeaves(pieces) }
+  }
+  const pieces = await objects.stream(object, sealedRange({ start, limit }, bytes))
+  const first = Math.floor(start / LEAF_BYTES)
+  return pieces && { start: LEAF_BYTES * first, leaves: openLeaves(object, first, pieces) }
+}
+
+async function* asLeaves(pieces: AsyncIterable<Bytes>): AsyncGenerator<Leaf, void> {
+  for await (const bytes of pieces) yield { stored: bytes, bytes }
+}
+
+/**
+ * Looks at stored content: whether it is there with its length, and if `full` whether its bytes have the
+ * digest that was stored.
+ * @param onRead - Called with the count of bytes as they are read; what it throws ends the look.
+ * @returns what is wrong; null: nothing.
+ */
+export async function checkContent(
+  objects: ObjectStore,
+  content: StoredContent,
+  full: boolean,
+  onRead: (count: number) => void,
+): Promise<Problem | null> {
+  const { object, bytes, sha256 } = content
+  // One byte more than there may be, as a longer object is not the one that was put.
+  const stored = storedBytes(content)
+  const last = Math.max(0, stored - 1)
+  const tail = await objects.get(object, { start: last, limit: stored + 1 })
+  if (tail === null) return { kind: 'object-missing', message: `Object ${object} is missing` }
+  if (tail.length !== stored - last) {
+    const has = tail.length > stored - last ? 'more' : 'fewer'
+    return {
+      kind: 'object-length',
+      message: `Object ${object} should have ${stored} bytes, but has ${has}`,
+    }
+  }
+  if (!full) return null
+  const hash = openHash('sha256')
+  const read = await storedLeaves(objects, content, { start: 0, limit: bytes })
+  for await (const leaf of read?.leaves ?? []) {
+    hash.update(leaf.bytes)
+    onRead(leaf.stored.length)
+  }
+  if (sameBytes(hash.digest(), sha256)) return null
+  return { kind: 'file', message: `The bytes of object ${object} do not match their checksum` }
+}
+
+/** How long the object is. */
+export function storedBytes({ bytes, sealed }: StoredContent): number {
+  return sealed ? sealedBytes(bytes) : bytes
+}
+
+function clip(range: ByteRange | undefined, bytes: number): ByteRange {
+  const { start, limit } = range ?? { start: 0, limit: bytes }
+  const isRange = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+  if (!isRange || start < 0 || limit < start) {
+    const message =
+      'A range must have a start and a limit, both whole numbers, with 0 <= start <= limit'
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  return { start: Math.min(start, bytes), limit: Math.min(limit, bytes) }
+}

@@ -1,0 +1,86 @@
+// Names of files. A name is a label and nothing else: no path is ever made from it. It is cleaned all the
+// same, because it ends up in the save dialogs, shells and folders of others.
+//
+// Invariants of a clean name:
+// - 1 to 255 bytes of well-formed UTF-8 in NFC, and cleaning it again changes nothing.
+// - No separator, no character that a common file system refuses, no control character, nothing that
+//   turns the direction of writing or stays invisible where it is shown, no space or dot at its end.
+// - Not the name of a device of Windows, also with an extension.
+import { utf8 } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+
+/** Characters (code points) of a name that a client gives. */
+const FILE_NAME_CHARS_MAX = 255
+
+/** What common file systems take. */
+const FILE_NAME_BYTES_MAX = 255
+
+/** The name of what has none. */
+const NAMELESS = 'file'
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for a name that is no text, empty or too long. */
+export function checkFileName(given: unknown): string {
+  // Of UTF-16 units there are at least as many as of characters, so the spread is bounded.
+  const isBounded = typeof given === 'string' && given.length <= 2 * FILE_NAME_CHARS_MAX
+  if (isBounded && given !== '' && [...given].length <= FILE_NAME_CHARS_MAX) {
+    return cleanFileName(given)
+  }
+  throw new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `fileName must be a text of 1 to ${FILE_NAME_CHARS_MAX} characters`,
+  )
+}
+
+/** Unicode controls and marks that are not seen, or change how what stands around them is seen. */
+const UNSEEN =
+  /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu
+const LONE_SURROGATE = /\p{Surrogate}/gu
+const REFUSED_BY_FILE_SYSTEMS = /[<>:"/\\|?*]/g
+
+/** Makes a clean name of any text, also of one from a source that nobody checked. */
+export function cleanFileName(given: string): string {
+  const visible = lastSegment(given).replace(LONE_SURROGATE, '_').replace(UNSEEN, '')
+  // Composed before letters are replaced: `<` and a stroke over it are one character that may stay.
+  const replaced = visible.normalize('NFC').replace(REFUSED_BY_FILE_SYSTEMS, '_')
+  const name = cutName(replaced.trimStart())
+  return renameDevice(name) || NAMELESS
+}
+
+/** Far more of a name than is kept; what stands between this and its extension is never looked at. */
+const SEGMENT_CHARS_READ_MAX = 4_096
+
+/** The last part of a path with either slash that is not empty. */
+function lastSegment(path: string): string {
+  const segments = path.split(/[/\\]/)
+  const segment = segments.findLast((part) => part !== '') ?? ''
+  if (segment.length <= SEGMENT_CHARS_READ_MAX) return segment
+  return segment.slice(0, SEGMENT_CHARS_READ_MAX) + extensionOf(segment)
+}
+
+/** Cuts between two characters, and keeps the extension, which tells people and programs what it is. */
+function cutName(name: string): string {
+  let bytes = utf8(name).length
+  if (bytes <= FILE_NAME_BYTES_MAX) return trimEnd(name)
+  const extension = extensionOf(name)
+  const characters = [...name.slice(0, name.length - extension.length)]
+  while (bytes > FILE_NAME_BYTES_MAX) bytes -= utf8(characters.pop() ?? '').length
+  return trimEnd(characters.join('') + extension)
+}
+
+/** An extension as real ones are: a short word of ASCII. */
+function extensionOf(name: string): string {
+  return /\.[A-Za-z0-9]{1,16}$/.exec(name)?.[0] ?? ''
+}
+
+/** Windows drops spaces and dots at the end of a name, and then means another file. */
+function trimEnd(name: string): string {
+  let end = name.length
+  while (end > 0 && /[\s.]/.test(name.charAt(end - 1))) end--
+  return name.slice(0, end)
+}
+
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?=\s*(?:\.|$))/i
+
+function renameDevice(name: string): string {
+  return cutName(name.replace(DEVICE, '$&_'))
+}

@@ -1,0 +1,209 @@
+// The files of a team: put, fetched, uploaded, read, deleted.
+import { sameBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import { FILE_KEY_BYTES, type FileName, findFileId } from '../../format/file-id.js'
+import type { FileRecord } from '../../format/file-records.js'
+import { fileKey } from '../../format/keys.js'
+import { checkArguments, checkText } from '../api/arguments.js'
+import type {
+  FileContent,
+  FileDetails,
+  Files,
+  NewUpload,
+  OpenFile,
+  StoredFile,
+  UploadTicket,
+} from '../api/file-types.js'
+import type { Source } from '../api/source-port.js'
+import type { Claim } from '../context/file-claims.js'
+import type { TeamContext } from '../context/store-context.js'
+import { completeUpload, parseOwnUpload } from './complete-upload.js'
+import { checkContentType, checkDetails, checkName } from './file-arguments.js'
+import { changeFiles, planFileDelete, putsOfFile, refusalOfFile } from './file-commits.js'
+import { type ContentRules, giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
+import { checkFileName, cleanFileName } from './file-name.js'
+import { parseMediaType } from './media-type.js'
+import { openFile, readFileRecord, storedFile } from './stored-file.js'
+import { createUpload } from './uploads.js'
+
+const DETAILS = ['fileName', 'contentType', 'contentLength']
+const UPLOAD_ARGUMENTS = [...DETAILS, 'appId', 'owner']
+
+const CONTENT_TYPE_DEFAULT = 'application/octet-stream'
+
+export class TeamFiles implements Files {
+  readonly #team: TeamContext
+
+  constructor(team: TeamContext) {
+    this.#team = team
+  }
+
+  put(content: FileContent, about: FileDetails): Promise<StoredFile> {
+    return this.#team.lifecycle.run(async () => {
+      checkArguments('put', about, DETAILS)
+      const { contentLength, ...names } = checkDetails(about)
+      return this.#claiming(async (claim, bytesMax) => {
+        if (contentLength !== null && contentLength > bytesMax) throw tooLarge(bytesMax)
+        return this.#store(piecesOf(content), { bytesMax, contentLength, claim }, names)
+      })
+    })
+  }
+
+  fromUrl(
+    sourceUrl: string,
+    about: Readonly<{ fileName?: string; contentType?: string }> = {},
+  ): Promise<StoredFile> {
+    return this.#team.lifecycle.run(async () => {
+      checkArguments('fromUrl', about, ['fileName', 'contentType'])
+      const url = checkText('sourceURL', sourceUrl)
+      const given = {
+        fileName: about.fileName === undefined ? undefined : checkFileName(about.fileName),
+        contentType:
+          about.contentType === undefined ? undefined : checkContentType(about.contentType),
+      }
+      const { sources } = this.#team.options
+      if (sources === undefined) {
+        throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
+      }
+      const fetch = async (claim: Claim, bytesMax: number): Promise<StoredFile> => {
+        const source = await sources.fetch(url, { bytesMax })
+        try {
+          const names = namesOfSource(source, given)
+          return await this.#store(source.body, { bytesMax, contentLength: null, claim }, names)
+        } finally {
+          source.close()
+        }
+      }
+      return this.#team.transfers.run(this.#team.teamId, () => this.#claiming(fetch))
+    })
+  }
+
+  createUpload(about: NewUpload): Promise<UploadTicket> {
+    return this.#team.lifecycle.run(async () => {
+      checkArguments('createUpload', about, UPLOAD_ARGUMENTS)
+      return createUpload(this.#team, {
+        ...checkDetails(about),
+        app: checkName('appId', about.appId),
+        owner: checkName('owner', about.owner),
+      })
+    })
+  }
+
+  completeUpload(uploadId: string, about: Readonly<{ appId?: string }> = {}): Promise<StoredFile> {
+    return this.#team.lifecycle.run(async () => {
+      checkArguments('completeUpload', about, ['appId'])
+      const app = checkName('appId', about.appId)
+      const alias = await this.#team.aliases.find(this.#team.teamId)
+      const name = parseOwnUpload(checkText('uploadID', uploadId), alias)
+      return completeUpload(this.#team, name, app)
+    })
+  }
+
+  get(idOrUrl: string): Promise<OpenFile | null> {
+    return this.#team.lifecycle.run(async () => {
+      const found = await this.#find(idOrUrl)
+      return found && openFile(this.#team, found.name, found.file)
+    })
+  }
+
+  stat(idOrUrl: string): Promise<StoredFile | null> {
+    return this.#team.lifecycle.run(async () => {
+      const found = await this.#find(idOrUrl)
+      return found && storedFile(found.name, found.file)
+    })
+  }
+
+  delete(idOrUrl: string): Promise<boolean> {
+    return this.#team.lifecycle.run(async () => {
+      const name = await this.#nameIn(idOrUrl)
+      if (name === null) return false
+      const key = fileKey(name.key)
+      return changeFiles(
+        this.#team,
+        async (view) => view.get(key),
+        async (record, head) =>
+          record === null
+            ? { result: false, commit: null }
+            : { result: true, commit: planFileDelete(head, name.key, record) },
+      )
+    })
+  }
+
+  async #find(idOrUrl: string): Promise<{ name: FileName; file: FileRecord } | null> {
+    const name = await this.#nameIn(idOrUrl)
+    const file = name && (await readFileRecord(this.#team, this.#team.teamId, name))
+    return name && file && { name, file }
+  }
+
+  /** The first file ID in a text, if it is one of this team. */
+  async #nameIn(idOrUrl: string): Promise<FileName | null> {
+    const name = findFileId(checkText('A file ID or URL', idOrUrl))
+    const alias = name && (await this.#team.aliases.find(this.#team.teamId))
+    return name && alias && sameBytes(name.alias, alias) ? name : null
+  }
+
+  /** Stores a file under a claim of its own; `bytesMax` is what one more file may hold as things are. */
+  async #claiming<T>(store: (claim: Claim, bytesMax: number) => Promise<T>): Promise<T> {
+    const claim = this.#team.claims.open(this.#team)
+    try {
+      const room = Math.max(0, await claim.room())
+      return await store(claim, Math.min(this.#team.options.fileBytesMax, room))
+    } finally {
+      claim.release()
+    }
+  }
+
+  async #store(
+    pieces: AsyncIterable<Uint8Array>,
+    rules: ContentRules,
+    names: Readonly<{ fileName: string; contentType: string }>,
+  ): Promise<StoredFile> {
+    const team = this.#team
+    const content = await storeContent(team, pieces, rules)
+    try {
+      await team.ensureTeam()
+      const alias = await team.aliases.make(team.teamId)
+      const key = team.options.random.bytes(FILE_KEY_BYTES)
+      const file = { ...content, ...names, completedAt: team.options.clock.now() }
+      await changeFiles(
+        team,
+        async () => null,
+        async (_, head) => {
+          const refusal = await refusalOfFile(team, head, content.bytes)
+          if (refusal !== null) throw refusal
+          const checks = [{ key: fileKey(key), equals: null }]
+          return { result: null, commit: { checks, puts: putsOfFile(head, key, file) } }
+        },
+      )
+      team.ids.settle([content.object])
+      return storedFile({ alias, key }, file)
+    } catch (failure) {
+      await giveUp(team, failure, content.object)
+      throw failure
+    }
+  }
+}
+
+/** What a source says about its file is taken as far as it is usable. */
+function namesOfSource(
+  { fileName, contentType, url }: Source,
+  given: Readonly<{ fileName: string | undefined; contentType: string | undefined }>,
+): { fileName: string; contentType: string } {
+  const sent = contentType === undefined ? undefined : parseMediaType(contentType)
+  return {
+    fileName: given.fileName ?? cleanFileName(fileName || lastSegment(url)),
+    contentType: given.contentType ?? sent?.canonical ?? CONTENT_TYPE_DEFAULT,
+  }
+}
+
+/** The decoded name at the end of a URL's path; empty if there is none. */
+function lastSegment(url: string): string {
+  const { pathname } = new URL(url)
+  const segment = pathname.slice(pathname.lastIndexOf('/') + 1)
+  try {
+    return decodeURIComponent(segment)
+  } catch (failure) {
+    if (failure instanceof URIError) return segment
+    throw failure
+  }
+}

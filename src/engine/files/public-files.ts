@@ -1,0 +1,33 @@
+// What may be done with files without a key.
+import { parseFileId } from '../../format/file-id.js'
+import { checkText } from '../api/arguments.js'
+import type { OpenFile, PublicFiles, UploadRequest } from '../api/file-types.js'
+import type { StoreContext } from '../context/store-context.js'
+import { checkUploadRequest } from './file-arguments.js'
+import { openFile, readFileRecord } from './stored-file.js'
+import { receiveUpload } from './uploads.js'
+
+export class StorePublicFiles implements PublicFiles {
+  readonly #context: StoreContext
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  receive(request: UploadRequest): Promise<void> {
+    return this.#context.lifecycle.run(async () => {
+      checkUploadRequest(request)
+      await receiveUpload(this.#context, request)
+    })
+  }
+
+  open(fileId: string): Promise<OpenFile | null> {
+    return this.#context.lifecycle.run(async () => {
+      const name = parseFileId(checkText('A file ID', fileId))
+      const teamId = name && (await this.#context.aliases.teamOf(name.alias))
+      if (name === null || teamId === null) return null
+      const file = await readFileRecord(this.#context, teamId, name)
+      return file && openFile(this.#context, name, file)
+    })
+  }
+}

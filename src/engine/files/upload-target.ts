@@ -1,0 +1,52 @@
+// The signed location of an upload.
+//
+// Invariants:
+// - What is signed comes from the upload's record and the key, never from the request. So a location is
+//   good if and only if it is, byte for byte, the one that this store would write now for this record:
+//   what was left out, added, doubled, put in another order or encoded in another way is refused.
+// - How long the comparison takes tells nothing about a signature.
+import { type Bytes, toBase64Url, utf8 } from '../../base/bytes.js'
+import { hmacSha256, sameSecret } from '../../base/platform.js'
+import { ByteWriter } from '../../format/byte-writer.js'
+import type { SigningKey, UploadTerms } from '../../format/file-records.js'
+
+const SIGNED_VERSION = 'v1'
+const METHOD = 'PUT'
+
+/** `uploads/{id}?…`, below the base URL. */
+export function renderTarget(key: SigningKey, uploadId: string, terms: UploadTerms): string {
+  return `uploads/${uploadId}?${renderQuery(key, uploadId, terms)}`
+}
+
+const QUERY = /^expires=([0-9]{1,15})&key=([0-9]{1,10})&signature=[A-Za-z0-9_-]{43}$/
+
+/** The ID of the key that a query says it was signed with; null: it is no such query. */
+export function keyIdOfQuery(query: string): number | null {
+  const [, , keyId] = QUERY.exec(query) ?? []
+  return keyId === undefined ? null : Number(keyId)
+}
+
+/** Whether a query is the one that this key signed for this upload. */
+export function isSigned(
+  query: string,
+  key: SigningKey,
+  uploadId: string,
+  terms: UploadTerms,
+): boolean {
+  return sameSecret(utf8(query), utf8(renderQuery(key, uploadId, terms)))
+}
+
+function renderQuery(key: SigningKey, uploadId: string, terms: UploadTerms): string {
+  const signature = hmacSha256(key.secret, signedText(key, uploadId, terms))
+  return `expires=${terms.expiresAt}&key=${key.id}&signature=${toBase64Url(signature)}`
+}
+
+/** Every part with its length before it, so that no two uploads have the same text. */
+function signedText(key: SigningKey, uploadId: string, terms: UploadTerms): Bytes {
+  const { app, contentType, contentLength, bytesMax, expiresAt } = terms
+  const length = contentLength === null ? `max:${bytesMax}` : String(contentLength)
+  const parts = [SIGNED_VERSION, String(key.id), METHOD, app, uploadId, contentType, length]
+  const writer = new ByteWriter(256)
+  for (const part of [...parts, String(expiresAt)]) writer.text(part)
+  return writer.finish()
+}

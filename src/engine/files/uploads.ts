@@ -1,0 +1,213 @@
+// Uploads: a session that brings in one file, from somebody who has no key for the rest of the store.
+//
+//     created ──▶ received ──▶ completed        one record; each step is a commit that checks its bytes
+//                  │    ▲
+//                  └────┘ a second good PUT replaces the first; one that comes meanwhile ends it
+//
+// Invariants:
+// - Bytes that did not arrive whole and right are in no record, and leave no object.
+// - The file takes over the object of the upload in the commit that completes it; a PUT that comes to its
+//   end later finds the record changed and is refused. So the bytes of a file never change.
+// - Nobody but who holds the signed location learns whether there is an upload: all else is one refusal.
+import type { Bytes } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
+import { StoreError } from '../../base/store-error.js'
+import { FILE_KEY_BYTES, parseUploadId, renderUploadId } from '../../format/file-id.js'
+import {
+  decodeUpload,
+  encodeUpload,
+  type StoredContent,
+  type UploadRecord,
+  type UploadTerms,
+} from '../../format/file-records.js'
+import { type FileKey, uploadKey } from '../../format/keys.js'
+import type { UploadRequest, UploadTicket } from '../api/file-types.js'
+import { teamIsFull } from '../context/file-claims.js'
+import type { UploadsOfTeam } from '../context/open-uploads.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
+import { endOfUpload } from '../context/upload-life.js'
+import { untilEnded } from '../context/upload-puts.js'
+import type { CheckedDetails } from './file-arguments.js'
+import { deleteEarly, giveUp, storeContent, tooLarge, wrongLength } from './file-content.js'
+import { parseMediaType } from './media-type.js'
+import { isSigned, keyIdOfQuery, renderTarget } from './upload-target.js'
+
+/** Others may change the record of an upload so often while its bytes are committed. */
+const RECEIVE_TRIES_MAX = 100
+
+export type UploadRequestOfTeam = CheckedDetails & Readonly<{ app: string; owner: string }>
+
+export async function createUpload(
+  team: TeamContext,
+  about: UploadRequestOfTeam,
+): Promise<UploadTicket> {
+  const { options, ids, objects } = team
+  const bytesMax = about.contentLength ?? options.fileBytesMax
+  await checkRoom(team, about.contentLength ?? 0)
+  await team.ensureTeam()
+  const alias = await team.aliases.make(team.teamId)
+  const signingKey = await team.signingKeys.newest()
+  const key = options.random.bytes(FILE_KEY_BYTES)
+  const createdAt = options.clock.now()
+  const ttlMs = Math.min(options.uploadUrlTtlMs, options.uploadTtlMs)
+  const presigned = objects.presignPut === undefined ? null : ids.next()
+  const times = { createdAt, expiresAt: createdAt + ttlMs }
+  const terms: UploadTerms = { ...about, bytesMax, ...times, presigned }
+  const upload: UploadRecord = { ...terms, state: 'created' }
+  const uploadId = renderUploadId({ alias, key })
+  await team.uploads.enter(team, key, upload)
+  try {
+    const target =
+      presigned === null
+        ? renderTarget(signingKey, uploadId, terms)
+        : await objects.presignPut?.(presigned, { ...terms, ttlMs })
+    invariant(target !== undefined, 'a store that signs gives a URL')
+    const { ok } = await team.partition.commit({
+      checks: [{ key: uploadKey(key), equals: null }],
+      puts: [[uploadKey(key), encodeUpload(upload)]],
+    })
+    invariant(ok, 'the key of an upload is never drawn again')
+    if (presigned !== null) ids.settle([presigned])
+    return { uploadId, target, expiresAt: terms.expiresAt }
+  } catch (failure) {
+    if (presigned !== null) ids.settleAfter(failure, [presigned])
+    await team.uploads.leave(team, key, upload)
+    throw failure
+  }
+}
+
+/** @throws {StoreError} FILE_TOO_LARGE for a file that cannot come in as things are. */
+async function checkRoom(team: TeamContext, bytes: number): Promise<void> {
+  const { fileBytesMax, teamFileBytesMax } = team.options
+  if (bytes > fileBytesMax) throw tooLarge(fileBytesMax)
+  if (bytes > (await team.claims.open(team).room())) throw teamIsFull(teamFileBytesMax)
+}
+
+/** PUT {uploadLocation} */
+export async function receiveUpload(context: StoreContext, request: UploadRequest): Promise<void> {
+  const found = await findSigned(context, request)
+  const { options, transfers, puts } = context
+  const upload = decodeUpload(found.record)
+  const now = options.clock.now()
+  if (now >= upload.expiresAt || now >= endOfUpload(options, upload)) throw expired()
+  checkAnnounced(upload, request)
+  await puts.run(found.key, (ended) =>
+    transfers.run(found.teamId, () => takeBytes(context, found, request, ended), ended),
+  )
+}
+
+async function takeBytes(
+  context: StoreContext,
+  found: FoundUpload,
+  { body, contentLength, checksums = [] }: UploadRequest,
+  ended: AbortSignal,
+): Promise<void> {
+  const terms = decodeUpload(found.record)
+  const claim = context.claims.open(found)
+  try {
+    if ((contentLength ?? 0) > (await claim.room())) {
+      throw teamIsFull(context.options.teamFileBytesMax)
+    }
+    const received = await storeContent(context, untilEnded(body, ended), {
+      bytesMax: terms.bytesMax,
+      contentLength: terms.contentLength ?? contentLength ?? null,
+      checksums,
+      claim,
+    })
+    try {
+      ended.throwIfAborted()
+      const { upload, replaced } = await commitReceived(context, found, received)
+      context.ids.settle([received.object])
+      await context.uploads.receive(found, found.key, upload)
+      if (replaced !== null) await deleteEarly(context, [replaced])
+    } catch (failure) {
+      await giveUp(context, failure, received.object)
+      throw failure
+    }
+  } finally {
+    claim.release()
+  }
+}
+
+type FoundUpload = UploadsOfTeam & Readonly<{ key: FileKey; record: Bytes }>
+
+/** The upload that a location is signed for. What is wrong with another one is nobody's business. */
+async function findSigned(context: StoreContext, request: UploadRequest): Promise<FoundUpload> {
+  const { uploadId, query } = request
+  const name = parseUploadId(uploadId)
+  const keyId = keyIdOfQuery(query)
+  if (name === null || keyId === null) throw notSigned()
+  const teamId = await context.aliases.teamOf(name.alias)
+  const signingKey = teamId === null ? null : await context.signingKeys.find(keyId)
+  if (teamId === null || signingKey === null) throw notSigned()
+  const partition = context.kv.partition(teamId)
+  const record = await partition.read((view) => view.get(uploadKey(name.key)))
+  if (record === null) throw notSigned()
+  const terms = decodeUpload(record)
+  const isOurs = terms.presigned === null
+  if (!isOurs || !isSigned(query, signingKey, uploadId, terms)) throw notSigned()
+  return { teamId, partition, key: name.key, record }
+}
+
+/** Refuses by what a request says about itself, before a byte of its body is read. */
+function checkAnnounced(terms: UploadRecord, { contentType, contentLength }: UploadRequest): void {
+  if (terms.state === 'completed') throw completed()
+  const given = contentType === undefined ? undefined : parseMediaType(contentType)
+  if (given?.canonical !== terms.contentType) {
+    const message = `The Content-Type must be ${terms.contentType}`
+    throw new StoreError('CONTENT_TYPE_MISMATCH', message)
+  }
+  if (contentLength === undefined) return
+  if (terms.contentLength !== null && contentLength !== terms.contentLength) {
+    throw wrongLength(terms.contentLength)
+  }
+  if (contentLength > terms.bytesMax) throw tooLarge(terms.bytesMax)
+}
+
+type Received = Readonly<{
+  upload: UploadRecord
+  /** The object of an earlier PUT that this one replaced. */
+  replaced: string | null
+}>
+
+async function commitReceived(
+  { options }: StoreContext,
+  { partition, key: uploadOf, record: known }: FoundUpload,
+  received: StoredContent,
+): Promise<Received> {
+  const key = uploadKey(uploadOf)
+  let record: Bytes | null = known
+  for (let tries = 0; tries < RECEIVE_TRIES_MAX; tries++) {
+    if (record === null) throw expired() // The sweep ended the upload meanwhile.
+    const upload = decodeUpload(record)
+    if (upload.state === 'completed') throw completed()
+    const next: UploadRecord = {
+      ...upload,
+      state: 'received',
+      received,
+      receivedAt: options.clock.now(),
+    }
+    const result = await partition.commit({
+      checks: [{ key, equals: record }],
+      puts: [[key, encodeUpload(next)]],
+    })
+    const replaced = upload.state === 'received' ? upload.received.object : null
+    if (result.ok) return { upload: next, replaced }
+    record = result.failed[0]?.value ?? null
+  }
+  throw new StoreError('STORAGE_UNAVAILABLE', 'The upload is too busy; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+function notSigned(): StoreError {
+  return new StoreError('UPLOAD_SIGNATURE_INVALID', 'The upload location is not valid')
+}
+
+function expired(): StoreError {
+  return new StoreError('UPLOAD_EXPIRED', 'The upload location has expired')
+}
+
+function completed(): StoreError {
+  return new StoreError('UPLOAD_ALREADY_COMPLETED', 'The upload was already completed')
+}

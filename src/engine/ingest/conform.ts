@@ -1,0 +1,305 @@
+// Holding stored rows against a schema: a chunk is judged by its column summaries alone; only a chunk
+// with a misfit is read to name the first one, and only a chunk whose cells are stored in a form that
+// its columns do not take is rewritten.
+import { isHere, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import { type Steps, TimeSlices } from '../../base/time-slices.js'
+import { NO_ROW, type StoredChunk } from '../../format/chunk-records.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { FileIds } from '../../format/file-references.js'
+import { convertToken, readSpans, renderKey } from '../../format/row-text.js'
+import type { Column, ColumnType } from '../../schema/column-kind.js'
+import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
+import {
+  describeMisfit,
+  describeRule,
+  fitsInSteps,
+  judgeTokenInSteps,
+  needsTextForm,
+  newSummary,
+  summaryFits,
+} from '../../schema/judge.js'
+import { compactToken } from '../../schema/scan-json.js'
+import { isNumberToken } from '../../schema/value-rules.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
+import type { StoreContext } from '../context/store-context.js'
+import type { RowBatch } from './chunk-builder.js'
+import { storeSegment } from './prepare-rows.js'
+import { invalidValue, unknownColumn } from './row-object.js'
+
+/** What rows are held against. */
+export type Judge = Readonly<{
+  schema: IndexedSchema
+  formatChecks: boolean
+  /**
+   * The schema was inferred from these very rows, or widened for them: so every value fits, but for
+   * those that no type holds (objects, numbers beyond a double).
+   */
+  inferred: boolean
+  /** Misfits are left out rather than refused. */
+  drops: boolean
+}>
+
+/** What a chunk needs before its segments may be linked. */
+export type Verdict = 'link' | 'convert' | 'rewrite' | 'misfit'
+
+/** Judges a chunk, or a batch of rows, by the summaries of its columns. */
+export function judgeColumns(judge: Judge, columns: StoredChunk['columns']): Verdict {
+  let verdict: Verdict = 'link'
+  for (const { summary, firstRow } of columns) {
+    const type = judge.schema.columns.get(summary.id)?.type
+    if (type === undefined ? firstRow !== NO_ROW : !columnFits(judge, type, summary)) {
+      if (!judge.drops) return 'misfit'
+      verdict = 'rewrite'
+    } else if (type !== undefined) {
+      if (needsRewrite(type, summary)) verdict = 'rewrite'
+      else if (verdict === 'link' && needsTextForm(type, summary)) verdict = 'convert'
+    }
+  }
+  return verdict
+}
+
+function columnFits(judge: Judge, type: ColumnType, summary: ColumnSummary): boolean {
+  if (judge.inferred) return (summary.seen & (SEEN.object | SEEN.misfit)) === 0
+  return summaryFits(type, summary, judge.formatChecks)
+}
+
+/** Whether some cell must be dropped or stored in another form before the reader may take it as it is. */
+function needsRewrite(type: ColumnType, summary: ColumnSummary): boolean {
+  const { seen } = summary
+  const isPlain = type.kind === 'string' || type.kind === 'markdown'
+  if (seen & SEEN.emptyText && !isPlain) return true // `""` is an empty cell in every other kind.
+  // An element that was taken as text is one for good, also when the column becomes `string` later.
+  if (type.kind === 'array' && needsTextForm(type, summary)) return true
+  const storedText = (seen & SEEN.fromText) !== 0 && (seen & SEEN.storedText) !== 0
+  return storedText && takesTokens(type)
+}
+
+/** Whether CSV text in a column of this type may have to become another token than a string. */
+function takesTokens({ kind }: ColumnType): boolean {
+  return kind === 'number' || kind === 'boolean' || kind === 'array' || kind === 'duration'
+}
+
+/** The texts of rows in the form that the schema's columns take, without misfits. */
+function* conformRows(
+  judge: Judge,
+  texts: readonly string[],
+  fromText: boolean,
+): Steps<readonly string[]> {
+  const conformed: string[] = []
+  for (const text of texts) {
+    conformed.push(yield* conformRow(judge, text, fromText))
+    yield text.length
+  }
+  return conformed
+}
+
+function* conformRow(judge: Judge, text: string, fromText: boolean): Steps<string> {
+  const cells: string[] = []
+  for (const { id, valueStart, end } of readSpans(text)) {
+    const token = text.slice(valueStart, end)
+    const column = judge.schema.columns.get(id)
+    if (column === undefined) continue
+    if (judge.drops && !(yield* cellFits(judge, column, token, fromText))) continue
+    const stored = conformToken(token, column.type, fromText)
+    if (stored !== null) cells.push(`${renderKey(id)}:${stored}`)
+  }
+  return cells.join(',')
+}
+
+export function conformToken(token: string, type: ColumnType, fromText: boolean): string | null {
+  if (token === '""' && type.kind !== 'string' && type.kind !== 'markdown') return null
+  if (fromText && token.startsWith('"') && takesTokens(type)) {
+    return tokenOfText(fieldOf(token), type)
+  }
+  return convertToken(token, type)
+}
+
+/** The token for CSV text that fits a column which stores tokens. */
+function tokenOfText(text: string, { kind }: ColumnType): string {
+  if (kind === 'array') return compactToken(text.trim())
+  if (kind === 'boolean') return text.toLowerCase()
+  const trimmed = text.trim()
+  return isNumberToken(trimmed) ? compactToken(trimmed) : JSON.stringify(text)
+}
+
+/** Rewrites a chunk so that its segments can be linked as they are. `files`: what they name. */
+export async function conformChunk(
+  context: StoreContext,
+  chunk: StoredChunk,
+  judge: Judge,
+): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
+  const files = newMarkedFiles()
+  const segments: SegmentRef[] = []
+  const slices = new TimeSlices(context.options.clock)
+  try {
+    for (const ref of chunk.segments) {
+      const { columns } = await context.segments.footer(ref)
+      const fromText = isFromText(columns)
+      const texts: string[] = []
+      for await (const stored of context.segments.rowTexts(ref, 0, ref.rowCount)) {
+        for (const text of await slices.run(conformRows(judge, stored, fromText))) texts.push(text)
+      }
+      const summaries = await slices.run(summarize(texts, columns))
+      const batch = { texts, columns: summaries, claims: [] }
+      segments.push(await storeSegment(context, batch, files))
+    }
+  } catch (failure) {
+    context.ids.settle(segments.map(({ object }) => object))
+    throw failure
+  }
+  return { chunk: { ...chunk, segments, namesFiles: !files.isEmpty }, files }
+}
+
+/** The summaries of rows that were rewritten, as no flag of the old ones may be taken over. */
+function* summarize(
+  texts: readonly string[],
+  before: readonly ColumnSummary[],
+): Steps<ColumnSummary[]> {
+  const columns = new Map(before.map(({ id }) => [id, newSummary(id)]))
+  for (const text of texts) {
+    for (const { id, valueStart, end } of readSpans(text)) {
+      const summary = columns.get(id)
+      if (summary !== undefined) yield* judgeTokenInSteps(summary, text.slice(valueStart, end))
+    }
+    yield text.length
+  }
+  return [...columns.values()]
+}
+
+/** The inline twin of `conformChunk`: rows that become row records. */
+export function conformBatch(
+  { options }: StoreContext,
+  { texts, columns }: RowBatch,
+  judge: Judge,
+): Soon<readonly string[]> {
+  return new TimeSlices(options.clock).run(conformRows(judge, texts, isFromText(columns)))
+}
+
+function isFromText(columns: readonly ColumnSummary[]): boolean {
+  return columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
+}
+
+/** Where rows that must be searched for a misfit are, in order. */
+export type SearchedRows = AsyncIterable<
+  Readonly<{ columns: readonly ColumnSummary[]; texts: readonly string[] }>
+>
+
+export async function* rowsOfChunk(context: StoreContext, chunk: StoredChunk): SearchedRows {
+  for (const ref of chunk.segments) {
+    const { columns } = await context.segments.footer(ref)
+    for await (const texts of context.segments.rowTexts(ref, 0, ref.rowCount))
+      yield { columns, texts }
+  }
+}
+
+/**
+ * The error of the first misfit of a chunk: by row, then by column in the order of the row.
+ * @param serial - The chunk's serial, when it comes from a stash.
+ */
+export async function findMisfit(
+  { options }: StoreContext,
+  judge: Judge,
+  chunk: StoredChunk,
+  rows: SearchedRows,
+  serial: string | undefined,
+): Promise<StoreError> {
+  const unknown = firstUnknownColumn(judge, chunk)
+  const place = (row: number): { row: number; chunk?: string; line?: number } => ({
+    row,
+    ...(serial === undefined ? {} : { chunk: serial }),
+    ...(chunk.firstLine === 0 ? {} : { line: chunk.firstLine + row }),
+  })
+  const slices = new TimeSlices(options.clock)
+  let row = 0
+  for await (const { columns, texts } of rows) {
+    const fromText = isFromText(columns)
+    for (const text of texts) {
+      const misfit = slices.run(rowMisfit(judge, text, fromText, place(row)))
+      const error = isHere(misfit) ? misfit : await misfit
+      const ahead = unknown?.firstRow === row ? unknownColumn(unknown.id, place(row)) : null
+      const first = firstOf(chunk, error, ahead)
+      if (first !== null) return first
+      row++
+      if (slices.spend(text.length)) await slices.pause()
+    }
+  }
+  if (unknown !== null) return unknownColumn(unknown.id, place(unknown.firstRow))
+  return new StoreError('DATA_CORRUPT', 'The column summary of a chunk does not match its values')
+}
+
+/** Of two errors of one row the one whose column comes first. */
+function firstOf(
+  { columns }: StoredChunk,
+  left: StoreError | null,
+  right: StoreError | null,
+): StoreError | null {
+  if (left === null || right === null) return left ?? right
+  const ids = columns.map(({ summary }) => summary.id)
+  return ids.indexOf(right.column ?? '') < ids.indexOf(left.column ?? '') ? right : left
+}
+
+function* rowMisfit(
+  judge: Judge,
+  text: string,
+  fromText: boolean,
+  place: { row: number; chunk?: string; line?: number },
+): Steps<StoreError | null> {
+  for (const { id, valueStart, end } of readSpans(text)) {
+    const column = judge.schema.columns.get(id)
+    if (column === undefined) return unknownColumn(id, place)
+    const token = text.slice(valueStart, end)
+    if (!(yield* cellFits(judge, column, token, fromText))) {
+      const value = fromText ? fieldOf(token) : token
+      const rule = brokenRule(judge, column, token, fromText)
+      return invalidValue(id, { ...place, value, rule, isField: fromText })
+    }
+  }
+  return null
+}
+
+/** Whether one stored cell fits its column, by the rules of the body that it came in. */
+export function* cellFits(
+  judge: Judge,
+  { id, type }: Column,
+  token: string,
+  fromText: boolean,
+): Steps<boolean> {
+  if (judge.inferred) {
+    const summary = { ...newSummary(id), ...NO_KINDS } // Only what no type holds counts.
+    if (!fromText) yield* judgeTokenInSteps(summary, token)
+    return columnFits(judge, type, summary)
+  }
+  return yield* fitsInSteps(type, fromText ? fieldOf(token) : token, judge.formatChecks, fromText)
+}
+
+const NO_KINDS = { scalarMask: 0, elementMask: 0 }
+
+/** The rule that a cell breaks which does not fit. */
+export function brokenRule(
+  { inferred }: Judge,
+  { type }: Column,
+  token: string,
+  fromText: boolean,
+): string {
+  return inferred ? describeMisfit(token) : describeRule(type, fromText)
+}
+
+/** The CSV text that a stored token came from. */
+function fieldOf(token: string): string {
+  return token.startsWith('"') ? String(JSON.parse(token)) : token
+}
+
+/** A column that the table lacks and of which only empty cells came, which no row's text shows. */
+function firstUnknownColumn(
+  judge: Judge,
+  chunk: StoredChunk,
+): { id: string; firstRow: number } | null {
+  let first: { id: string; firstRow: number } | null = null
+  for (const { summary, firstRow } of chunk.columns) {
+    if (judge.schema.columns.has(summary.id) || firstRow === NO_ROW) continue
+    if (first === null || firstRow < first.firstRow) first = { id: summary.id, firstRow }
+  }
+  return first
+}

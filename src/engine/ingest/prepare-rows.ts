@@ -1,0 +1,365 @@
+// Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
+// operation writes itself. Memory is bounded by one segment, whatever the length of the input.
+import { type Bytes, utf8 } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
+import { shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import { TimeSlices } from '../../base/time-slices.js'
+import type { ByteWriter } from '../../format/byte-writer.js'
+import type { StoredChunk } from '../../format/chunk-records.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { FileIds } from '../../format/file-references.js'
+import { SegmentBuilder } from '../../format/segment-writer.js'
+import type { ObjectId } from '../../objects/objects.js'
+import { openCsv } from '../../schema/scan-csv.js'
+import { type CsvByteScanner, openCsvBytes } from '../../schema/scan-csv-bytes.js'
+import { decodeJsonText, scanJsonRows } from '../../schema/scan-json.js'
+import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
+import { isWellFormed } from '../../schema/text-rules.js'
+import type { ResolvedOptions } from '../api/store-options.js'
+import type { RowsInput, TextRows } from '../api/store-types.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import type { StoreContext } from '../context/store-context.js'
+import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
+import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
+import { type RowSink, readJsonBytes } from './read-json-bytes.js'
+import { scanRowObject } from './row-object.js'
+
+/** Rows that were read. Their objects are pending until the operation settles them. */
+export type PreparedRows = Readonly<{
+  chunk: StoredChunk
+  /** The rows themselves when they are few enough to become row records; then no segment was written. */
+  inline: RowBatch | null
+  /** What the segments name, to be marked by the commit that names them. */
+  files: FileIds
+}>
+
+/** Rows that are ready are handed to the segment when there are about so many. */
+const DRAIN_ROWS = 64
+
+/**
+ * @param mayInline - Whether few rows may stay out of a segment.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
+ *   COLUMN_HAS_INVALID_VALUE (objects only: what JSON has no token for), STORAGE_…
+ */
+export async function prepareRows(
+  context: StoreContext,
+  input: RowsInput,
+  mayInline: boolean,
+): Promise<PreparedRows> {
+  const { options } = context
+  const quick = await prepareQuickly(context, input, mayInline)
+  if (quick !== null) return quick
+  const { header, rows } = openRows(input, {
+    columnsMax: options.columnsMax,
+    rowCharsMax: options.rowBytesMax,
+  })
+  const builder = new ChunkBuilder(options, header)
+  const sink = new SegmentSink(context)
+  const isInline = (): boolean => mayInline && isFew(options, builder, sink)
+  try {
+    await readAll(rows, builder, sink, { isInline, slices: new TimeSlices(options.clock) })
+    const inline = isInline()
+    const batch = builder.take()
+    if (!inline) await sink.end(batch)
+    return preparedOf(builder, sink, inline ? batch : null)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+}
+
+/** Whether the rows may become row records. */
+function isFew(
+  { inlineRowsMax, inlineBytesMax }: ResolvedOptions,
+  { pending: { rows, chars } }: ChunkBuilder,
+  { segments }: SegmentSink,
+): boolean {
+  return segments.length === 0 && rows <= inlineRowsMax && chars <= inlineBytesMax
+}
+
+/**
+ * As `prepareRows`, for bytes; those of JSON must not be few. null: they must be read the exact way, which
+ * also tells what is wrong with them.
+ */
+async function prepareQuickly(
+  context: StoreContext,
+  input: RowsInput,
+  mayInline: boolean,
+): Promise<PreparedRows | null> {
+  if (!isTextRows(input)) return null
+  if ('json' in input) {
+    const { json } = input
+    if (!(json instanceof Uint8Array)) return null
+    if (mayInline && json.length <= context.options.inlineBytesMax) return null
+    return prepareJson(context, json)
+  }
+  const { bytes, delimiter } = checkCsv(input)
+  const scanner = openCsvBytes(bytes, delimiter, context.options)
+  return scanner && prepareCsv(context, scanner, mayInline)
+}
+
+async function prepareJson(context: StoreContext, json: Bytes): Promise<PreparedRows | null> {
+  const builder = new ChunkBuilder(context.options, null)
+  const sink = new SegmentSink(context)
+  try {
+    const slices = new TimeSlices(context.options.clock)
+    if (!(await readJsonBytes(json, context.options, builder, sink, slices))) {
+      sink.abandon()
+      return null
+    }
+    await sink.end(builder.take())
+    return preparedOf(builder, sink, null)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+}
+
+async function prepareCsv(
+  context: StoreContext,
+  scanner: CsvByteScanner,
+  mayInline: boolean,
+): Promise<PreparedRows | null> {
+  const builder = new ChunkBuilder(context.options, scanner.header)
+  const sink = new SegmentSink(context)
+  const slices = new TimeSlices(context.options.clock)
+  try {
+    if (!(await readCsvBytes(scanner, builder, sink, slices))) {
+      sink.abandon()
+      return null
+    }
+    const inline = mayInline && isFew(context.options, builder, sink)
+    const batch = builder.take()
+    if (inline) return preparedOf(builder, sink, { ...batch, texts: textsOfRows(scanner, batch) })
+    await endSegment(scanner, batch, sink, slices)
+    return preparedOf(builder, sink, null)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+}
+
+function preparedOf(
+  { rowCount, firstLine, hasClaims, columns }: ChunkBuilder,
+  { segments, files }: SegmentSink,
+  inline: RowBatch | null,
+): PreparedRows {
+  const namesFiles = !files.isEmpty
+  const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
+  return { chunk, inline, files }
+}
+
+/** Where rows become segments, one after the other, under new, pending object ids. */
+class SegmentSink implements RowSink {
+  readonly segments: SegmentRef[] = []
+  readonly files = newMarkedFiles()
+  readonly #context: StoreContext
+  #object: ObjectId | undefined
+  #builder: SegmentBuilder | undefined
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  add(texts: readonly string[]): void {
+    if (texts.length === 0) return
+    const builder = this.#opened()
+    for (const text of texts) builder.add(text)
+  }
+
+  addRow(write: (texts: ByteWriter) => void): void {
+    this.#opened().addRow(write)
+  }
+
+  #opened(): SegmentBuilder {
+    if (this.#builder === undefined) {
+      this.#object = this.#context.ids.next()
+      const { buffers, options } = this.#context
+      const take = (bytes: number): Uint8Array<ArrayBuffer> => buffers.take(bytes)
+      this.#builder = new SegmentBuilder(
+        this.#object,
+        SEGMENT_BYTES_FIRST,
+        options.compression,
+        take,
+      )
+    }
+    return this.#builder
+  }
+
+  /** Adds the last rows of a segment and stores it; nothing happens if it has none. */
+  async end({ texts, columns, claims }: RowBatch): Promise<void> {
+    this.add(texts)
+    const object = this.#object
+    const builder = this.#builder
+    if (object === undefined || builder === undefined) return
+    if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
+    const { rowCount } = builder
+    const { bytes, footerBytes, codecs, files, used } = await builder.finish(columns, claims)
+    await this.#context.codecs.note(codecs)
+    await this.#context.objects.put(object, bytes)
+    this.segments.push({ object, rowCount, objectBytes: bytes.length, footerBytes })
+    this.files.addAll(files)
+    this.#object = undefined
+    this.#builder = undefined
+    for (const buffer of used) this.#context.buffers.give(buffer) // The port has its copy.
+  }
+
+  /** Gives up all that was stored, and what was on the way. */
+  abandon(): void {
+    const objects = this.segments.map(({ object }) => object)
+    this.#context.ids.settle(this.#object === undefined ? objects : [...objects, this.#object])
+    for (const buffer of this.#builder?.abandon() ?? []) this.#context.buffers.give(buffer)
+  }
+}
+
+/** Segments of one operation: with as many, one commit still does it. */
+const SEGMENTS_MAX = 65_535
+
+function tooManySegments(): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `The rows fill more than ${SEGMENTS_MAX} segments; put them into a stash, in chunks`,
+  )
+}
+
+/** Room to begin with: that of a usual chunk. */
+const SEGMENT_BYTES_FIRST = 512 * 1024
+
+/**
+ * Stores rows as a segment under a new, pending object id.
+ * @param files - Takes up what they name.
+ */
+export async function storeSegment(
+  context: StoreContext,
+  batch: RowBatch,
+  files: FileIds,
+): Promise<SegmentRef> {
+  const sink = new SegmentSink(context)
+  try {
+    await sink.end(batch)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+  const [segment] = sink.segments
+  invariant(segment !== undefined, 'a batch has rows')
+  files.addAll(sink.files)
+  return segment
+}
+
+type OpenedRows = Readonly<{
+  /** null: the rows name their columns themselves. */
+  header: readonly string[] | null
+  rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>
+}>
+
+function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
+  if (isTextRows(input)) return openTextRows(input, limits)
+  if (Symbol.asyncIterator in input) return { header: null, rows: scanAsync(input) }
+  if (Symbol.iterator in input) return { header: null, rows: scanSync(input) }
+  throw noRows('an object that is none of them')
+}
+
+function isTextRows(input: RowsInput): input is TextRows {
+  if (typeof input === 'string') throw noRows('a text: use { csv }, { tsv } or { json }')
+  if (input instanceof Uint8Array) throw noRows('bytes: use { csv }, { tsv } or { json }')
+  if (typeof input !== 'object' || input === null) throw noRows(shown(input))
+  const form = TEXT_FORMS.find((name) => Object.hasOwn(input, name))
+  if (form !== undefined) checkMembers(input, form)
+  return form !== undefined
+}
+
+const TEXT_FORMS = ['json', 'csv', 'tsv'] as const
+
+/** Two texts, or one with an option that there is not, would be taken in part, without a word. */
+function checkMembers(input: object, form: (typeof TEXT_FORMS)[number]): void {
+  const other = Object.keys(input).find((name) => name !== form && name !== 'offset')
+  if (other === undefined) return
+  const message = `rows take no ${shown(other)} beside "${form}"; give one of { json }, { csv } and { tsv }`
+  throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+function openTextRows(input: TextRows, limits: ScanLimits): OpenedRows {
+  if ('json' in input) {
+    const text = checkText(input.json)
+    const decoded = typeof text === 'string' ? text : decodeJsonText(text)
+    return { header: null, rows: scanJsonRows(decoded, limits, input.offset) }
+  }
+  const { bytes, delimiter } = checkCsv(input)
+  return openCsv(bytes, { delimiter }, limits)
+}
+
+const ROWS_INPUTS = 'an iterable of objects, a stash, { json }, { csv } or { tsv }'
+
+function noRows(instead: string): StoreError {
+  const message = `rows must be ${ROWS_INPUTS}, not ${instead}`
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+type CsvBody = Readonly<{ bytes: Bytes; delimiter: ',' | '\t' }>
+
+function checkCsv(input: Exclude<TextRows, { json: unknown }>): CsvBody {
+  const [source, delimiter] =
+    'csv' in input ? ([input.csv, ','] as const) : ([input.tsv, '\t'] as const)
+  const text = checkText(source)
+  return { bytes: typeof text === 'string' ? utf8(text) : text, delimiter }
+}
+
+/** A string with a lone surrogate could not be stored as it is. */
+function checkText(text: unknown): Bytes | string {
+  if (text instanceof Uint8Array) return text
+  if (typeof text !== 'string')
+    throw invalidText(`must be a string or a Uint8Array, not ${shown(text)}`)
+  if (!isWellFormed(text)) throw invalidText('has a lone surrogate')
+  return text
+}
+
+function invalidText(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `The text of rows ${problem}`)
+}
+
+function* scanSync(rows: Iterable<unknown>): Generator<ScannedRow> {
+  let index = 0
+  for (const row of rows) yield scanRowObject(row, index++)
+}
+
+async function* scanAsync(rows: AsyncIterable<unknown>): AsyncGenerator<ScannedRow> {
+  let index = 0
+  for await (const row of rows) yield scanRowObject(row, index++)
+}
+
+/** `isInline`: while it is true the rows stay with the builder. */
+type Reading = Readonly<{ isInline: () => boolean; slices: TimeSlices }>
+
+async function readAll(
+  rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>,
+  builder: ChunkBuilder,
+  sink: SegmentSink,
+  { isInline, slices }: Reading,
+): Promise<void> {
+  const { longValues } = builder
+  let work = 0
+  const afterRow = async (): Promise<void> => {
+    if (!longValues.isEmpty) await slices.run(longValues.judgeInSteps())
+    if (builder.isFull) await sink.end(builder.take())
+    else await slices.pause()
+  }
+  const isDue = (): boolean => {
+    if (builder.pending.rows % DRAIN_ROWS === 0 && !isInline()) sink.add(builder.drain())
+    const isOver = slices.spend(builder.work - work)
+    work = builder.work
+    return isOver || builder.isFull || !longValues.isEmpty
+  }
+  if (Symbol.iterator in rows) {
+    for (const row of rows) {
+      builder.add(row)
+      if (isDue()) await afterRow() // Not for every row: an await costs more than a row.
+    }
+    return
+  }
+  for await (const row of rows) {
+    builder.add(row)
+    if (isDue()) await afterRow()
+  }
+}

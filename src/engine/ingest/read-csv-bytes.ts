@@ -1,0 +1,78 @@
+// Reads a CSV or TSV body by the byte scanner, a segment at a time: all rows of a segment are judged before
+// the first is written, as all cells of a column decide in which form they are stored.
+import { sliceReader } from '../../base/platform.js'
+import type { TimeSlices } from '../../base/time-slices.js'
+import { ByteWriter } from '../../format/byte-writer.js'
+import { CsvRowWriter } from '../../format/scanned-csv-text.js'
+import { FieldJudge } from '../../schema/judge-field-bytes.js'
+import type { CsvByteScanner } from '../../schema/scan-csv-bytes.js'
+import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
+import type { RowSink } from './read-json-bytes.js'
+
+/** A row costs as much as so many bytes, at least. */
+const ROW_WORK = 16
+
+/**
+ * Reads all rows but those of the last segment: `take` of the builder tells of them, and the scanner has
+ * their cells.
+ *
+ * @returns false: something of the body is not sure. Then nothing of it counts, and the exact path must read
+ *   all of it.
+ */
+export async function readCsvBytes(
+  scanner: CsvByteScanner,
+  builder: ChunkBuilder,
+  sink: RowSink,
+  slices: TimeSlices,
+): Promise<boolean> {
+  const judge = new FieldJudge(scanner.bytes)
+  let work = 0
+  for (;;) {
+    const step = scanner.next()
+    if (step !== 'row') return step === 'end'
+    if (!builder.addScannedText(scanner, judge)) return false
+    if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())
+    if (builder.isFull) await endSegment(scanner, builder.take(), sink, slices)
+    const isDue = slices.spend(builder.work - work)
+    work = builder.work
+    if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
+  }
+}
+
+/** Writes the rows that the scanner has kept, and ends their segment. */
+export async function endSegment(
+  scanner: CsvByteScanner,
+  batch: RowBatch,
+  sink: RowSink,
+  slices: TimeSlices,
+): Promise<void> {
+  const rows = new CsvRowWriter(scanner, batch.columns)
+  let row = 0
+  let work = 0
+  const write = (texts: ByteWriter): void => {
+    const start = texts.length
+    rows.write(texts, row)
+    work += texts.length - start + ROW_WORK
+  }
+  for (; row < scanner.rowCount; row++) {
+    sink.addRow(write)
+    const isDue = slices.spend(work)
+    work = 0
+    if (isDue) await slices.pause()
+  }
+  scanner.clear()
+  await sink.end(batch)
+}
+
+/** The texts of the rows that the scanner has kept; for few of them. */
+export function textsOfRows(scanner: CsvByteScanner, { columns }: RowBatch): readonly string[] {
+  const rows = new CsvRowWriter(scanner, columns)
+  const writer = new ByteWriter()
+  const bounds = [0]
+  for (let row = 0; row < scanner.rowCount; row++) {
+    rows.write(writer, row)
+    bounds.push(writer.length)
+  }
+  const textOf = sliceReader(writer.finish())
+  return bounds.slice(1).map((end, row) => textOf(bounds[row] ?? 0, end))
+}

@@ -1,0 +1,82 @@
+// Reads a JSON body row by row: by the byte scanner, and by the exact path wherever that is not sure.
+import { type Bytes, fromUtf8, plainView } from '../../base/bytes.js'
+import { isUtf8, sliceReader } from '../../base/platform.js'
+import { isStoreError } from '../../base/store-error.js'
+import type { TimeSlices } from '../../base/time-slices.js'
+import type { ByteWriter } from '../../format/byte-writer.js'
+import { writeRowText } from '../../format/scanned-row-text.js'
+import { scanJsonRows } from '../../schema/scan-json.js'
+import { JsonByteScanner } from '../../schema/scan-json-bytes.js'
+import type { BuilderLimits, ChunkBuilder, RowBatch } from './chunk-builder.js'
+
+/** Where the texts of rows go, in order. */
+export interface RowSink {
+  add(texts: readonly string[]): void
+  addRow(write: (texts: ByteWriter) => void): void
+  /** Ends a segment: the rows of `batch` that were not added come last. */
+  end(batch: RowBatch): Promise<void>
+}
+
+/**
+ * Reads all rows but those that `builder` still holds when it ends: `take` gives them.
+ *
+ * @returns false: some row is refused, or the body is not one that can be read by rows. Then nothing of it
+ *   counts, and the exact path must read all of it to say what is wrong.
+ */
+export async function readJsonBytes(
+  body: Bytes,
+  limits: BuilderLimits,
+  builder: ChunkBuilder,
+  sink: RowSink,
+  slices: TimeSlices,
+): Promise<boolean> {
+  if (!isUtf8(body)) return false
+  const bytes = plainView(body)
+  const textOf = sliceReader(bytes)
+  const scanner = new JsonByteScanner(bytes, limits, textOf)
+  const write = (texts: ByteWriter): void => writeRowText(texts, scanner)
+  let work = 0
+  for (;;) {
+    const step = scanner.next()
+    if (step === 'end') return true
+    if (step === 'stop') return false
+    if (step === 'row' && addAsScanned(scanner, textOf, builder)) sink.addRow(write)
+    else if (addExactly(scanner, limits, builder)) sink.add(builder.drain())
+    else return false
+    if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())
+    if (builder.isFull) await sink.end(builder.take())
+    const isDue = slices.spend(builder.work - work)
+    work = builder.work
+    if (isDue) await slices.pause() // Not for every row: an await costs more than a row.
+  }
+}
+
+/** Adds the scanner's row as it stands. @returns false: it is refused, for a column too many perhaps. */
+function addAsScanned(
+  scanner: JsonByteScanner,
+  textOf: (from: number, to: number) => string,
+  builder: ChunkBuilder,
+): boolean {
+  try {
+    return builder.addScanned(scanner, textOf)
+  } catch (failure) {
+    if (isStoreError(failure)) return false
+    throw failure
+  }
+}
+
+/** Adds the scanner's row by the exact path. @returns false: it is refused. */
+function addExactly(
+  { bytes, rowStart, rowEnd }: JsonByteScanner,
+  { columnsMax, rowBytesMax }: BuilderLimits,
+  builder: ChunkBuilder,
+): boolean {
+  const text = `[${fromUtf8(bytes.subarray(rowStart, rowEnd))}]`
+  try {
+    for (const row of scanJsonRows(text, { columnsMax, rowCharsMax: rowBytesMax })) builder.add(row)
+    return true
+  } catch (failure) {
+    if (isStoreError(failure)) return false
+    throw failure
+  }
+}

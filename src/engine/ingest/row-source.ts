@@ -1,0 +1,246 @@
+// The rows of a table operation, from a body or from a stash, made ready to be linked: schema inferred
+// or checked in O(chunks), misfits named, chunks that need another form rewritten.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import type { Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import type { ChunkColumn } from '../../format/chunk-records.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { FileIds } from '../../format/file-references.js'
+import type { KvCheck, KvView } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { Column, ColumnType } from '../../schema/column-kind.js'
+import { type ColumnSummary, mergeSummary, SEEN } from '../../schema/column-summary.js'
+import { inferType } from '../../schema/infer.js'
+import { newSummary } from '../../schema/judge.js'
+import { checkSchemaSize, isColumnId } from '../../schema/table-schema.js'
+import { widenType } from '../../schema/widen.js'
+import type { OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
+import { versionBase } from '../context/versions.js'
+import type { RowBatch } from './chunk-builder.js'
+import {
+  conformBatch,
+  conformChunk,
+  findMisfit,
+  type Judge,
+  judgeColumns,
+  rowsOfChunk,
+  type Verdict,
+} from './conform.js'
+import { prepareRows } from './prepare-rows.js'
+import { TeamStash, tooManyChunks } from './stash.js'
+import { readStash, type SerialChunk } from './stash-records.js'
+
+/** Rows as they came, judged by nothing yet. */
+export type RowSource = Readonly<{
+  chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
+  inline: RowBatch | null
+  /** Holds as long as the stash has the same chunks. */
+  check: KvCheck | null
+}>
+
+/** Where an operation's rows come from; bodies are read once, stashes again for every try. */
+export class RowSources {
+  readonly #team: TeamContext
+  readonly #stash: TeamStash | null
+  #prepared: RowSource | null = null
+  readonly #objects: ObjectId[] = []
+  /** What the segments name that the operation writes: those of a stash were marked when they were put. */
+  readonly #files = newMarkedFiles()
+
+  /** @param rows - A stash must be of the same team. */
+  constructor(team: TeamContext, rows: RowsInput | Stash) {
+    this.#team = team
+    this.#stash = rows instanceof TeamStash ? rows : null
+    if (this.#stash !== null && !this.#stash.belongsTo(team)) {
+      throw new StoreError('REQUEST_VALIDATION_ERROR', 'The stash belongs to another team or store')
+    }
+  }
+
+  /** Reads a body; nothing for a stash. */
+  async prepare(rows: RowsInput | Stash): Promise<void> {
+    if (this.#stash !== null) return
+    const { chunk, inline, files } = await prepareRows(this.#team, rows as RowsInput, true)
+    this.#files.addAll(files)
+    for (const { object } of chunk.segments) this.#objects.push(object)
+    this.#prepared = { chunks: [{ chunk }], inline, check: null }
+  }
+
+  /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
+  async read(view: KvView): Promise<RowSource> {
+    if (this.#prepared !== null) return this.#prepared
+    const stashId = this.#stash?.id ?? ''
+    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
+    const { stashChunksMax } = this.#team.options
+    if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
+    return { chunks, inline: null, check }
+  }
+
+  /** Makes rows linkable; the objects that this writes are pending until `settle`. */
+  async conform(source: RowSource, judge: Judge): Promise<LinkableRows> {
+    if (source.inline !== null) return conformInline(this.#team, source, source.inline, judge)
+    const segments: LinkableSegment[] = []
+    for (const { chunk, verdict } of await this.#judgeAll(source, judge)) {
+      const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
+      const form = { convert: verdict === 'convert', namesFiles: linked.namesFiles }
+      for (const ref of linked.segments) segments.push({ ref, ...form })
+    }
+    return { segments, files: this.#files }
+  }
+
+  /** The verdict on each chunk, before any is rewritten. @throws the error of the first misfit */
+  async #judgeAll(
+    source: RowSource,
+    judge: Judge,
+  ): Promise<{ chunk: SerialChunk['chunk']; verdict: Verdict }[]> {
+    const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
+    let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
+    for (const { chunk, serial } of source.chunks) {
+      const { columns } = chunk
+      if (judged?.columns !== columns) judged = { columns, verdict: judgeColumns(judge, columns) }
+      const { verdict } = judged
+      if (verdict === 'misfit') {
+        throw await findMisfit(this.#team, judge, chunk, rowsOfChunk(this.#team, chunk), serial)
+      }
+      verdicts.push({ chunk, verdict })
+    }
+    return verdicts
+  }
+
+  async #rewrite(chunk: SerialChunk['chunk'], judge: Judge): Promise<SerialChunk['chunk']> {
+    const conformed = await conformChunk(this.#team, chunk, judge)
+    for (const { object } of conformed.chunk.segments) this.#objects.push(object)
+    this.#files.addAll(conformed.files)
+    return conformed.chunk
+  }
+
+  /** Another object of the operation, pending until `settle`. */
+  add(written: Readonly<{ object: ObjectId }> | null | undefined): void {
+    if (written) this.#objects.push(written.object)
+  }
+
+  /** The operation has ended: its objects are named by a commit, or are the sweep's. */
+  settled<T>(result: T): T {
+    this.#team.ids.settle(this.#objects)
+    return result
+  }
+
+  /** The operation has failed. */
+  settleAfter(failure: unknown): void {
+    this.#team.ids.settleAfter(failure, this.#objects)
+  }
+}
+
+/** Whether a plan may still link what was read: its stash must not have changed. */
+export async function sourceHolds(
+  { check }: RowSource,
+  read: (key: Bytes) => Soon<Bytes | null>,
+): Promise<boolean> {
+  if (check === null) return true
+  const now = await read(check.key)
+  return now !== null && check.equals !== null && sameBytes(now, check.equals)
+}
+
+async function conformInline(
+  context: StoreContext,
+  source: RowSource,
+  batch: RowBatch,
+  judge: Judge,
+): Promise<LinkableRows> {
+  const chunk = source.chunks[0]?.chunk
+  if (chunk === undefined || judgeColumns(judge, chunk.columns) !== 'misfit') {
+    return { texts: await conformBatch(context, batch, judge) }
+  }
+  async function* rows(): AsyncGenerator<RowBatch> {
+    yield batch
+  }
+  throw await findMisfit(context, judge, chunk, rows(), undefined)
+}
+
+/**
+ * What the rows of an operation are held against, by `onSchemaError`:
+ * `updateSchema` widens the columns that there are and adds the others with their inferred types.
+ * @param base - The schema that there is; null: it is inferred from the rows alone.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
+ *   that is too large
+ */
+export function judgeOf(
+  { options }: StoreContext,
+  source: RowSource,
+  base: IndexedSchema | null,
+  onSchemaError: OnSchemaError,
+): Judge {
+  const inferred = base === null || onSchemaError === 'updateSchema'
+  const drops = onSchemaError === 'dropColumns'
+  const { formatChecks, columnsMax } = options
+  if (base !== null && !inferred) return { schema: base, formatChecks, inferred, drops }
+  const columns = widenColumns(base, mergeColumns(source), formatChecks, drops)
+  checkColumnCount(columns.length, columnsMax)
+  checkSchemaSize({ columns }, base?.schema ?? null)
+  return { schema: indexSchema({ columns }), formatChecks, inferred, drops }
+}
+
+/** The columns of all chunks in order of first appearance, with the summaries of all their values. */
+function mergeColumns({ chunks }: RowSource): ReadonlyMap<string, ColumnSummary> {
+  const merged = new Map<string, ColumnSummary>()
+  let last: readonly ChunkColumn[] | undefined
+  for (const { chunk } of chunks) {
+    if (chunk.columns === last) continue // The same summaries once more add nothing.
+    last = chunk.columns
+    for (const { summary } of chunk.columns) {
+      const whole = merged.get(summary.id) ?? newSummary(summary.id)
+      merged.set(summary.id, whole)
+      mergeSummary(whole, summary)
+    }
+  }
+  return merged
+}
+
+/** Contract, section 3: inference, and the widening of what is there. */
+export function widenColumns(
+  base: IndexedSchema | null,
+  merged: ReadonlyMap<string, ColumnSummary>,
+  formatChecks: boolean,
+  drops: boolean,
+): Column[] {
+  const columns = (base?.schema.columns ?? []).map((column): Column => {
+    const summary = merged.get(column.id)
+    if (summary === undefined) return column
+    return { ...column, type: widenType(column.type, summary, formatChecks) }
+  })
+  for (const [id, summary] of merged) {
+    if (base?.columns.has(id)) continue
+    if (isColumnId(id)) columns.push({ id, displayName: id, type: inferredType(summary) })
+    else if (!drops) throw invalidRows(`${JSON.stringify(id)} cannot be a column ID`)
+  }
+  return columns
+}
+
+/** Values that fit no type are left to the judging; they do not decide a column's type. */
+function inferredType(summary: ColumnSummary): ColumnType {
+  const seen = summary.seen & ~(SEEN.object | SEEN.misfit)
+  return inferType({ ...summary, seen }) ?? { kind: 'string' }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkColumnCount(count: number, columnsMax: number): void {
+  if (count > columnsMax) throw invalidRows(`More than ${columnsMax} columns`)
+}
+
+function invalidRows(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}
+
+/** Rows that fit their schema and only have to be linked. */
+export type LinkableRows =
+  | Readonly<{
+      segments: readonly LinkableSegment[]
+      /** What those segments name that the operation wrote itself. */
+      files: FileIds
+    }>
+  | Readonly<{ texts: readonly string[] }>
+
+/** `convert`: the reader has to bring some cells into the form of their columns. */
+export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean; namesFiles: boolean }>

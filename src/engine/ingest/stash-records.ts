@@ -1,0 +1,212 @@
+// The records of a stash: its head, its chunk references and their column lists.
+//
+// Invariants:
+// - A chunk counts from the commit of its reference on; its objects are durable before that.
+// - A stash that may have lost chunks with the commits of a power cut, or whose chunks have expired, is neither used
+//   nor added to until it is deleted: what was put before and after would pass for all of it.
+// - Replacing a chunk raises the head's number; so a finalize, which checks the head, links exactly
+//   the references that it read.
+// - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted
+//   stash never belong to a later one of the same ID.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  ChunkDecoder,
+  type ColumnListName,
+  columnListCrc,
+  decodeColumnList,
+  encodeChunkReference,
+  encodeColumnList,
+  type StoredChunk,
+} from '../../format/chunk-records.js'
+import {
+  chunkKey,
+  chunksRange,
+  columnListKey,
+  columnListsRange,
+  deadStashKey,
+  serialOfChunkKey,
+  stashHeadKey,
+} from '../../format/keys.js'
+import {
+  decodeStashHead,
+  EMPTY_RECORD,
+  encodeStashHead,
+  type StashHead,
+} from '../../format/records.js'
+import type { KvCheck, KvCommit, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { compareSerials } from './serial-order.js'
+
+export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
+
+/** A stash as one view sees it: its chunks in order, and the check that they are still those. */
+export type StashContent = Readonly<{ chunks: readonly SerialChunk[]; check: KvCheck }>
+
+/**
+ * The number of a stash that begins. One that began before commits may have been lost has a lower one than the
+ * version base is now: chunks of it may be gone.
+ */
+export function firstNumber(base: number): number {
+  return Math.min(base, FIRST_NUMBER_MAX)
+}
+
+/** A number has 48 bits; half of them are left for chunks that are replaced. */
+const FIRST_NUMBER_MAX = 2 ** 47
+
+/**
+ * @param base - The version base of the store.
+ * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or has lost some.
+ */
+export async function readStash(
+  view: KvView,
+  stashId: string,
+  base: number,
+): Promise<StashContent> {
+  const key = stashHeadKey(stashId)
+  const headBytes = await view.get(key)
+  const head = headBytes === null ? null : decodeStashHead(headBytes)
+  if (head !== null) checkIsWhole(stashId, head, firstNumber(base))
+  const entries = head === null ? [] : await readChunks(view, head.nonce)
+  if (headBytes === null || entries.length === 0) {
+    throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
+  }
+  const order = compareSerials(entries.map(({ serial }) => serial))
+  return {
+    chunks: entries.sort((left, right) => order(left.serial, right.serial)),
+    check: { key, equals: headBytes },
+  }
+}
+
+/** @param first - The number of a stash that begins now. */
+function checkIsWhole(stashId: string, { state, number }: StashHead, first: number): void {
+  if (state !== 'expired' && number >= first) return
+  const why =
+    state === 'expired' ? 'has expired' : 'was begun before changes of the store may have been lost'
+  throw new StoreError(
+    'STASH_NOT_FOUND',
+    `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,
+  )
+}
+
+async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
+  const lists = new Map<string, readonly string[]>()
+  for await (const entries of scanBatches(view, columnListsRange(nonce))) {
+    for (const [key, value] of entries)
+      lists.set(listName(key.subarray(9)), decodeColumnList(value))
+  }
+  const columnsOf = ({ crc, probe }: ColumnListName): readonly string[] => {
+    const ids = lists.get(listName(columnListKey(nonce, crc, probe).subarray(9)))
+    if (ids === undefined) throw new StoreError('DATA_CORRUPT', 'A chunk has lost its column list')
+    return ids
+  }
+  const decoder = new ChunkDecoder(columnsOf)
+  const chunks: SerialChunk[] = []
+  for await (const entries of scanBatches(view, chunksRange(nonce))) {
+    for (const [key, value] of entries) {
+      chunks.push({ serial: serialOfChunkKey(key), chunk: decoder.decode(value).chunk })
+    }
+  }
+  return chunks
+}
+
+function listName(bytes: Bytes): string {
+  return bytes.join('.')
+}
+
+/** What a put finds before it writes. */
+export type PutState = Readonly<{
+  headBytes: Bytes | null
+  head: StashHead
+  reference: Bytes | null
+}>
+
+/**
+ * @param fresh - The head of the stash if there is none yet.
+ * @throws {StoreError} STASH_NOT_FOUND if it has lost chunks.
+ */
+export async function readPutState(
+  view: KvView,
+  stashId: string,
+  serial: string,
+  fresh: StashHead,
+): Promise<PutState> {
+  const headBytes = await view.get(stashHeadKey(stashId))
+  if (headBytes === null) return { headBytes, head: fresh, reference: null }
+  const head = decodeStashHead(headBytes)
+  checkIsWhole(stashId, head, fresh.number)
+  return { headBytes, head, reference: await view.get(chunkKey(head.nonce, serial)) }
+}
+
+/** The commit that stores or replaces a chunk. */
+export async function planPut(
+  view: KvView,
+  stashId: string,
+  serial: string,
+  { headBytes, head, reference }: PutState,
+  {
+    chunk,
+    putAt,
+    markers,
+  }: Readonly<{ chunk: StoredChunk; putAt: number; markers: readonly Put[] }>,
+): Promise<KvCommit> {
+  const list = await findColumnList(view, head.nonce, chunk)
+  const key = chunkKey(head.nonce, serial)
+  const value = encodeChunkReference({ chunk, putAt, list: list.name })
+  const changesHead = headBytes === null || reference !== null || head.state !== 'open'
+  const next: StashHead = { ...head, number: head.number + 1, state: 'open' }
+  const headKey = stashHeadKey(stashId)
+  return {
+    checks: [
+      { key: headKey, equals: headBytes },
+      { key, equals: reference },
+      ...(list.put === null ? [] : [{ key: list.put[0], equals: null }]),
+    ],
+    puts: [
+      [key, value],
+      ...(changesHead ? [[headKey, encodeStashHead(next)] as const] : []),
+      ...(list.put === null ? [] : [list.put]),
+      ...markers,
+    ],
+  }
+}
+
+type Put = readonly [Bytes, Bytes]
+
+type FoundList = Readonly<{ name: ColumnListName; put: Put | null }>
+
+/** The stash's record of this column list, or the one to put. A crc that is taken counts `probe` up. */
+async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {
+  const record = encodeColumnList(chunk.columns.map(({ summary }) => summary.id))
+  const crc = columnListCrc(record)
+  for (let probe = 0; ; probe++) {
+    const key = columnListKey(nonce, crc, probe)
+    const there = await view.get(key)
+    if (there === null) return { name: { crc, probe }, put: [key, record] }
+    if (sameBytes(there, record)) return { name: { crc, probe }, put: null }
+  }
+}
+
+/** The commit that ends a stash whose time is over: its head stays and says so. */
+export function planExpire(stashId: string, headBytes: Bytes, now: number): KvCommit {
+  const key = stashHeadKey(stashId)
+  const head = decodeStashHead(headBytes)
+  const expired = encodeStashHead({ ...head, state: 'expired', since: now })
+  return {
+    checks: [{ key, equals: headBytes }],
+    puts: [
+      [key, expired],
+      [deadStashKey(head.nonce), EMPTY_RECORD],
+    ],
+  }
+}
+
+/** The commit that ends a stash; the sweep then deletes what lies under its nonce. */
+export function planDelete(stashId: string, headBytes: Bytes): KvCommit {
+  const key = stashHeadKey(stashId)
+  return {
+    checks: [{ key, equals: headBytes }],
+    deletes: [key],
+    puts: [[deadStashKey(decodeStashHead(headBytes).nonce), EMPTY_RECORD]],
+  }
+}

@@ -1,0 +1,179 @@
+// Stashes: chunks of rows that are put in parallel and used later in one table operation.
+import { ByteCache } from '../../base/byte-cache.js'
+import { toHex } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import { chunksRange, stashHeadKey } from '../../format/keys.js'
+import type { StashHead } from '../../format/records.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { RowsInput, Stash } from '../api/store-types.js'
+import { putMarkers } from '../commit/file-markers.js'
+import type { TeamContext } from '../context/store-context.js'
+import { versionBase } from '../context/versions.js'
+import { type PreparedRows, prepareRows } from './prepare-rows.js'
+import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
+
+/** Contract, section 7: the rule for stash IDs and serials. */
+const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
+
+type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
+
+/** Parallel puts that touch the same records get so many tries. */
+const PUT_TRIES_MAX = 100
+
+const STASH_NAME_RULE =
+  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
+
+/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
+export function stashNameProblem(what: 'Stash ID' | 'Serial', name: unknown): string | undefined {
+  if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
+  return `${what} ${STASH_NAME_RULE}`
+}
+
+export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asserts name is string {
+  const problem = stashNameProblem(what, name)
+  if (problem === undefined) return
+  throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function serialOf(given: unknown): string {
+  if (typeof given === 'number') {
+    if (Number.isSafeInteger(given) && given >= 0) return String(given)
+    const message = `Serial must be a text, or a whole number from 0 to 2^53 - 1, not ${given}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  checkStashName('Serial', given)
+  return given
+}
+
+export class TeamStash implements Stash {
+  readonly id: string
+  readonly #team: TeamContext
+  readonly #counts: ChunkCounts
+
+  constructor(team: TeamContext, counts: ChunkCounts, id: string) {
+    checkStashName('Stash ID', id)
+    this.#team = team
+    this.#counts = counts
+    this.id = id
+  }
+
+  belongsTo(team: TeamContext): boolean {
+    return this.#team.teamId === team.teamId && this.#team.kv === team.kv
+  }
+
+  put(given: string | number, rows: RowsInput): Promise<void> {
+    return this.#team.lifecycle.run(async () => {
+      const serial = serialOf(given)
+      await this.#team.ensureTeam()
+      const { chunk, files } = await prepareRows(this.#team, rows, false)
+      const objects = chunk.segments.map(({ object }) => object)
+      try {
+        await this.#commitChunk(serial, { chunk, files })
+        this.#team.ids.settle(objects)
+      } catch (failure) {
+        this.#team.ids.settleAfter(failure, objects)
+        throw failure
+      }
+    })
+  }
+
+  delete(): Promise<void> {
+    return this.#team.lifecycle.run(async () => {
+      const { partition } = this.#team
+      for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
+        const head = await partition.read((view) => view.get(stashHeadKey(this.id)))
+        if (head === null || (await partition.commit(planDelete(this.id, head))).ok) return
+      }
+      throw busy()
+    })
+  }
+
+  /**
+   * Adding a chunk touches nothing that other puts change. Replacing one changes the head, so that puts
+   * refuse each other: those that were refused once take turns.
+   */
+  async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
+    if (await this.#tryPut(serial, prepared)) return
+    await this.#team.turns.run(`stash ${this.id}`, async () => {
+      for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
+        if (await this.#tryPut(serial, prepared)) return
+      }
+      throw busy()
+    })
+  }
+
+  async #tryPut(serial: string, { chunk, files }: PreparedChunk): Promise<boolean> {
+    const { partition, options } = this.#team
+    const now = options.clock.now()
+    const nonce = options.random.bytes(8)
+    const fresh: StashHead = {
+      nonce,
+      number: firstNumber(versionBase(this.#team)),
+      state: 'open',
+      since: now,
+    }
+    const { commit, state } = await partition.read(async (view) => {
+      const state = await readPutState(view, this.id, serial, fresh)
+      await this.#checkCount(view, state)
+      const markers = await putMarkers((key) => view.get(key), options.random, files)
+      const stored = { chunk, putAt: now, markers }
+      return { state, commit: await planPut(view, this.id, serial, state, stored) }
+    })
+    const { ok } = await partition.commit(commit)
+    if (ok && state.reference === null) this.#counts.add(toHex(state.head.nonce))
+    return ok
+  }
+
+  /** One chunk too many is refused here; chunks in flight beside it may still pass, finalize counts all. */
+  async #checkCount(view: KvView, { headBytes, head, reference }: PutState): Promise<void> {
+    if (headBytes === null || reference !== null) return
+    const { stashChunksMax } = this.#team.options
+    const count = await this.#counts.get(toHex(head.nonce), async () => {
+      let found = 0
+      const range = chunksRange(head.nonce)
+      for await (const entries of scanBatches(view, range)) found += entries.length
+      return found
+    })
+    if (count >= stashChunksMax) throw tooManyChunks(this.id, stashChunksMax)
+  }
+}
+
+export function tooManyChunks(stashId: string, stashChunksMax: number): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `Stash '${stashId}' may hold at most ${stashChunksMax} chunks`,
+  )
+}
+
+function busy(): StoreError {
+  return new StoreError('STORAGE_UNAVAILABLE', 'The stash is too busy; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+/** Memory for the counts of stashes, and what one takes, about: some 10,000. */
+const COUNTS_BYTES_MAX = 2 * 1024 * 1024
+const COUNT_BYTES = 200
+
+/**
+ * How many chunks the stashes in use hold, counted once and then kept up. A guard against stashes
+ * without end, not a truth: on a shared store others add too.
+ */
+export class ChunkCounts {
+  readonly #counts = new ByteCache<number>(COUNTS_BYTES_MAX, () => COUNT_BYTES)
+
+  async get(nonce: string, count: () => Promise<number>): Promise<number> {
+    const known = this.#counts.get(nonce)
+    if (known !== undefined) return known
+    const found = await count()
+    this.#counts.set(nonce, found)
+    return found
+  }
+
+  add(nonce: string): void {
+    const known = this.#counts.get(nonce)
+    if (known !== undefined) this.#counts.set(nonce, known + 1)
+  }
+}

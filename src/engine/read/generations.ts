@@ -1,0 +1,92 @@
+// Which rows a walk reads: those of the table now, or those of a generation that an overwrite retired
+// and that is still retained.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { after, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import { retirementsRange, type TableKey, tableHeadKey } from '../../format/keys.js'
+import {
+  decodeRetirement,
+  type Generation,
+  type Retirement,
+  type TableHead,
+} from '../../format/records.js'
+import type { KvView } from '../../kv/kv.js'
+import { tableNotFound } from '../commit/table-writer.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
+
+/** A generation, with the version of its rows as a whole. */
+export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
+
+/** A table has at most so many retirements: the sweep ends all but the newest. */
+export const RETIREMENTS_MAX = 10_000
+
+export function readHead(
+  { heads }: Pick<StoreContext, 'heads'>,
+  view: KvView,
+  table: TableKey,
+  tableId: string,
+): Soon<TableHead> {
+  return after(view.get(tableHeadKey(table)), (bytes) => {
+    if (bytes === null) throw tableNotFound(tableId)
+    return heads.decode(bytes)
+  })
+}
+
+/**
+ * Finds the generation with a nonce: the table's own or a retired one within retention.
+ * @throws {StoreError} CONTINUATION_INVALID
+ */
+export async function findGeneration(
+  { options, pins }: TeamContext,
+  view: KvView,
+  table: TableKey,
+  head: TableHead,
+  nonce: Bytes,
+): Promise<GenerationInUse> {
+  if (sameBytes(head.generation.nonce, nonce)) return inUse(head)
+  const retired = await readRetirements(view, table)
+  const index = retired.findIndex(({ generation }) => sameBytes(generation.nonce, nonce))
+  const found = retired[index]
+  if (found !== undefined && !found.dropping) {
+    if (pins.has(nonce) || isRetained(found, index, options, options.clock.now())) {
+      return { generation: found.generation, version: found.lastVersion }
+    }
+  }
+  throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
+}
+
+/** A generation without rows. */
+export function emptyGeneration(
+  nonce: Bytes,
+  firstExtent: number,
+  schemaNumber: number,
+): Generation {
+  const range = { firstExtent, nextExtent: firstExtent }
+  const counts = { liveRows: 0, deletedRows: 0, convertBefore: 0, widenedAt: 0 }
+  return { nonce, ...range, ...counts, schemaNumber, open: null, forward: null }
+}
+
+export function inUse(head: TableHead): GenerationInUse {
+  return { generation: head.generation, version: head.version }
+}
+
+/** Retirements of a table, newest first. */
+export async function readRetirements(view: KvView, table: TableKey): Promise<Retirement[]> {
+  const scan = { ...retirementsRange(table), count: RETIREMENTS_MAX, reverse: true }
+  const entries = await view.scan(scan)
+  return entries.map(([, bytes]) => decodeRetirement(bytes))
+}
+
+/** @param index - How many newer retirements the table has. */
+export function isRetained(
+  { retiredAt }: Retirement,
+  index: number,
+  limits: Readonly<{ retentionMs: number; retiredGenerationsMax: number }>,
+  now: number,
+): boolean {
+  return index < limits.retiredGenerationsMax && now - retiredAt <= limits.retentionMs
+}
+
+export function continuationInvalid(problem: string): StoreError {
+  return new StoreError('CONTINUATION_INVALID', `Invalid continuation: ${problem}`)
+}

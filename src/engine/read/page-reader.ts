@@ -1,0 +1,382 @@
+// Reading a page of rows: one view for all control records, then the segments.
+//
+// Invariants:
+// - A page sees one commit: head, extent entries and row records are read in one view.
+// - A page has a continuation if and only if a live row follows; so no page with one is empty.
+import type { Bytes } from '../../base/bytes.js'
+import type { ForwardMap } from '../../format/forward.js'
+import { decodeRowKey, type Position, rowsRange, type TableKey } from '../../format/keys.js'
+import { decodeRowRecord, type Generation, type RowRecord } from '../../format/records.js'
+import { convertRowText } from '../../format/row-text.js'
+import type { SegmentFooter } from '../../format/segment-reader.js'
+import type { KvView, ReadRecord } from '../../kv/kv.js'
+import type { PieceStart, ReserveMemory } from '../api/store-types.js'
+import { type Extent, ExtentWalk, missingRecord } from '../context/extents.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
+import type { StoreContext } from '../context/store-context.js'
+import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from '../segments/frame-parts.js'
+import type { FrameRows } from '../segments/segment-cache.js'
+import type { GenerationInUse } from './generations.js'
+import {
+  PAGE_START,
+  type PageLimits,
+  PageWriter,
+  type PieceTarget,
+  textBytesMax,
+} from './page-writer.js'
+
+/** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
+type Run = Readonly<{
+  extent: Extent & Readonly<{ isDeleted: SegmentFooter['isDeleted'] }>
+  first: number
+  limit: number
+  records: ReadonlyMap<number, RowRecord>
+  liveRows: number
+  /** The stored rows of the segment are not all in the form of the schema. */
+  converts: boolean
+}>
+
+/** What a page will show, decided within the view. */
+export type PagePlan = Readonly<{
+  runs: readonly Run[]
+  version: number
+  generation: Generation
+  forward: ForwardMap | null
+  /** Read only when something has to be converted. */
+  schema: IndexedSchema | null
+}>
+
+export type ReadPiece = Readonly<{
+  json: Bytes
+  /** Rows of the page up to the end of this piece. */
+  rowCount: number
+  /** Where the next piece begins; null: the page ends with this one. */
+  next: PieceStart | null
+  /** At the end of the page: where the first live row after it is, or before it; null when the walk is done. */
+  after: Position | null
+}>
+
+/** Records of one scan: few at first, then as many as about 4 MiB hold. */
+const SCAN_COUNT_FIRST = 4
+const SCAN_COUNT_MAX = 1_000
+const SCAN_BYTES = 4 * 1024 * 1024
+
+/** What a record that was read takes beside its bytes, about. */
+const RECORD_BYTES = 200
+
+export type PageWanted = Readonly<{
+  from: Position
+  limit: number
+  /** Told how many bytes of records are held, or about to be; undefined: nobody counts them. */
+  reserve?: ReserveMemory | undefined
+}>
+
+/** Finds enough live rows from a position on for a page of `limit` rows, and one to know of more. */
+export async function planPage(
+  context: StoreContext,
+  view: KvView,
+  table: TableKey,
+  { generation, version }: GenerationInUse,
+  page: PageWanted,
+): Promise<PagePlan> {
+  const read: ReadRecord = (key) => view.get(key)
+  const walk = new ExtentWalk(read, table, generation)
+  const { pageBytesMax } = context.options
+  const records = new RecordScan(view, table, page, generation.nextExtent, pageBytesMax)
+  const runs: Run[] = []
+  let liveRows = 0
+  let { extent: number, slot: first } = page.from
+  for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
+    const wanted = page.limit + 1 - liveRows
+    const shown = withDeleted(extent, await deletedRows(context, extent))
+    const run = await planRun(records, generation, shown, { first, wanted })
+    if (run.liveRows > 0) runs.push(run)
+    liveRows += run.liveRows
+    first = 0
+    number++
+    if (records.isBeyondBudget({ extent: number, slot: first })) break
+    extent = await walk.at(number)
+  }
+  const converts = generation.widenedAt > 0 || runs.some((run) => run.converts)
+  const schema = converts ? await context.schemas.get(table, generation.schemaNumber, read) : null
+  return { runs, version, generation, schema, forward: await context.forwards.of(generation) }
+}
+
+/** Member by member: V8 of Node 20 gives every `{ ...extent, isDeleted }` a shape of its own, which reads slowly. */
+function withDeleted(
+  { extent, nonce, rowCount, entry }: Extent,
+  isDeleted: SegmentFooter['isDeleted'],
+): Run['extent'] {
+  return { extent, nonce, rowCount, entry, isDeleted }
+}
+
+/** Which rows of a segment a fold found deleted; other segments have none. */
+async function deletedRows(
+  { segments }: StoreContext,
+  { entry }: Extent,
+): Promise<SegmentFooter['isDeleted']> {
+  if (entry === null || entry.segment === null || !entry.folded) return null
+  return (await segments.footer(entry.segment)).isDeleted
+}
+
+async function planRun(
+  records: RecordScan,
+  { convertBefore }: Generation,
+  extent: Run['extent'],
+  { first, wanted }: Readonly<{ first: number; wanted: number }>,
+): Promise<Run> {
+  const laid = await records.ofExtent(extent.extent)
+  const sealed = extent.entry?.segment != null
+  let liveRows = 0
+  let slot = first
+  for (; slot < extent.rowCount && liveRows < wanted; slot++) {
+    if (records.isBeyondBudget({ extent: extent.extent, slot })) break
+    const record = laid.get(slot)
+    if (record === undefined && !sealed && !extent.entry?.folded) throw missingRecord(slot)
+    const isLive = record === undefined ? sealed && !extent.isDeleted?.(slot) : record.text !== null
+    if (isLive) liveRows++
+  }
+  const converts = extent.entry?.convert === true || extent.extent < convertBefore
+  return { extent, first, limit: slot, records: laid, liveRows, converts }
+}
+
+/**
+ * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth
+ * of text were read, the page is sure to end before the next batch, and nothing more is read. Text is
+ * counted here as the rows of a page count it: a page that ends with the plan would have no continuation.
+ */
+class RecordScan {
+  readonly #view: KvView
+  readonly #table: TableKey
+  readonly #limitExtent: number
+  readonly #textMax: number
+  /** Where the next batch begins; null when all records were read. */
+  #from: Position | null
+  #count = SCAN_COUNT_FIRST
+  #text = 0
+  #liveRows = 0
+  #heldBytes = 0
+  #averageBytes = 0
+  readonly #reserve: ReserveMemory
+  #ahead: [Position, RowRecord][] = []
+
+  constructor(
+    view: KvView,
+    table: TableKey,
+    { from, reserve = () => undefined }: PageWanted,
+    limitExtent: number,
+    textMax: number,
+  ) {
+    this.#view = view
+    this.#table = table
+    this.#from = from
+    this.#reserve = reserve
+    this.#limitExtent = limitExtent
+    this.#textMax = textMax
+  }
+
+  /** Whether records at this position were left unread, as the page is full before it. */
+  isBeyondBudget({ extent, slot }: Position): boolean {
+    const from = this.#from
+    if (from === null || !this.#isFull) return false
+    return extent > from.extent || (extent === from.extent && slot >= from.slot)
+  }
+
+  /** The records of an extent; extents are asked for in ascending order. */
+  async ofExtent(extent: number): Promise<Map<number, RowRecord>> {
+    const records = new Map<number, RowRecord>()
+    for (;;) {
+      const mine = this.#ahead.findIndex(([position]) => position.extent > extent)
+      const taken = this.#ahead.splice(0, mine < 0 ? this.#ahead.length : mine)
+      for (const [position, record] of taken) {
+        if (position.extent === extent) records.set(position.slot, record)
+      }
+      const isDone = this.#from === null || this.#from.extent > extent || this.#isFull
+      if (this.#ahead.length > 0 || isDone) return records
+      await this.#readMore(this.#from)
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.#liveRows > 1 && this.#text > this.#textMax
+  }
+
+  async #readMore(from: Position | null): Promise<void> {
+    if (from === null) return
+    const { start, limit } = rowsRange(this.#table, from, this.#limitExtent)
+    await this.#reserve(this.#heldBytes + this.#count * this.#averageBytes)
+    const entries = await this.#view.scan({ start, limit, count: this.#count })
+    let bytes = 0
+    for (const [key, value] of entries) {
+      const record = decodeRowRecord(value)
+      this.#ahead.push([decodeRowKey(key), record])
+      bytes += value.length + RECORD_BYTES
+      if (record.text === null) continue
+      this.#liveRows++
+      this.#text += record.text.length
+    }
+    const last = this.#ahead[this.#ahead.length - 1]
+    this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
+    this.#heldBytes += bytes
+    this.#averageBytes = bytes / Math.max(1, entries.length)
+    await this.#reserve(this.#heldBytes)
+    const fitting = Math.floor((SCAN_BYTES * entries.length) / (bytes + 1))
+    this.#count = Math.min(SCAN_COUNT_MAX, Math.max(SCAN_COUNT_FIRST, fitting))
+  }
+}
+
+function after({ extent, slot }: Position): Position {
+  return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
+}
+
+/**
+ * Reads one piece of the rows of a plan: a JSON array if all pieces are put together. A page has rows up to its limits, but
+ * at least one if there is one; so has a piece.
+ * @param start - null: the first piece.
+ * @throws {NeedsMemory}
+ */
+export async function readPagePiece(
+  context: StoreContext,
+  plan: PagePlan,
+  limits: PageLimits,
+  start: PieceStart | null,
+  target: PieceTarget & Partial<Pick<ReadBounds, 'memoryBytes'>>,
+): Promise<ReadPiece> {
+  const { forward, generation, runs } = plan
+  const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
+  const writer = new PageWriter(limits, kept, start ?? PAGE_START, target)
+  const bounds = boundsOf(target)
+  const end = (after: Position | null): ReadPiece => {
+    return { json: writer.finish(true), rowCount: writer.rowCount, next: null, after }
+  }
+  for (let index = start?.run ?? 0; index < runs.length; index++) {
+    const run = runs[index]
+    if (run === undefined) break
+    const { extent } = run.extent
+    const first = index === start?.run ? start.slot : run.first
+    // A whole run has a live row, so there is a next one: without reading on to find it.
+    if (writer.rowCount === limits.rows && first === run.first) return end({ extent, slot: first })
+    const reading = { context, writer, texts: textsOf(run, plan), bounds }
+    const { slot, isPageFull } = await takeRun(reading, run, first)
+    if (isPageFull) return end({ extent, slot })
+    if (!writer.isPieceFull) continue
+    const { rowCount, textBytes } = writer
+    const next =
+      slot < run.limit
+        ? { run: index, slot }
+        : { run: index + 1, slot: runs[index + 1]?.first ?? 0 }
+    return {
+      json: writer.finish(false),
+      rowCount,
+      next: { ...next, rowCount, textBytes },
+      after: null,
+    }
+  }
+  return end(null)
+}
+
+/** A smaller piece is read in smaller parts, so that little is held beside it. */
+function boundsOf({
+  bytes,
+  memoryBytes = Number.POSITIVE_INFINITY,
+}: PieceTarget & Partial<ReadBounds>): ReadBounds {
+  return { bytes: Math.min(bytes, READ_BYTES_MAX), memoryBytes }
+}
+
+/** A run on its way into a piece. */
+type PieceReading = Readonly<{
+  context: StoreContext
+  writer: PageWriter
+  texts: Texts
+  bounds: ReadBounds
+}>
+
+/** How far a run was taken: to its end, until the piece was full, or up to a row that is not on the page any more. */
+type Taken = Readonly<{ slot: number; isPageFull: boolean }>
+
+async function takeRun(reading: PieceReading, run: Run, first: number): Promise<Taken> {
+  const { context, writer, bounds } = reading
+  const segment = run.extent.entry?.segment ?? null
+  if (segment === null) return takeRecords(reading, run, first)
+  for await (const frames of context.segments.frames(segment, first, run.limit, bounds)) {
+    writer.expect(frames)
+    for (const rows of frames) {
+      const taken = takeFrame(reading, run, rows)
+      const isTaken = taken.slot === rows.slot + rows.limit - rows.first
+      if (!isTaken || writer.isPieceFull) return taken
+    }
+  }
+  return { slot: run.limit, isPageFull: false }
+}
+
+/** How the texts of a run read now: as they are stored, or converted to what their columns became. */
+type Texts = Readonly<{
+  /** null: the row is deleted. */
+  ofRecord(record: RowRecord): string | null
+  /** null: rows of the segment read as they are stored. */
+  ofStored: ((text: string) => string) | null
+}>
+
+function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
+  const convert = (text: string): string => {
+    return schema === null ? text : convertRowText(text, schema.columns)
+  }
+  return {
+    ofRecord: ({ text, schemaNumber }) =>
+      text === null || schemaNumber === generation.schemaNumber ? text : convert(text),
+    ofStored: converts && schema !== null ? convert : null,
+  }
+}
+
+/** Appends row records of a run. */
+function takeRecords(reading: PieceReading, { extent, limit, records }: Run, first: number): Taken {
+  for (let slot = first; slot < limit; slot++) {
+    if (reading.writer.isPieceFull) return { slot, isPageFull: false }
+    const record = records.get(slot)
+    const text = record === undefined ? null : reading.texts.ofRecord(record)
+    if (text !== null && !takeText(reading, extent, slot, text)) return { slot, isPageFull: true }
+  }
+  return { slot: limit, isPageFull: false }
+}
+
+/** Appends one row; false: the page is full. */
+function takeText(
+  { writer, bounds }: PieceReading,
+  extent: Run['extent'],
+  slot: number,
+  text: string,
+): boolean {
+  checkMemoryFor(textBytesMax(text), bounds)
+  return writer.takeText(extent, slot, text)
+}
+
+/** Appends rows of a frame, under what is laid over them. */
+function takeFrame(
+  reading: PieceReading,
+  { extent, records }: Run,
+  { frame, first, limit, slot: firstSlot }: FrameRows,
+): Taken {
+  const { writer, texts } = reading
+  const limitSlot = firstSlot + limit - first
+  const isPlain = (slot: number): boolean => !records.has(slot) && !extent.isDeleted?.(slot)
+  const isAllPlain = records.size === 0 && extent.isDeleted === null
+  for (let slot = firstSlot; slot < limitSlot; ) {
+    if (writer.isPieceFull) return { slot, isPageFull: false }
+    const row = first + slot - firstSlot
+    const record = records.get(slot)
+    const isLaidOver = record !== undefined || extent.isDeleted?.(slot)
+    if (isLaidOver || texts.ofStored !== null) {
+      const laid = record === undefined ? null : texts.ofRecord(record)
+      const text = isLaidOver ? laid : (texts.ofStored?.(frame.rowText(row)) ?? null)
+      if (text !== null && !takeText(reading, extent, slot, text)) return { slot, isPageFull: true }
+      slot++
+    } else {
+      let plainLimit = isAllPlain ? limitSlot : slot + 1
+      while (plainLimit < limitSlot && isPlain(plainLimit)) plainLimit++
+      const rows = { frame, first: row, limit: row + plainLimit - slot, slot }
+      slot += writer.takeStored(extent, rows)
+      if (slot < plainLimit) return { slot, isPageFull: true }
+    }
+  }
+  return { slot: limitSlot, isPageFull: false }
+}

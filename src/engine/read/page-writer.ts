@@ -1,0 +1,222 @@
+// An array of rows as answers show them, `[{"$rowID":"…",…},…]`, put together in UTF-8 in one run of bytes, or
+// in several pieces, of which each has a writer.
+//
+// A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects
+// will take, and from there each to its place. A row object is longer than its text, so no text is
+// written over before it was moved.
+import type { Bytes } from '../../base/bytes.js'
+import { NO_BYTES, utf8 } from '../../base/bytes.js'
+import type { ForwardMap } from '../../format/forward.js'
+import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../../format/row-id.js'
+import type { Frame } from '../../format/segment-reader.js'
+import type { FrameRows } from '../segments/segment-cache.js'
+
+/** The extent that rows are in: its number and nonce are in their IDs. */
+export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>
+
+const OPENING = utf8('{"$rowID":"')
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const CLOSE_BRACE = 0x7d
+
+/** A comma before it, the ID's member with its closing quote, a comma after it, and the closing brace. */
+const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1
+
+/** Three bytes of UTF-8 to a UTF-16 unit at most. */
+const UNIT_BYTES_MAX = 3
+
+const FIRST_BYTES = 4 * 1024
+
+/** For a longer text its exact bytes are counted first, rather than room for the most they could be made. */
+const SHORT_TEXT_UNITS = 16 * 1024
+
+const encoder = new TextEncoder()
+
+/** Of a page: rows, bytes of their texts. */
+export type PageLimits = Readonly<{ rows: number; bytes: number }>
+
+/** What is on a page before a piece of it. */
+export type PageStart = Readonly<{ rowCount: number; textBytes: number }>
+
+export const PAGE_START: PageStart = { rowCount: 0, textBytes: 0 }
+
+/** Where a piece is written. */
+export type PieceTarget = Readonly<{
+  /** The piece is full with the first row that ends here or behind it. */
+  bytes: number
+  /** Where the bytes go as long as it has room, if there is some; nobody else may use it meanwhile. */
+  memory?: Bytes | undefined
+}>
+
+export class PageWriter {
+  readonly #limits: PageLimits
+  readonly #pieceBytes: number
+  readonly #kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null
+  #bytes: Bytes
+  #length = 0
+  #rowCount: number
+  #textBytes: number
+  /** `{"$rowID":"`, an ID of this extent, and `"`: of the next row, only the end of the ID is another. */
+  readonly #head = new Uint8Array(OPENING.length + ROW_ID_CHARS + 1)
+  #extent = -1
+
+  /** @param kept - The row IDs that rows brought with them, if some did. */
+  constructor(
+    limits: PageLimits,
+    kept: Readonly<{ forward: ForwardMap; firstExtent: number }> | null,
+    { rowCount, textBytes }: PageStart,
+    { bytes, memory = NO_BYTES }: PieceTarget,
+  ) {
+    this.#bytes = memory.length > 0 ? memory : new Uint8Array(FIRST_BYTES)
+    this.#limits = limits
+    this.#pieceBytes = bytes
+    this.#kept = kept
+    this.#rowCount = rowCount
+    this.#textBytes = textBytes
+    if (rowCount === 0) this.#bytes[this.#length++] = OPEN_BRACKET
+    this.#head.set(OPENING)
+    this.#head[this.#head.length - 1] = QUOTE
+  }
+
+  /** Rows of the page up to here. */
+  get rowCount(): number {
+    return this.#rowCount
+  }
+
+  /** Bytes of texts up to here. */
+  get textBytes(): number {
+    return this.#textBytes
+  }
+
+  get isPieceFull(): boolean {
+    return this.#length >= this.#pieceBytes
+  }
+
+  /** Makes room for rows of these frames at once, as growing means copying. */
+  expect(frames: readonly FrameRows[]): void {
+    let count = 0
+    for (const { frame, first, limit } of frames) {
+      if (this.#length + count >= this.#pieceBytes) break
+      count += frame.endOf(limit - 1) - frame.endOf(first - 1) + ROW_BYTES_MAX * (limit - first)
+    }
+    this.#reserve(count + 1)
+  }
+
+  /** Appends rows of a frame until the page is full. @returns how many it took. */
+  takeStored(place: RowExtent, { frame, first, limit, slot }: FrameRows): number {
+    const last = this.#lastFitting(frame, first, limit)
+    if (last === first) return 0
+    const from = frame.endOf(first - 1)
+    const textBytes = frame.endOf(last - 1) - from
+    let text = this.#reserve(textBytes + ROW_BYTES_MAX * (last - first)) - textBytes
+    const bytes = this.#bytes
+    bytes.set(frame.texts.subarray(from, from + textBytes), text)
+    for (let row = first, start = from; row < last; row++) {
+      const end = frame.endOf(row)
+      this.#open(place, slot + row - first)
+      if (end > start) {
+        bytes[this.#length++] = COMMA
+        bytes.copyWithin(this.#length, text, text + end - start)
+        this.#length += end - start
+      }
+      bytes[this.#length++] = CLOSE_BRACE
+      text += end - start
+      start = end
+    }
+    this.#textBytes += textBytes
+    return last - first
+  }
+
+  /** Appends one row; false: the page is full. */
+  takeText(place: RowExtent, slot: number, text: string): boolean {
+    if (this.#rowCount >= this.#limits.rows) return false
+    this.#reserve(ROW_BYTES_MAX + textBytesMax(text))
+    const before = this.#length
+    const isFirst = this.#rowCount === 0
+    this.#open(place, slot)
+    const bytes = this.#bytes
+    if (text !== '') bytes[this.#length++] = COMMA
+    const { written } = encoder.encodeInto(text, bytes.subarray(this.#length))
+    if (!isFirst && this.#textBytes + written > this.#limits.bytes) {
+      this.#length = before
+      this.#rowCount--
+      return false
+    }
+    this.#length += written
+    bytes[this.#length++] = CLOSE_BRACE
+    this.#textBytes += written
+    return true
+  }
+
+  /** The piece. @param isLast - Whether the page ends with it. */
+  finish(isLast: boolean): Bytes {
+    if (isLast) {
+      this.#reserve(1)
+      this.#bytes[this.#length++] = CLOSE_BRACKET
+    }
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  /** The first of the rows from `first` to `limit` that does not fit any more; a page has at least one row. */
+  #lastFitting(frame: Frame, first: number, limit: number): number {
+    const last = Math.min(limit, first + this.#limits.rows - this.#rowCount)
+    const textMax = frame.endOf(first - 1) + this.#limits.bytes - this.#textBytes
+    let fitting = last
+    while (fitting > first && frame.endOf(fitting - 1) > textMax) fitting--
+    return fitting === first && last > first && this.#rowCount === 0 ? first + 1 : fitting
+  }
+
+  /** Makes room for so many bytes more. @returns where they end. */
+  #reserve(count: number): number {
+    const end = this.#length + count
+    if (end > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(end, 2 * this.#bytes.length))
+      larger.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = larger
+    }
+    return end
+  }
+
+  /** Begins a row object: what is before its cells. */
+  #open(place: RowExtent, slot: number): void {
+    if (this.#rowCount++ > 0) this.#bytes[this.#length++] = COMMA
+    this.#putRowId(place, slot)
+    this.#bytes.set(this.#head, this.#length)
+    this.#length += this.#head.length
+  }
+
+  #putRowId({ extent, nonce }: RowExtent, slot: number): void {
+    const kept = this.#kept?.forward.idAt({ extent: extent - this.#kept.firstExtent, slot }) ?? null
+    if (kept !== null) {
+      encoder.encodeInto(
+        renderRowId(kept.nonce, kept.extent, kept.slot),
+        this.#head.subarray(OPENING.length),
+      )
+      this.#extent = -1
+      return
+    }
+    if (this.#extent !== extent) {
+      encoder.encodeInto(renderRowId(nonce, extent, 0), this.#head.subarray(OPENING.length))
+      this.#extent = extent
+    }
+    renderRowIdTail(this.#head, OPENING.length, extent, slot)
+  }
+}
+
+/** How many bytes of UTF-8 a well-formed text has at most. */
+export function textBytesMax(text: string): number {
+  if (text.length <= SHORT_TEXT_UNITS) return UNIT_BYTES_MAX * text.length
+  let bytes = text.length
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x80) continue
+    bytes += unit < 0x800 || isSurrogate(unit) ? 1 : 2 // A pair has four bytes.
+  }
+  return bytes
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff
+}

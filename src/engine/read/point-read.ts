@@ -1,0 +1,104 @@
+// Point reads: of a table that is as it was when it was last read, without the database.
+//
+// Invariant: a row is taken from its segment only if no row record is over it. This way is left out for a table
+// with a row record anywhere, and for rows that are not served as they are stored.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { after, isHere, type Soon } from '../../base/soon.js'
+import { EXTENTS_MAX, PAGE_EXTENTS, rowsRange, type TableKey } from '../../format/keys.js'
+import type { TableHead } from '../../format/records.js'
+import { parseRowId } from '../../format/row-id.js'
+import { renderRowObject } from '../../format/row-text.js'
+import type { KvView } from '../../kv/kv.js'
+import { readSoon } from '../../kv/read-soon.js'
+import type { LatestTable } from '../context/latest-tables.js'
+import type { RowJson } from '../context/row-texts.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { readHead } from './generations.js'
+import { findRow, rowNotFound } from './row-lookup.js'
+
+/** The row with an ID as JSON, and its version. @throws {StoreError} ROW_NOT_FOUND, TABLE_NOT_FOUND, DATA_CORRUPT */
+export function readRowJson(place: TablePlace, latest: LatestTable, rowId: string): Soon<RowJson> {
+  const { team } = place
+  const head = latest.headAt(team.partition.moment?.())
+  if (head === undefined) return readRecords(place, latest, rowId)
+  const kept = team.rows.get(head, rowId)
+  if (kept !== undefined) return kept
+  const found = rowOf(latest, place, head, rowId)
+  if (found === undefined) return readRecords(place, latest, rowId)
+  if (!isHere(found)) return found.then((row) => noted(team, head, rowId, row))
+  return noted(team, head, rowId, found)
+}
+
+/** The row with an ID, of a head that is the one now; undefined: it has to be looked for in the records. */
+function rowOf(
+  latest: LatestTable,
+  { team, table }: TablePlace,
+  { generation }: TableHead,
+  rowId: string,
+): Soon<RowJson> | undefined {
+  if (!latest.isPlain || generation.forward !== null) return undefined
+  const id = parseRowId(rowId)
+  if (id === null) throw rowNotFound(rowId)
+  const { extent, slot, nonce } = id
+  if (extent < generation.firstExtent || extent >= generation.nextExtent) throw rowNotFound(rowId)
+  if (generation.open?.extent === extent || extent < generation.convertBefore) return undefined
+  const page = latest.page(team.partition, table, Math.floor(extent / PAGE_EXTENTS))
+  if (page === undefined) return undefined
+  const entry = team.extents.ofPage(page, extent)
+  if (entry.segment === null || entry.folded || entry.convert) return undefined
+  if (slot >= entry.rowCount || !sameBytes(entry.nonce, nonce)) throw rowNotFound(rowId)
+  const version = Math.max(entry.version, generation.widenedAt)
+  const text = team.segments.rowText(entry.segment, slot)
+  return isHere(text)
+    ? { json: renderRowObject(rowId, text), version }
+    : text.then((read) => ({ json: renderRowObject(rowId, read), version }))
+}
+
+function noted({ rows }: TeamContext, head: TableHead, rowId: string, row: RowJson): RowJson {
+  rows.note(head, rowId, row)
+  return row
+}
+
+/** As `readRowJson`, with the records read in one view; what they say of the table is remembered. */
+function readRecords(
+  { team, table, tableId }: TablePlace,
+  latest: LatestTable,
+  rowId: string,
+): Soon<RowJson> {
+  const moment = team.partition.moment?.()
+  return readSoon(team.partition, (view) =>
+    after(readHead(team, view, table, tableId), (head) => {
+      const kept = team.rows.get(head, rowId)
+      if (kept !== undefined) return kept
+      return after(isPlain(view, table, head, latest, moment), (plain) => {
+        if (moment !== undefined && team.partition.moment?.() === moment) {
+          latest.remember(moment, head, plain)
+        }
+        const read = (key: Bytes) => view.get(key)
+        return after(findRow(team, read, table, head.generation, rowId), (row) => {
+          if (row === null) throw rowNotFound(rowId)
+          const found = { json: renderRowObject(rowId, row.text), version: row.version }
+          return noted(team, head, rowId, found)
+        })
+      })
+    }),
+  )
+}
+
+/** Whether it is known that a table has no row records, which is found out if it was never tried. */
+function isPlain(
+  view: KvView,
+  table: TableKey,
+  { generation }: TableHead,
+  latest: LatestTable,
+  moment: object | undefined,
+): Soon<boolean> {
+  if (moment === undefined || view.isEmpty === undefined) return false
+  const { firstExtent, nextExtent } = generation
+  const start = { extent: firstExtent, slot: 0 }
+  // Walks have found out about the extents that there are. A look goes on to the end, for those that will be added.
+  const toEnd = rowsRange(table, start, EXTENTS_MAX)
+  if (view.isEmpty(toEnd) || view.isEmpty(rowsRange(table, start, nextExtent))) return true
+  if (!latest.shouldLook(generation)) return false
+  return view.scan({ ...toEnd, count: 1 }).then((found) => found.length === 0)
+}

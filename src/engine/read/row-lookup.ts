@@ -1,0 +1,150 @@
+// Reading one row by its ID: arithmetic on the ID, then the row record or the segment.
+import { sameBytes } from '../../base/bytes.js'
+import { after, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import type { ExtentEntry } from '../../format/extent-page.js'
+import type { ForwardMap } from '../../format/forward.js'
+import { type Position, rowKey, type TableKey } from '../../format/keys.js'
+import { decodeRowRecord, type Generation } from '../../format/records.js'
+import { parseRowId, type RowId } from '../../format/row-id.js'
+import { convertRowText } from '../../format/row-text.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import { missingRecord } from '../context/extents.js'
+import type { StoreContext } from '../context/store-context.js'
+
+export type FoundRow = Readonly<{
+  position: Position
+  version: number
+  /** As it reads: in the kinds that its columns have now. */
+  text: string
+  /** As it is stored, and the number of the schema it was stored under. */
+  stored: Readonly<{ text: string; schemaNumber: number }>
+}>
+
+/** Of rows whose schema is not known any more, only that a column was widened since. No schema gets it. */
+const EARLIER_SCHEMA = 0xffff_ffff
+
+/** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
+export function findRow(
+  context: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  rowId: string,
+): Soon<FoundRow | null> {
+  return after(findPlace(context, read, table, generation, rowId), (place) => {
+    if (place === null) return null
+    return after(read(rowKey(table, place.position)), (record): Soon<FoundRow | null> => {
+      if (record === null) return readStored(context, read, table, generation, place)
+      const { text, version, schemaNumber } = decodeRowRecord(record)
+      if (text === null) return null
+      const row = { position: place.position, version, stored: { text, schemaNumber } }
+      return asItReads(context, read, table, generation, row)
+    })
+  })
+}
+
+type StoredRow = Omit<FoundRow, 'text'>
+
+/** A row of a segment, over which there is no record. */
+function readStored(
+  context: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  { position, entry }: Place,
+): Soon<FoundRow | null> {
+  if (entry === null || entry.segment === null) {
+    if (entry?.folded) return null // No row of the extent was alive when it was folded.
+    throw missingRecord(position.slot)
+  }
+  const { segment } = entry
+  const converts = entry.convert || position.extent < generation.convertBefore
+  const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
+  const readText = (version: number): Soon<FoundRow> =>
+    after(context.segments.rowText(segment, position.slot), (text) => {
+      const row = { position, version, stored: { text, schemaNumber } }
+      return asItReads(context, read, table, generation, row)
+    })
+  if (!entry.folded) return readText(entry.version)
+  return after(context.segments.footer(segment), ({ isDeleted, versionOf }) => {
+    if (isDeleted?.(position.slot)) return null
+    return readText(versionOf?.(position.slot) ?? entry.version)
+  })
+}
+
+function asItReads(
+  { schemas }: Pick<StoreContext, 'schemas'>,
+  read: ReadRecord,
+  table: TableKey,
+  { schemaNumber, widenedAt }: Generation,
+  { position, version: changed, stored }: StoredRow,
+): Soon<FoundRow> {
+  const version = Math.max(changed, widenedAt)
+  if (stored.schemaNumber === schemaNumber) return { position, version, text: stored.text, stored }
+  return after(schemas.get(table, schemaNumber, read), ({ columns }) => {
+    return { position, version, text: convertRowText(stored.text, columns), stored }
+  })
+}
+
+type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>
+
+/** Where an ID points: to the row that this generation minted it for, or that kept it. It may be deleted. */
+function findPlace(
+  context: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  rowId: string,
+): Soon<Place | null> {
+  const id = parseRowId(rowId)
+  if (id === null) return null
+  return after(context.forwards.of(generation), (forward) => {
+    const minted = findMinted(context, read, table, generation, id)
+    if (forward === null) return minted
+    return after(minted, (place) =>
+      findKept(context, read, table, generation, { id, forward, place }),
+    )
+  })
+}
+
+/** As `findPlace`, in a generation that kept row IDs. @param minted - Where the ID was minted for. */
+function findKept(
+  { extents }: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  { firstExtent, open }: Generation,
+  { id, forward, place: minted }: Readonly<{ id: RowId; forward: ForwardMap; place: Place | null }>,
+): Soon<Place | null> {
+  if (minted !== null) {
+    const { extent, slot } = minted.position
+    const keptAnother = forward.idAt({ extent: extent - firstExtent, slot })
+    return keptAnother === null ? minted : null
+  }
+  const kept = forward.positionOf(id)
+  if (kept === null) return null
+  const position = { extent: kept.extent + firstExtent, slot: kept.slot }
+  if (open?.extent === position.extent) return { position, entry: null }
+  return after(extents.read(read, table, position.extent), (entry) => ({ position, entry }))
+}
+
+function findMinted(
+  { extents }: StoreContext,
+  read: ReadRecord,
+  table: TableKey,
+  { firstExtent, nextExtent, open }: Generation,
+  { nonce, extent, slot }: RowId,
+): Soon<Place | null> {
+  const position = { extent, slot }
+  if (extent < firstExtent || extent >= nextExtent) return null
+  if (open?.extent === extent) {
+    return sameBytes(open.nonce, nonce) && slot < open.nextSlot ? { position, entry: null } : null
+  }
+  return after(extents.read(read, table, extent), (entry) =>
+    sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null,
+  )
+}
+
+export function rowNotFound(rowId: string): StoreError {
+  return new StoreError('ROW_NOT_FOUND', `Row with ID '${rowId}' not found`)
+}

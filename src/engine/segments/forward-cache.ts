@@ -1,0 +1,34 @@
+// Forward objects by id: read whole, as many lookups of one page or walk need them.
+import { ByteCache } from '../../base/byte-cache.js'
+import type { Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import { ForwardMap } from '../../format/forward.js'
+import type { Generation } from '../../format/records.js'
+import type { ObjectId, ObjectStore } from '../../objects/objects.js'
+
+export class ForwardCache {
+  readonly #objects: ObjectStore
+  readonly #maps: ByteCache<ForwardMap>
+
+  constructor(objects: ObjectStore, bytesMax: number) {
+    this.#objects = objects
+    this.#maps = new ByteCache(bytesMax, (_, { bytes }) => bytes)
+  }
+
+  /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */
+  of({ forward }: Generation): Soon<ForwardMap | null> {
+    if (forward === null) return null
+    const known = this.#maps.get(forward.object)
+    return known ?? this.#read(forward.object)
+  }
+
+  async #read(object: ObjectId): Promise<ForwardMap> {
+    const content = await this.#objects.get(object)
+    if (content === null) {
+      throw new StoreError('DATA_CORRUPT', `Forward object ${object} is missing`)
+    }
+    const map = new ForwardMap(object, content)
+    this.#maps.set(object, map)
+    return map
+  }
+}

@@ -1,0 +1,135 @@
+// Reads a whole segment in order, and checks every byte of it: for those who trust none.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { yieldToEventLoop } from '../../base/platform.js'
+import { StoreError } from '../../base/store-error.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import { codecBit } from '../../format/frame-codec.js'
+import type { FramePlace } from '../../format/segment-footer.js'
+import type { SegmentFooter } from '../../format/segment-reader.js'
+import { decodeFooter, decodeFrame, type Frame, footerRange } from '../../format/segment-reader.js'
+import { SEGMENT_HEADER } from '../../format/segment-writer.js'
+import type { ObjectStore } from '../../objects/objects.js'
+import type { Problem } from '../api/problem.js'
+import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
+
+/**
+ * The footer of a segment, which shows that the object is there and has its length.
+ * @returns what is wrong, if anything is.
+ * @throws {StoreError} STORAGE_UNAVAILABLE
+ */
+export async function openSegment(
+  objects: ObjectStore,
+  ref: SegmentRef,
+): Promise<Readonly<{ footer: SegmentFooter; bytes: Bytes }> | Problem> {
+  const { start } = footerRange(ref)
+  if (start < SEGMENT_HEADER.length) {
+    const message = `A record gives segment ${ref.object} a footer that is larger than the segment`
+    return { kind: 'record-mismatch', message }
+  }
+  // One byte more than there may be, as a longer object is not the one that was put.
+  const bytes = await objects.get(ref.object, { start, limit: ref.objectBytes + 1 })
+  if (bytes === null) {
+    return { kind: 'object-missing', message: `Segment ${ref.object} is missing` }
+  }
+  if (bytes.length !== ref.objectBytes - start) return wrongLength(ref, start + bytes.length)
+  try {
+    const footer = decodeFooter(ref, bytes)
+    const problem = frameProblem(ref, footer.frames, start)
+    return problem ?? { footer, bytes }
+  } catch (failure) {
+    return corruptProblem(failure)
+  }
+}
+
+/** Frames follow each other from the header to the footer, so that no byte between them is left unchecked. */
+function frameProblem(
+  ref: SegmentRef,
+  frames: readonly FramePlace[],
+  footerStart: number,
+): Problem | null {
+  let [offset, row] = [SEGMENT_HEADER.length, 0]
+  for (const frame of frames) {
+    if (frame.offset !== offset || frame.firstRow !== row || frame.rowCount < 1) break
+    offset += frame.bytes
+    row += frame.rowCount
+  }
+  if (offset === footerStart && row === ref.rowCount) return null
+  const message = `The frames of segment ${ref.object} leave a gap, or overlap`
+  return { kind: 'segment', message, place: `frame index, offset ${offset}` }
+}
+
+/** Neighbouring pieces of a segment as they are stored, with the frames that they are. */
+export type SegmentPiece = Readonly<{
+  bytes: Bytes
+  frames: readonly Readonly<{ place: FramePlace; frame: Frame }>[]
+  /** The codecs of the frames, a bit for each, see `codecBit`. */
+  codecs: number
+  problems: readonly Problem[]
+}>
+
+/** The segment from its header to its last frame. What cannot be decoded is among the problems. */
+export async function* readFrames(
+  objects: ObjectStore,
+  ref: SegmentRef,
+  { frames }: SegmentFooter,
+): AsyncGenerator<SegmentPiece, void> {
+  let start = 0
+  for (let index = 0; index < frames.length || start === 0; ) {
+    const run: FramePlace[] = []
+    let limit = start === 0 ? SEGMENT_HEADER.length : start
+    for (let place = frames[index]; place !== undefined; place = frames[++index]) {
+      if (run.length > 0 && limit + place.bytes - start > READ_BYTES_MAX) break
+      run.push(place)
+      limit += place.bytes
+    }
+    const bytes = await objects.get(ref.object, { start, limit })
+    if (bytes === null || bytes.length !== limit - start) {
+      throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} has lost bytes from ${start} on`)
+    }
+    const problems: Problem[] = start === 0 ? headerProblems(ref, bytes) : []
+    let codecs = 0
+    const decoded: { place: FramePlace; frame: Frame }[] = []
+    for (const [number, part] of partsOf(run, bytes, start).entries()) {
+      if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
+      for (const stored of part) {
+        codecs |= codecBit(stored.bytes[0] ?? 0)
+        const found = await tryDecode(ref, stored)
+        if ('frame' in found) decoded.push(found)
+        else problems.push(found)
+      }
+    }
+    yield { bytes, frames: decoded, codecs, problems }
+    start = limit
+  }
+}
+
+async function tryDecode(
+  ref: SegmentRef,
+  { place, bytes }: StoredPart[number],
+): Promise<Readonly<{ place: FramePlace; frame: Frame }> | Problem> {
+  try {
+    return { place, frame: await decodeFrame(ref, place, bytes) }
+  } catch (failure) {
+    const rows = `rows ${place.firstRow} to ${place.firstRow + place.rowCount - 1}`
+    return { ...corruptProblem(failure), place: `frame at ${place.offset}, ${rows}` }
+  }
+}
+
+function headerProblems(ref: SegmentRef, bytes: Bytes): Problem[] {
+  if (sameBytes(bytes.subarray(0, SEGMENT_HEADER.length), SEGMENT_HEADER)) return []
+  const message = `Segment ${ref.object} does not begin with the header of a segment`
+  return [{ kind: 'segment', message, place: 'header' }]
+}
+
+function wrongLength({ object, objectBytes }: SegmentRef, found: number): Problem {
+  const has = found > objectBytes ? 'more' : `only ${found}`
+  const message = `Object ${object} should have ${objectBytes} bytes, but has ${has}`
+  return { kind: 'object-length', message }
+}
+
+function corruptProblem(failure: unknown): Problem {
+  if (failure instanceof StoreError && failure.code === 'DATA_CORRUPT') {
+    return { kind: 'segment', message: failure.message }
+  }
+  throw failure
+}

@@ -1,0 +1,163 @@
+// Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
+import type { Bytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  catalogKey,
+  schemaKey,
+  type TableKey,
+  TEAM_HEAD_KEY,
+  tableHeadKey,
+} from '../../format/keys.js'
+import {
+  decodeTeamHead,
+  encodeCatalogEntry,
+  encodeSchema,
+  encodeTableHead,
+  encodeTeamHead,
+} from '../../format/records.js'
+import { renderTableId } from '../../format/table-id.js'
+import type { KvView } from '../../kv/kv.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { Created, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import { putMarkers } from '../commit/file-markers.js'
+import type { RequestKey } from '../commit/repeats.js'
+import { keepResult, type Repeat, readRepeat } from '../commit/repeats.js'
+import { rowIdsOf } from '../context/row-ids.js'
+import { indexSchema } from '../context/schema-cache.js'
+import type { TeamContext } from '../context/store-context.js'
+import { versionBase } from '../context/versions.js'
+import {
+  judgeOf,
+  type LinkableRows,
+  type RowSource,
+  RowSources,
+  sourceHolds,
+} from '../ingest/row-source.js'
+import { emptyGeneration } from '../read/generations.js'
+import { appendRows } from './append-rows.js'
+
+/** Creates of this process take turns; those of others beside them are met by trying again. */
+const COMMIT_TRIES_MAX = 100
+/** A stash whose chunks are replaced while it is used gets so many tries. */
+const STASH_TRIES_MAX = 4
+
+type CreateRequest = Readonly<{
+  name: string
+  schema: TableSchema | undefined
+  rows: RowsInput | Stash
+  onSchemaError: OnSchemaError
+  key: RequestKey | undefined
+}>
+
+/** The result that is kept under a key; null: none is, or no key was given. */
+export async function findCreated(
+  team: TeamContext,
+  key: RequestKey | undefined,
+): Promise<Created | null> {
+  if (key === undefined) return null
+  return team.partition.read(async (view) => createdOf(await readCreateRepeat(team, key, view)))
+}
+
+function readCreateRepeat(
+  { options }: TeamContext,
+  key: RequestKey | undefined,
+  view: KvView,
+): Promise<Repeat | null> {
+  return readRepeat(options, null, key, (record) => view.get(record))
+}
+
+function createdOf(repeat: Repeat | null): Created | null {
+  if (repeat === null || repeat.first === null) return null
+  const { table, version, runs } = repeat.first
+  return { tableId: renderTableId(table), version, rowIds: rowIdsOf(runs) }
+}
+
+export async function createTable(team: TeamContext, request: CreateRequest): Promise<Created> {
+  const { key } = request
+  await team.ensureTeam()
+  const sources = new RowSources(team, request.rows)
+  try {
+    await sources.prepare(request.rows)
+    for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
+      const found = await team.partition.read(async (view) => {
+        const first = createdOf(await readCreateRepeat(team, key, view))
+        return first ?? sources.read(view)
+      })
+      if ('tableId' in found) return sources.settled(found)
+      const source = found
+      const base = request.schema === undefined ? null : indexSchema(request.schema)
+      const judge = judgeOf(team, source, base, request.onSchemaError)
+      const rows = await sources.conform(source, judge)
+      const { schema } = judge.schema
+      const created = await team.turns.run('create', () =>
+        commitTable(team, request, schema, source, rows),
+      )
+      if (created !== null) return sources.settled(created)
+    }
+  } catch (failure) {
+    sources.settleAfter(failure)
+    throw failure
+  }
+  sources.settled(null)
+  throw new StoreError('STORAGE_UNAVAILABLE', 'The stash keeps changing; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+/** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
+async function commitTable(
+  team: TeamContext,
+  { name, key }: CreateRequest,
+  schema: TableSchema,
+  source: RowSource,
+  rows: LinkableRows,
+): Promise<Created | null> {
+  const { random } = team.options
+  const table = newTableKey(random.bytes(16))
+  const empty = emptyGeneration(random.bytes(8), 0, 0)
+  const read = async (): Promise<null> => null // A new table has no extent page.
+  const place = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
+  const { next, puts, runs, files } = await appendRows(place, rows)
+  const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
+  for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
+    const { repeat, teamHead, holds, markers } = await team.partition.read(async (view) => ({
+      repeat: await readCreateRepeat(team, key, view),
+      teamHead: await view.get(TEAM_HEAD_KEY),
+      holds: await sourceHolds(source, (key) => view.get(key)),
+      markers: await putMarkers((key) => view.get(key), random, files),
+    }))
+    const first = createdOf(repeat)
+    if (first !== null) return first
+    if (!holds) return null
+    const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
+    const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
+    const kept = keepResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
+    const { ok } = await team.partition.commit({
+      checks: [
+        { key: TEAM_HEAD_KEY, equals: teamHead },
+        ...(source.check === null ? [] : [source.check]),
+        ...kept.checks,
+      ],
+      puts: [
+        ...records,
+        ...kept.puts,
+        ...markers,
+        [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
+        [catalogKey(order), encodeCatalogEntry({ table, name })],
+        [tableHeadKey(table), encodeTableHead(head)],
+      ],
+    })
+    if (ok) return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
+  }
+  throw new StoreError('STORAGE_UNAVAILABLE', 'Too many tables are being created; try again', {
+    outcome: 'unchanged',
+  })
+}
+
+/** A random UUID (version 4) as its bytes. */
+function newTableKey(random: Bytes): TableKey {
+  const table = Uint8Array.from(random)
+  table[6] = ((table[6] ?? 0) & 0x0f) | 0x40
+  table[8] = ((table[8] ?? 0) & 0x3f) | 0x80
+  return table
+}

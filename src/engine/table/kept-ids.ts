@@ -1,0 +1,239 @@
+// Kept row IDs on overwrite: an input row that carries the `$rowID` of a row of the table keeps it.
+// Contract, section 5, PUT /tables/{tableID}.
+//
+// Invariants:
+// - A claim is accepted only for a live row of the generation that is replaced, and once: of two rows that
+//   claim one ID, the first keeps it.
+// - An ID keeps the coordinates that it was minted with through any number of overwrites.
+import { sameBytes } from '../../base/bytes.js'
+import { yieldToEventLoop } from '../../base/platform.js'
+import { StoreError } from '../../base/store-error.js'
+import { addClaim, type ClaimRun, decodeClaims } from '../../format/claims.js'
+import type { ExtentEntry } from '../../format/extent-page.js'
+import { encodeForward, type ForwardMap, type ForwardRun } from '../../format/forward.js'
+import { decodeRowKey, type Position, rowsRange, SLOTS_MAX } from '../../format/keys.js'
+import { type ForwardRef, type Generation, isTombstone } from '../../format/records.js'
+import type { RowId } from '../../format/row-id.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { ExtentWalk } from '../context/extents.js'
+import type { RowIdRun } from '../context/row-ids.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import type { LinkableRows, RowSource } from '../ingest/row-source.js'
+import { readHead } from '../read/generations.js'
+
+/** IDs that rows keep, as they will be in the next generation. */
+export type KeptIds = Readonly<{
+  runs: readonly ForwardRun[]
+  /** null: no row keeps an ID. */
+  forward: ForwardRef | null
+  /** Whether the table still has the rows that the claims were held against. */
+  holds(generation: Generation): boolean
+}>
+
+/** Runs are kept in memory while an overwrite runs: rows in their old order make few. */
+const RUNS_MAX = 1_000_000
+const YIELD_ROWS = 50_000
+
+/** Judges the claims of the input and writes the forward object of the generation to come. */
+export async function keepIds(
+  { team, table, tableId }: TablePlace,
+  source: RowSource,
+  rows: LinkableRows,
+): Promise<KeptIds> {
+  const { seen, live } = await team.partition.read(async (view) => {
+    const { generation } = await readHead(team, view, table, tableId)
+    return {
+      seen: generation,
+      live: await readLiveIds(team, view, { team, table, tableId }, generation),
+    }
+  })
+  const accepted: ClaimRun[] = []
+  let judged = 0
+  for await (const { row, count, first } of claimsOf(team, source)) {
+    for (let i = 0; i < count && first.slot + i < SLOTS_MAX; i++) {
+      const id = { ...first, slot: first.slot + i }
+      if (live.take(id)) addClaim(accepted, row + i, id)
+      if (++judged % YIELD_ROWS === 0) await yieldToEventLoop()
+    }
+    if (accepted.length > RUNS_MAX) throw tooScattered()
+  }
+  const runs = forwardRuns(accepted, rows)
+  return {
+    runs,
+    forward: runs.length === 0 ? null : await putForward(team, runs),
+    holds: ({ nonce, deletedRows }) =>
+      sameBytes(nonce, seen.nonce) && deletedRows === seen.deletedRows,
+  }
+}
+
+/** The claims of all rows in input order; row numbers count over the whole input. */
+async function* claimsOf(team: TeamContext, source: RowSource): AsyncGenerator<ClaimRun> {
+  if (source.inline !== null) {
+    yield* source.inline.claims
+    return
+  }
+  let before = 0
+  for (const { chunk } of source.chunks) {
+    for (const segment of chunk.segments) {
+      if (chunk.hasClaims) {
+        const { claims } = await team.segments.footer(segment)
+        for (const run of decodeClaims(claims)) yield { ...run, row: before + run.row }
+      }
+      before += segment.rowCount
+    }
+  }
+}
+
+/** The row IDs that a generation answers to, each of which may be taken once. */
+class LiveIds {
+  readonly #firstExtent: number
+  readonly #extents: ReadonlyMap<number, Readonly<{ nonce: Uint8Array; rowCount: number }>>
+  readonly #forward: ForwardMap | null
+  /** Bits of slots by extent: deleted rows, and rows whose ID is taken. */
+  readonly #gone = new Map<number, Uint8Array>()
+
+  constructor(
+    firstExtent: number,
+    extents: ReadonlyMap<number, Readonly<{ nonce: Uint8Array; rowCount: number }>>,
+    forward: ForwardMap | null,
+  ) {
+    this.#firstExtent = firstExtent
+    this.#extents = extents
+    this.#forward = forward
+  }
+
+  /** Whether the row is there and nobody took its ID before. */
+  take(id: RowId): boolean {
+    const position = this.#positionOf(id)
+    return position !== null && this.remove(position)
+  }
+
+  /** @returns false if the position was removed before, or is none. */
+  remove({ extent, slot }: Position): boolean {
+    const { rowCount = 0 } = this.#extents.get(extent) ?? {}
+    if (slot >= rowCount) return false
+    let bits = this.#gone.get(extent)
+    if (bits === undefined) {
+      bits = new Uint8Array(Math.ceil(rowCount / 8))
+      this.#gone.set(extent, bits)
+    }
+    const bit = 1 << (slot & 7)
+    const byte = bits[slot >> 3] ?? 0
+    bits[slot >> 3] = byte | bit
+    return (byte & bit) === 0
+  }
+
+  #positionOf(id: RowId): Position | null {
+    const extent = this.#extents.get(id.extent)
+    if (extent !== undefined && sameBytes(extent.nonce, id.nonce)) {
+      const place = { extent: id.extent - this.#firstExtent, slot: id.slot }
+      if (this.#forward?.idAt(place)) return null // That row answers to the ID it kept.
+      return { extent: id.extent, slot: id.slot }
+    }
+    const kept = this.#forward?.positionOf(id)
+    return kept ? { extent: kept.extent + this.#firstExtent, slot: kept.slot } : null
+  }
+}
+
+async function readLiveIds(
+  team: TeamContext,
+  view: KvView,
+  { table }: TablePlace,
+  generation: Generation,
+): Promise<LiveIds> {
+  const { firstExtent, nextExtent } = generation
+  const walk = new ExtentWalk((key) => view.get(key), table, generation)
+  const extents = new Map<number, { nonce: Uint8Array; rowCount: number }>()
+  const folded: [extent: number, entry: ExtentEntry][] = []
+  for (let number = firstExtent; number < nextExtent; number++) {
+    const extent = await walk.at(number)
+    if (extent === null) continue
+    const { nonce, rowCount, entry } = extent
+    extents.set(number, { nonce, rowCount })
+    if (entry?.folded) folded.push([number, entry])
+  }
+  const live = new LiveIds(firstExtent, extents, await team.forwards.of(generation))
+  if (generation.deletedRows === 0) return live
+  for (const [extent, { segment, rowCount }] of folded) {
+    const isDeleted =
+      segment === null ? () => true : (await team.segments.footer(segment)).isDeleted
+    if (isDeleted === null) continue
+    for (let slot = 0; slot < rowCount; slot++) if (isDeleted(slot)) live.remove({ extent, slot })
+  }
+  const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
+  for await (const entries of scanBatches(view, range)) {
+    for (const [key, record] of entries) if (isTombstone(record)) live.remove(decodeRowKey(key))
+  }
+  return live
+}
+
+/** Claims by input row → runs by position: each extent of the next generation holds so many rows. */
+function forwardRuns(accepted: readonly ClaimRun[], rows: LinkableRows): ForwardRun[] {
+  const counts =
+    'texts' in rows ? [rows.texts.length] : rows.segments.map(({ ref }) => ref.rowCount)
+  const runs: ForwardRun[] = []
+  let extent = 0
+  let extentStart = 0
+  for (const { row, count, first } of accepted) {
+    for (let done = 0; done < count; ) {
+      while (row + done >= extentStart + (counts[extent] ?? 0)) extentStart += counts[extent++] ?? 0
+      const slot = row + done - extentStart
+      const piece = Math.min(count - done, (counts[extent] ?? 0) - slot)
+      runs.push({
+        at: { extent, slot },
+        count: piece,
+        first: { ...first, slot: first.slot + done },
+      })
+      done += piece
+    }
+  }
+  return runs
+}
+
+async function putForward(team: TeamContext, runs: readonly ForwardRun[]): Promise<ForwardRef> {
+  const object = team.ids.next()
+  try {
+    const objectBytes = await team.objects.put(object, encodeForward(object, runs))
+    return { object, objectBytes }
+  } catch (failure) {
+    team.ids.settle([object])
+    throw failure
+  }
+}
+
+/** The row IDs of a new generation in order: those of the positions, but for the rows that kept theirs. */
+export function withKeptIds(
+  positions: readonly RowIdRun[],
+  firstExtent: number,
+  kept: readonly ForwardRun[],
+): RowIdRun[] {
+  const runs: RowIdRun[] = []
+  let next = 0
+  for (const { nonce, extent, count } of positions) {
+    let slot = 0
+    const own = (limit: number): void => {
+      if (limit > slot) runs.push({ nonce, extent, firstSlot: slot, count: limit - slot })
+    }
+    for (let run = kept[next]; run?.at.extent === extent - firstExtent; run = kept[++next]) {
+      own(run.at.slot)
+      const { first } = run
+      runs.push({
+        nonce: first.nonce,
+        extent: first.extent,
+        firstSlot: first.slot,
+        count: run.count,
+      })
+      slot = run.at.slot + run.count
+    }
+    own(count)
+  }
+  return runs
+}
+
+function tooScattered(): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `The $rowIDs make more than ${RUNS_MAX} runs; send the rows in the order in which they were read`,
+  )
+}

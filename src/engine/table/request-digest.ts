@@ -1,0 +1,103 @@
+// What stands for a request that comes with a key of the caller's. A repeat with the same key must be the same
+// request: another one would be answered with a result that is not its own, and its rows would be lost.
+import { type Bytes, concatBytes, toHex, utf8 } from '../../base/bytes.js'
+import { sha256, yieldToEventLoop } from '../../base/platform.js'
+import { isStoreError } from '../../base/store-error.js'
+import { checkIdempotencyKey, checkRequestDigest } from '../api/arguments.js'
+import type { RequestKey } from '../commit/repeats.js'
+import { scanRowObject } from '../ingest/row-object.js'
+import { TeamStash } from '../ingest/stash.js'
+
+type GivenKey = Readonly<{ idempotencyKey?: unknown; requestDigest?: unknown }>
+
+/**
+ * The key of a request; undefined: it has none.
+ * @param about - The operation and its arguments other than its rows, as JSON can hold them.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export async function requestKeyOf(
+  given: GivenKey,
+  about: readonly unknown[],
+  rows: unknown,
+): Promise<RequestKey | undefined> {
+  const text = checkIdempotencyKey(given.idempotencyKey)
+  const digest = checkRequestDigest(given.requestDigest)
+  if (text === undefined) return undefined
+  return { text, digest: digest ?? (await digestOfCall(about, rows)) }
+}
+
+/** Content is hashed in slices of so many bytes; other work of the process gets its turn between them. */
+const SLICE_BYTES = 1024 * 1024
+
+/** The digest of a request; of its content slice by slice. FORMAT.md, section 4, says how: it is stored. */
+export async function digestRequest(about: readonly unknown[], content: Bytes): Promise<Bytes> {
+  return digestSlices(about, slicesOf(content))
+}
+
+async function digestSlices(
+  about: readonly unknown[],
+  slices: Iterable<Bytes> | AsyncIterable<Bytes>,
+): Promise<Bytes> {
+  const digests: string[] = []
+  for await (const slice of slices) {
+    if (digests.length > 0) await yieldToEventLoop()
+    digests.push(toHex(await sha256(slice)))
+  }
+  return sha256(utf8(JSON.stringify([about, digests])))
+}
+
+function* slicesOf(content: Bytes): Generator<Bytes> {
+  for (let start = 0; start < content.length; start += SLICE_BYTES) {
+    yield content.subarray(start, start + SLICE_BYTES)
+  }
+}
+
+async function digestOfCall(about: readonly unknown[], rows: unknown): Promise<Bytes> {
+  if (rows instanceof TeamStash) return digestRequest([...about, 'stash', rows.id], utf8(''))
+  if (Array.isArray(rows)) {
+    return digestSlices([...about, 'array', rows.length], slicesOfRows(rows))
+  }
+  for (const form of ['json', 'csv', 'tsv'] as const) {
+    const text = textMember(rows, form)
+    if (text !== undefined) return digestRequest([...about, form], text)
+  }
+  return digestRequest([...about, 'rows'], utf8(''))
+}
+
+function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefined {
+  if (typeof rows !== 'object' || rows === null || !Object.hasOwn(rows, form)) return undefined
+  const text: unknown = Reflect.get(rows, form)
+  if (text instanceof Uint8Array) return text
+  return typeof text === 'string' ? utf8(text) : undefined
+}
+
+/** Other work gets its turn after the texts of rows of so many characters. */
+const TURN_CHARS = 64 * 1024
+
+/** The texts of all rows, one after the other, in slices: the whole array counts, as a body does. */
+async function* slicesOfRows(rows: readonly unknown[]): AsyncGenerator<Bytes> {
+  let bytes = utf8('')
+  let text = ''
+  for (let i = 0; i < rows.length; i++) {
+    text += textOfRow(rows[i], i)
+    if (text.length < TURN_CHARS) continue
+    bytes = concatBytes([bytes, utf8(text)])
+    text = ''
+    for (; bytes.length > SLICE_BYTES; bytes = bytes.subarray(SLICE_BYTES)) {
+      yield bytes.subarray(0, SLICE_BYTES)
+    }
+    await yieldToEventLoop()
+  }
+  yield* slicesOf(concatBytes([bytes, utf8(text)]))
+}
+
+/** A row that cannot be stored is refused later, in its turn. */
+function textOfRow(row: unknown, index: number): string {
+  try {
+    const { ids, tokens, rowId } = scanRowObject(row, index)
+    return JSON.stringify([ids, tokens, rowId])
+  } catch (failure) {
+    if (isStoreError(failure)) return '[]'
+    throw failure
+  }
+}

@@ -1,0 +1,176 @@
+// Updating and deleting one row: a row record laid over its position, committed with the table's head.
+import { type Bytes, utf8 } from '../../base/bytes.js'
+import { typeName } from '../../base/options.js'
+import type { Random } from '../../base/random.js'
+import { after, type Soon } from '../../base/soon.js'
+import { StoreError } from '../../base/store-error.js'
+import { type Steps, TimeSlices } from '../../base/time-slices.js'
+import { type Position, rowKey, type TableKey } from '../../format/keys.js'
+import { encodeRowRecord, type TableHead } from '../../format/records.js'
+import { spliceRowText } from '../../format/row-text.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import type { ColumnSummary } from '../../schema/column-summary.js'
+import { judgeTokenInSteps, newSummary } from '../../schema/judge.js'
+import { decodeJsonText, scanJsonChanges } from '../../schema/scan-json.js'
+import { checkSchemaSize } from '../../schema/table-schema.js'
+import type { ResolvedOptions } from '../api/store-options.js'
+import type { OnSchemaError, RowInput } from '../api/store-types.js'
+import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
+import type { Planned } from '../commit/table-writer.js'
+import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { withBase } from '../context/versions.js'
+import { brokenRule, cellFits, conformToken, type Judge } from '../ingest/conform.js'
+import { invalidValue, scanRowObject, unknownColumn } from '../ingest/row-object.js'
+import { checkColumnCount, widenColumns } from '../ingest/row-source.js'
+import { type FoundRow, findRow, rowNotFound } from '../read/row-lookup.js'
+import { checkIfMatch, newSchemaOf, putSchema, underSchema } from './table-change.js'
+
+/** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
+export type CellChanges = ReadonlyMap<string, string | null>
+
+type Version = Readonly<{ version: number }>
+
+/** Where a row is, as a plan sees it. */
+type RowPlace = Readonly<{ read: ReadRecord; random: Random; table: TableKey; position: Position }>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_HAS_INVALID_VALUE */
+export function changesOfObject(cells: RowInput): CellChanges {
+  const { ids, tokens } = scanRowObject(cells)
+  return new Map(ids.map((id, i) => [id, tokens[i] ?? null]))
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
+export function changesOfText(json: Bytes | string, options: ResolvedOptions): CellChanges {
+  if (typeof json !== 'string' && !(json instanceof Uint8Array)) {
+    const message = `updateRowText takes the text or the bytes of a JSON object, not ${typeName(json)}`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  const text = typeof json === 'string' ? json : decodeJsonText(json)
+  return scanJsonChanges(text, { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax })
+}
+
+/** @param changes - Or what is wrong with their columns, which comes after the row and its version. */
+export function updateRow(
+  { team, table, tableId }: TablePlace,
+  rowId: string,
+  changes: CellChanges | StoreError,
+  options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
+): Promise<Version> {
+  const { teamId, partition } = team
+  return team.writers.change({ teamId, partition, table, tableId }, (head, read) =>
+    after(findRow(team, read, table, head.generation, rowId), (row) => {
+      if (row === null) throw rowNotFound(rowId)
+      checkIfMatch('row', options.ifMatch, withBase(team, row).version)
+      if (changes instanceof StoreError) throw changes
+      const schema = team.schemas.get(table, head.generation.schemaNumber, read)
+      return after(schema, (found) => {
+        const judged = judgeAndConform(team, changes, found, options.onSchemaError)
+        return after(new TimeSlices(team.options.clock).run(judged), ({ judge, cells }) => {
+          if (cells.size === 0) return { result: { version: head.version } }
+          const newSchema = newSchemaOf(found, judge.schema)
+          const text = spliceRowText(row.stored.text, cells)
+          checkRowSize(text, team.options.rowBytesMax)
+          const place = { read, random: team.options.random, table, position: row.position }
+          return writeText(head, place, { ...row.stored, text }, newSchema)
+        })
+      })
+    }),
+  )
+}
+
+/**
+ * The change that lays a row's new text over its position, under a new schema if there is one. Cells that
+ * the reader has to convert stay as they were stored, so that a later widening still converts them in one
+ * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
+ */
+function writeText(
+  { version, generation: before }: TableHead,
+  { read, random, table, position }: RowPlace,
+  { text, schemaNumber: storedUnder }: FoundRow['stored'],
+  newSchema: ReturnType<typeof newSchemaOf>,
+): Soon<Planned<Version>> {
+  const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
+  // A widening of this very change concerns only columns that are set by it.
+  const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
+  const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
+  return after(putMarkers(read, random, filesOfRecords([record])), (markers) => {
+    const puts = [[rowKey(table, position), record] as const, ...markers]
+    if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
+    return { result: { version: version + 1 }, change: { next, puts } }
+  })
+}
+
+export function deleteRow({ team, table, tableId }: TablePlace, rowId: string): Promise<Version> {
+  const { teamId, partition } = team
+  return team.writers.change({ teamId, partition, table, tableId }, async (head, read) => {
+    const { version, generation } = head
+    const row = await findRow(team, read, table, generation, rowId)
+    if (row === null) return { result: { version } }
+    const { schemaNumber, liveRows, deletedRows } = generation
+    const tombstone = encodeRowRecord({ version: version + 1, schemaNumber, text: null })
+    const next = { ...generation, liveRows: liveRows - 1, deletedRows: deletedRows + 1 }
+    return {
+      result: { version: version + 1 },
+      change: { next, puts: [[rowKey(table, row.position), tombstone]] },
+    }
+  })
+}
+
+function* judgeAndConform(
+  team: TeamContext,
+  changes: CellChanges,
+  schema: IndexedSchema,
+  onSchemaError: OnSchemaError,
+): Steps<Readonly<{ judge: Judge; cells: CellChanges }>> {
+  const judge = yield* judgeChanges(team, changes, schema, onSchemaError)
+  return { judge, cells: yield* conformChanges(changes, judge) }
+}
+
+/** What the new cells are held against; `updateSchema` widens the schema for them. */
+function* judgeChanges(
+  { options }: TeamContext,
+  changes: CellChanges,
+  schema: IndexedSchema,
+  onSchemaError: OnSchemaError,
+): Steps<Judge> {
+  const { formatChecks, columnsMax } = options
+  const drops = onSchemaError === 'dropColumns'
+  if (onSchemaError !== 'updateSchema') return { schema, formatChecks, inferred: false, drops }
+  const merged = new Map<string, ColumnSummary>()
+  for (const [id, token] of changes) {
+    const summary = newSummary(id)
+    if (token !== null) yield* judgeTokenInSteps(summary, token)
+    merged.set(id, summary)
+  }
+  const columns = widenColumns(schema, merged, formatChecks, drops)
+  checkColumnCount(columns.length, columnsMax)
+  checkSchemaSize({ columns }, schema.schema)
+  return { schema: indexSchema({ columns }), formatChecks, inferred: true, drops }
+}
+
+/** Judges changes, leaves out misfits that are to be dropped, and gives the rest the form that is stored. */
+function* conformChanges(changes: CellChanges, judge: Judge): Steps<CellChanges> {
+  const cells = new Map<string, string | null>()
+  for (const [id, token] of changes) {
+    const column = judge.schema.columns.get(id)
+    if (column === undefined) {
+      if (judge.drops) continue
+      throw unknownColumn(id)
+    }
+    if (token !== null && !(yield* cellFits(judge, column, token, false))) {
+      if (judge.drops) continue
+      throw invalidValue(id, { value: token, rule: brokenRule(judge, column, token, false) })
+    }
+    cells.set(id, token === null ? null : conformToken(token, column.type, false))
+  }
+  return cells
+}
+
+function checkRowSize(text: string, rowBytesMax: number): void {
+  if (3 * text.length <= rowBytesMax || utf8(text).length <= rowBytesMax) return
+  throw new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `The row would be longer than ${rowBytesMax} bytes`,
+  )
+}

@@ -1,0 +1,250 @@
+import { fromHex, fromUtf8 } from '../../base/bytes.js'
+import { after, isHere, type Soon } from '../../base/soon.js'
+import type { StoreError } from '../../base/store-error.js'
+import { renderContinuation } from '../../format/continuation-token.js'
+import type { TableKey } from '../../format/keys.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import { parseRendered } from '../../schema/parse-rendered.js'
+import { parseTableSchema } from '../../schema/table-schema.js'
+import {
+  checkArguments,
+  checkIfMatchArgument,
+  checkMemory,
+  checkNumbers,
+  checkOnSchemaError,
+  checkReadOptions,
+  checkReserve,
+  checkText,
+  readPart,
+} from '../api/arguments.js'
+import type {
+  AddOptions,
+  Changed,
+  OpenPage,
+  OpenPageRequest,
+  Overwrite,
+  Page,
+  PageBytes,
+  PageBytesRequest,
+  PageRequest,
+  ReadOptions,
+  RowInput,
+  RowsInput,
+  RowWithId,
+  Stash,
+  Table,
+  UpdateOptions,
+} from '../api/store-types.js'
+import { tableNotFound } from '../commit/table-writer.js'
+import type { LatestTable } from '../context/latest-tables.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { versionBase, withBase } from '../context/versions.js'
+import { readHead } from '../read/generations.js'
+import { openPage, readPage, readPiece } from '../read/open-page.js'
+import { readRowJson } from '../read/point-read.js'
+import { requestKeyOf } from './request-digest.js'
+import {
+  type CellChanges,
+  changesOfObject,
+  changesOfText,
+  deleteRow,
+  updateRow,
+} from './row-update.js'
+import { changeRows } from './table-change.js'
+
+type Version = Readonly<{ version: number }>
+
+const ROW_ID = 'A row ID'
+
+const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest']
+const PAGE_ARGUMENTS = ['limit', 'continuation']
+
+/** Rows that a scan reads at once. */
+const SCAN_ROWS = 1_000
+
+export class TeamTable implements Table {
+  readonly id: string
+  readonly #team: TeamContext
+  #key: TableKey | undefined
+  #latest: LatestTable | undefined
+
+  constructor(team: TeamContext, tableId: string) {
+    checkText('A table ID', tableId)
+    this.#team = team
+    this.id = tableId
+  }
+
+  addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<Changed> {
+    return this.#run(async (place) => {
+      checkArguments('addRows', options, ADD_ARGUMENTS)
+      const onSchemaError = checkOnSchemaError(options.onSchemaError)
+      const key = await requestKeyOf(options, ['add', onSchemaError], rows)
+      const added = { rows, overwrite: false, onSchemaError, key }
+      return withBase(place.team, await changeRows(place, added))
+    })
+  }
+
+  overwrite(request: Overwrite): Promise<Changed> {
+    return this.#run(async (place) => {
+      checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
+      const { schema, rows } = request
+      const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
+      if (schema !== undefined) await this.version() // As in an update.
+      const changed = await changeRows(place, {
+        rows,
+        overwrite: true,
+        onSchemaError: checkOnSchemaError(request.onSchemaError),
+        ifMatch: checkIfMatchArgument(request.ifMatch),
+        schema: schema === undefined ? undefined : readPart(parseSchema),
+      })
+      return withBase(place.team, changed)
+    })
+  }
+
+  async page(request: PageRequest = {}): Promise<Page> {
+    checkArguments('page', request, [...PAGE_ARGUMENTS, 'numbers'])
+    const { numbers: form, ...bounds } = request
+    const numbers = checkNumbers(form)
+    const { json, rowCount: _, ...rest } = await this.#readPage('page', bounds, PAGE_ARGUMENTS)
+    return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
+  }
+
+  pageBytes(request: PageBytesRequest = {}): Promise<PageBytes> {
+    return this.#readPage('pageBytes', request, [...PAGE_ARGUMENTS, 'memory'])
+  }
+
+  async openPage(request: OpenPageRequest = {}): Promise<OpenPage> {
+    const page = await this.#run((place) => {
+      checkArguments('openPage', request, [...PAGE_ARGUMENTS, 'reserve'])
+      checkReserve(request.reserve)
+      return openPage(place, request)
+    })
+    return {
+      version: page.version,
+      piece: (wanted) => this.#run(() => readPiece(page, wanted)),
+    }
+  }
+
+  #readPage(what: string, request: PageBytesRequest, known: readonly string[]): Promise<PageBytes> {
+    return this.#run(async (place) => {
+      checkArguments(what, request, known)
+      checkMemory(request.memory)
+      return readPage(await openPage(place, request), request.memory)
+    })
+  }
+
+  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+    const numbers = checkReadOptions('scan', options)
+    const { partition, pins } = this.#team
+    const { generation } = await this.#run(({ table }) =>
+      partition.read((view) => readHead(this.#team, view, table, this.id)),
+    )
+    const unpin = pins.pin(generation.nonce)
+    try {
+      const position = { extent: generation.firstExtent, slot: 0 }
+      const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }
+      let continuation: string | undefined = renderContinuation(start, versionBase(this.#team))
+      while (continuation !== undefined) {
+        const page: Page = await this.page({ limit: SCAN_ROWS, continuation, numbers })
+        yield* page.rows
+        continuation = page.continuation
+      }
+    } finally {
+      unpin()
+    }
+  }
+
+  async get(rowId: string, options?: ReadOptions): Promise<{ row: RowWithId; version: number }> {
+    const numbers = checkReadOptions('get', options)
+    const { json, version } = await this.rowText(rowId)
+    return { row: parseRendered(json, numbers) as RowWithId, version }
+  }
+
+  rowText(rowId: string): Promise<{ json: string; version: number }> {
+    return this.#run((place) => {
+      checkText(ROW_ID, rowId)
+      const { team } = place
+      this.#latest ??= team.latest.of(team.teamId, place.tableId)
+      return after(readRowJson(place, this.#latest, rowId), ({ json, version }) =>
+        withBase(team, { json, version }),
+      )
+    })
+  }
+
+  updateRow(rowId: string, cells: RowInput, options: UpdateOptions = {}): Promise<Version> {
+    return this.#update(rowId, () => changesOfObject(cells), options)
+  }
+
+  updateRowText(
+    rowId: string,
+    json: Uint8Array | string,
+    options: UpdateOptions = {},
+  ): Promise<Version> {
+    return this.#update(rowId, () => changesOfText(json, this.#team.options), options)
+  }
+
+  deleteRow(rowId: string): Promise<Version> {
+    return this.#run(async (place) => {
+      return withBase(place.team, await deleteRow(place, checkText(ROW_ID, rowId)))
+    })
+  }
+
+  version(): Promise<number> {
+    return this.#run(async ({ team, table, tableId }) => {
+      const head = await team.partition.read((view) => readHead(team, view, table, tableId))
+      return withBase(team, head).version
+    })
+  }
+
+  schema(): Promise<TableSchema> {
+    return this.#run(({ team, table, tableId }) =>
+      team.partition.read(async (view) => {
+        const { generation } = await readHead(team, view, table, tableId)
+        const read: ReadRecord = (key) => view.get(key)
+        return (await team.schemas.get(table, generation.schemaNumber, read)).schema
+      }),
+    )
+  }
+
+  #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
+    return this.#run(async (place) => {
+      checkText(ROW_ID, rowId)
+      checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
+      const onSchemaError = checkOnSchemaError(options.onSchemaError)
+      const ifMatch = checkIfMatchArgument(options.ifMatch)
+      const wanted = { ifMatch, onSchemaError }
+      const read = this.#readChanges(changes)
+      const updated = await updateRow(place, rowId, isHere(read) ? read : await read, wanted)
+      return withBase(place.team, updated)
+    })
+  }
+
+  /** What is wrong with the cells is told only of a table that is there. */
+  #readChanges(changes: () => CellChanges): Soon<CellChanges | StoreError> {
+    try {
+      return readPart(changes)
+    } catch (failure) {
+      return this.version().then(() => {
+        throw failure
+      })
+    }
+  }
+
+  #run<T>(operation: (place: TablePlace) => Soon<T>): Promise<T> {
+    const { id: tableId } = this
+    return this.#team.lifecycle.run(() => {
+      this.#key ??= tableKeyOf(tableId)
+      return operation({ team: this.#team, table: this.#key, tableId })
+    })
+  }
+}
+
+const TABLE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The key of a table ID; a text that is no UUID is no table's ID. */
+function tableKeyOf(tableId: string): TableKey {
+  const key = TABLE_ID.test(tableId) ? fromHex(tableId.replaceAll('-', '')) : null
+  if (key === null) throw tableNotFound(tableId)
+  return key
+}

@@ -1,0 +1,218 @@
+// Fold: rewrites an extent with its row records as a new segment. Positions, row IDs, row versions and the
+// table's version stay; readers and writers are not disturbed.
+//
+// Invariants:
+// - The commit that swaps the segment checks the extent page, and a commit that appends to a page checks it
+//   too: so neither takes back what the other wrote.
+// - Folded row records are deleted only after the swap, each checked by its exact bytes: a newer one stays
+//   and lies over the new segment. A crash in between leaves records that say what the segment says.
+// - Cells are copied as they are stored; what the reader has to convert, it still converts.
+import type { Bytes } from '../../base/bytes.js'
+import { toHex } from '../../base/bytes.js'
+import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
+import { decodeExtentEntry, decodeExtentPage, encodeExtentPage } from '../../format/extent-page.js'
+import {
+  decodeRowKey,
+  extentPageKey,
+  PAGE_EXTENTS,
+  ROWS_RANGE,
+  rowsRange,
+  type TableKey,
+  tableHeadKey,
+  tableOfKey,
+} from '../../format/keys.js'
+import { decodeRowRecord, decodeTableHead, type RowRecord } from '../../format/records.js'
+import { SegmentBuilder } from '../../format/segment-writer.js'
+import type { KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { deleteUnchanged } from '../commit/delete-records.js'
+import { missingRecord } from '../context/extents.js'
+import type { StoreContext } from '../context/store-context.js'
+
+/** An extent, with as many row records as were counted. */
+type Candidate = Readonly<{ table: TableKey; extent: number; recordCount: number }>
+
+/** Text that a fold holds at most; an extent with more stays as it is. */
+const FOLD_CHARS_MAX = 64 * 1024 * 1024
+
+/** Folds what is worth it in a partition. @returns how many extents were rewritten. */
+export async function foldPartition(
+  context: StoreContext,
+  partition: KvPartition,
+): Promise<number> {
+  let folded = 0
+  for (const candidate of await partition.read((view) => findCandidates(context, view))) {
+    if (await foldExtent(context, partition, candidate)) folded++
+  }
+  return folded
+}
+
+/** Closed extents whose rows are row records, and sealed ones with many records over them. */
+async function findCandidates({ options }: StoreContext, view: KvView): Promise<Candidate[]> {
+  const counts = new Map<string, Candidate>()
+  for await (const entries of scanBatches(view, ROWS_RANGE)) {
+    for (const [key] of entries) {
+      const table = tableOfKey(key)
+      const { extent } = decodeRowKey(key)
+      const name = `${toHex(table)}:${extent}`
+      const recordCount = (counts.get(name)?.recordCount ?? 0) + 1
+      counts.set(name, { table, extent, recordCount })
+    }
+  }
+  const candidates: Candidate[] = []
+  for (const candidate of counts.values()) {
+    const page = await findPage(view, candidate)
+    if (page === null) continue
+    // Not the other entries of the page: of a big table with changes everywhere there are many candidates.
+    const entry = decodeExtentEntry(page.pageBytes, candidate.extent % PAGE_EXTENTS)
+    if (entry === null) continue
+    const isClosed = entry.segment === null
+    if (isClosed || candidate.recordCount >= options.foldRecordsMin) candidates.push(candidate)
+  }
+  return candidates
+}
+
+type Page = Readonly<{ pageKey: Bytes; pageBytes: Bytes }>
+
+type Place = Page & Readonly<{ entries: ExtentEntry[]; entry: ExtentEntry }>
+
+/** The page with the entry of a sealed or closed extent of the table's generation; null for any other. */
+async function findPage(view: KvView, { table, extent }: Candidate): Promise<Page | null> {
+  const head = await view.get(tableHeadKey(table))
+  if (head === null) return null
+  const { firstExtent, open } = decodeTableHead(head).generation
+  if (extent < firstExtent || extent === open?.extent) return null
+  const pageKey = extentPageKey(table, Math.floor(extent / PAGE_EXTENTS))
+  const pageBytes = await view.get(pageKey)
+  return pageBytes && { pageKey, pageBytes }
+}
+
+async function findEntry(view: KvView, candidate: Candidate): Promise<Place | null> {
+  const page = await findPage(view, candidate)
+  if (page === null) return null
+  const entries = decodeExtentPage(page.pageBytes)
+  const entry = entries[candidate.extent % PAGE_EXTENTS]
+  return entry === undefined ? null : { ...page, entries, entry }
+}
+
+type LaidRecord = Readonly<{ key: Bytes; bytes: Bytes; record: RowRecord }>
+
+async function foldExtent(
+  context: StoreContext,
+  partition: KvPartition,
+  candidate: Candidate,
+): Promise<boolean> {
+  const seen = await partition.read(async (view) => {
+    const place = await findEntry(view, candidate)
+    return place && { place, records: await readRecords(view, candidate) }
+  })
+  if (seen === null || seen.records === null) return false
+  const { place, records } = seen
+  const written = await writeFolded(context, place.entry, records)
+  if (written === 'too large') return false
+  const { segment, namesFiles } = written
+  try {
+    const entry = { ...place.entry, segment, folded: true, namesFiles }
+    const index = candidate.extent % PAGE_EXTENTS
+    const entries = place.entries.map((old, i) => (i === index ? entry : old))
+    const { ok } = await partition.commit({
+      checks: [{ key: place.pageKey, equals: place.pageBytes }],
+      puts: [[place.pageKey, encodeExtentPage(entries)]],
+    })
+    if (!ok) return false // The page has changed; the next fold sees it.
+  } finally {
+    if (segment !== null) context.ids.settle([segment.object])
+  }
+  const laid = [...records.values()].map(({ key, bytes: equals }) => ({ key, equals }))
+  await deleteUnchanged(partition, laid)
+  return true
+}
+
+/** null: too much text to fold at once. */
+async function readRecords(
+  view: KvView,
+  { table, extent }: Candidate,
+): Promise<Map<number, LaidRecord> | null> {
+  const records = new Map<number, LaidRecord>()
+  let chars = 0
+  for await (const entries of scanBatches(
+    view,
+    rowsRange(table, { extent, slot: 0 }, extent + 1),
+  )) {
+    for (const [key, bytes] of entries) {
+      const record = decodeRowRecord(bytes)
+      chars += record.text?.length ?? 0
+      if (chars > FOLD_CHARS_MAX) return null
+      records.set(decodeRowKey(key).slot, { key, bytes, record })
+    }
+  }
+  return records
+}
+
+/** `segment`: null if no row is live. */
+type Folded = Readonly<{ segment: SegmentRef | null; namesFiles: boolean }>
+
+/** The extent's rows as one segment. */
+async function writeFolded(
+  context: StoreContext,
+  entry: ExtentEntry,
+  records: ReadonlyMap<number, LaidRecord>,
+): Promise<Folded | 'too large'> {
+  const versions: number[] = []
+  const texts: string[] = []
+  const deleted = new Uint8Array(Math.ceil(entry.rowCount / 8))
+  let liveRows = 0
+  let chars = 0
+  const old =
+    entry.folded && entry.segment !== null ? await context.segments.footer(entry.segment) : null
+  // An extent that a fold found dead has no rows, but may still have some of its tombstones.
+  const wasDeleted = (slot: number): boolean => {
+    if (entry.segment === null && !entry.folded) throw missingRecord(slot)
+    return entry.segment === null || (old?.isDeleted?.(slot) ?? false)
+  }
+  for await (const stored of storedTexts(context, entry)) {
+    for (const text of stored) {
+      const slot = texts.length
+      const laid = records.get(slot)?.record
+      const isDeleted = laid === undefined ? wasDeleted(slot) : laid.text === null
+      if (isDeleted) deleted[slot >> 3] = (deleted[slot >> 3] ?? 0) | (1 << (slot & 7))
+      else liveRows++
+      versions.push(laid?.version ?? old?.versionOf?.(slot) ?? entry.version)
+      texts.push(isDeleted ? '' : (laid?.text ?? text))
+      chars += texts[slot]?.length ?? 0
+    }
+    if (chars > FOLD_CHARS_MAX) return 'too large'
+  }
+  if (liveRows === 0) return { segment: null, namesFiles: false }
+  return putFolded(context, texts, versions, liveRows === texts.length ? null : deleted)
+}
+
+/** The rows below the records: those of the segment, or nothing in each slot. */
+async function* storedTexts(
+  context: StoreContext,
+  { segment, rowCount }: ExtentEntry,
+): AsyncGenerator<readonly string[]> {
+  if (segment === null) yield new Array<string>(rowCount).fill('')
+  else yield* context.segments.rowTexts(segment, 0, rowCount)
+}
+
+async function putFolded(
+  context: StoreContext,
+  texts: readonly string[],
+  versions: readonly number[],
+  deleted: Bytes | null,
+): Promise<Folded> {
+  const object = context.ids.next()
+  try {
+    const builder = new SegmentBuilder(object, 64 * 1024, context.options.compression)
+    for (const text of texts) builder.add(text)
+    const { bytes, footerBytes, codecs, files } = await builder.finishFold(versions, deleted)
+    await context.codecs.note(codecs)
+    await context.objects.put(object, bytes)
+    const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+    return { segment, namesFiles: !files.isEmpty }
+  } catch (failure) {
+    context.ids.settle([object])
+    throw failure
+  }
+}

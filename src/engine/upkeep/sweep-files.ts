@@ -1,0 +1,203 @@
+// Deleting files that no row names. Repeatable: a crash at any point leaves
+// work for the next sweep.
+//
+// Invariants:
+// - No file goes that a row names, whatever happens meanwhile. Markers are read first, then the rows, and the
+//   commit that deletes checks the markers: text that the rows did not show yet has changed one (file-markers.ts).
+// - No file goes before `fileRetentionMs` after its completion, which is 24 hours or more.
+// - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact.
+//   Objects that it takes the names of are left to the sweep of objects, which spares those being read.
+import { type Bytes, toHex } from '../../base/bytes.js'
+import { decodeFile, decodeFilesHeadOrEmpty, encodeFilesHead } from '../../format/file-records.js'
+import {
+  FILE_MARKERS_RANGE,
+  FILES_HEAD_KEY,
+  FILES_RANGE,
+  type FileKey,
+  fileKey,
+  fileMarkerKey,
+  fileOfKey,
+  MANY_FILES_MARKER_KEY,
+} from '../../format/keys.js'
+import { keyAfter } from '../../kv/key-range.js'
+import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { ResolvedOptions } from '../api/store-options.js'
+import { deleteUnchanged } from '../commit/delete-records.js'
+import type { StoreContext } from '../context/store-context.js'
+import { collectUnreferenced } from './file-marks.js'
+
+type FileContext = Pick<StoreContext, 'options' | 'segments'>
+
+/** What a sweep of files deleted. */
+export type FilesSwept = Readonly<{ files: number }>
+
+/** How much of a team one sweep does: what is left is for the next one, which goes on there. */
+type SweepLimits = Readonly<{
+  /** Files that one pass judges: what it holds in memory. */
+  candidatesMax: number
+  /** Files that one pass looks at for them, in one view. */
+  lookedAtMax: number
+  passesMax: number
+}>
+
+const LIMITS: SweepLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, passesMax: 10 }
+
+/** Files deleted in one commit. */
+const DELETE_COUNT = 200
+const SCAN_COUNT = 1_000
+/** A commit that others refuse is tried so often: they add files, or bring rows that name some. */
+const TRIES_MAX = 20
+
+export class FileSweeper {
+  readonly #context: FileContext
+  readonly #limits: SweepLimits
+  /** Where the next sweep goes on with a team that the last one did not get through: the key to begin at. */
+  readonly #starts = new Map<string, Bytes>()
+
+  constructor(context: FileContext, limits = LIMITS) {
+    this.#context = context
+    this.#limits = limits
+  }
+
+  async sweep(teamId: string, partition: KvPartition): Promise<FilesSwept> {
+    let files = 0
+    for (let passes = 0; passes < this.#limits.passesMax; passes++) {
+      const start = this.#starts.get(teamId) ?? FILES_RANGE.start
+      const pass = await sweepPass(this.#context, this.#limits, partition, start)
+      files += pass.files
+      if (pass.next === null) this.#starts.delete(teamId)
+      else this.#starts.set(teamId, pass.next)
+      if (pass.next === null) break
+    }
+    await sweepMarkers(partition)
+    return { files }
+  }
+}
+
+/** A file that is old enough to go, as the view showed it. */
+type Candidate = Readonly<{ file: FileKey; record: Bytes; marker: Bytes | null }>
+
+type Candidates = Readonly<{
+  candidates: readonly Candidate[]
+  /** The marker that stands for all files. */
+  manyMarker: Bytes | null
+  /** The key that the next pass begins at; null: there are no more files. */
+  next: Bytes | null
+}>
+
+type Pass = Readonly<{ files: number; next: Bytes | null }>
+
+async function sweepPass(
+  context: FileContext,
+  limits: SweepLimits,
+  partition: KvPartition,
+  start: Bytes,
+): Promise<Pass> {
+  const { candidates, manyMarker, next } = await partition.read((view) =>
+    findCandidates(view, context.options, limits, start),
+  )
+  if (candidates.length === 0) return { files: 0, next }
+  const byFile = new Map(candidates.map((candidate) => [candidate.file, candidate]))
+  const doomed = await collectUnreferenced(context, partition, [...byFile.keys()])
+  if (doomed === null) return { files: 0, next }
+  let files = 0
+  for (let i = 0; i < doomed.length; i += DELETE_COUNT) {
+    const some = doomed.slice(i, i + DELETE_COUNT).flatMap((file) => byFile.get(file) ?? [])
+    files += await deleteFiles(partition, some, manyMarker)
+  }
+  return { files, next }
+}
+
+async function findCandidates(
+  view: KvView,
+  { clock, fileRetentionMs }: ResolvedOptions,
+  { candidatesMax, lookedAtMax }: SweepLimits,
+  start: Bytes,
+): Promise<Candidates> {
+  const manyMarker = await view.get(MANY_FILES_MARKER_KEY)
+  const now = clock.now()
+  const candidates: Candidate[] = []
+  let lookedAt = 0
+  for await (const entries of scanBatches(view, { ...FILES_RANGE, start })) {
+    const old = entries.filter(([, file]) => now - decodeFile(file).completedAt > fileRetentionMs)
+    const markers = await view.getMany(old.map(([key]) => fileMarkerKey(fileOfKey(key))))
+    old.forEach(([key, record], i) => {
+      candidates.push({ file: fileOfKey(key), record, marker: markers[i] ?? null })
+    })
+    lookedAt += entries.length
+    const last = entries[entries.length - 1]?.[0]
+    const isFull = candidates.length > candidatesMax - SCAN_COUNT || lookedAt >= lookedAtMax
+    if (isFull && last !== undefined) return { candidates, manyMarker, next: keyAfter(last) }
+  }
+  return { candidates, manyMarker, next: null }
+}
+
+/** Deletes files unless something has changed since they were candidates. @returns how many it deleted */
+async function deleteFiles(
+  partition: KvPartition,
+  doomed: readonly Candidate[],
+  manyMarker: Bytes | null,
+): Promise<number> {
+  let left = doomed
+  for (let tries = 0; tries < TRIES_MAX && left.length > 0; tries++) {
+    const { headBytes, records } = await partition.read(async (view) => ({
+      headBytes: await view.get(FILES_HEAD_KEY),
+      records: await view.getMany(left.map(({ file }) => fileKey(file))),
+    }))
+    left = left.filter((_, i) => records[i] !== null) // Others sweep too, and this head counts no more.
+    if (left.length === 0) break
+    const result = await partition.commit({
+      checks: [
+        { key: FILES_HEAD_KEY, equals: headBytes },
+        { key: MANY_FILES_MARKER_KEY, equals: manyMarker },
+        ...left.flatMap(checksOf),
+      ],
+      puts: [[FILES_HEAD_KEY, headWithout(headBytes, left)]],
+      deletes: left.flatMap(({ file }) => [fileKey(file), fileMarkerKey(file)]),
+    })
+    if (result.ok) return left.length
+    const changed = new Set(result.failed.map(({ key }) => toHex(key)))
+    if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Any of them may be named by now.
+    left = left.filter((one) => !checksOf(one).some(({ key }) => changed.has(toHex(key))))
+  }
+  return 0
+}
+
+function checksOf({ file, record, marker }: Candidate): KvCheck[] {
+  return [
+    { key: fileKey(file), equals: record },
+    { key: fileMarkerKey(file), equals: marker },
+  ]
+}
+
+function headWithout(headBytes: Bytes | null, gone: readonly Candidate[]): Bytes {
+  const { files, bytes } = decodeFilesHeadOrEmpty(headBytes)
+  const goneBytes = gone.reduce((sum, { record }) => sum + decodeFile(record).bytes, 0)
+  return encodeFilesHead({ files: files - gone.length, bytes: bytes - goneBytes })
+}
+
+/** Deletes the markers of files that are gone: a commit on its way when its file went puts such a one. */
+async function sweepMarkers(partition: KvPartition): Promise<void> {
+  let start = keyAfter(MANY_FILES_MARKER_KEY)
+  for (;;) {
+    const from = start
+    const { stale, next } = await partition.read((view) => findStaleMarkers(view, from))
+    await deleteUnchanged(partition, stale)
+    if (next === null) return
+    start = next
+  }
+}
+
+async function findStaleMarkers(
+  view: KvView,
+  start: Bytes,
+): Promise<{ stale: KvCheck[]; next: Bytes | null }> {
+  const entries = await view.scan({ ...FILE_MARKERS_RANGE, start, count: SCAN_COUNT })
+  const files = await view.getMany(entries.map(([key]) => fileKey(fileOfKey(key))))
+  const stale = entries
+    .filter((_, i) => files[i] === null)
+    .map(([key, equals]) => ({ key, equals }))
+  const last = entries[entries.length - 1]?.[0]
+  return { stale, next: entries.length < SCAN_COUNT || last === undefined ? null : keyAfter(last) }
+}

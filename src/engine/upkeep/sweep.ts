@@ -1,0 +1,181 @@
+// Deleting what nothing references and what has expired. Repeatable: a crash at any point leaves work
+// for the next sweep, and nothing leaks for good.
+//
+// Invariants:
+// - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a
+//   commit before anything below it is deleted.
+// - An object is deleted only if two marks, `graceMs` or more apart, found no record naming it, none
+//   between them found one, and it was pending at neither: so no reader and no commit still uses it.
+//   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
+import { fromUtf8 } from '../../base/bytes.js'
+import { REPEATS_RANGE, TEAM_ENTRIES_RANGE } from '../../format/keys.js'
+import { decodeRepeatRecord } from '../../format/records.js'
+import type { KvCheck, KvPartition } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { SweepReport } from '../api/store-types.js'
+import { deleteUnchanged } from '../commit/delete-records.js'
+import { isOver } from '../commit/repeats.js'
+import { namedObjects, objectOf } from '../context/named-objects.js'
+import type { StoreContext } from '../context/store-context.js'
+import { foldPartition } from './fold.js'
+import { FileSweeper, type FilesSwept } from './sweep-files.js'
+import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import { sweepStashes } from './sweep-stashes.js'
+import { sweepUploads } from './sweep-uploads.js'
+
+type TablesSwept = Omit<SweepReport, keyof FilesSwept>
+
+export class Sweeper {
+  readonly #context: StoreContext
+  /** Objects that the marks so far found unnamed, with the time of the first such mark. */
+  readonly #unnamed = new Map<ObjectId, number>()
+  readonly #fileSweeper: FileSweeper
+  #running: Promise<TablesSwept> | undefined
+  #folding: Promise<number> | undefined
+  #filing: Promise<FilesSwept> | undefined
+
+  constructor(context: StoreContext) {
+    this.#context = context
+    this.#fileSweeper = new FileSweeper(context)
+  }
+
+  /** One sweep over the whole store. */
+  async sweep(): Promise<SweepReport> {
+    const swept = await this.sweepFiles()
+    return { ...swept, ...(await this.sweepTables()) }
+  }
+
+  /** Sweeps everything but files, which need not be looked at as often; calls meanwhile share it. */
+  sweepTables(): Promise<TablesSwept> {
+    this.#running ??= this.#sweepAll().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Sweeps the files of all teams; calls meanwhile share it. */
+  sweepFiles(): Promise<FilesSwept> {
+    this.#filing ??= this.#sweepAllFiles().finally(() => {
+      this.#filing = undefined
+    })
+    return this.#filing
+  }
+
+  /** Folds the row records of all teams; calls meanwhile share it. */
+  fold(): Promise<number> {
+    this.#folding ??= this.#foldAll().finally(() => {
+      this.#folding = undefined
+    })
+    return this.#folding
+  }
+
+  async #foldAll(): Promise<number> {
+    let folds = 0
+    for (const [, partition] of await this.#teamPartitions()) {
+      folds += await foldPartition(this.#context, partition)
+    }
+    return folds
+  }
+
+  async #sweepAllFiles(): Promise<FilesSwept> {
+    let files = 0
+    for (const [teamId, partition] of await this.#teamPartitions()) {
+      files += (await this.#fileSweeper.sweep(teamId, partition)).files
+    }
+    return { files }
+  }
+
+  async #sweepAll(): Promise<TablesSwept> {
+    let stashes = 0
+    let generations = 0
+    let uploads = 0
+    const folds = await this.fold()
+    for (const [teamId, partition] of await this.#teamPartitions()) {
+      uploads += await sweepUploads(this.#context, teamId, partition)
+      generations += await sweepGenerations(this.#context, partition)
+      await sweepSchemas(partition)
+      stashes += await sweepStashes(this.#context, partition)
+      await sweepRepeats(this.#context, partition)
+    }
+    const objects = await this.#sweepObjects()
+    await this.#context.kv.reclaim?.()
+    return { folds, stashes, generations, uploads, objects }
+  }
+
+  async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {
+    const { kv } = this.#context
+    return kv.partition('').read(async (view) => {
+      const partitions: (readonly [string, KvPartition])[] = []
+      for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
+        for (const [key] of entries) {
+          const teamId = fromUtf8(key.subarray(1))
+          partitions.push([teamId, kv.partition(teamId)])
+        }
+      }
+      return partitions
+    })
+  }
+
+  async #sweepObjects(): Promise<number> {
+    const { objects, ids, options, kv } = this.#context
+    const { incarnation } = ids
+    // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
+    await kv.partition('').commit({})
+    // What was listed before the mark and is named by none of it is garbage or pending. On a shared
+    // store other incarnations have pending objects that only they know: those are theirs to sweep.
+    const listed = await listAll(this.#context, kv.shared ? incarnation : '')
+    const pending = new Set(listed.filter((id) => ids.isPending(id)))
+    // A team is entered before an object of it stops to be pending, so none that counts is of a team left out.
+    const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
+    const named = await markAll(partitions)
+    const now = options.clock.now()
+    const unnamed = listed.filter((id) => !named.has(id) && !pending.has(id))
+    const due = unnamed.filter((id) => now - (this.#unnamed.get(id) ?? now) >= options.graceMs)
+    const doomed = due.filter((id) => this.#unnamed.has(id) && !ids.isPending(id))
+    const before = new Map(this.#unnamed)
+    this.#unnamed.clear()
+    for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
+    if (this.#context.holds.isHeld) return 0 // They are found again.
+    if (doomed.length > 0) await kv.flush?.() // A power cut must not bring back a record that names one.
+    await objects.delete(doomed)
+    for (const id of doomed) this.#unnamed.delete(id)
+    return doomed.length
+  }
+}
+
+async function listAll({ objects }: StoreContext, prefix: string): Promise<ObjectId[]> {
+  const listed: ObjectId[] = []
+  let after: ObjectId | undefined
+  for (;;) {
+    const ids = await objects.list(prefix, after)
+    if (ids.length === 0) return listed
+    for (const id of ids) listed.push(id)
+    after = ids[ids.length - 1]
+  }
+}
+
+/** Every object that a record names: one view for each team. */
+async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId>> {
+  const named = new Set<ObjectId>()
+  for (const partition of partitions) {
+    await partition.read(async (view) => {
+      for await (const one of namedObjects(view)) named.add(objectOf(one))
+    })
+  }
+  return named
+}
+
+/** Deletes the results that no repeat is answered with any more, unless one was replaced meanwhile. */
+async function sweepRepeats({ options }: StoreContext, partition: KvPartition): Promise<void> {
+  const over = await partition.read(async (view) => {
+    const found: KvCheck[] = []
+    for await (const entries of scanBatches(view, REPEATS_RANGE)) {
+      for (const [key, equals] of entries) {
+        if (isOver(options, decodeRepeatRecord(equals))) found.push({ key, equals })
+      }
+    }
+    return found
+  })
+  await deleteUnchanged(partition, over)
+}

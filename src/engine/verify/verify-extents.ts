@@ -1,0 +1,176 @@
+// Checks the segments of a generation, a page of entries at a time, and its forward object.
+//
+// Invariant: an object is looked at after the view that showed its name, when it may be gone. So what is
+// wrong with it counts only if its record still names it afterwards: a name that is gone never comes back.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import {
+  decodeExtentEntry,
+  decodeExtentPage,
+  type ExtentEntry,
+  type SegmentRef,
+} from '../../format/extent-page.js'
+import { ForwardMap } from '../../format/forward.js'
+import {
+  extentPageKey,
+  PAGE_EXTENTS,
+  retirementKey,
+  type TableKey,
+  tableHeadKey,
+} from '../../format/keys.js'
+import {
+  decodeRetirement,
+  decodeTableHead,
+  type ForwardRef,
+  type Generation,
+} from '../../format/records.js'
+import type { KvPartition, KvView } from '../../kv/kv.js'
+import type { Problem } from '../api/problem.js'
+import type { VerifyPlace } from '../api/verify-types.js'
+import type { StoreContext } from '../context/store-context.js'
+import { readRetirements } from '../read/generations.js'
+import { type Findings, problemsOf } from './verify-findings.js'
+import { verifySegment } from './verify-segment.js'
+
+/** What the checks of one team share. */
+export type Verifying = Readonly<{
+  context: StoreContext
+  findings: Findings
+  teamId: string
+  partition: KvPartition
+}>
+
+/** A look that a change of the table spoils is repeated so often. */
+const TRIES_MAX = 3
+
+/** A generation as it is now; null: it is gone, or on its way out. */
+type Current = Readonly<{ generation: Generation; versionMax: number }>
+
+async function findCurrent(
+  view: KvView,
+  table: TableKey,
+  nonce: Bytes,
+  firstExtent: number | null,
+): Promise<Current | null> {
+  const bytes = await view.get(tableHeadKey(table))
+  const head = bytes === null ? null : decodeTableHead(bytes)
+  if (head !== null && sameBytes(head.generation.nonce, nonce)) {
+    return { generation: head.generation, versionMax: head.version }
+  }
+  const retired =
+    firstExtent === null
+      ? (await readRetirements(view, table)).find((one) => sameBytes(one.generation.nonce, nonce))
+      : decodeIfThere(await view.get(retirementKey(table, firstExtent)))
+  if (retired === undefined || retired.dropping || !sameBytes(retired.generation.nonce, nonce)) {
+    return null
+  }
+  return { generation: retired.generation, versionMax: retired.lastVersion }
+}
+
+function decodeIfThere(bytes: Bytes | null): ReturnType<typeof decodeRetirement> | undefined {
+  return bytes === null ? undefined : decodeRetirement(bytes)
+}
+
+/** A page of a generation as one view shows it. */
+type SeenPage = Current &
+  Readonly<{ number: number; isPast: boolean; entries: readonly ExtentEntry[] }>
+
+/** @param after - The page before it; null: this is the first one. */
+async function readPage(
+  view: KvView,
+  table: TableKey,
+  nonce: Bytes,
+  after: SeenPage | null,
+): Promise<SeenPage | null> {
+  const current = await findCurrent(view, table, nonce, after?.generation.firstExtent ?? null)
+  if (current === null) return null
+  const { firstExtent, nextExtent } = current.generation
+  const number = after === null ? Math.floor(firstExtent / PAGE_EXTENTS) : after.number + 1
+  const isPast = PAGE_EXTENTS * number >= nextExtent
+  const bytes = isPast ? null : await view.get(extentPageKey(table, number))
+  const entries = bytes === null ? [] : decodeExtentPage(bytes)
+  return { ...current, number, isPast, entries }
+}
+
+/** The segments of a generation, a page of entries at a time, and its forward object. */
+export async function verifyExtents(
+  verifying: Verifying,
+  table: TableKey,
+  nonce: Bytes,
+  where: VerifyPlace,
+): Promise<void> {
+  const { findings, partition } = verifying
+  let before: SeenPage | null = null
+  for (;;) {
+    const last: SeenPage | null = before
+    const seen: SeenPage | null = await findings.step(where, () =>
+      partition.read((view) => readPage(view, table, nonce, last)),
+    )
+    if (seen === null) return
+    const { generation, versionMax, number } = seen
+    if (last === null && generation.forward !== null) {
+      await verifyForward(verifying, table, { generation, ref: generation.forward }, where)
+    }
+    if (seen.isPast) return
+    for (const [index, entry] of seen.entries.entries()) {
+      await verifyEntry(verifying, { table, page: number, index, versionMax }, entry, where)
+    }
+    before = seen
+  }
+}
+
+type EntryPlace = Readonly<{ table: TableKey; page: number; index: number; versionMax: number }>
+
+/** The segment of an extent, which a fold may replace meanwhile. */
+async function verifyEntry(
+  { context, findings, partition }: Verifying,
+  { table, page, index, versionMax }: EntryPlace,
+  first: ExtentEntry,
+  where: VerifyPlace,
+): Promise<void> {
+  const extent = PAGE_EXTENTS * page + index
+  let entry: ExtentEntry | null = first
+  for (let tries = 0; tries < TRIES_MAX && entry !== null && entry.segment !== null; tries++) {
+    findings.checkGoesOn()
+    const ref: SegmentRef = entry.segment
+    if (findings.isFine(ref.object)) return
+    const { folded } = entry
+    const problems = await problemsOf('segment', () =>
+      verifySegment(context.objects, ref, { folded, versionMax }, findings),
+    )
+    if (problems.length === 0) return
+    const now = await partition.read((view) => view.get(extentPageKey(table, page)))
+    entry = now === null ? null : decodeExtentEntry(now, index)
+    const at = { ...where, extent, object: ref.object }
+    if (entry?.segment?.object === ref.object) return findings.addAll(problems, at)
+  }
+}
+
+async function verifyForward(
+  { context, findings, partition }: Verifying,
+  table: TableKey,
+  { generation, ref }: Readonly<{ generation: Generation; ref: ForwardRef }>,
+  where: VerifyPlace,
+): Promise<void> {
+  const { object, objectBytes } = ref
+  findings.checkGoesOn()
+  findings.counts.objects++
+  const problems = await problemsOf('segment', async (): Promise<Problem[]> => {
+    const content = await context.objects.get(object)
+    if (content === null) {
+      return [{ kind: 'object-missing', message: `Forward object ${object} is missing` }]
+    }
+    findings.counts.bytes += content.length
+    if (content.length !== objectBytes) {
+      const message = `Object ${object} should have ${objectBytes} bytes and has ${content.length}`
+      return [{ kind: 'object-length', message }]
+    }
+    const { firstExtent, nextExtent } = generation
+    const problem = new ForwardMap(object, content).problem(firstExtent, nextExtent)
+    return problem === null
+      ? []
+      : [{ kind: 'row-id', message: `In forward object ${object}, ${problem}` }]
+  })
+  if (problems.length === 0) return
+  const now = await partition.read((view) => findCurrent(view, table, generation.nonce, null))
+  if (now?.generation.forward?.object === object) findings.addAll(problems, { ...where, object })
+}

@@ -1,0 +1,135 @@
+// Collects what a verify finds, in bounded memory, and ends it when it must end.
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { Problem } from '../api/problem.js'
+import type {
+  VerifyCounts,
+  VerifyFinding,
+  VerifyFindingKind,
+  VerifyOptions,
+  VerifyPlace,
+  VerifyReport,
+  VerifySeverity,
+} from '../api/verify-types.js'
+import type { Lifecycle } from '../context/lifecycle.js'
+
+/** Findings that a report holds; more are counted only. */
+const FINDINGS_MAX = 1_000
+
+const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'orphan-record'])
+
+/** Objects that are remembered as being fine, as a stash and a table may name the same ones. */
+const FINE_MAX = 100_000
+
+export class Findings {
+  readonly full: boolean
+  readonly counts: { -readonly [Name in keyof VerifyCounts]: number } = {
+    teams: 0,
+    tables: 0,
+    rows: 0,
+    stashes: 0,
+    files: 0,
+    uploads: 0,
+    objects: 0,
+    bytes: 0,
+  }
+  /** Of the frames that were read, a bit for each, see `codecBit`. */
+  codecs = 0
+  readonly #options: VerifyOptions
+  readonly #lifecycle: Lifecycle
+  readonly #kept: VerifyFinding[] = []
+  readonly #fine = new Set<ObjectId>()
+  #damage = 0
+  #information = 0
+
+  constructor(options: VerifyOptions, lifecycle: Lifecycle) {
+    this.full = options.full ?? false
+    this.#options = options
+    this.#lifecycle = lifecycle
+  }
+
+  /** Called before each step, so that neither a caller nor a close waits for long. */
+  checkGoesOn(): void {
+    const { signal } = this.#options
+    if (signal?.aborted) {
+      throw new StoreError('ABORTED', 'The verification was aborted', { cause: signal.reason })
+    }
+    this.#lifecycle.checkOpen()
+  }
+
+  add({ kind, message, place }: Problem, where: VerifyPlace): void {
+    const severity: VerifySeverity = INFORMATION.has(kind) ? 'information' : 'damage'
+    if (severity === 'damage') this.#damage++
+    else this.#information++
+    const finding: VerifyFinding = {
+      kind,
+      severity,
+      message,
+      ...where,
+      ...(place !== undefined && { place }),
+    }
+    if (this.#kept.length < FINDINGS_MAX) this.#kept.push(finding)
+    this.#options.onFinding?.(finding)
+  }
+
+  addAll(problems: readonly Problem[], where: VerifyPlace): void {
+    for (const problem of problems) this.add(problem, where)
+  }
+
+  /** Runs a step; data that it cannot read is a finding, and ends only this step. */
+  async step<T>(where: VerifyPlace, run: () => Promise<T>): Promise<T | null> {
+    this.checkGoesOn()
+    try {
+      return await run()
+    } catch (failure) {
+      this.add(problemOf(failure, 'record'), where)
+      return null
+    }
+  }
+
+  isFine(object: ObjectId): boolean {
+    return this.#fine.has(object)
+  }
+
+  noteFine(object: ObjectId): void {
+    if (this.#fine.size < FINE_MAX) this.#fine.add(object)
+  }
+
+  get damageCount(): number {
+    return this.#damage
+  }
+
+  report(): VerifyReport {
+    return {
+      ok: this.#damage === 0,
+      full: this.full,
+      damageCount: this.#damage,
+      informationCount: this.#information,
+      findings: this.#kept,
+      checked: { ...this.counts },
+    }
+  }
+}
+
+/** Looks at an object; one that cannot be read has that as its problem. */
+export async function problemsOf(
+  kind: VerifyFindingKind,
+  look: () => Promise<readonly Problem[]>,
+): Promise<readonly Problem[]> {
+  try {
+    return await look()
+  } catch (failure) {
+    return [problemOf(failure, kind)]
+  }
+}
+
+/** What a failure to read says of the data; any other failure is thrown on. */
+export function problemOf(failure: unknown, kind: VerifyFindingKind): Problem {
+  if (isStoreError(failure)) {
+    const { code, message } = failure
+    if (code === 'DATA_CORRUPT') return { kind, message }
+    if (code === 'DATA_LOSS') return { kind: 'commit-log', message }
+    if (code === 'STORAGE_UNAVAILABLE') return { kind: 'unreadable', message }
+  }
+  throw failure
+}

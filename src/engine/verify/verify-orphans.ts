@@ -1,0 +1,48 @@
+// Finds the objects that no record names. They do no harm: the sweep deletes them in time.
+//
+// Objects are listed a window at a time and struck off by walking all names, so memory is bounded by the
+// window. What was listed before the walk and is named by none of it is an orphan, or pending.
+import type { KvPartition } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
+import { namedObjects, objectOf } from '../context/named-objects.js'
+import type { StoreContext } from '../context/store-context.js'
+import type { Findings } from './verify-findings.js'
+
+/** Objects of one window: each costs about 100 bytes. */
+const WINDOW_MAX = 100_000
+
+export async function verifyOrphans(
+  { objects, ids }: StoreContext,
+  findings: Findings,
+  partitions: () => Promise<readonly KvPartition[]>,
+): Promise<void> {
+  let after: ObjectId | undefined
+  for (;;) {
+    const unnamed = new Set<ObjectId>()
+    let isDone = false
+    while (unnamed.size < WINDOW_MAX && !isDone) {
+      findings.checkGoesOn()
+      const listed = await objects.list('', after)
+      for (const id of listed) unnamed.add(id)
+      after = listed[listed.length - 1] ?? after
+      isDone = listed.length === 0
+    }
+    // An object stops to be pending when a record names it: so this comes before the names.
+    for (const id of [...unnamed]) if (ids.isPending(id)) unnamed.delete(id)
+    for (const partition of unnamed.size === 0 ? [] : await partitions()) {
+      await partition.read(async (view) => {
+        for await (const named of namedObjects(view)) {
+          findings.checkGoesOn()
+          unnamed.delete(objectOf(named))
+        }
+      })
+    }
+    for (const object of unnamed) {
+      findings.add(
+        { kind: 'orphan-object', message: `No record names object ${object}` },
+        { object },
+      )
+    }
+    if (isDone) return
+  }
+}

@@ -1,0 +1,247 @@
+// Checks the records of one generation in one view: its extent pages, its row records, and that they make
+// as many rows as the generation counts.
+//
+// Invariant: all of it is seen in one and the same commit, so what does not agree is damage and never a
+// change under way.
+import type { Bytes } from '../../base/bytes.js'
+import { isStoreError } from '../../base/store-error.js'
+import { decodeExtentPage, type ExtentEntry } from '../../format/extent-page.js'
+import {
+  decodeRowKey,
+  extentPageKey,
+  PAGE_EXTENTS,
+  rowsRange,
+  SLOTS_MAX,
+  type TableKey,
+} from '../../format/keys.js'
+import { decodeRowRecord, type Generation } from '../../format/records.js'
+import { readSpans } from '../../format/row-text.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { Problem } from '../api/problem.js'
+import type { VerifyPlace } from '../api/verify-types.js'
+import type { StoreContext } from '../context/store-context.js'
+import { type Findings, problemOf } from './verify-findings.js'
+
+/** Of rows that were stored under a schema before the last widening. */
+const EARLIER_SCHEMA = 0xffff_ffff
+
+/** Findings that are told of one generation; the first ones say enough. */
+const PROBLEMS_MAX = 100
+
+export type GenerationPlace = Readonly<{
+  table: TableKey
+  generation: Generation
+  /** No row and no extent is newer. */
+  versionMax: number
+}>
+
+/** @returns the live rows that were counted; null: they cannot be. */
+export async function verifyRows(
+  context: Pick<StoreContext, 'segments'>,
+  findings: Findings,
+  view: KvView,
+  place: GenerationPlace,
+  where: VerifyPlace,
+): Promise<number | null> {
+  const walk = new RowWalk(context, findings, place, where)
+  return walk.run(view)
+}
+
+/** An extent that the walk stands at, and what row records lay over it. */
+type WalkedExtent = Readonly<{
+  extent: number
+  rowCount: number
+  entry: ExtentEntry | null
+  laid: Uint8Array
+}>
+
+const LAID = Object.freeze({ none: 0, row: 1, tombstone: 2 })
+
+class RowWalk {
+  readonly #context: Pick<StoreContext, 'segments'>
+  readonly #findings: Findings
+  readonly #place: GenerationPlace
+  readonly #where: VerifyPlace
+  /** Entries of the page that was read last; null: it cannot be read. */
+  #page: { number: number; entries: readonly ExtentEntry[] | null } | undefined
+  #problems = 0
+  #rows = 0
+  #liveRows = 0
+  #isCountable = true
+
+  constructor(
+    context: Pick<StoreContext, 'segments'>,
+    findings: Findings,
+    place: GenerationPlace,
+    where: VerifyPlace,
+  ) {
+    this.#context = context
+    this.#findings = findings
+    this.#place = place
+    this.#where = where
+  }
+
+  async run(view: KvView): Promise<number | null> {
+    const { table, generation } = this.#place
+    const { firstExtent, nextExtent, liveRows, deletedRows } = generation
+    let current = await this.#open(view, firstExtent)
+    const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
+    for await (const records of scanBatches(view, range)) {
+      this.#findings.checkGoesOn()
+      for (const [key, bytes] of records) {
+        const { extent, slot } = decodeRowKey(key)
+        while (current !== null && current.extent < extent) {
+          await this.#close(current)
+          current = await this.#open(view, current.extent + 1)
+        }
+        if (current !== null) this.#lay(current, slot, bytes)
+      }
+    }
+    while (current !== null) {
+      await this.#close(current)
+      current = await this.#open(view, current.extent + 1)
+    }
+    if (!this.#isCountable) return null
+    if (this.#liveRows !== liveRows || this.#rows - this.#liveRows !== deletedRows) {
+      const found = `${this.#liveRows} live and ${this.#rows - this.#liveRows} deleted rows`
+      const message = `There are ${found}; the table counts ${liveRows} live and ${deletedRows} deleted rows`
+      this.#tell({ kind: 'row-count', message })
+    }
+    return this.#liveRows
+  }
+
+  /** The next extent; null: there are no more. */
+  async #open(view: KvView, extent: number): Promise<WalkedExtent | null> {
+    const { table, generation } = this.#place
+    if (extent >= generation.nextExtent) return null
+    const { open } = generation
+    if (open?.extent === extent) {
+      const laid = new Uint8Array(Math.min(open.nextSlot, SLOTS_MAX))
+      return { extent, rowCount: open.nextSlot, entry: null, laid }
+    }
+    const number = Math.floor(extent / PAGE_EXTENTS)
+    if (this.#page?.number !== number) {
+      this.#page = { number, entries: await this.#readPage(view, table, number) }
+    }
+    const entry = this.#page.entries?.[extent % PAGE_EXTENTS] ?? null
+    if (entry === null) {
+      this.#isCountable = false
+      return { extent, rowCount: SLOTS_MAX, entry: null, laid: new Uint8Array(0) }
+    }
+    this.#checkEntry(extent, entry)
+    const laid = new Uint8Array(Math.min(entry.rowCount, SLOTS_MAX))
+    return { extent, rowCount: entry.rowCount, entry, laid }
+  }
+
+  async #readPage(
+    view: KvView,
+    table: TableKey,
+    number: number,
+  ): Promise<readonly ExtentEntry[] | null> {
+    const { nextExtent, open } = this.#place.generation
+    try {
+      const bytes = await view.get(extentPageKey(table, number))
+      if (bytes === null) {
+        this.#tell({ kind: 'record-missing', message: `Extent page ${number} is missing` })
+        return null
+      }
+      const entries = decodeExtentPage(bytes)
+      const sealedLimit = open === null ? nextExtent : open.extent
+      const expected = Math.min(PAGE_EXTENTS, sealedLimit - PAGE_EXTENTS * number)
+      if (entries.length !== expected) {
+        const message = `Extent page ${number} has ${entries.length} entries instead of ${expected}`
+        this.#tell({ kind: 'record-mismatch', message })
+      }
+      return entries
+    } catch (failure) {
+      this.#tell(problemOf(failure, 'record'))
+      return null
+    }
+  }
+
+  #checkEntry(extent: number, { rowCount, version, segment }: ExtentEntry): void {
+    const { versionMax } = this.#place
+    if (rowCount < 1 || rowCount > SLOTS_MAX) {
+      this.#tell({ kind: 'record-mismatch', message: `It has ${rowCount} rows` }, extent)
+    }
+    if (version < 1 || version > versionMax) {
+      const message = `It has version ${version}; its table has reached ${versionMax}`
+      this.#tell({ kind: 'row-version', message }, extent)
+    }
+    if (segment === null) return
+    const { objectBytes, footerBytes, object } = segment
+    if (footerBytes >= objectBytes) {
+      const message = `Object ${object} cannot have ${objectBytes} bytes and a footer of ${footerBytes}`
+      this.#tell({ kind: 'record-mismatch', message }, extent)
+    }
+  }
+
+  #lay({ extent, rowCount, laid }: WalkedExtent, slot: number, bytes: Bytes): void {
+    const { generation, versionMax } = this.#place
+    const tell = (problem: Problem): void =>
+      this.#tell({ ...problem, place: `row record of slot ${slot}` }, extent)
+    try {
+      const { version, schemaNumber, text } = decodeRowRecord(bytes)
+      if (slot < laid.length) laid[slot] = text === null ? LAID.tombstone : LAID.row
+      if (slot >= rowCount) {
+        tell({ kind: 'record-mismatch', message: `Its extent has only ${rowCount} rows` })
+      }
+      if (version < 1 || version > versionMax) {
+        const message = `It has version ${version}; its table has reached ${versionMax}`
+        tell({ kind: 'row-version', message })
+      }
+      if (schemaNumber > generation.schemaNumber && schemaNumber !== EARLIER_SCHEMA) {
+        tell({
+          kind: 'record-mismatch',
+          message: `It refers to schema ${schemaNumber}, which does not exist yet`,
+        })
+      }
+      if (this.#findings.full && text !== null) readSpans(text)
+    } catch (failure) {
+      if (!isStoreError(failure)) throw failure
+      tell({ kind: 'row', message: failure.message })
+    }
+  }
+
+  async #close({ extent, rowCount, entry, laid }: WalkedExtent): Promise<void> {
+    if (laid.length === 0 && rowCount > 0) return // An extent that cannot be told of.
+    const deleted = await this.#deletedRows(entry)
+    if (deleted === undefined) return
+    const hasSegment = entry?.segment != null
+    const mayLack = hasSegment || entry?.folded === true
+    let [live, missing] = [0, 0]
+    for (let slot = 0; slot < laid.length; slot++) {
+      const over = laid[slot]
+      if (over === LAID.row) live++
+      else if (over === LAID.none && hasSegment && !deleted?.(slot)) live++
+      else if (over === LAID.none && !mayLack) missing++
+    }
+    if (missing > 0) {
+      this.#isCountable = false
+      const message = `The records of ${missing} of its ${rowCount} rows are missing`
+      this.#tell({ kind: 'record-missing', message }, extent)
+    }
+    this.#rows += rowCount
+    this.#liveRows += live
+  }
+
+  /** Which rows a fold found deleted; null: none, or it is no fold. undefined: its footer cannot be read. */
+  async #deletedRows(
+    entry: ExtentEntry | null,
+  ): Promise<((row: number) => boolean) | null | undefined> {
+    if (entry === null || entry.segment === null || !entry.folded) return null
+    try {
+      return (await this.#context.segments.footerOnce(entry.segment)).isDeleted
+    } catch (failure) {
+      problemOf(failure, 'segment') // Told by the check of the segment, if it is still in use then.
+      this.#isCountable = false
+      return undefined
+    }
+  }
+
+  #tell(problem: Problem, extent?: number): void {
+    if (++this.#problems > PROBLEMS_MAX) return
+    this.#findings.add(problem, { ...this.#where, ...(extent !== undefined && { extent }) })
+  }
+}

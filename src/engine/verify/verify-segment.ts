@@ -1,0 +1,158 @@
+// Checks one segment: quickly its footer, fully all of its rows.
+//
+// Invariant: what it finds is about these bytes alone. Whether a record still names them is for the caller
+// to look at again, before it takes a finding for one.
+import { isUtf8, yieldToEventLoop } from '../../base/platform.js'
+import { isStoreError } from '../../base/store-error.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import { readSpans } from '../../format/row-text.js'
+import type { FramePlace } from '../../format/segment-footer.js'
+import type { SegmentFooter } from '../../format/segment-reader.js'
+import type { ObjectStore } from '../../objects/objects.js'
+import { KIND_BIT } from '../../schema/column-kind.js'
+import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
+import { judgeText, judgeToken, newSummary } from '../../schema/judge.js'
+import type { Problem } from '../api/problem.js'
+import { openSegment, readFrames } from '../segments/read-segment.js'
+import type { Findings } from './verify-findings.js'
+
+/** Problems that are told of one segment; the first ones say enough. */
+const PROBLEMS_MAX = 10
+
+/** What the records say of a segment's rows. */
+export type SegmentExpectation = Readonly<{
+  /** Of a fold: rows have versions of their own, and no columns are listed. */
+  folded: boolean
+  /** No row is newer than its table. */
+  versionMax: number
+}>
+
+export async function verifySegment(
+  objects: ObjectStore,
+  ref: SegmentRef,
+  expected: SegmentExpectation,
+  findings: Findings,
+): Promise<readonly Problem[]> {
+  const opened = await openSegment(objects, ref)
+  findings.counts.objects++
+  if ('kind' in opened) return [opened]
+  const { footer } = opened
+  findings.counts.bytes += opened.bytes.length
+  const problems = [...formProblems(footer, expected), ...versionProblems(footer, expected)]
+  if (!findings.full) return problems
+  const rows = new RowCheck(footer, expected.folded)
+  for await (const piece of readFrames(objects, ref, footer)) {
+    const { bytes, frames, codecs, problems: unreadable } = piece
+    findings.checkGoesOn()
+    findings.codecs |= codecs
+    findings.counts.bytes += bytes.length
+    problems.push(...unreadable)
+    for (const { place, frame } of frames) {
+      if (!isUtf8(frame.texts)) problems.push(notUtf8(place))
+      const texts = frame.rowTexts(0, frame.rowCount)
+      texts.forEach((text, row) => void rows.add(place.firstRow + row, text))
+      await yieldToEventLoop() // A frame's rows take some milliseconds.
+    }
+    if (problems.length + rows.problems.length >= PROBLEMS_MAX) break
+  }
+  const isWhole = problems.length === 0 && rows.problems.length === 0
+  const summaries = isWhole && !expected.folded ? rows.summaryProblems() : []
+  return [...problems, ...rows.problems, ...summaries].slice(0, PROBLEMS_MAX)
+}
+
+function notUtf8({ offset }: FramePlace): Problem {
+  return { kind: 'row', message: 'Its texts are not UTF-8', place: `frame at ${offset}` }
+}
+
+function formProblems(
+  { versionOf, isDeleted }: SegmentFooter,
+  { folded }: SegmentExpectation,
+): Problem[] {
+  if (folded === (versionOf !== null) && (folded || isDeleted === null)) return []
+  const message = `Its footer says that it was ${folded ? 'not ' : ''}made by a fold`
+  return [{ kind: 'record-mismatch', message }]
+}
+
+function versionProblems(
+  { rowCount, versionOf }: SegmentFooter,
+  { versionMax }: SegmentExpectation,
+): Problem[] {
+  if (versionOf === null) return []
+  for (let row = 0; row < rowCount; row++) {
+    const version = versionOf(row)
+    if (version >= 1 && version <= versionMax) continue
+    const message = `A row has version ${version}; its table has reached ${versionMax}`
+    return [{ kind: 'row-version', message, place: `row ${row}` }]
+  }
+  return []
+}
+
+/** Bits that no rule for the content of texts decides: those rules may differ between versions of this package. */
+const SURE_KINDS = KIND_BIT.string | KIND_BIT.number | KIND_BIT.boolean
+const SURE_SEEN = ~(SEEN.longInteger | SEEN.storedNumbers | SEEN.storedBooleans | SEEN.storedText)
+
+/** Rows of a segment, held against its columns. */
+class RowCheck {
+  readonly problems: Problem[] = []
+  readonly #footer: SegmentFooter
+  readonly #folded: boolean
+  readonly #fromText: boolean
+  readonly #found: ReadonlyMap<string, ColumnSummary>
+
+  constructor(footer: SegmentFooter, folded: boolean) {
+    this.#footer = footer
+    this.#folded = folded
+    this.#fromText = footer.columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
+    // Only what is compared is looked for: the other rules may take long.
+    const sure = { scalarMask: SURE_KINDS, elementMask: SURE_KINDS }
+    this.#found = new Map(footer.columns.map(({ id }) => [id, { ...newSummary(id), ...sure }]))
+  }
+
+  add(row: number, text: string): void {
+    if (this.#footer.isDeleted?.(row)) {
+      if (text !== '') this.#tell(row, 'A deleted row has a text')
+      return
+    }
+    const names = new Set<string>()
+    try {
+      for (const { id, valueStart, end } of readSpans(text)) {
+        if (names.has(id)) this.#tell(row, `Column ${JSON.stringify(id)} is there twice`)
+        names.add(id)
+        if (!this.#folded) this.#judge(row, id, text.slice(valueStart, end))
+      }
+    } catch (failure) {
+      if (!isStoreError(failure) && !(failure instanceof SyntaxError)) throw failure
+      this.#tell(row, failure.message)
+    }
+  }
+
+  summaryProblems(): Problem[] {
+    return this.#footer.columns.flatMap((stored): Problem[] => {
+      const found = this.#found.get(stored.id)
+      const isSame =
+        found !== undefined &&
+        (stored.scalarMask & SURE_KINDS) === (found.scalarMask & SURE_KINDS) &&
+        (stored.elementMask & SURE_KINDS) === (found.elementMask & SURE_KINDS) &&
+        (stored.seen & SURE_SEEN) === (found.seen & SURE_SEEN)
+      if (isSame) return []
+      const message = `The summary of column ${JSON.stringify(stored.id)} does not match its values`
+      return [{ kind: 'summary', message }]
+    })
+  }
+
+  #judge(row: number, id: string, token: string): void {
+    const summary = this.#found.get(id)
+    if (summary === undefined) {
+      this.#tell(row, `Column ${JSON.stringify(id)} is not listed by the segment`)
+    } else if (this.#fromText) {
+      judgeText(summary, token.startsWith('"') ? String(JSON.parse(token)) : token)
+    } else {
+      judgeToken(summary, token)
+    }
+  }
+
+  #tell(row: number, message: string): void {
+    if (this.problems.length >= PROBLEMS_MAX) return
+    this.problems.push({ kind: 'row', message, place: `row ${row}` })
+  }
+}

@@ -1,0 +1,271 @@
+// Checks the tables of a team: what names them, and their generations with all rows.
+import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
+import {
+  CATALOG_RANGE,
+  catalogKey,
+  EXTENTS_MAX,
+  extentPagesRange,
+  PAGE_EXTENTS,
+  rowsRange,
+  SLOTS_MAX,
+  schemaKey,
+  TABLE_HEADS_RANGE,
+  type TableKey,
+  TEAM_HEAD_KEY,
+  tableHeadKey,
+  tableOfKey,
+} from '../../format/keys.js'
+import {
+  decodeCatalogEntry,
+  decodeSchema,
+  decodeTableHead,
+  decodeTeamHead,
+  type Generation,
+  type TableHead,
+} from '../../format/records.js'
+import { renderTableId } from '../../format/table-id.js'
+import { keyAfter } from '../../kv/key-range.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { parseStoredSchema } from '../../schema/table-schema.js'
+import type { Problem } from '../api/problem.js'
+import type { VerifyPlace } from '../api/verify-types.js'
+import type { StoreContext } from '../context/store-context.js'
+import { readRetirements } from '../read/generations.js'
+import { type Verifying, verifyExtents } from './verify-extents.js'
+import { type Findings, problemOf } from './verify-findings.js'
+import { verifyRows } from './verify-rows.js'
+
+/** Tables that are found in one view. */
+const TABLES_AT_ONCE = 1_000
+/** A look that a change of the table spoils is repeated so often. */
+const TRIES_MAX = 3
+const COLUMNS_MAX = 65_535
+
+/** Checks all tables of a team. */
+export async function verifyTables(verifying: Verifying): Promise<void> {
+  const { findings, partition, teamId } = verifying
+  await findings.step({ team: teamId }, () =>
+    partition.read((view) => verifyCatalog(findings, view, teamId)),
+  )
+  let start: Bytes | null = TABLE_HEADS_RANGE.start
+  while (start !== null) {
+    const from: Bytes = start
+    const scan = { start: from, limit: TABLE_HEADS_RANGE.limit, count: TABLES_AT_ONCE }
+    const found = await findings.step({ team: teamId }, () =>
+      partition.read(async (view) => (await view.scan(scan)).map(([key]) => key.slice())),
+    )
+    for (const key of found ?? []) await verifyTable(verifying, tableOfKey(key))
+    const last: Bytes | undefined = found?.[found.length - 1]
+    start = last === undefined || (found?.length ?? 0) < TABLES_AT_ONCE ? null : keyAfter(last)
+  }
+}
+
+/** Each entry of the catalog names a table, and comes before the order that the next one gets. */
+async function verifyCatalog(findings: Findings, view: KvView, team: string): Promise<void> {
+  const headBytes = await view.get(TEAM_HEAD_KEY)
+  const nextOrder = headBytes === null ? 0 : decodeTeamHead(headBytes)
+  for await (const entries of scanBatches(view, CATALOG_RANGE)) {
+    findings.checkGoesOn()
+    const listed = entries.map(([key, bytes]) => ({ key, ...decodeCatalogEntry(bytes) }))
+    const heads = await view.getMany(listed.map(({ table }) => tableHeadKey(table)))
+    for (const [i, { key, table, name }] of listed.entries()) {
+      const where = { team, table: renderTableId(table) }
+      const head = heads[i] ?? null
+      if (head === null) {
+        const message = `The catalog lists ${JSON.stringify(name)}, but the table has no head`
+        findings.add({ kind: 'record-missing', message }, where)
+      } else if (!sameBytes(catalogKey(decodeTableHead(head).order), key)) {
+        findings.add(
+          { kind: 'record-mismatch', message: 'The catalog lists the table at another place' },
+          where,
+        )
+      }
+    }
+    const last = entries[entries.length - 1]?.[0]
+    if (last !== undefined && !isBefore(last, catalogKey(nextOrder))) {
+      const message = 'The catalog has entries beyond its next place'
+      findings.add({ kind: 'record-mismatch', message }, { team })
+    }
+  }
+}
+
+function isBefore(left: Bytes, right: Bytes): boolean {
+  return toHex(left) < toHex(right)
+}
+
+async function verifyTable(verifying: Verifying, table: TableKey): Promise<void> {
+  const { findings, partition, teamId, context } = verifying
+  const where = { team: teamId, table: renderTableId(table) }
+  const generations = await findings.step(where, async () => {
+    for (let tries = 1; ; tries++) {
+      const seen = await partition.read((view) =>
+        verifyRecords(context, findings, view, table, where),
+      )
+      if (seen === null || seen.isCounted || tries === TRIES_MAX) return seen?.generations ?? []
+    }
+  })
+  findings.counts.tables++
+  for (const nonce of generations ?? []) await verifyExtents(verifying, table, nonce, where)
+}
+
+type SeenTable = Readonly<{
+  /** Nonces of the generations that can be read. */
+  generations: readonly Bytes[]
+  /** Nothing kept its rows from being counted but what was told. */
+  isCounted: boolean
+}>
+
+/** The records of a table in one view. null: it is not there. */
+async function verifyRecords(
+  context: StoreContext,
+  findings: Findings,
+  view: KvView,
+  table: TableKey,
+  where: VerifyPlace,
+): Promise<SeenTable | null> {
+  const headBytes = await view.get(tableHeadKey(table))
+  if (headBytes === null) return null
+  const head = decodeTableHead(headBytes)
+  await verifyCatalogOf(findings, view, head, table, where)
+  const retirements = await readRetirements(view, table)
+  const retired = retirements.filter(({ dropping }) => !dropping)
+  const places = [
+    { table, generation: head.generation, versionMax: head.version },
+    ...retired.map(({ generation, lastVersion }) => {
+      if (lastVersion >= head.version) {
+        const message = `A retired generation has version ${lastVersion}; the table has ${head.version}`
+        findings.add({ kind: 'record-mismatch', message }, where)
+      }
+      return { table, generation, versionMax: lastVersion }
+    }),
+  ]
+  let isCounted = true
+  let limit = EXTENTS_MAX
+  for (const place of places) {
+    const { generation } = place
+    const problems = generationProblems(place, limit)
+    limit = generation.firstExtent
+    findings.addAll(problems, where)
+    await verifySchema(findings, view, table, generation, where)
+    if (problems.length > 0) continue
+    const before = findings.damageCount
+    const liveRows = await verifyRows(context, findings, view, place, where)
+    if (place === places[0]) findings.counts.rows += liveRows ?? 0
+    if (liveRows === null && findings.damageCount === before) isCounted = false
+  }
+  await verifyUnused(findings, view, table, head.generation, where)
+  const kept = [head.generation, ...retirements.map(({ generation }) => generation)]
+  await verifyForgotten(findings, view, table, kept, where)
+  return { generations: places.map(({ generation }) => generation.nonce), isCounted }
+}
+
+async function verifyCatalogOf(
+  findings: Findings,
+  view: KvView,
+  { order }: TableHead,
+  table: TableKey,
+  where: VerifyPlace,
+): Promise<void> {
+  const entry = await view.get(catalogKey(order))
+  if (entry !== null && sameBytes(decodeCatalogEntry(entry).table, table)) return
+  const kind = entry === null ? 'record-missing' : 'record-mismatch'
+  findings.add({ kind, message: 'The catalog does not list the table' }, where)
+}
+
+/** What is wrong with a generation by itself, so that its rows cannot be looked for. */
+function generationProblems(
+  { generation, versionMax }: Readonly<{ generation: Generation; versionMax: number }>,
+  limit: number,
+): Problem[] {
+  const { firstExtent, nextExtent, convertBefore, widenedAt, open } = generation
+  const holds =
+    versionMax >= 1 &&
+    firstExtent % PAGE_EXTENTS === 0 &&
+    firstExtent <= nextExtent &&
+    nextExtent <= limit &&
+    convertBefore <= nextExtent &&
+    widenedAt <= versionMax &&
+    (open === null || (open.extent === nextExtent - 1 && open.extent >= firstExtent)) &&
+    (open === null || (open.nextSlot >= 1 && open.nextSlot <= SLOTS_MAX))
+  if (holds) return []
+  const message = `The numbers of generation ${toHex(generation.nonce)} contradict each other`
+  return [{ kind: 'record-mismatch', message }]
+}
+
+async function verifySchema(
+  findings: Findings,
+  view: KvView,
+  table: TableKey,
+  { schemaNumber }: Generation,
+  where: VerifyPlace,
+): Promise<void> {
+  const place = `schema ${schemaNumber}`
+  try {
+    const bytes = await view.get(schemaKey(table, schemaNumber))
+    if (bytes === null) {
+      findings.add({ kind: 'record-missing', message: 'The schema is missing', place }, where)
+    } else {
+      parseStoredSchema(JSON.parse(decodeSchema(bytes)), COLUMNS_MAX)
+    }
+  } catch (failure) {
+    const isOfSchema = failure instanceof SyntaxError || !isStorage(failure)
+    const message = failure instanceof Error ? failure.message : String(failure)
+    const problem = isOfSchema ? { kind: 'record' as const, message } : problemOf(failure, 'record')
+    findings.add({ ...problem, place }, where)
+  }
+}
+
+function isStorage(failure: unknown): boolean {
+  const { code } = failure as { code?: unknown }
+  return code === 'STORAGE_UNAVAILABLE' || code === 'STORE_CLOSED' || code === 'ABORTED'
+}
+
+/**
+ * Nothing lies between the generations: nothing would ever delete it.
+ * @param kept - Newest first.
+ */
+async function verifyForgotten(
+  findings: Findings,
+  view: KvView,
+  table: TableKey,
+  kept: readonly Generation[],
+  where: VerifyPlace,
+): Promise<void> {
+  for (const [i, { firstExtent: limit }] of kept.entries()) {
+    const from = kept[i + 1]?.nextExtent ?? 0
+    if (from >= limit) continue
+    const firstPage = PAGE_EXTENTS * Math.ceil(from / PAGE_EXTENTS)
+    const pages = extentPagesRange(table, firstPage, limit)
+    for (const range of [rowsRange(table, { extent: from, slot: 0 }, limit), pages]) {
+      const found = await view.scan({ ...range, count: 1 })
+      if (found.length === 0) continue
+      const message = `Records remain of extents ${from} to ${limit - 1}, which belong to no generation`
+      findings.add({ kind: 'orphan-record', message }, where)
+      break
+    }
+  }
+}
+
+/** Nothing lies where the table's next extents will be. */
+async function verifyUnused(
+  findings: Findings,
+  view: KvView,
+  table: TableKey,
+  { nextExtent }: Generation,
+  where: VerifyPlace,
+): Promise<void> {
+  const nextPage = PAGE_EXTENTS * Math.ceil(nextExtent / PAGE_EXTENTS)
+  const rows = rowsRange(table, { extent: nextExtent, slot: 0 }, EXTENTS_MAX)
+  const pages = extentPagesRange(
+    table,
+    nextPage,
+    PAGE_EXTENTS * Math.floor(EXTENTS_MAX / PAGE_EXTENTS),
+  )
+  for (const range of [rows, pages]) {
+    const found = await view.scan({ ...range, count: 1 })
+    if (found.length === 0) continue
+    const message = `A record lies beyond extent ${nextExtent}, the next one to be used`
+    findings.add({ kind: 'record-mismatch', message }, where)
+  }
+}

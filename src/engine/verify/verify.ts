@@ -1,0 +1,169 @@
+// Holds a whole open store against its own rules, while it is in use.
+//
+// Invariants:
+// - Nothing is changed, and nobody waits: what is seen in one view is of one commit.
+// - A finding is true of the store at some moment of the verify: see verify-rows and verify-extents.
+// - What cannot be read ends only the step that needed it, so that one damaged record hides no others.
+import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
+import { checkOptionNames, checkSignal, optionError, shown, typeName } from '../../base/options.js'
+import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../../format/file-records.js'
+import {
+  ALIASES_RANGE,
+  aliasKey,
+  CODECS_KEY,
+  REPEATS_RANGE,
+  SIGNING_KEYS_KEY,
+  TEAM_ALIASES_RANGE,
+  tableHeadKey,
+  teamAliasKey,
+} from '../../format/keys.js'
+import { decodeCodecs, decodeRepeatRecord, decodeTableHead } from '../../format/records.js'
+import type { KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { VerifyOptions, VerifyReport } from '../api/verify-types.js'
+import type { StoreContext } from '../context/store-context.js'
+import { readTeams } from '../context/team-entries.js'
+import type { Verifying } from './verify-extents.js'
+import { verifyFiles } from './verify-files.js'
+import { Findings } from './verify-findings.js'
+import { verifyOrphans } from './verify-orphans.js'
+import { verifyStashes } from './verify-stashes.js'
+import { verifyTables } from './verify-tables.js'
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED */
+export async function verifyStore(
+  context: StoreContext,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  checkVerifyOptions(options)
+  const findings = new Findings(options, context.lifecycle)
+  const system = context.kv.partition('')
+  const teams = (await findings.step({}, () => system.read(readTeams))) ?? []
+  const partitions = await verifyKv(context, findings)
+  // Read again: a team is entered before its first record, and may have come meanwhile.
+  const known = new Set([
+    ...teams,
+    ...((await findings.step({}, () => system.read(readTeams))) ?? []),
+  ])
+  for (const partition of partitions) {
+    if (partition === '' || known.has(partition)) continue
+    const message = 'The team has records, but no entry'
+    findings.add({ kind: 'record-missing', message }, { team: partition })
+  }
+  await findings.step({}, () => system.read((view) => verifySystem(findings, view, known)))
+  for (const teamId of teams) await verifyTeam(context, findings, teamId)
+  await findings.step({}, () =>
+    verifyOrphans(context, findings, async () => {
+      return (await system.read(readTeams)).map((teamId) => context.kv.partition(teamId))
+    }),
+  )
+  await findings.step({}, () => system.read((view) => verifyCodecs(findings, view)))
+  return findings.report()
+}
+
+function checkVerifyOptions(options: VerifyOptions): void {
+  checkOptionNames('verify', options, (name) => {
+    return name === 'full' || name === 'signal' || name === 'onFinding'
+  })
+  const { full, signal, onFinding } = options
+  checkSignal(signal)
+  if (full !== undefined && typeof full !== 'boolean') {
+    throw optionError('full', `must be true or false, not ${shown(full)}`)
+  }
+  if (onFinding !== undefined && typeof onFinding !== 'function') {
+    throw optionError('onFinding', `must be a function, not ${typeName(onFinding)}`)
+  }
+}
+
+/** What the key-value store says of itself. @returns the partitions that it holds. */
+async function verifyKv({ kv }: StoreContext, findings: Findings): Promise<readonly string[]> {
+  const partitions: string[] = []
+  await findings.step({}, async () => {
+    for await (const item of kv.check?.(findings.full) ?? []) {
+      findings.checkGoesOn()
+      if (item.kind === 'partition') partitions.push(item.partition)
+      else findings.add({ kind: item.kind, message: item.message }, {})
+    }
+  })
+  return partitions
+}
+
+/** The records of the system partition: each alias goes both ways. */
+async function verifySystem(
+  findings: Findings,
+  view: KvView,
+  teams: ReadonlySet<string>,
+): Promise<void> {
+  const lacks = (team: string): void => {
+    const message = 'The alias is recorded in one direction only'
+    findings.add({ kind: 'record-mismatch', message }, { team })
+  }
+  for await (const entries of scanBatches(view, ALIASES_RANGE)) {
+    for (const [key, record] of entries) {
+      const team = decodeAlias(record)
+      const back = await view.get(teamAliasKey(team))
+      if (back === null || !sameBytes(decodeTeamAlias(back), key.subarray(1))) lacks(team)
+    }
+  }
+  for await (const entries of scanBatches(view, TEAM_ALIASES_RANGE)) {
+    for (const [key, record] of entries) {
+      const team = fromUtf8(key.subarray(1))
+      const back = await view.get(aliasKey(decodeTeamAlias(record)))
+      if (back === null || decodeAlias(back) !== team) lacks(team)
+      if (teams.has(team)) continue
+      findings.add({ kind: 'record-missing', message: 'The team has no entry' }, { team })
+    }
+  }
+  const keys = await view.get(SIGNING_KEYS_KEY)
+  if (keys !== null) decodeSigningKeys(keys)
+}
+
+/** What the codecs record names is all that was seen in frames. Read last, as it only grows. */
+async function verifyCodecs(findings: Findings, view: KvView): Promise<void> {
+  const record = await view.get(CODECS_KEY)
+  if (record === null || (decodeCodecs(record) & findings.codecs) === findings.codecs) return
+  const message = 'A segment has frames of a codec that the codecs record does not name'
+  findings.add({ kind: 'record-mismatch', message }, {})
+}
+
+async function verifyTeam(
+  context: StoreContext,
+  findings: Findings,
+  teamId: string,
+): Promise<void> {
+  const partition = context.kv.partition(teamId)
+  const verifying: Verifying = { context, findings, teamId, partition }
+  findings.counts.teams++
+  await verifyTables(verifying)
+  await verifyStashes(verifying)
+  await findings.step({ team: teamId }, () => verifyRepeats(findings, partition, teamId))
+  const alias = await findings.step({ team: teamId }, () => readAlias(context, teamId))
+  await verifyFiles(verifying, alias)
+}
+
+function readAlias({ kv }: StoreContext, teamId: string): Promise<Bytes | null> {
+  return kv.partition('').read(async (view) => {
+    const record = await view.get(teamAliasKey(teamId))
+    return record === null ? null : decodeTeamAlias(record)
+  })
+}
+
+/** The kept result of an operation is of a version that its table has reached. */
+async function verifyRepeats(
+  findings: Findings,
+  partition: KvPartition,
+  team: string,
+): Promise<void> {
+  await partition.read(async (view) => {
+    for await (const entries of scanBatches(view, REPEATS_RANGE)) {
+      findings.checkGoesOn()
+      for (const [, record] of entries) {
+        const { table, version } = decodeRepeatRecord(record)
+        const head = await view.get(tableHeadKey(table))
+        if (head !== null && decodeTableHead(head).version >= version) continue
+        const message = `A kept result is of version ${version} of table ${toHex(table)}, which it has not reached`
+        findings.add({ kind: 'record-mismatch', message }, { team })
+      }
+    }
+  })
+}

@@ -8,9 +8,8 @@ import { cellsOf, classOf, HeaderReader, startOfRow, type ValueClass } from './i
 /** Of a hundred values, fewer must be odd. */
 const ODD_PERCENT = 1
 
-/** Of a sample, so much more may be odd that no column is missed; so many odd values say nothing. */
-const ODD_PERCENT_OF_SAMPLE = 3
-const ODD_MIN_OF_SAMPLE = 2
+/** Of a sample, so much more may be odd that hardly a column is missed. */
+const ODD_PERCENT_OF_SAMPLE = 10
 
 export type OddColumn = Readonly<{
   column: string
@@ -127,9 +126,9 @@ function nearlyAll(tally: Tally): Group | null {
     counts.set(group, (counts.get(group) ?? 0) + tally[valueClass])
     total += tally[valueClass]
   }
-  const oddMax = Math.max(ODD_MIN_OF_SAMPLE, (total * ODD_PERCENT_OF_SAMPLE) / 100)
   for (const [group, count] of counts) {
-    if (group !== 'text' && count > total / 2 && total - count <= oddMax) return group
+    const isMost = (total - count) * 100 <= total * ODD_PERCENT_OF_SAMPLE
+    if (group !== 'text' && count > 0 && isMost) return group
   }
   return null
 }

@@ -297,6 +297,21 @@ describe('a column that a few values have made text', () => {
   })
 
   test.each([
+    ['are the first of all', (n: number) => n < 80, 2],
+    ['come with the first row of every other chunk', (n: number) => n % 200 === 0, 2],
+    ['come with every 105th row', (n: number) => n % 105 === 7, 9],
+    ['are in the last chunk', (n: number) => n > 9_930, 9_933],
+  ] as const)('is found when they %s', async (_, isOdd, line) => {
+    const cell = (n: number) => (isOdd(n) ? 'n/a' : String(n / 4))
+
+    const { odd } = await importTexts({
+      'rhythm.csv': `a,b\n${lines(10_001, (n) => `${cell(n)},x`)}`,
+    })
+
+    expect(odd).toMatchObject([{ column: 'a', others: 'numbers', found: { value: 'n/a', line } }])
+  })
+
+  test.each([
     ['one percent of its values', (n: number) => (n % 100 === 50 ? 'x' : '1')],
     ['no value that is odd', () => 'x'],
     ['values of all kinds', (n: number) => ['x', '1', 'true', '2024-01-01'][n % 4] ?? ''],

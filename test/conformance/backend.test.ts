@@ -11,7 +11,7 @@ import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, expect, test } from 'vitest'
 import { report } from '../support/ladder.js'
-import { type TapeFunction, tapeOnVitest } from '../support/tape-adapter.js'
+import { type TapeFunction, tapeOnVitest } from './tape-adapter.js'
 
 type Database = AbstractLevel<unknown, unknown, unknown>
 type Factory = (options?: object) => Database

@@ -10,11 +10,11 @@ import { kvObjects } from '../../src/engine/kv-objects.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
 import { plainDatabase } from '../support/plain-database.js'
-import { openSigningObjects } from '../support/signing-objects.js'
 import type { ConformanceCase } from './case.js'
 import { FaultDisk } from './faults/fault-disk.js'
-import { kvSuite } from './kv-suite.js'
-import { objectsSuite } from './objects-suite.js'
+import { kvSuite } from './kv/kv-suite.js'
+import { objectsSuite } from './objects/objects-suite.js'
+import { openSigningObjects } from './signing-objects.js'
 
 const made: string[] = []
 

@@ -8,7 +8,9 @@ function pathOf(path: string): string {
 export default defineConfig({
   root: pathOf('../..'),
   test: {
-    include: ['test/{conformance,format,property,sim,unit,upgrade}/**/*.test.ts'],
+    include: [
+      'test/{conformance,format,store,unit,rungs/{backup,corrupt,files-model,model,planted,scan,sim,sqlite,upgrade}}/**/*.test.ts',
+    ],
     testTimeout: 240_000,
     hookTimeout: 240_000,
     maxWorkers: 1,

@@ -7,40 +7,51 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** In the order in which they run: what finds most comes first, as the first failure ends a run. */
 const QUICK = [
   'test/format/golden.test.ts',
-  ...[
-    'segment',
-    'damaged-records',
-    'file-references',
-    'sealed-content',
-    'ids-and-tokens',
-    'row-text',
-    'kept-ids',
-    'finalize-race',
-    'object-sweep',
-    'media-type',
-    'infer',
-  ].map(unit),
+  'test/unit/format/segment.test.ts',
+  'test/unit/format/damaged-records.test.ts',
+  'test/unit/format/file-references.test.ts',
+  'test/unit/format/sealed-content.test.ts',
+  'test/unit/format/ids-and-tokens.test.ts',
+  'test/unit/format/row-text.test.ts',
+  'test/store/kept-ids.test.ts',
+  'test/store/finalize-race.test.ts',
+  'test/store/object-sweep.test.ts',
+  'test/unit/engine/media-type.test.ts',
+  'test/unit/schema/infer.test.ts',
   'test/quality/store-in-memory.ts',
-  'test/property/model.test.ts',
-  ...['files', 'uploads', 'backup', 'restore-frames', 'verify', 'verify-contradictions'].map(unit),
-  ...['page-ends', 'store-background'].map(unit),
+  'test/rungs/model/model.test.ts',
+  ...[
+    'files',
+    'uploads',
+    'backup',
+    'restore-frames',
+    'verify',
+    'verify-contradictions',
+    'page-ends',
+    'store-background',
+  ].map((name) => `test/store/${name}.test.ts`),
 ]
 
 /** Met too by what survives the quick ones: these take minutes. */
 const SLOW = [
-  'test/sim/meta.test.ts',
-  'test/property/sqlite.test.ts',
-  ...['repeat-safe', 'file-retention'].map(unit),
-  ...['property/rows', 'property/walks', 'property/update-schema', 'property/files-model'].map(
-    (name) => `test/${name}.test.ts`,
-  ),
-  ...['compression', 'widen', 'fold', 'version-base', 'signing-keys', 'file-sweep-races'].map(unit),
-  ...['row-ids-answer', 'import-files', 'file-name'].map(unit),
+  'test/rungs/sim/meta.test.ts',
+  'test/rungs/sqlite/sqlite.test.ts',
+  'test/store/repeat-safe.test.ts',
+  'test/store/file-retention.test.ts',
+  'test/rungs/scan/rows.test.ts',
+  'test/rungs/scan/walks.test.ts',
+  'test/rungs/scan/update-schema.test.ts',
+  'test/rungs/files-model/files-model.test.ts',
+  'test/unit/engine/compression.test.ts',
+  'test/unit/schema/widen.test.ts',
+  'test/store/fold.test.ts',
+  'test/unit/kv/version-base.test.ts',
+  'test/store/signing-keys.test.ts',
+  'test/store/file-sweep-races.test.ts',
+  'test/unit/contract/row-ids-answer.test.ts',
+  'test/unit/adapters/import-files.test.ts',
+  'test/unit/engine/file-name.test.ts',
 ]
-
-function unit(name: string): string {
-  return `test/unit/${name}.test.ts`
-}
 
 const isWide = process.env['ROWSTASH_MUTANTS_WIDE'] === '1'
 const tests = isWide ? [...QUICK, ...SLOW] : QUICK

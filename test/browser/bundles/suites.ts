@@ -3,8 +3,8 @@
 import { Buffer } from 'buffer/'
 import { Level } from 'level'
 import { kvObjects, openLevelKv } from '../../../src/index.js'
-import { kvSuite } from '../../conformance/kv-suite.js'
-import { objectsSuite } from '../../conformance/objects-suite.js'
+import { kvSuite } from '../../conformance/kv/kv-suite.js'
+import { objectsSuite } from '../../conformance/objects/objects-suite.js'
 
 const setImmediate = (callback: () => void) => setTimeout(callback, 0)
 Object.assign(globalThis, { Buffer, setImmediate })

@@ -1,0 +1,221 @@
+// How commands end: exit codes, interrupts, and outputs that nobody reads.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import { type BuiltCli, buildCli, type Ended, runCli, serveCli } from '../support/built-cli.js'
+import { type Asked, fakeServer } from '../support/fake-server.js'
+
+let cli: BuiltCli
+let folder: string
+let rowsFile: string
+
+beforeAll(async () => {
+  cli = await buildCli()
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-cli-'))
+  rowsFile = join(folder, 'rows.csv')
+  await writeFile(rowsFile, 'a,b\n1,x\n2,y\n')
+})
+
+afterAll(async () => {
+  await cli.remove()
+  await rm(folder, { recursive: true })
+})
+
+const KEY = 'a-key-for-the-tests'
+const COMMANDS = ['serve', 'import', 'verify', 'backup', 'restore']
+
+function importInto(url: string, ...args: string[]): string[] {
+  return ['import', rowsFile, '--url', url, '--key', KEY, '--table', 'Rows', ...args]
+}
+
+/** A command whose output is read up to here; it can be sent signals. */
+function start(args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [cli.path, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const texts = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (piece) => {
+      texts[name] += piece
+    })
+  }
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...texts }))
+  return { child, ended }
+}
+
+describe('help', () => {
+  test.each(COMMANDS)('of %s is told by -h, by --help and by help', async (name) => {
+    const [short, long, named] = await Promise.all([
+      runCli(cli.path, [name, '-h']),
+      runCli(cli.path, [name, '--help']),
+      runCli(cli.path, ['help', name]),
+    ])
+
+    expect(short).toMatchObject({ code: 0, stderr: '' })
+    expect(short.stdout).toMatch(new RegExp(`^Usage: rowstash ${name} [^]*-h, --help `))
+    expect([long, named]).toEqual([short, short])
+  })
+
+  test('of all commands is told by -h', async () => {
+    const ended = await runCli(cli.path, ['-h'])
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    for (const name of COMMANDS) expect(ended.stdout).toContain(`rowstash ${name} `)
+  })
+})
+
+describe('a wrong command line is one line that names the help', () => {
+  test.each([
+    ...COMMANDS.map((name): [string[], string] => [[name, '-x'], `rowstash ${name} --help`]),
+    ...COMMANDS.map((name): [string[], string] => [[name, '--x=1'], `rowstash ${name} --help`]),
+    [['serve', '--port'], 'rowstash serve --help'],
+    [['serve', '--port', '-1'], 'rowstash serve --help'],
+    [['serve', 'a'], 'rowstash serve --help'],
+    [['import'], 'rowstash import --help'],
+    [
+      ['import', 'package.json', '--url', 'x:y', '--table', 'T', '--key', KEY],
+      'rowstash import --help',
+    ],
+    [['verify'], 'rowstash verify --help'],
+    [['backup', 'a'], 'rowstash backup --help'],
+    [['restore', 'a', 'b', 'c'], 'rowstash restore --help'],
+    [[], 'rowstash --help'],
+    [['--x'], 'rowstash --help'],
+  ])('%j', async (args, help) => {
+    const ended = await runCli(cli.path, args)
+
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: [^\n]+; see [^\n]+\n$/)
+    expect(ended.stderr).toContain(`; see ${help}\n`)
+  })
+})
+
+describe('an import that cannot begin', () => {
+  async function freePort(): Promise<number> {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    server.close()
+    await once(server, 'close')
+    return typeof address === 'object' ? (address?.port ?? 0) : 0
+  }
+
+  test.each(['127.0.0.1', 'localhost'])(
+    'ends at once, with one line, where nothing listens on %s',
+    async (host) => {
+      const url = `http://${host}:${await freePort()}`
+
+      const ended = await runCli(cli.path, importInto(url))
+
+      expect(ended).toMatchObject({ code: 1, stdout: '' })
+      expect(ended.stderr).toMatch(/^rowstash: No server answers at [^\n]+ ECONNREFUSED [^\n]+\n$/)
+      expect(ended.stderr).toContain(url)
+    },
+  )
+
+  test('ends with one line where the host is not known', async () => {
+    const ended = await runCli(cli.path, importInto('http://no-such-host.invalid'))
+
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: No server answers at [^\n]+ (ENOTFOUND|EAI_AGAIN) /)
+    expect(ended.stderr.split('\n')).toHaveLength(2)
+  })
+
+  test('ends with one line where its key is wrong', async () => {
+    const { url, stop } = await serveCli(cli.path, ['--memory', '--key', KEY])
+    onTestFinished(async () => void (await stop()))
+    const args = [
+      'import',
+      rowsFile,
+      '--url',
+      url,
+      '--table',
+      'T',
+      '--key',
+      'no-key-of-this-server',
+    ]
+
+    const ended = await runCli(cli.path, args)
+
+    expect(ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'rowstash: API key not found, or duplicate no****er\n',
+    })
+  })
+})
+
+describe('an import that is interrupted', () => {
+  const putsOf = (asked: readonly Asked[]) => asked.filter(({ method }) => method === 'PUT').length
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('by %s deletes its stash and ends with %d', async (signal, code) => {
+    let answer: () => void = () => undefined
+    const done: string[] = []
+    const { url, asked } = await fakeServer(async ({ method }) => {
+      if (method === 'PUT') {
+        await new Promise<void>((resolve) => {
+          answer = resolve
+        })
+      }
+      done.push(method)
+      return { status: 200 }
+    })
+    const { child, ended } = start(importInto(url))
+    await expect.poll(() => putsOf(asked)).toBe(1)
+
+    child.kill(signal)
+    setTimeout(answer, 300)
+
+    expect(await ended).toEqual({ code, stdout: '', stderr: `rowstash: Ended by ${signal}\n` })
+    expect(done).toEqual(['PUT', 'DELETE'])
+  })
+
+  test('twice ends at once, also while its server is silent', async () => {
+    const { url, asked } = await fakeServer(() => new Promise(() => undefined))
+    const { child, ended } = start(importInto(url))
+    await expect.poll(() => putsOf(asked)).toBe(1)
+
+    child.kill('SIGINT')
+    const isOver = setInterval(() => child.kill('SIGINT'), 50)
+    await ended
+    clearInterval(isOver)
+
+    expect(child.signalCode).toBe('SIGINT')
+  })
+})
+
+describe('an output that nobody reads', () => {
+  test.each([
+    [['--help'], false],
+    [['serve', '--help'], false],
+    [['verify', 'store'], true],
+    [['verify', 'store', '--json'], true],
+  ])('ends %j without a word', async (args, needsStore) => {
+    const directory = await mkdtemp(join(folder, 'unread-'))
+    if (needsStore) await (await openDirectory(join(directory, 'store'))).close()
+    const child = spawn(process.execPath, [cli.path, ...args], { cwd: directory })
+    child.stdout.destroy()
+    let stderr = ''
+    child.stderr.on('data', (piece) => {
+      stderr += piece
+    })
+    const [code] = await once(child, 'close')
+
+    expect({ code, stderr }).toEqual({ code: 141, stderr: '' })
+  })
+
+  test('on stderr hinders no command', async () => {
+    const child = spawn(process.execPath, [cli.path, 'serve', '--x'])
+    child.stderr.destroy()
+    const [code] = await once(child, 'close')
+
+    expect(code).toBe(2)
+  })
+})

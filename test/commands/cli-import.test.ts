@@ -1,0 +1,172 @@
+// `rowstash import` as people run it: what it prints, and what becomes of files that are not plain.
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type BuiltCli,
+  buildCli,
+  type Ended,
+  runCli,
+  type Serving,
+  serveCli,
+} from '../support/built-cli.js'
+
+const KEY = 'a-key-for-the-tests'
+
+const run = promisify(execFile)
+
+let cli: BuiltCli
+let folder: string
+let serving: Serving
+
+beforeAll(async () => {
+  cli = await buildCli()
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-cli-import-'))
+  serving = await serveCli(cli.path, ['--memory', '--key', KEY])
+})
+
+afterAll(async () => {
+  await serving.stop()
+  await cli.remove()
+  await rm(folder, { recursive: true })
+})
+
+/** Imports a file of this text into a new table. */
+async function importText(name: string, text: string, ...args: string[]): Promise<Ended> {
+  await writeFile(join(folder, name), text)
+  const target = ['--url', serving.url, '--key', KEY, '--table', name]
+  const ended = await runCli(cli.path, ['import', join(folder, name), ...target, ...args])
+  return { ...ended, stderr: ended.stderr.replaceAll(`${folder}/`, '') }
+}
+
+/** The rows of the table that an import has made, without their IDs. */
+async function rowsOf({ stdout }: Ended): Promise<unknown[]> {
+  const tableId = /^table: (\S+)$/m.exec(stdout)?.[1]
+  const headers = { authorization: `Bearer ${KEY}` }
+  const answer = await fetch(`${serving.url}/tables/${tableId}/rows`, { headers })
+  const { data } = (await answer.json()) as { data: Record<string, unknown>[] }
+  return data.map(({ $rowID: _, ...cells }) => cells)
+}
+
+describe('a csv file with another delimiter', () => {
+  const rows = [{ 'a b': 1, c: 'x, y' }, { 'a b': 2, c: 'one "two"\nthree' }, { 'a b': 3.5 }]
+  const textWith = (delimiter: string) =>
+    [`a b${delimiter}c`, `1${delimiter}x, y`, `2${delimiter}"one ""two""\nthree"`, '3.5', ''].join(
+      '\r\n',
+    )
+
+  test.each([
+    ['semicolon', ';'],
+    ['tab', '\t'],
+    ['pipe', '|'],
+  ])('is read by the %s in its header, and says so', async (name, delimiter) => {
+    const ended = await importText(`${name}.csv`, textWith(delimiter), '--chunk-rows', '2')
+
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: `${name}.csv: read with the delimiter ${name}, as its header has no comma\n`,
+    })
+    expect(await rowsOf(ended)).toEqual(rows)
+  })
+
+  test('is read by the one that is given', async () => {
+    const ended = await importText('caret.csv', textWith('^'), '--delimiter', '^')
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await rowsOf(ended)).toEqual(rows)
+  })
+
+  test('has one column where the comma is given', async () => {
+    const ended = await importText('plain.csv', 'a;b\n1;2\n', '--delimiter', 'comma')
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await rowsOf(ended)).toEqual([{ 'a;b': '1;2' }])
+  })
+
+  test('and a comma in its header is read by the comma', async () => {
+    const ended = await importText('both.csv', 'a;b,c\n1,2\n')
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await rowsOf(ended)).toEqual([{ 'a;b': 1, c: 2 }])
+  })
+
+  test.each([
+    [['--delimiter', '::'], '--delimiter must be one ASCII character, comma, semicolon, tab or'],
+    [['--delimiter', '"'], '--delimiter must be'],
+    [['--delimiter', ''], '--delimiter must be'],
+    [['--delimiter', ';', '--format', 'ndjson'], '--delimiter goes with csv and tsv'],
+  ])('of %j is refused', async (args, problem) => {
+    const ended = await importText('wrong.csv', 'a;b\n', ...args)
+
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: [^\n]+; see rowstash import --help\n$/)
+    expect(ended.stderr).toContain(problem)
+  })
+})
+
+test('a bad line is named with its file, and nothing is left', async () => {
+  const lines = Array.from({ length: 12_000 }, (_, n) => (n === 11_111 ? 'n/a,x,1\n' : `${n},x\n`))
+
+  const ended = await importText('long.csv', `id,name\n${lines.join('')}`)
+
+  expect(ended).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'rowstash: Invalid request body: 3 fields for 2 columns in long.csv, line 11113\n',
+  })
+})
+
+describe('of a new table, an import', () => {
+  const lines = Array.from({ length: 5_000 }, (_, n) => {
+    const price = n % 2_000 === 700 ? 'n/a' : n / 4
+    return `${n},${price},2024-02-29,${n % 2 === 1},"a, b"\n`
+  })
+  const text = `id,price,day,odd,"a\u001b[1m b"\n${lines.join('')}`
+  const columns = [
+    ['id', 'number'],
+    ['price', 'string'],
+    ['day', 'date'],
+    ['odd', 'boolean'],
+    ['a\\u001b[1m b', 'string'],
+  ].map(([id = '', type]) => `  ${id.padEnd(12)}  ${type}\n`)
+
+  test('prints the columns with their types, and warns of a few values that made one text', async () => {
+    const ended = await importText('orders.csv', text)
+
+    expect(ended.code).toBe(0)
+    expect(ended.stdout).toMatch(/^rows: 5000\nseconds: .*\nrows\/s: .*\ntable: .*\ncolumns:\n/)
+    expect(ended.stdout.split('columns:\n')[1]).toBe(columns.join(''))
+    expect(ended.stderr).toBe(
+      "warning: column 'price' is text because of 3 of 5,000 values, the first in orders.csv, line 702: " +
+        '"n/a" (the others are numbers)\n',
+    )
+  })
+
+  test('warns without the place where its file is a pipe', async () => {
+    await writeFile(join(folder, 'piped.csv'), text)
+    const target = ['--url', serving.url, '--key', KEY, '--table', 'piped', '--format', 'csv']
+    const script = `cat "${join(folder, 'piped.csv')}" | "$0" "$@"`
+    const args = [process.execPath, cli.path, 'import', '/dev/stdin', ...target]
+
+    const { stdout, stderr } = await run('sh', ['-c', script, ...args])
+
+    expect(stdout.split('columns:\n')[1]).toBe(columns.join(''))
+    expect(stderr).toBe(
+      "warning: column 'price' is text although nearly all of a sample of its values are numbers\n",
+    )
+  })
+
+  test('that it does not make prints nothing more', async () => {
+    const created = await importText('small.csv', 'a\n1\n')
+    const tableId = /^table: (\S+)$/m.exec(created.stdout)?.[1] ?? ''
+    const change = ['--url', serving.url, '--key', KEY, '--table-id', tableId, '--mode', 'add']
+
+    const ended = await runCli(cli.path, ['import', join(folder, 'small.csv'), ...change])
+
+    expect(ended.code).toBe(0)
+    expect(ended.stdout).toMatch(/\ntable: [-0-9a-f]{36}\n$/)
+  })
+})

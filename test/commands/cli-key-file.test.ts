@@ -1,0 +1,99 @@
+// API keys in files.
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type BuiltCli, buildCli, runCli, serveCli } from '../support/built-cli.js'
+
+let cli: BuiltCli
+let folder: string
+let rowsFile: string
+
+beforeAll(async () => {
+  cli = await buildCli()
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-keys-'))
+  rowsFile = join(folder, 'rows.csv')
+  await writeFile(rowsFile, 'a,b\n1,x\n2,y\n')
+})
+
+afterAll(async () => {
+  await cli.remove()
+  await rm(folder, { recursive: true })
+})
+
+const KEY = 'a-key-for-the-tests'
+
+describe('a key file', () => {
+  const hasModes = process.platform !== 'win32'
+
+  async function keyFile(text: string, mode = 0o600): Promise<string> {
+    const path = join(await mkdtemp(join(folder, 'keys-')), 'key')
+    await writeFile(path, text)
+    await chmod(path, mode)
+    return path
+  }
+
+  test('gives the server its keys with their teams, and an import its key', async () => {
+    const path = await keyFile(`${KEY}=one\n\nanother-key-for-the-tests\n`)
+    const { url, stop } = await serveCli(cli.path, ['--memory', '--key-file', path])
+    onTestFinished(async () => void (await stop()))
+    const imported = ['import', rowsFile, '--url', url, '--table', 'T']
+    const single = await keyFile('another-key-for-the-tests\n')
+
+    const ended = await runCli(cli.path, [...imported, '--key-file', single])
+    const tablesOf = async (key: string): Promise<unknown> => {
+      const headers = { authorization: `Bearer ${key}` }
+      return (await fetch(`${url}/tables`, { headers })).json()
+    }
+
+    expect(ended.code).toBe(0)
+    expect(await tablesOf(KEY)).toEqual({ data: [] })
+    expect(await tablesOf('another-key-for-the-tests')).toMatchObject({ data: [{ name: 'T' }] })
+  })
+
+  test.skipIf(!hasModes)('that others can read is refused', async () => {
+    const path = await keyFile(KEY, 0o604)
+    const refusal = `rowstash: Other users can read the key file ${path}; run: chmod 600 ${path}\n`
+    const importing = ['import', rowsFile, '--url', 'http://localhost', '--table', 'T']
+
+    for (const args of [['serve', '--memory', '--port', '0'], importing]) {
+      const ended = await runCli(cli.path, [...args, '--key-file', path])
+
+      expect(ended).toEqual({ code: 1, stdout: '', stderr: refusal })
+    }
+  })
+
+  test.skipIf(!hasModes)(
+    'that others can read is refused in the directory of a store',
+    async () => {
+      const directory = await mkdtemp(join(folder, 'served-'))
+      const serving = ['--directory', directory]
+      await (await serveCli(cli.path, serving)).stop()
+      const path = join(directory, 'key')
+      await chmod(path, 0o644)
+
+      const ended = await runCli(cli.path, ['serve', '--port', '0', ...serving])
+
+      expect(ended).toMatchObject({ code: 1, stdout: '' })
+      expect(ended.stderr).toContain(`Other users can read the key file ${path}`)
+      await chmod(path, 0o600)
+      expect(await (await serveCli(cli.path, serving)).stop()).toBe(0)
+    },
+  )
+
+  test.each([
+    ['is empty', ''],
+    ['is no key', 'two words\n'],
+    ['holds more than one key', `${KEY}\n${KEY}2\n`],
+    ['has more than 65536 bytes', 'k'.repeat(70_000)],
+  ])('of an import that %s is refused', async (problem, text) => {
+    const path = await keyFile(text)
+    const importing = ['import', rowsFile, '--url', 'http://localhost', '--table', 'T']
+
+    const ended = await runCli(cli.path, [...importing, '--key-file', path])
+
+    expect(ended.stdout).toBe('')
+    expect(ended.stderr).toMatch(/^rowstash: [^\n]+\n$/)
+    expect(ended.stderr).toContain(`${path} ${problem}`)
+  })
+})

@@ -1,0 +1,120 @@
+// What the store relies on in a KvStore. Every implementation, and every wrapper around one, must pass.
+import assert from 'node:assert/strict'
+import type { KvPartition, KvStore } from '../../../src/kv/kv.js'
+import type { ConformanceCase } from '../case.js'
+import { kvCommitCases } from './kv-commit-cases.js'
+import { kvReadCases } from './kv-read-cases.js'
+import { bytes, type KvRules, put, rejectsWithCode, textAt } from './kv-support.js'
+
+/** `openEmpty` opens another empty store for each case, which closes it. */
+export function kvSuite(openEmpty: () => Promise<KvStore>): ConformanceCase[] {
+  const onPartition =
+    (use: (partition: KvPartition, store: KvStore) => Promise<void>) => async () => {
+      const store = await openEmpty()
+      try {
+        await use(store.partition('team'), store)
+      } finally {
+        await store.close()
+      }
+    }
+  const rules = { ...kvReadCases, ...kvCommitCases, ...storeCases }
+  return Object.entries(rules).map(([name, rule]) => ({ name, run: onPartition(rule) }))
+}
+
+const storeCases: KvRules = {
+  'partitions do not see each other': async (partition, store) => {
+    await put(partition, 'key', 'ours')
+
+    assert.equal(await textAt(store.partition('other'), 'key'), null)
+  },
+
+  'partitions whose names begin with one another stay apart': async (_partition, store) => {
+    const names = ['', 't', 'te', 'tea', 'te\u0000', 'te\u00ff']
+    for (const name of names) await put(store.partition(name), 'a', name)
+
+    for (const name of names) {
+      const entries = await store.partition(name).read((view) => {
+        return view.scan({ start: bytes(''), limit: Uint8Array.of(0xff, 0xff), count: 10 })
+      })
+      assert.deepEqual(entries, [[bytes('a'), bytes(name)]])
+    }
+  },
+
+  'a partition name may have 256 units beyond ASCII': async (_partition, store) => {
+    const names = ['\u20ac'.repeat(256), '\u{1f600}'.repeat(128), '\u0000'.repeat(256)]
+    for (const name of names) await put(store.partition(name), 'key', name)
+
+    for (const name of names) assert.equal(await textAt(store.partition(name), 'key'), name)
+  },
+
+  'two objects of one partition show the same records': async (partition, store) => {
+    await put(partition, 'key', 'value')
+
+    assert.equal(await textAt(store.partition('team'), 'key'), 'value')
+  },
+
+  'a sweep in one partition leaves the others alone': async (partition, store) => {
+    await put(partition, 'key', 'ours')
+    await put(store.partition('tea'), 'key', 'theirs')
+
+    await partition.sweep({ start: bytes(''), limit: Uint8Array.of(0xff) }, 10)
+
+    assert.equal(await textAt(partition, 'key'), null)
+    assert.equal(await textAt(store.partition('tea'), 'key'), 'theirs')
+  },
+
+  'commits of several partitions at once all happen': async (_partition, store) => {
+    const names = Array.from({ length: 50 }, (_, index) => `team-${index}`)
+
+    await Promise.all(names.map((name) => put(store.partition(name), 'key', name)))
+
+    for (const name of names) assert.equal(await textAt(store.partition(name), 'key'), name)
+  },
+
+  'close waits for commits in flight': async (partition, store) => {
+    const commits = Array.from({ length: 20 }, (_, index) => put(partition, `k${index}`, 'v'))
+
+    await store.close()
+
+    assert.equal((await Promise.all(commits)).length, 20)
+  },
+
+  'a read after close fails with STORE_CLOSED': async (partition, store) => {
+    await store.close()
+
+    await rejectsWithCode(textAt(partition, 'key'), 'STORE_CLOSED')
+  },
+
+  'a commit after close fails with STORE_CLOSED': async (partition, store) => {
+    await store.close()
+
+    await rejectsWithCode(put(partition, 'key', 'value'), 'STORE_CLOSED')
+  },
+
+  'a sweep after close fails with STORE_CLOSED': async (partition, store) => {
+    await store.close()
+
+    const range = { start: bytes('a'), limit: bytes('z') }
+    await rejectsWithCode(partition.sweep(range, 1), 'STORE_CLOSED')
+  },
+
+  'a store may be closed twice': async (_partition, store) => {
+    await Promise.all([store.close(), store.close()])
+    await store.close()
+  },
+
+  'shared is told as a boolean': async (_partition, store) => {
+    assert.equal(typeof store.shared, 'boolean')
+  },
+
+  'the version base is a whole number, or not told': async (_partition, store) => {
+    const { versionBase = 0 } = store
+    assert.ok(Number.isSafeInteger(versionBase) && versionBase >= 0)
+  },
+
+  'reopenings are counted, or not told': async (partition, store) => {
+    await put(partition, 'key', 'value')
+
+    assert.ok([undefined, 0].includes(store.reopenings))
+  },
+}

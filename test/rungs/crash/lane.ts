@@ -1,0 +1,262 @@
+// One worker of a writer: random changes of its own table, stashes and files, one after the other.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Changed, Store, StoredFile, Table, Team } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
+import { type Seeded, seeded } from '../../support/seeded.js'
+import { type Change, type LogLine, SHARED_TABLE } from './log-lines.js'
+import { fillerBytes, type RowsSpec, rowObjects, SCHEMA } from './rows.js'
+import type { WriterJob } from './writer-job.js'
+
+export const TEAM = 'crash'
+
+export type LaneJob = WriterJob &
+  Readonly<{
+    index: number
+    nextOperation(): number
+    say(line: LogLine): void
+  }>
+
+/** What an operation answered, as far as the log wants to know. */
+type Answer = Readonly<{ version?: number; file?: string }>
+
+const ROWS_OF_TABLE_MAX = 600
+const RECOVERY_MS_MAX = 2_000
+const RETRY_MS = 20
+
+/** Changes by their number in `step`: those below the first are small commits without an object. */
+const SMALL_CHANGES = 66
+const ALL_CHANGES = 96
+
+export class Lane {
+  readonly #job: LaneJob
+  readonly #team: Team
+  readonly #store: Store
+  readonly #random: Seeded
+  readonly #name: string
+  #table: Table | undefined
+  #shared: Table | undefined
+  /** IDs of the rows of the lane's table, in order. */
+  #rowIds: string[] = []
+  #files: StoredFile[] = []
+  failures = 0
+
+  constructor(store: Store, job: LaneJob) {
+    this.#job = job
+    this.#store = store
+    this.#team = store.team(TEAM)
+    this.#random = seeded(job.seed)
+    this.#name = `lane-${job.index}`
+  }
+
+  /** Finds, or makes, what it works on. */
+  async start(): Promise<void> {
+    await this.look()
+    if (this.#table === undefined) await this.#create(this.#name)
+    if (this.#shared === undefined && this.#job.index === 0) await this.#create(SHARED_TABLE)
+  }
+
+  /** So many changes, unless one fails and the store does not take others soon. */
+  async run(changes: number): Promise<void> {
+    for (let done = 0; done < changes && this.#table !== undefined; done++) {
+      const { failures } = this
+      await this.step()
+      if (this.failures > failures && !(await this.recover(RECOVERY_MS_MAX))) return
+    }
+  }
+
+  /** Tries until a change is taken, and looks what became of those that failed. */
+  async recover(withinMs: number): Promise<boolean> {
+    const endsAt = performance.now() + withinMs
+    while (!(await this.share())) {
+      if (performance.now() > endsAt) return false
+      await pause(RETRY_MS)
+    }
+    await this.look() // Now that one commit is in, nothing that failed before can still come.
+    return true
+  }
+
+  /** Reads what there is. */
+  async look(): Promise<void> {
+    this.#shared = await this.#find(SHARED_TABLE)
+    this.#table = await this.#find(this.#name)
+    const rowIds: string[] = []
+    for await (const row of this.#table?.scan() ?? []) rowIds.push(row.$rowID)
+    this.#rowIds = rowIds
+    const version = (await this.#table?.version()) ?? 0
+    this.#job.say({ say: 'seen', table: this.#name, version })
+  }
+
+  async #find(name: string): Promise<Table | undefined> {
+    const entry = (await this.#team.tables()).find((table) => table.name === name)
+    return entry && this.#team.table(entry.id)
+  }
+
+  async #create(name: string): Promise<void> {
+    const rows = this.#rows(name === SHARED_TABLE ? 0 : 12)
+    const change = { do: 'create', table: name, rows } as const
+    await this.#say(change, async () => {
+      const created = await this.#team.createTable({
+        name,
+        schema: SCHEMA,
+        rows: rowObjects(rows),
+      })
+      if (name === SHARED_TABLE) this.#shared = this.#team.table(created.tableId)
+      if (name === this.#name) {
+        this.#table = this.#team.table(created.tableId)
+        this.#rowIds = [...created.rowIds]
+      }
+      return { version: created.version }
+    })
+  }
+
+  async step(): Promise<void> {
+    const random = this.#random.below(this.#job.mix === 'small' ? SMALL_CHANGES : ALL_CHANGES)
+    if (random < 22) await this.#patch()
+    else if (random < 32) await this.#delete()
+    else if (random < 48) await this.share()
+    else if (random < SMALL_CHANGES) await this.#change('add', this.#rows(this.#rowsMax()))
+    else if (random < 72) await this.#change('overwrite', this.#rows(this.#rowsMax()))
+    else if (random < 84) await this.#import()
+    else if (random < 91) await this.#putFile()
+    else if (random < 92) await this.#createExtra()
+    else await this.#sweep()
+  }
+
+  /** Says what begins, does it, and says how it ended. */
+  async #say(change: Change, act: (op: number) => Promise<Answer>): Promise<boolean> {
+    const { say, nextOperation } = this.#job
+    const op = nextOperation()
+    say({ say: 'begin', op, change })
+    try {
+      say({ say: 'done', op, ...(await act(op)) })
+      return true
+    } catch (failure) {
+      const code = isStoreError(failure) ? failure.code : 'none'
+      const message = failure instanceof Error ? (failure.stack ?? '') : String(failure)
+      const outcome = isStoreError(failure) && failure.outcome ? { outcome: failure.outcome } : {}
+      this.failures++
+      say({ say: 'failed', op, code, message, ...outcome })
+      return false
+    }
+  }
+
+  async #createExtra(): Promise<void> {
+    await this.#create(`extra-${this.#job.index}-${this.#job.nextOperation()}`)
+  }
+
+  async #change(what: 'add' | 'overwrite', rows: RowsSpec): Promise<void> {
+    await this.#say({ do: what, table: this.#name, rows }, () =>
+      this.#changeTable(what, rowObjects(rows)),
+    )
+  }
+
+  async #changeTable(
+    what: 'add' | 'overwrite',
+    given: Parameters<Table['addRows']>[0],
+  ): Promise<Answer> {
+    const table = this.#tableHere()
+    const { version, rowIds }: Changed =
+      what === 'add' ? await table.addRows(given) : await table.overwrite({ rows: given })
+    this.#rowIds = what === 'add' ? [...this.#rowIds, ...rowIds] : [...rowIds]
+    return { version }
+  }
+
+  async #patch(): Promise<void> {
+    if (this.#rowIds.length === 0) return
+    const index = this.#random.below(this.#rowIds.length)
+    const file = this.#files.length > 0 ? this.#random.pick(this.#files).path : undefined
+    const named = file === undefined ? {} : { file }
+    await this.#say({ do: 'patch', table: this.#name, index, ...named }, (op) => {
+      const cells = file === undefined ? { n: op } : { n: op, f: file }
+      return this.#tableHere().updateRow(this.#rowIds[index] ?? '', cells)
+    })
+  }
+
+  async #delete(): Promise<void> {
+    if (this.#rowIds.length === 0) return
+    const index = this.#random.below(this.#rowIds.length)
+    await this.#say({ do: 'delete', table: this.#name, index }, async () => {
+      const { version } = await this.#tableHere().deleteRow(this.#rowIds[index] ?? '')
+      this.#rowIds = this.#rowIds.toSpliced(index, 1)
+      return { version }
+    })
+  }
+
+  /** @returns whether it was taken. */
+  async share(): Promise<boolean> {
+    this.#shared ??= await this.#find(SHARED_TABLE)
+    const shared = this.#shared
+    if (shared === undefined) return true
+    const rows = this.#rows(6)
+    return await this.#say({ do: 'share', rows }, async () => {
+      const { version } = await shared.addRows(rowObjects(rows))
+      return { version }
+    })
+  }
+
+  /** Puts chunks in parallel, one of them twice, and uses the stash; some are left for the next to find. */
+  async #import(): Promise<void> {
+    const stash = `s-${this.#job.index}-${this.#job.nextOperation()}`
+    const serials = Array.from({ length: 2 + this.#random.below(5) }, (_, serial) => String(serial))
+    const puts = serials.map((serial) => this.#putChunk(stash, serial))
+    const kept = await Promise.all(puts)
+    if (this.#random.once(3)) kept.push(await this.#putChunk(stash, this.#random.pick(serials)))
+    if (!kept.every((done) => done) || this.#random.once(6)) return
+    const what = this.#random.once(2) || this.#isFull() ? 'overwrite' : 'add'
+    const rows = { stash }
+    const used = await this.#say({ do: what, table: this.#name, rows }, () =>
+      this.#changeTable(what, this.#team.stash(stash)),
+    )
+    if (!used || this.#random.once(4)) return
+    await this.#say({ do: 'deleteStash', stash }, async () => {
+      await this.#team.stash(stash).delete()
+      return {}
+    })
+  }
+
+  #putChunk(stash: string, serial: string): Promise<boolean> {
+    const rows = this.#rows(this.#job.rowsMax)
+    return this.#say({ do: 'putChunk', stash, serial, rows }, async () => {
+      await this.#team.stash(stash).put(serial, rowObjects(rows))
+      return {}
+    })
+  }
+
+  async #putFile(): Promise<void> {
+    const tag = `file-${this.#job.nextOperation()}`
+    const bytes = this.#random.below(this.#job.fileBytesMax)
+    await this.#say({ do: 'putFile', tag, bytes }, async () => {
+      const about = { fileName: `${tag}.txt`, contentType: 'text/plain' }
+      const stored = await this.#team.files.put(fillerBytes(tag, bytes), about)
+      this.#files.push(stored)
+      return { file: stored.id }
+    })
+  }
+
+  async #sweep(): Promise<void> {
+    await this.#say({ do: 'sweep' }, async () => {
+      await this.#store.sweep()
+      return {}
+    })
+  }
+
+  #rows(most: number): RowsSpec {
+    const count = most === 0 ? 0 : 1 + this.#random.below(most)
+    const bytes = this.#random.below(this.#job.rowBytesMax)
+    return { tag: `r${this.#job.nextOperation()}`, count, bytes }
+  }
+
+  /** Mostly few, which become row records. */
+  #rowsMax(): number {
+    return this.#isFull() ? 2 : this.#random.once(4) ? this.#job.rowsMax : 10
+  }
+
+  #isFull(): boolean {
+    return this.#rowIds.length > ROWS_OF_TABLE_MAX
+  }
+
+  #tableHere(): Table {
+    if (this.#table === undefined) throw new Error(`${this.#name} was not created`)
+    return this.#table
+  }
+}

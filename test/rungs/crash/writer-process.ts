@@ -1,0 +1,105 @@
+// The writer as a process of its own, built from the sources.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Plugin } from 'esbuild'
+import { build } from 'tsup'
+import { ROOT } from '../../support/source-files.js'
+import { type LogLine, parseLog } from './log-lines.js'
+
+/** Below node_modules, so that the packages are found, and nothing else looks there. */
+const CACHE = join(ROOT, 'node_modules', '.cache')
+
+const SMALL_BUFFERS = join(ROOT, 'test/rungs/crash/small-buffers.ts')
+
+/** In the place of the package, and of the module by which the adapters get it. */
+const withSmallBuffers: Plugin = {
+  name: 'small-buffers',
+  setup({ onResolve }) {
+    onResolve({ filter: /^classic-level$|\/classic-level\.js$/ }, () => ({ path: SMALL_BUFFERS }))
+  },
+}
+
+export type BuiltPrograms = Readonly<{
+  /** The path of a program. */
+  path(name: string): string
+  remove(): Promise<void>
+}>
+
+/**
+ * Builds programs of this folder.
+ * @param smallBuffers - With LevelDBs that write their tables early.
+ */
+export async function buildPrograms(
+  names: readonly string[],
+  { smallBuffers }: Readonly<{ smallBuffers: boolean }>,
+): Promise<BuiltPrograms> {
+  await mkdir(CACHE, { recursive: true })
+  const folder = await mkdtemp(join(CACHE, 'rowstash-crash-'))
+  await build({
+    config: false,
+    entry: Object.fromEntries(names.map((name) => [name, `test/rungs/crash/${name}.ts`])),
+    outDir: folder,
+    format: 'esm',
+    target: 'node20',
+    silent: true,
+    splitting: false,
+    ...(smallBuffers && { noExternal: ['classic-level'] }),
+    esbuildPlugins: smallBuffers ? [withSmallBuffers] : [],
+    esbuildOptions(options) {
+      options.absWorkingDir = ROOT
+    },
+  })
+  return {
+    path: (name) => join(folder, `${name}.js`),
+    remove: () => rm(folder, { recursive: true }),
+  }
+}
+
+export type Ended = Readonly<{
+  lines: readonly LogLine[]
+  stdout: string
+  code: number | null
+  signal: NodeJS.Signals | null
+  stderr: string
+}>
+
+/** A writer that runs, and what it has said when it is gone. */
+export type RunningWriter = Readonly<{
+  child: ChildProcess
+  /** Resolves when it says its first line, or ends. */
+  opened: Promise<void>
+  ended: Promise<Ended>
+  /** How much of its output has come so far. */
+  heard(): number
+}>
+
+/** @param before - A program that runs the writer, with its arguments, such as strace. */
+export function startWriter(
+  program: string,
+  job: object,
+  { before = [], env = {} }: Readonly<{ before?: readonly string[]; env?: NodeJS.ProcessEnv }> = {},
+): RunningWriter {
+  const [command = process.execPath, ...args] = [...before, process.execPath, program]
+  const child = spawn(command, [...args, JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], ...env },
+  })
+  let stdout = ''
+  let stderr = ''
+  const opened = new Promise<void>((resolve) => {
+    child.stdout.once('data', () => resolve())
+    child.once('close', () => resolve())
+  })
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    stdout += piece
+  })
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    stderr += piece
+  })
+  const ended = once(child, 'close').then(([code, signal]) => {
+    return { lines: parseLog(stdout), stdout, code, signal, stderr } as Ended
+  })
+  return { child, opened, ended, heard: () => stdout.length }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { ROOT } from '../../support/source-files.js'
+import { findCode, placeOf } from './plant.js'
+import { PLANTED_BUGS } from './planted-bugs.js'
+import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
+import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
+import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
+import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
+import { PLANTED_BUGS as PLANTED_SQLITE_BUGS } from './planted-sqlite-bugs.js'
+
+const BUGS = [
+  ...PLANTED_BUGS,
+  ...PLANTED_FILE_BUGS,
+  ...PLANTED_CRASH_BUGS,
+  ...PLANTED_LADDER_BUGS,
+  ...PLANTED_SIM_BUGS,
+  ...PLANTED_SQLITE_BUGS,
+]
+
+test.each(BUGS)('it can be planted that $name', (bug) => {
+  const { source, start, end } = placeOf(ROOT, bug)
+
+  expect(source.slice(start, end)).not.toBe(bug.replace)
+})
+
+describe('a piece of code is found', () => {
+  const source = `const a = [
+    'x y', // Why.
+    /* Odd. */ f(\`a // no comment\`),
+  ]
+  f( /["'] /,
+    2)`
+
+  test.each([
+    ['over lines and comments', "['x y', f(`a // no comment`),]", 1],
+    ['behind a regular expression with quotes', 'f(/["\'] /, 2)', 1],
+    ['in each place', 'f(', 2],
+    ['nowhere in a comment', 'Why', 0],
+  ])('%s', (_, piece, count) => {
+    expect(findCode(source, piece)).toHaveLength(count)
+  })
+})

@@ -1,0 +1,158 @@
+// The byte scanner of CSV and TSV against the exact path: it never accepts what that refuses, and makes the
+// same segments of the same row texts, with the same summaries, claims and lines.
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { isStoreError } from '../../../src/base/store-error.js'
+import { TimeSlices } from '../../../src/base/time-slices.js'
+import {
+  type BuilderLimits,
+  ChunkBuilder,
+  type RowBatch,
+} from '../../../src/engine/ingest/chunk-builder.js'
+import { endSegment, readCsvBytes, textsOfRows } from '../../../src/engine/ingest/read-csv-bytes.js'
+import { ByteWriter } from '../../../src/format/byte-writer.js'
+import { openCsv } from '../../../src/schema/scan-csv.js'
+import { openCsvBytes } from '../../../src/schema/scan-csv-bytes.js'
+import { runOptions } from '../../support/fast-check-options.js'
+import { seeded } from '../../support/seeded.js'
+import { type CsvBody, grammarBody, mutatedBody, realFiles, realLines } from './csv-row-bodies.js'
+
+/** What a body becomes; null: it is refused. */
+type Made = Readonly<{ segments: readonly RowBatch[]; chunk: unknown }>
+
+function madeOf(builder: ChunkBuilder, segments: readonly RowBatch[]): Made {
+  const { columns, firstLine, hasClaims, rowCount } = builder
+  return { segments, chunk: { columns, firstLine, hasClaims, rowCount } }
+}
+
+function readExactly({ bytes, delimiter }: CsvBody, limits: BuilderLimits): Made | null {
+  const { columnsMax, rowBytesMax } = limits
+  const segments: RowBatch[] = []
+  try {
+    const { header, rows } = openCsv(bytes, { delimiter }, { columnsMax, rowCharsMax: rowBytesMax })
+    const builder = new ChunkBuilder(limits, header)
+    for (const row of rows) {
+      builder.add(row)
+      if (builder.isFull) segments.push(builder.take())
+    }
+    segments.push(builder.take())
+    return madeOf(builder, segments)
+  } catch (failure) {
+    if (isStoreError(failure)) return null
+    throw failure
+  }
+}
+
+async function readQuickly(
+  { bytes, delimiter }: CsvBody,
+  limits: BuilderLimits,
+): Promise<Made | null> {
+  const scanner = openCsvBytes(bytes, delimiter, limits)
+  if (scanner === null) return null
+  const builder = new ChunkBuilder(limits, scanner.header)
+  const segments: RowBatch[] = []
+  let texts: string[] = []
+  const writer = new ByteWriter()
+  const slices = new TimeSlices(systemClock)
+  const sink = {
+    add: () => expect.unreachable(),
+    addRow(write: (writer: ByteWriter) => void) {
+      const start = writer.length
+      write(writer)
+      texts.push(decoder.decode(writer.written(start)))
+    },
+    async end(batch: RowBatch) {
+      segments.push({ ...batch, texts })
+      texts = []
+    },
+  }
+  if (!(await readCsvBytes(scanner, builder, sink, slices))) return null
+  const last = builder.take()
+  // Rows that are few are given as texts; a whole segment is tested by the files.
+  if (segments.length > 0) await endSegment(scanner, last, sink, slices)
+  else segments.push({ ...last, texts: textsOfRows(scanner, last) })
+  return madeOf(builder, segments)
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** Limits that some bodies reach, by its seed. */
+function limitsOf(seed: number): BuilderLimits {
+  const random = seeded(seed)
+  return {
+    columnsMax: random.once(10) ? 3 : 30,
+    rowBytesMax: random.once(10) ? random.pick([10, 22, 30, 100, 300]) : ROW_BYTES_MAX,
+    segmentRowsMax: random.pick([1, 2, 3, 65_536]),
+    segmentBytesMax: random.pick([10, 40, 100, 1e9, 1e9]),
+  }
+}
+
+const ROW_BYTES_MAX = 4_000
+const BODIES_A_RUN = 500
+
+/** Counts over all runs, which say whether the bodies were worth it. */
+const seen = { bodies: 0, accepted: 0, handedOver: 0 }
+
+async function checkBody(body: CsvBody, limits: BuilderLimits, name: string): Promise<void> {
+  const expected = readExactly(body, limits)
+  const made = await readQuickly(body, limits)
+  seen.bodies++
+  if (expected !== null) seen.accepted++
+  // A body that the exact path takes may be left to it, seldom; nothing may be taken that it refuses.
+  if (made === null && expected !== null) {
+    if (limits.rowBytesMax === ROW_BYTES_MAX) seen.handedOver++
+  } else if (!isDeepStrictEqual(made, expected)) {
+    const text = JSON.stringify(new TextDecoder().decode(body.bytes))
+    expect(made, `${name}, ${JSON.stringify(limits)}: ${text}`).toEqual(expected)
+    expect.unreachable(name)
+  }
+}
+
+describe('the byte scanner agrees with the exact path', () => {
+  test('on 100,000 bodies of a grammar and of changed files, a third of them CSV at least', async () => {
+    const files = realLines()
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (first) => {
+        for (let seed = first; seed < first + BODIES_A_RUN; seed += 2) {
+          await checkBody(grammarBody(seed), limitsOf(seed), `grammar ${seed}`)
+          await checkBody(mutatedBody(seed + 1, files), limitsOf(seed + 1), `changed ${seed + 1}`)
+        }
+      }),
+      { ...runOptions(200), endOnFailure: true },
+    )
+
+    expect(seen.accepted / seen.bodies).toBeGreaterThan(0.3)
+    expect(seen.handedOver / seen.accepted).toBeLessThan(0.01)
+  }, 300_000)
+
+  test('on records of every length near the limit, also when all but the row ID is empty', async () => {
+    const id = 'A'.repeat(22)
+    const records = ['1,2', '"",""', '1', `,,${id}`, `"","","${id}"`, `,,${id},`, 'é,é', '🚀,"\n"']
+    const bodies = records.map((record) => `a,b,$rowID,c\n${record}\n${record}`)
+    for (const text of [...bodies, 'a,b', 'a,"b"\n', 'a,b\r\n\r\n']) {
+      const body = { bytes: new TextEncoder().encode(text), delimiter: ',' } as const
+      for (let rowBytesMax = 1; rowBytesMax < 60; rowBytesMax++) {
+        await checkBody(body, { ...limitsOf(1), rowBytesMax }, `limit ${rowBytesMax}`)
+      }
+    }
+  })
+
+  test.each(realFiles().map((file) => [file.name, file] as const))(
+    'and takes all of %s',
+    async (_, file) => {
+      const limits = {
+        columnsMax: 1_000,
+        rowBytesMax: 100_000,
+        segmentRowsMax: 65_536,
+        segmentBytesMax: 300_000,
+      }
+
+      const made = await readQuickly(file, limits)
+
+      expect(made).not.toBeNull()
+      expect(isDeepStrictEqual(made, readExactly(file, limits))).toBe(true)
+    },
+  )
+})

@@ -1,0 +1,17 @@
+// Goal: whatever happens to the process, the machine and the disk, what was acknowledged is there, what was
+// not is there as a whole or not at all, and nothing damaged is served as good.
+// Method: seeded histories on a disk in memory that crashes, fails, fills up and decays; an oracle that
+// knows which states are possible; and, at the end, a look at what is stored that nothing needs.
+import { test } from 'vitest'
+import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { expectNoViolation, runSeeds } from './run-seeds.js'
+import { runSchedule } from './schedule.js'
+
+test('no history loses, mixes or makes up anything', { timeout: 3_600_000 }, async () => {
+  const runs = sizeOf({ push: 3_000, deep: 60_000 })
+  const seed = suiteSeed()
+  const done = await runSeeds(seed, runs, runSchedule, recordedSeeds('T4'))
+  report({ suite: 'T4 crash simulator', ...done, seed })
+
+  expectNoViolation(done)
+})

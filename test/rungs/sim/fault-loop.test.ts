@@ -1,0 +1,27 @@
+// Goal: whichever step of an operation fails, the operation had its whole effect or none, says so with a
+// StoreError, leaves nothing hanging, and the store can be used again.
+// Method: the first step of each operation on the ports is made to fail, then the second, and so on until
+// it comes to its end; once only that step, once all from it on, once with a full disk, once with an effect
+// that shows later.
+import { expect, test } from 'vitest'
+import { report, tier } from '../../support/ladder.js'
+import { failEachStep, VARIANTS } from './fault-loop.js'
+import { SCENARIOS } from './fault-scenarios.js'
+import { expectNoViolation, runSeeds } from './run-seeds.js'
+
+test('an operation that fails at any step is whole or not there', {
+  timeout: 600_000,
+}, async () => {
+  const variants = tier === 'deep' ? VARIANTS : VARIANTS.slice(0, 2)
+  const cases = SCENARIOS.flatMap((scenario) => variants.map((variant) => ({ scenario, variant })))
+  let runs = 0
+  const done = await runSeeds(0, cases.length, async (index) => {
+    const { scenario, variant } = cases[index] ?? {}
+    if (scenario !== undefined && variant !== undefined)
+      runs += await failEachStep(scenario, variant)
+  })
+  report({ suite: 'T5 fault loop', ...done, runs, seed: 0 })
+
+  expectNoViolation(done)
+  expect(SCENARIOS.length).toBeGreaterThanOrEqual(40)
+})

@@ -1,0 +1,65 @@
+// Goal: of operations that run at once, on one store or on two that share their ports, each seems to happen
+// at one moment: some order of them explains all answers and what is there afterwards (linearizability, by
+// the search of Wing and Gong).
+// Method: fast-check's scheduler decides which step on the ports comes next.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { type Race, type RaceSpec, runRace } from './race.js'
+
+const anySpec: fc.Arbitrary<RaceSpec> = fc
+  .record({
+    at: fc.nat({ max: 1 }),
+    what: fc.constantFrom(
+      ...([
+        'add',
+        'add stash',
+        'overwrite',
+        'overwrite if',
+        'update',
+        'update if',
+        'delete',
+      ] as const),
+      'read' as const,
+      'read' as const,
+    ),
+    row: fc.nat({ max: 5 }),
+  })
+  .map((spec) => ({ ...spec, at: spec.at === 0 ? 0 : 1 }))
+
+function anyRace(checks: boolean): fc.Arbitrary<Race> {
+  return fc.record({
+    specs: fc.array(anySpec, { minLength: 2, maxLength: 6, size: 'max' }),
+    options: fc.record({
+      inlineRowsMax: fc.constantFrom(0, 1_000),
+      cacheBytesMax: fc.constantFrom(0, 16_777_216),
+    }),
+    checks: fc.constant(checks),
+  })
+}
+
+async function race(numRuns: number, seed: number, checks: boolean) {
+  const property = fc.asyncProperty(anyRace(checks), fc.scheduler(), runRace)
+  return fc.check(property, { numRuns, seed, endOnFailure: true })
+}
+
+test('operations at once are those of some order', { timeout: 3_600_000 }, async () => {
+  const [runs, seed] = [sizeOf({ push: 1_000, deep: 50_000 }), suiteSeed()]
+  const startedAt = performance.now()
+  for (const again of recordedSeeds('T3')) {
+    const known = await race(again.runs, again.seed, true)
+    expect(known.failed ? fc.defaultReportMessage(known) : '').toBe('')
+  }
+  const done = await race(runs, seed, true)
+  const seconds = (performance.now() - startedAt) / 1_000
+  report({ suite: 'T3 races', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+
+  expect(done.failed ? fc.defaultReportMessage(done) : '').toBe('')
+})
+
+test('a lost update, as of commits without their checks, is found within 10 races', async () => {
+  const done = await race(10, 1, false)
+
+  expect(done.failed).toBe(true)
+  expect(String(done.errorInstance)).toMatch(/In no order|must be/)
+})

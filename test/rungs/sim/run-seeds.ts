@@ -1,0 +1,105 @@
+// Runs histories by their seeds, up to the first that breaks a rule.
+import type { RecordedSeed } from '../../support/ladder.js'
+import { Mismatch } from '../model/operation.js'
+import { inVirtualTime } from './virtual-time.js'
+
+export type SeedsDone = Readonly<{
+  runs: number
+  seconds: number
+  violations: number
+  /** Of the first violation. */
+  failure: string | null
+  failing: RecordedSeed | undefined
+}>
+
+type RunSeed = (seed: number, trace: string[]) => Promise<unknown>
+
+/** One that takes longer hangs. */
+const HANG_SECONDS = 20
+
+/**
+ * Seeds `first`, `first + 1`, and so on: each failing one can be run alone, as ROWSTASH_SEED.
+ * @param recorded - Seeds that are run before them.
+ */
+export async function runSeeds(
+  first: number,
+  count: number,
+  run: RunSeed,
+  recorded: readonly RecordedSeed[] = [],
+): Promise<SeedsDone> {
+  const startedAt = performance.now()
+  const watch = new Watch()
+  const stray: unknown[] = []
+  const onStray = (reason: unknown): void => void stray.push(reason)
+  process.on('unhandledRejection', onStray)
+  let failure: string | null = null
+  let failing: RecordedSeed | undefined
+  let runs = 0
+  const before = recorded.flatMap(({ seed, runs: more }) => rangeOf(seed, more))
+  const total = before.length + count
+  const runAll = async (): Promise<void> => {
+    while (runs < total && failure === null) {
+      const seed = before[runs] ?? first + runs - before.length
+      runs++
+      failure = await failureOfSeed(seed, run, watch)
+      // Rejections that nobody handles are told between two turns of the event loop.
+      if (runs % 100 === 0 || failure !== null) await new Promise((done) => setImmediate(done))
+      if (stray.length > 0) failure ??= `Nobody handled ${String(stray[0])}, near seed ${seed}`
+      if (failure !== null) failing = { seed, runs: 1 }
+    }
+  }
+  try {
+    await inVirtualTime(runAll)
+  } finally {
+    watch.end()
+    process.off('unhandledRejection', onStray)
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  return { runs, seconds, violations: failure === null ? 0 : 1, failure, failing }
+}
+
+function rangeOf(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => first + i)
+}
+
+async function failureOfSeed(seed: number, run: RunSeed, watch: Watch): Promise<string | null> {
+  const trace: string[] = []
+  try {
+    await watch.race(run(seed, trace))
+    return null
+  } catch (failure) {
+    const told = failure instanceof Mismatch ? failure.message : String((failure as Error).stack)
+    return `seed ${seed}: ${told}\n\n${trace.join('\n')}`
+  }
+}
+
+/** @throws an error in the form that the runner of planted bugs reads, if there was a violation. */
+export function expectNoViolation({ failure, runs }: SeedsDone): void {
+  if (failure === null) return
+  const seed = /^seed (\d+)/.exec(failure)?.[1] ?? '0'
+  throw new Error(
+    `Property failed after ${runs} tests\n{ seed: ${seed}, path: "-" }\nCaused by: ${failure}`,
+  )
+}
+
+/** Ends the wait for what hangs. One timer for all, so that a quick run pays for none. */
+class Watch {
+  /** Counted by a timer, which stands still with a process that is stopped. */
+  #seconds = 0
+  #give: (failure: Error) => void = () => undefined
+  readonly #timer = setInterval(() => {
+    if (++this.#seconds > HANG_SECONDS) this.#give(new Mismatch('It hangs'))
+  }, 1_000)
+
+  race<T>(work: Promise<T>): Promise<T> {
+    this.#seconds = 0
+    const hang = new Promise<never>((_, reject) => {
+      this.#give = reject
+    })
+    return Promise.race([work, hang])
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,722 @@
+// One history: from its seed come the options of the store, what is done, what fails, and when.
+import type { StoreOptions } from '../../../src/index.js'
+import { isStoreError } from '../../../src/index.js'
+import type { Durability } from '../../../src/kv/batch-writer.js'
+import type { Damage } from '../../conformance/faults/fault-disk.js'
+import type { Fault, FaultPlan, PortStep } from '../../conformance/faults/fault-plan.js'
+import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { type Seeded, seeded } from '../../support/seeded.js'
+import { Mismatch, show } from '../model/operation.js'
+import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
+import { Moments } from './moments.js'
+import {
+  changeTable,
+  createTable,
+  deleteRow,
+  deleteStash,
+  putChunk,
+  putFile,
+  type RowsForm,
+  type RowsOf,
+  readBeside,
+  repeatAdd,
+  type SimOperation,
+  updateRow,
+} from './operations.js'
+import type { ChunkState, ModelRow, ModelStash, ModelTable, Outcome } from './oracle.js'
+import {
+  applyInSomeOrder,
+  likelyState,
+  mayHoldChunks,
+  Oracle,
+  showState,
+  withState,
+} from './oracle.js'
+import { passInterval } from './virtual-time.js'
+import { answersTo, settleWhole } from './whole-stashes.js'
+import { FLUSH_MS, type SimOptions, SimWorld } from './world.js'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** How long it is remembered that a stash has expired. */
+const EXPIRED_KEPT_MS = 30 * DAY_MS
+
+/** What kind of faults a history meets. */
+type Profile = 'clean' | 'slow' | 'crash' | 'io' | 'misread' | 'damage'
+
+const PROFILES: readonly Profile[] = [
+  'clean',
+  ...Array<Profile>(5).fill('slow'),
+  ...Array<Profile>(8).fill('crash'),
+  ...Array<Profile>(5).fill('io'),
+  ...Array<Profile>(2).fill('misread'),
+  ...Array<Profile>(3).fill('damage'),
+]
+
+const DAMAGES: readonly Damage[] = [
+  'flipRecord',
+  'swapRecords',
+  'dropBatch',
+  'cutLog',
+  'flipObject',
+  'cutObject',
+  'loseObject',
+  'swapObjects',
+]
+
+const STEPS_MIN = 3
+const STEPS_MORE = 9
+const STASHES = 2
+const SERIALS = 3
+const TABLES_MAX = 3
+const RECOVERY_TRIES_MAX = 5
+
+/** @throws {Mismatch} when the store breaks a rule. @returns how many steps its ports took. */
+export async function runSchedule(seed: number, trace: string[] = []): Promise<number> {
+  const schedule = new Schedule(seed, trace)
+  try {
+    await schedule.run()
+  } finally {
+    schedule.world.disk.crash('process') // Whatever it still does in the background ends.
+  }
+  return schedule.world.disk.steps
+}
+
+class Schedule {
+  readonly world: SimWorld
+  readonly #oracle = new Oracle()
+  readonly #random: Seeded
+  readonly #profile: Profile
+  readonly #trace: string[]
+  readonly #moments = new Moments()
+  /** Batches that must be on the disk: those before the last interval, or the last close. */
+  #promised = 0
+  /** Power cuts took commits back although later ones are there. */
+  #hasHole = false
+  /** Versions have grown, and no rows were added since. */
+  #hasGrown = false
+  /** Adds without an answer, which may be sent again. */
+  #unanswered: (() => SimOperation)[] = []
+  /** Chunks without an answer, which may be there after the next open. */
+  #pendingChunks: NonNullable<SimOperation['stashed']>[] = []
+  #isPoisoned = false
+  #isOpen = false
+  #reopenings = 0
+  /** The store refuses to open, as it should on a damaged disk. */
+  #isRefused = false
+
+  constructor(seed: number, trace: string[]) {
+    this.#random = seeded(seed)
+    for (let i = 0; i < 4; i++) this.#random.below(2) // Near seeds begin alike.
+    this.#profile = this.#random.pick(PROFILES)
+    this.#trace = trace
+    const any = anyOptions(this.#random)
+    // Lost commits are noticed among those whose records are kept.
+    const kept = { ...any.kv, commitRecordsMin: 65_536 }
+    const strict = this.#profile === 'damage' ? { ...any, kv: kept } : any
+    const durability = this.#profile === 'damage' ? 'commit' : anyDurability(seed)
+    const options = withDurability(strict, durability)
+    this.world = new SimWorld(options, this.#random.below(2 ** 30))
+    trace.push(`${this.#profile} ${show(options)}`)
+  }
+
+  async run(): Promise<void> {
+    await this.world.open()
+    this.#moments.begin(this.world.disk.batches, this.#oracle)
+    if (this.#profile === 'slow') this.#slowDown()
+    const steps = STEPS_MIN + this.#random.below(STEPS_MORE)
+    for (let step = 0; step < steps; step++) {
+      await this.#step()
+      const mustReopen = this.world.disk.isDown || (this.#isPoisoned && this.#wantsReopen())
+      if (mustReopen && !this.#isRefused) await this.#reopen()
+      if (this.#isRefused) return
+    }
+    await this.#checkWrites()
+    this.#trace.push('the end')
+    await this.#reopen()
+    if (!this.#isRefused) await this.#end()
+  }
+
+  /** Once the disk works again, so does the store, without anybody's help. */
+  async #checkWrites(): Promise<void> {
+    const { world } = this
+    if (!world.options.reopens || world.disk.isDown || world.excuses.damaged) return
+    world.disarm()
+    for (let tries = 0; tries < RECOVERY_TRIES_MAX; tries++) {
+      const put = putFile(world, this.#oracle, false)
+      const outcome = await this.#operateAlone(put, 'as the disk works again')
+      if (outcome.kind === 'done') return
+      await new Promise<void>((done) => setTimeout(done, 2_000))
+    }
+    throw new Mismatch('The disk works again, and the store takes no writes')
+  }
+
+  /** A store that opens its database again by itself needs nobody else for it. */
+  #wantsReopen(): boolean {
+    return this.world.options.reopens ? this.#random.once(6) : !this.#random.once(3)
+  }
+
+  /** What has no answer is decided when the database was opened again. */
+  #noteReopening(): void {
+    const { reopenings = 0 } = this.world.kv
+    if (reopenings === this.#reopenings) return
+    this.#trace.push('  (opened again by itself)')
+    this.#reopenings = reopenings
+    this.#isPoisoned = false
+    this.#decidePending()
+  }
+
+  async #step(): Promise<void> {
+    const { world } = this
+    this.#noteReopening()
+    this.#moments.note(world.disk.batches, this.#oracle)
+    const kind = this.#random.below(20)
+    this.#armSometimes()
+    if (kind < 14) await this.#operate(kind < 5 ? 2 + this.#random.below(2) : 1)
+    else if (kind < 16) await this.#sweep()
+    else if (kind === 16) this.#passTime()
+    else if (kind === 17) await readAll(world, this.#oracle)
+    else if (kind === 18 && this.#profile !== 'clean') await this.#reopen()
+    else await this.#operate(1)
+    if (world.options.kv.durability === 'interval' && this.#random.once(4)) {
+      await this.#passInterval()
+    }
+    if (this.#random.once(4)) world.disarm()
+  }
+
+  /** The time passes after which everything that was answered is on the disk. */
+  async #passInterval(): Promise<void> {
+    const { world } = this
+    if (world.disk.isDown) return
+    const { batches } = world.disk
+    this.#trace.push(`pass the interval: ${batches} batches`)
+    passInterval(FLUSH_MS)
+    // It is answered after what was to be flushed.
+    const outcome = await world.outcomeOf(() => world.kv.partition('').commit({}))
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    if (outcome.kind === 'unknown') this.#isPoisoned = true
+    if (outcome.kind === 'done') this.#promised = batches
+  }
+
+  /** Each step of the disk may take as long as many others, so that operations meet in many orders. */
+  #slowDown(): void {
+    const { below, once, pick } = seeded(this.#random.below(2 ** 30))
+    this.world.arm(({ operation }) => {
+      // A read of an object may take as long as a whole sweep.
+      if (operation === 'get' && once(2)) return { kind: 'delay', turns: below(pick([100, 5_000])) }
+      return once(3) ? { kind: 'delay', turns: below(pick([10, 100, 400])) } : null
+    })
+  }
+
+  #armSometimes(): void {
+    if (this.#profile === 'slow') this.#slowDown()
+    if (
+      this.#profile === 'clean' ||
+      this.#profile === 'slow' ||
+      this.#profile === 'damage' ||
+      this.#random.below(5) > 1
+    )
+      return
+    const plan = anyPlan(this.#random, this.#profile)
+    this.#trace.push(plan.text)
+    this.world.arm(plan.plan)
+  }
+
+  #passTime(): void {
+    const span = this.#random.pick([MINUTE_MS, HOUR_MS, 11 * MINUTE_MS, 2 * DAY_MS, 8 * DAY_MS])
+    this.#trace.push(`pass ${span}`)
+    this.world.clock.pass(span)
+    this.#doubtStashes()
+  }
+
+  async #sweep(): Promise<void> {
+    const { kv, store } = this.world.options
+    await this.#sweepOnce()
+    // The second deletes what the first has marked, while the commits that let it go may not be on the disk.
+    if (kv.durability === 'interval' && store.graceMs === 0 && !this.world.disk.isDown)
+      await this.#sweepOnce()
+    if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
+  }
+
+  async #sweepOnce(): Promise<void> {
+    this.#trace.push('sweep')
+    this.#doubtFiles()
+    const outcome = await this.world.outcomeOf(() => this.world.store.sweep())
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    if (outcome.kind === 'unknown') this.#isPoisoned = true
+  }
+
+  /** Sweeps while others work: twice, so that the second finds what the first has marked. */
+  async #sweepBeside(operations: readonly SimOperation[]): Promise<void> {
+    const { store, options } = this.world
+    const isSafe = options.store.graceMs !== 0 || !operations.some((one) => one.readsObjects)
+    const count = isSafe ? 2 : 1
+    this.#trace.push(`  and beside it ${count} sweeps`)
+    this.#doubtFiles()
+    for (let sweeps = 0; sweeps < count; sweeps++) {
+      const outcome = await this.world.outcomeOf(() => store.sweep())
+      if (outcome.kind === 'unknown') this.#isPoisoned = true
+    }
+  }
+
+  /** Files past their time that no row names may be gone from this sweep on: no row names them from here on. */
+  #doubtFiles(): void {
+    const { clock, options } = this.world
+    const held = this.#oracle.heldFiles()
+    for (const { id, completedAt } of [...this.#oracle.files.values()]) {
+      // Whether a row names such a file in time, only the order of commits says.
+      const isOld = clock.now() - completedAt > (options.store.fileRetentionMs ?? 0)
+      if (isOld && !held.has(id)) this.#oracle.files.delete(id)
+    }
+  }
+
+  /** Stashes that are past their time may have expired, as a whole; later that may be forgotten. */
+  #doubtStashes(): void {
+    for (const stash of this.#oracle.stashes.values()) {
+      const { chunks } = stash
+      if (this.#isPast(stash, 0) && mayHoldChunks(stash)) stash.isDoubted = true
+      if (!this.#isPast(stash, EXPIRED_KEPT_MS)) continue
+      stash.isGone = false
+      for (const [serial, states] of chunks) chunks.set(serial, withState(states, [null]))
+    }
+  }
+
+  #isPast({ lastPutAt }: ModelStash, byMs: number): boolean {
+    const { stashTtlMs = 0 } = this.world.options.store
+    return this.world.clock.now() - lastPutAt >= stashTtlMs + byMs
+  }
+
+  async #operate(count: number): Promise<void> {
+    const { world } = this
+    const operations: SimOperation[] = []
+    while (operations.length < count) {
+      const again = this.#unanswered.pop()
+      operations.push(again === undefined ? this.#anyOperation() : again())
+    }
+    this.#widenStashes(operations)
+    if (count > 1) this.#trace.push(`${count} at once:`)
+    for (const { text } of operations) this.#trace.push(`  ${text}`)
+    const sweeps = this.#random.once(this.#profile === 'slow' ? 2 : 5)
+    const sweeping = sweeps ? this.#sweepBeside(operations) : undefined
+    const outcomes = await Promise.all(
+      operations.map((one) => world.outcomeOf(() => one.run(world))),
+    )
+    await sweeping
+    for (const outcome of outcomes) this.#trace.push(`  ${showOutcome(outcome)}`)
+    this.#settle(operations, outcomes)
+  }
+
+  async #operateAlone(operation: SimOperation, when: string): Promise<Outcome> {
+    const { world } = this
+    this.#moments.note(world.disk.batches, this.#oracle)
+    this.#trace.push(`  ${operation.text}, ${when}`)
+    const outcome = await world.outcomeOf(() => operation.run(world))
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    this.#settle([operation], [outcome])
+    return outcome
+  }
+
+  #settle(operations: readonly SimOperation[], outcomes: readonly Outcome[]): void {
+    this.#moments.add(operations.filter((_, i) => outcomes[i]?.kind !== 'failed'))
+    const applied = operations.flatMap(({ table, text, apply, settle }, i) => {
+      const outcome = outcomes[i]
+      if (outcome === undefined) return []
+      settle?.(outcome)
+      if (outcome.kind === 'unknown') this.#isPoisoned = true
+      return [{ table, text, apply, outcome }]
+    })
+    for (const table of new Set(applied.map((one) => one.table))) {
+      if (table === null) continue
+      const own = applied.filter((one) => one.table === table)
+      const before = table.possible
+      table.possible = applyInSomeOrder(before, own)
+      const [only, ...others] = table.possible
+      if (only !== undefined) {
+        if (others.length === 0) for (const row of only.state?.rows ?? []) this.#oracle.noteRow(row)
+        continue
+      }
+      const texts = own.map(({ text, outcome }) => `${text}: ${showOutcome(outcome)}`).join('\n  ')
+      throw new Mismatch(
+        `In no order from ${before.map(({ state }) => showState(state)).join(' or ')} this fits:\n  ${texts}`,
+      )
+    }
+    this.#settleStashes(operations, outcomes)
+  }
+
+  /** A stash that is used beside a put may have the chunk or not. The chunks are settled afterwards. */
+  #before = new Map<ModelStash, Map<string, readonly ChunkState[]>>()
+
+  #widenStashes(operations: readonly SimOperation[]): void {
+    this.#before.clear()
+    for (const { stashed } of operations) {
+      if (stashed === undefined) continue
+      const { stash, serial, rows } = stashed
+      if (!this.#before.has(stash)) this.#before.set(stash, new Map(stash.chunks))
+      const serials = serial === null ? [...stash.chunks.keys()] : [serial]
+      for (const one of serials) {
+        stash.chunks.set(one, withState(stash.chunks.get(one) ?? [null], [rows]))
+      }
+    }
+  }
+
+  #settleStashes(operations: readonly SimOperation[], outcomes: readonly Outcome[]): void {
+    for (const [stash, before] of this.#before) {
+      const own = operations.flatMap(({ stashed }, i) => {
+        const kind = outcomes[i]?.kind
+        return stashed?.stash === stash && kind !== 'failed' ? [{ ...stashed, kind }] : []
+      })
+      for (const serial of new Set([...before.keys(), ...stash.chunks.keys()])) {
+        const touching = own.filter((one) => one.serial === null || one.serial === serial)
+        const done = touching.filter(({ kind }) => kind === 'done').map(({ rows }) => rows)
+        const maybe = touching.filter(({ kind }) => kind === 'unknown').map(({ rows }) => rows)
+        const left = done.length > 0 ? done : (before.get(serial) ?? [null])
+        stash.chunks.set(serial, withState(left, maybe))
+      }
+      this.#pendingChunks.push(...own.filter(({ kind }) => kind === 'unknown'))
+      settleWhole(this.world, stash, answersTo(stash, operations, outcomes))
+      if (own.length > 0) stash.lastPutAt = this.world.clock.now()
+    }
+    this.#before.clear()
+    this.#doubtStashes()
+  }
+
+  #anyOperation(): SimOperation {
+    const { world } = this
+    const random = this.#random
+    const oracle = this.#oracle
+    const tables = oracle.knownTables()
+    const table = tables[random.below(Math.max(1, tables.length))]
+    const kind = random.below(24)
+    if (kind < 4) return this.#putChunk()
+    if (kind === 4) return deleteStash(this.#anyStash())
+    if (kind === 5) return putFile(world, oracle, random.once(2))
+    if (table === undefined || (kind < 8 && oracle.tables.length < TABLES_MAX)) {
+      return createTable(world, oracle, this.#anyRows())
+    }
+    if (kind < 13) return this.#add(table)
+    if (kind < 16) {
+      const version = likelyState(table)?.version ?? 0
+      const ifMatch = random.once(3) ? { ifMatch: Math.max(1, version - random.below(2)) } : {}
+      return changeTable(world, 'overwrite', table, this.#anyRows(), ifMatch)
+    }
+    if (kind === 16) return readBeside(world, table)
+    const rows = likelyState(table)?.rows.filter(({ id }) => id !== null) ?? []
+    const row = rows[random.below(Math.max(1, rows.length))]
+    if (row === undefined) return this.#add(table)
+    if (kind < 21) {
+      const ifMatch = random.once(4) ? Math.max(1, row.version - random.below(2)) : undefined
+      return updateRow(world, oracle, table, row, ifMatch)
+    }
+    return deleteRow(world, table, row)
+  }
+
+  #add(table: ModelTable): SimOperation {
+    const of = this.#anyRows()
+    if (!('rows' in of) || of.rows.length === 0 || !this.#random.once(2)) {
+      return changeTable(this.world, 'add', table, of, {})
+    }
+    const key = `k${this.#oracle.nextNumber()}`
+    const add = changeTable(this.world, 'add', table, of, { idempotencyKey: key })
+    const run: SimOperation['run'] = async (world) => {
+      const again = () => repeatAdd(this.world, table, of, key)
+      this.#unanswered.push(again)
+      const value = await add.run(world)
+      this.#unanswered = this.#unanswered.filter((one) => one !== again)
+      return value
+    }
+    return { ...add, run }
+  }
+
+  #anyStash(): ModelStash {
+    return this.#oracle.stash(`s${this.#random.below(STASHES)}`)
+  }
+
+  #putChunk(): SimOperation {
+    const rows = this.#newRows(1)
+    const stash = this.#anyStash()
+    return putChunk(stash, String(this.#random.below(SERIALS)), rows, this.#anyForm())
+  }
+
+  #anyRows(): RowsOf {
+    if (this.#random.once(3)) return { stash: this.#anyStash() }
+    return { rows: this.#newRows(0), form: this.#anyForm() }
+  }
+
+  #newRows(min: number): ModelRow[] {
+    const files = [...this.#oracle.files.keys()]
+    const file = files[this.#random.below(2 * files.length + 1)] ?? null
+    return this.#oracle.newRows(min + this.#random.below(4), file)
+  }
+
+  #anyForm(): RowsForm {
+    return this.#random.pick(['objects', 'json', 'csv'] as const)
+  }
+
+  async #reopen(): Promise<void> {
+    const { world } = this
+    const losesPower = this.#random.once(2)
+    this.#trace.push(`reopen${losesPower ? ' after a power cut' : ''}`)
+    await this.#endProcess(losesPower)
+    if (this.#profile === 'damage') this.#damage(losesPower)
+    if (this.#profile === 'crash' || this.#profile === 'io') {
+      if (this.#random.once(4)) await this.#openUnderFaults()
+    }
+    try {
+      if (!this.#isOpen) await this.#open()
+    } catch (failure) {
+      if (this.#hasHole && isStoreError(failure) && failure.code === 'DATA_LOSS') {
+        this.#trace.push(`  refused: ${failure.message}`)
+        this.#isRefused = true
+        await this.#acceptLoss()
+        return
+      }
+      if (world.excuses.damaged && isStoreError(failure) && failure.code.startsWith('DATA_')) {
+        this.#trace.push(`  refused: ${failure.message}`)
+        this.#isRefused = true
+        if (failure.code === 'DATA_LOSS') await this.#acceptLoss()
+        return
+      }
+      throw new Mismatch(`The store cannot be opened: ${show(failure)}`)
+    }
+    this.#isOpen = false
+    await readAll(world, this.#oracle)
+    if (this.#hasGrown) await this.#addAfterLoss()
+  }
+
+  /** Rows that come after a loss get no IDs that lost ones had, so each table gets some at once. */
+  async #addAfterLoss(): Promise<void> {
+    this.#hasGrown = false
+    for (const table of this.#oracle.knownTables()) {
+      const rows = { rows: this.#newRows(1), form: 'objects' } as const
+      await this.#operateAlone(changeTable(this.world, 'add', table, rows, {}), 'after a loss')
+    }
+  }
+
+  /** @param losesPower - And with the process the machine. */
+  async #endProcess(losesPower: boolean): Promise<void> {
+    const { world } = this
+    const { durability } = world.options.kv
+    const isSudden = durability !== 'commit' && this.#random.once(2)
+    if (isSudden) this.#trace.push('  suddenly')
+    const isClosed = await world.end(losesPower, isSudden)
+    if (isClosed && durability === 'interval') this.#promised = world.disk.batches
+    this.#settleLoss()
+    this.#isPoisoned = false
+    this.#reopenings = 0
+    this.#decidePending()
+  }
+
+  /** Holds what power cuts took back against what was promised, and takes the oracle back with it. */
+  #settleLoss(): void {
+    const { disk, options } = this.world
+    const lost = disk.takeLost()
+    const [first] = lost
+    const { durability } = options.kv
+    // Objects are not synced either: what is left of one may be a part.
+    if (durability === 'none' && disk.hasLostPower) this.world.excuses.damaged = true
+    if (first === undefined || durability === 'commit') return
+    this.#trace.push(`  lost of ${disk.batches} batches: ${lost.join()}`)
+    this.#hasHole = lost.length < disk.batches - first + 1
+    if (durability === 'interval') {
+      if (this.#hasHole) throw new Mismatch('Commits were lost before others that are there')
+      if (first <= this.#promised) throw new Mismatch(`Batch ${first} was to be on the disk`)
+    }
+    if (!this.#hasHole) this.#moments.goBack(this.#oracle, first - 1)
+  }
+
+  async #open(): Promise<void> {
+    const { world } = this
+    await world.open()
+    if (this.#hasHole) throw new Mismatch('The store opens although commits are missing in it')
+    this.#takeOverBase()
+  }
+
+  #takeOverBase(): void {
+    const { kv, disk, options } = this.world
+    const by = (kv.versionBase ?? 0) - this.#oracle.base
+    const isUnsafe = this.#moments.hasLost && by === 0
+    if (by < 0 || isUnsafe || (by > 0 && options.kv.durability === 'commit')) {
+      throw new Mismatch(`Versions have grown by ${by}`)
+    }
+    if (by > 0) this.#oracle.raiseVersions(by)
+    this.#hasGrown ||= by > 0
+    this.#moments.begin(disk.batches, this.#oracle)
+    this.#doubtFiles()
+  }
+
+  /** Opened all the same, the store shows nothing that never was, and no version again. */
+  async #acceptLoss(): Promise<void> {
+    this.#trace.push('  opened with acceptLoss')
+    await this.world.open(true)
+    await checkRemains(this.world, this.#oracle)
+  }
+
+  /** With the process, what had no answer has had its effect or never will. */
+  #decidePending(): void {
+    for (const table of this.#oracle.tables) {
+      const possible = applyInSomeOrder(table.possible, [])
+      table.possible = possible.map(({ state }) => ({ state, pending: [] }))
+    }
+    for (const { stash, serial, rows } of this.#pendingChunks.splice(0)) {
+      const serials = serial === null ? [...stash.chunks.keys()] : [serial]
+      for (const one of serials) {
+        stash.chunks.set(one, withState(stash.chunks.get(one) ?? [null], [rows]))
+      }
+    }
+  }
+
+  /** The process that recovers from a crash crashes, too. */
+  async #openUnderFaults(): Promise<void> {
+    const { world } = this
+    const { plan, text } = anyPlan(this.#random, this.#profile)
+    this.#trace.push(`  opened meanwhile: ${text}`)
+    world.arm(plan)
+    const outcome = await world.outcomeOf(async () => {
+      await this.#open()
+      await readAll(world, this.#oracle)
+    })
+    const isUsable = outcome.kind === 'done' && !world.disk.isDown
+    this.#trace.push(`  ${showOutcome(outcome)}`)
+    if (isUsable && this.#random.once(2)) {
+      this.#isOpen = true
+      world.disarm()
+    } else await this.#endProcess(this.#random.once(2))
+  }
+
+  #damage(losesPower: boolean): void {
+    const damage = this.#random.pick(DAMAGES)
+    // A power cut may lose what tells that the end of the log is missing.
+    if (damage === 'cutLog' && losesPower) return
+    if (!this.world.disk.damage(damage)) return
+    this.#trace.push(`  ${damage}`)
+    this.world.excuses.damaged = true
+  }
+
+  async #end(): Promise<void> {
+    const { world } = this
+    if (this.#random.once(2)) await this.#readStashes()
+    if (!world.excuses.damaged && this.#random.once(3))
+      await checkNothingIsLeft(world, this.#oracle)
+  }
+
+  /** Makes a table of each stash, so that what it holds is seen. */
+  async #readStashes(): Promise<void> {
+    for (const stash of this.#oracle.stashes.values()) {
+      const operation = createTable(this.world, this.#oracle, { stash })
+      this.#trace.push(`  ${operation.text}`)
+      const outcome = await this.world.outcomeOf(() => operation.run(this.world))
+      this.#widenStashes([operation])
+      this.#settle([operation], [outcome])
+    }
+    await readAll(this.world, this.#oracle)
+  }
+}
+
+function showOutcome(outcome: Outcome): string {
+  if (outcome.kind === 'unknown') return 'unknown'
+  return show(outcome.kind === 'done' ? outcome.value : outcome.failure)
+}
+
+function anyOptions(random: Seeded): SimOptions {
+  const store: StoreOptions = {
+    inlineRowsMax: random.pick([0, 2, 1_000]),
+    segmentRowsMax: random.pick([2, 65_536]),
+    cacheBytesMax: random.pick([0, 16_777_216]),
+    foldRecordsMin: random.pick([1, 1, 3]),
+    retentionMs: random.pick([0, HOUR_MS]),
+    retiredGenerationsMax: random.pick([0, 2]),
+    graceMs: random.pick([0, 10 * MINUTE_MS]),
+    stashTtlMs: random.pick([6 * HOUR_MS, 10 * DAY_MS]),
+    fileRetentionMs: random.pick([DAY_MS, 7 * DAY_MS]),
+    uploadTtlMs: DAY_MS,
+    repeatTtlMs: 30 * DAY_MS,
+  }
+  return {
+    store,
+    disk: {
+      seed: random.below(2 ** 30),
+      model: random.pick(['leveldb', 'prefix'] as const),
+      logBytesMax: random.pick([100, 1_000, 100_000]),
+      getSync: random.once(2),
+    },
+    kv: {
+      commitRecordsMin: random.pick([1, 3, 65_536]),
+      checkpointBatches: random.pick([1, 4, 1_024]),
+      recordCacheBytes: random.pick([0, 400, 4_194_304]),
+      durability: 'commit',
+    },
+    reopens: !random.once(3),
+  }
+}
+
+/** Of a seed of its own, so that other choices do not change with it. */
+function anyDurability(seed: number): Durability {
+  const { below } = seeded(seed ^ 0x5f356495)
+  for (let i = 0; i < 4; i++) below(2)
+  return DURABILITIES[below(DURABILITIES.length)] ?? 'commit'
+}
+
+const DURABILITIES: readonly Durability[] = [
+  ...Array<Durability>(4).fill('commit'),
+  ...Array<Durability>(3).fill('interval'),
+  'none',
+]
+
+function withDurability(options: SimOptions, durability: Durability): SimOptions {
+  const { kv, disk, store } = options
+  const relaxed = { ...options, kv: { ...kv, durability } }
+  if (durability === 'commit') return relaxed
+  // Lost commits are noticed among those whose records are kept.
+  if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
+  const isHasty = store.graceMs === 0
+  // Of a hasty store, what lets objects go may not be on the disk yet when two sweeps are over.
+  const flushBytes = isHasty ? 8_192 : 1_024
+  return {
+    ...relaxed,
+    store: isHasty ? { ...store, ...HASTY } : store,
+    kv: { ...relaxed.kv, flushBytes },
+    // The database's own log is twice as long as what is written before it is flushed.
+    disk: { ...disk, logBytesMax: 2 * flushBytes },
+  }
+}
+
+/** With these a store lets go of objects, and deletes them, as soon as it may. */
+const HASTY = {
+  retentionMs: 0,
+  retiredGenerationsMax: 0,
+  foldRecordsMin: 1,
+  inlineRowsMax: 0,
+} satisfies StoreOptions
+
+const FITS: readonly Readonly<{ text: string; most: number; fits(step: PortStep): boolean }>[] = [
+  { text: 'write', most: 5, fits: ({ operation }) => operation === 'write' },
+  { text: 'write', most: 5, fits: ({ operation }) => operation === 'write' },
+  { text: 'step', most: 40, fits: () => true },
+  { text: 'step of the objects', most: 10, fits: ({ port }) => port === 'objects' },
+]
+
+const READS: readonly PortStep['operation'][] = ['read', 'iterate', 'get']
+
+function anyPlan(random: Seeded, profile: Profile): { plan: FaultPlan; text: string } {
+  const fault = anyFault(random, profile)
+  if (fault.kind === 'flip' || fault.kind === 'misdirect') {
+    const n = random.below(20)
+    const fits = ({ operation }: PortStep): boolean => READS.includes(operation)
+    return { plan: nthStep(n, fault, { fits }), text: `read ${n} meets ${fault.kind}` }
+  }
+  const { text, most, fits } = random.pick(FITS)
+  const n = random.below(most)
+  const lasting = fault.kind === 'fail' && random.once(3)
+  const plan = nthStep(n, fault, { fits, lasting })
+  return { plan, text: `${text} ${n} meets ${show(fault)}${lasting ? ' and so do all later' : ''}` }
+}
+
+function anyFault(random: Seeded, profile: Profile): Fault {
+  if (profile === 'misread') return { kind: random.pick(['flip', 'misdirect'] as const) }
+  if (profile === 'io') return { kind: random.pick(['fail', 'full', 'full', 'zombie'] as const) }
+  if (random.once(8)) return { kind: 'delay', turns: 1 + random.below(60) }
+  const side = random.pick(['before', 'after'] as const)
+  return { kind: 'crash', side, of: random.pick(['process', 'machine'] as const) }
+}

@@ -1,0 +1,478 @@
+// Goal: an operation with a key of the caller's has one effect, however often it is sent, and every
+// answer is that of the first.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import { NO_BYTES } from '../../src/base/bytes.js'
+import { REPEATS_RANGE } from '../../src/format/keys.js'
+import { decodeRepeatRecord, encodeRepeatRecord } from '../../src/format/records.js'
+import {
+  type KvStore,
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  type RowIds,
+  type RowObject,
+  type Stash,
+  type Store,
+  type StoreOptions,
+  type Table,
+  type Team,
+} from '../../src/index.js'
+import { FakeClock } from '../rungs/model/seeded.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+type Opened = Readonly<{
+  store: Store
+  kv: KvStore
+  team: Team
+  clock: FakeClock
+  /** Lets the next view but one of a team wait until `meanwhile` is done. */
+  holdSecondView: (meanwhile: () => Promise<void>) => void
+}>
+
+async function open(options: StoreOptions = {}): Promise<Opened> {
+  const clock = new FakeClock()
+  const level = await openLevelKv(
+    new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
+  )
+  let views = 0
+  let held: (() => Promise<void>) | undefined
+  const kv: KvStore = {
+    shared: level.shared,
+    close: () => level.close(),
+    partition(name) {
+      const partition = level.partition(name)
+      if (name === '') return partition
+      return {
+        commit: (commit) => partition.commit(commit),
+        sweep: (range, count) => partition.sweep(range, count),
+        async read(use) {
+          if (held !== undefined && ++views === 2) {
+            const meanwhile = held
+            held = undefined
+            await meanwhile()
+          }
+          return partition.read(use)
+        },
+      }
+    },
+  }
+  const holdSecondView = (meanwhile: () => Promise<void>): void => {
+    views = 0
+    held = meanwhile
+  }
+  const background = { sweepIntervalMs: 0, foldIntervalMs: 0 }
+  const store = await openStore({ kv, objects: memoryObjects(), clock, ...background, ...options })
+  onTestFinished(() => store.close())
+  return { store, kv, team: store.team('acme'), clock, holdSecondView }
+}
+
+/** A table of one row, at version 1. */
+async function newTable(team: Team): Promise<Table> {
+  const { tableId } = await team.createTable({ name: 'Rows', rows: [{ n: -1 }] })
+  return team.table(tableId)
+}
+
+function rowsOf(count: number): RowObject[] {
+  return Array.from({ length: count }, (_, n) => ({ n }))
+}
+
+async function newStash(team: Team): Promise<Stash> {
+  const stash = team.stash('parts')
+  await stash.put('1', rowsOf(3))
+  await stash.put('2', rowsOf(2_500))
+  return stash
+}
+
+/** What two answers have in common if they are the same. */
+function shown({ rowIds, ...rest }: Readonly<{ rowIds: Omit<RowIds, 'get'> }>): unknown {
+  return { ...rest, rowIds: [...rowIds], length: rowIds.length, last: rowIds.at(-1) }
+}
+
+async function listedIds(table: Table): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { $rowID } of table.scan()) ids.push($rowID)
+  return ids
+}
+
+async function recordCount({ kv }: Opened): Promise<number> {
+  const scan = { ...REPEATS_RANGE, count: 1_000 }
+  return kv.partition('acme').read(async (view) => (await view.scan(scan)).length)
+}
+
+/** Rows that fail whoever reads them. */
+const UNREADABLE: Iterable<RowObject> = {
+  [Symbol.iterator]: () => {
+    throw new Error('the rows were read')
+  },
+}
+
+const SOURCES: readonly [what: string, rows: (team: Team) => Promise<RowObject[] | Stash>][] = [
+  ['3 rows', async () => rowsOf(3)],
+  ['2,500 rows', async () => rowsOf(2_500)],
+  ['a stash', newStash],
+]
+
+describe.each(SOURCES)('the second time with the same key, %s', (_, rowsFor) => {
+  test('an add has no effect and answers with the first result', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const rows = await rowsFor(team)
+
+    const first = await table.addRows(rows, { idempotencyKey: 'k' })
+    const second = await table.addRows(rows, { idempotencyKey: 'k' })
+
+    expect(first.version).toBe(2)
+    expect(shown(second)).toEqual(shown(first))
+    expect(await table.version()).toBe(2)
+    expect((await listedIds(table)).slice(1)).toEqual([...first.rowIds])
+  })
+
+  test('a create makes no table and answers with the one that there is', async () => {
+    const { team } = await open()
+    const rows = await rowsFor(team)
+
+    const first = await team.createTable({ name: 'A', rows, idempotencyKey: 'k' })
+    const second = await team.createTable({ name: 'A', rows, idempotencyKey: 'k' })
+
+    expect(shown(second)).toEqual(shown(first))
+    expect(await team.tables()).toEqual([{ id: first.tableId, name: 'A' }])
+    expect(await listedIds(team.table(first.tableId))).toEqual([...second.rowIds])
+  })
+
+  test('eight adds at once have one effect and eight equal answers', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const rows = await rowsFor(team)
+
+    const answers = await Promise.all(
+      rowsOf(8).map(() => table.addRows(rows, { idempotencyKey: 'k' })),
+    )
+
+    expect(answers.map(shown)).toEqual(answers.map(() => shown(answers[0] ?? { rowIds: [] })))
+    expect(await table.version()).toBe(2)
+    expect((await listedIds(table)).slice(1)).toEqual([...(answers[0]?.rowIds ?? [])])
+  })
+
+  test('eight creates at once make one table and give eight equal answers', async () => {
+    const { team } = await open()
+    const rows = await rowsFor(team)
+
+    const answers = await Promise.all(
+      rowsOf(8).map(() => team.createTable({ name: 'A', rows, idempotencyKey: 'k' })),
+    )
+
+    expect(answers.map(shown)).toEqual(answers.map(() => shown(answers[0] ?? { rowIds: [] })))
+    expect(await team.tables()).toHaveLength(1)
+  })
+})
+
+describe('a key', () => {
+  test('that is not given makes every operation one of its own', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+
+    for (let i = 0; i < 2; i++) await table.addRows([{ n: 1 }])
+
+    expect(await listedIds(table)).toHaveLength(3)
+  })
+
+  test('is another one on another table, for a create, and in another team', async () => {
+    const { store, team } = await open()
+    const [left, right] = [await newTable(team), await newTable(team)]
+    const other = store.team('other')
+    const idempotencyKey = 'k'
+
+    await left.addRows([{ n: 1 }], { idempotencyKey })
+    await right.addRows([{ n: 2 }], { idempotencyKey })
+    await team.createTable({ name: 'C', rows: [{ n: 3 }], idempotencyKey })
+    await other.createTable({ name: 'D', rows: [{ n: 4 }], idempotencyKey })
+
+    expect((await left.page()).rows.map(({ n }) => n)).toEqual([-1, 1])
+    expect((await right.page()).rows.map(({ n }) => n)).toEqual([-1, 2])
+    expect((await team.tables()).map(({ name }) => name)).toEqual(['Rows', 'Rows', 'C'])
+    expect((await other.tables()).map(({ name }) => name)).toEqual(['D'])
+  })
+
+  test('that differs in a letter, its case or a space is another one', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+
+    for (const idempotencyKey of ['k', 'K', 'k ', ' k', 'kk']) {
+      await table.addRows([{ n: 1 }], { idempotencyKey })
+    }
+
+    expect(await table.version()).toBe(6)
+  })
+
+  test('of a failed operation is unused', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const idempotencyKey = 'k'
+
+    await expect(table.addRows([{ n: 'x' }], { idempotencyKey })).rejects.toThrow()
+    await expect(
+      team.createTable({ name: 'A', rows: team.stash('none'), idempotencyKey }),
+    ).rejects.toMatchObject({ code: 'STASH_NOT_FOUND' })
+    const added = await table.addRows([{ n: 1 }], { idempotencyKey })
+    const created = await team.createTable({ name: 'A', rows: [], idempotencyKey })
+
+    expect(added.version).toBe(2)
+    expect((await team.tables()).map(({ id }) => id)).toEqual([table.id, created.tableId])
+  })
+
+  test('of an add without rows is unused', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+
+    const empty = await table.addRows([], { idempotencyKey: 'k' })
+    const added = await table.addRows([{ n: 1 }], { idempotencyKey: 'k' })
+
+    expect([empty.version, added.version]).toEqual([1, 2])
+  })
+
+  test('of a create without rows is used', async () => {
+    const { team } = await open()
+
+    const first = await team.createTable({ name: 'A', rows: [], idempotencyKey: 'k' })
+    const second = await team.createTable({ name: 'A', rows: [], idempotencyKey: 'k' })
+
+    expect(shown(second)).toEqual(shown(first))
+    expect(await team.tables()).toHaveLength(1)
+  })
+
+  test.each(['', 'x'.repeat(65), 'a\tb', 'é', 7, null])('must not be %j', async (given) => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const idempotencyKey = given as string
+    const wanted = { code: 'REQUEST_VALIDATION_ERROR' }
+
+    await expect(table.addRows([], { idempotencyKey })).rejects.toMatchObject(wanted)
+    await expect(team.createTable({ name: 'A', rows: [], idempotencyKey })).rejects.toMatchObject(
+      wanted,
+    )
+  })
+
+  test('is not taken by an overwrite, which may be repeated anyway', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const request = { rows: [], idempotencyKey: 'k' }
+
+    await expect(table.overwrite(request)).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+    })
+  })
+})
+
+describe('the answer to a repeat', () => {
+  test('needs no rows that can be read: an iterable is not', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const idempotencyKey = 'k'
+    const rows = new Set([{ n: 1 }])
+    const added = await table.addRows(rows, { idempotencyKey })
+    const created = await team.createTable({ name: 'A', rows, idempotencyKey })
+
+    const again = await team.createTable({ name: 'A', rows: UNREADABLE, idempotencyKey })
+
+    expect(shown(again)).toEqual(shown(created))
+    expect(shown(await table.addRows(UNREADABLE, { idempotencyKey }))).toEqual(shown(added))
+  })
+
+  test('is that of any request with the key, if its record is of an earlier version', async () => {
+    const { team, kv } = await open()
+    const table = await newTable(team)
+    const first = await table.addRows([{ n: 1 }], { idempotencyKey: 'k' })
+    const scan = { ...REPEATS_RANGE, count: 1 }
+    const [found] = await kv.partition('acme').read((view) => view.scan(scan))
+    const [key = NO_BYTES, bytes = NO_BYTES] = found ?? []
+    const before = encodeRepeatRecord({ ...decodeRepeatRecord(bytes), digest: null })
+    await kv.partition('acme').commit({ puts: [[key, before]] })
+
+    const again = await table.addRows([{ n: 2 }], { idempotencyKey: 'k' })
+
+    expect([bytes[0], before[0]]).toEqual([2, 1])
+    expect(shown(again)).toEqual(shown(first))
+  })
+
+  test('is refused to another request that was under way at the same time', async () => {
+    const { team, holdSecondView } = await open()
+    const table = await newTable(team)
+    for (const send of [
+      (n: number) => table.addRows([{ n }], { idempotencyKey: 'k' }),
+      (n: number) => team.createTable({ name: 'A', rows: [{ n }], idempotencyKey: 'k' }),
+    ]) {
+      holdSecondView(async () => {
+        await send(1)
+      })
+
+      await expect(send(2)).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    }
+    expect((await table.page()).rows.map(({ n }) => n)).toEqual([-1, 1])
+    expect(await team.tables()).toHaveLength(2)
+  })
+
+  test('does not need the stash any more', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const rows = await newStash(team)
+    const idempotencyKey = 'k'
+    const added = await table.addRows(rows, { idempotencyKey })
+    const created = await team.createTable({ name: 'A', rows, idempotencyKey })
+    await rows.delete()
+
+    expect(shown(await table.addRows(rows, { idempotencyKey }))).toEqual(shown(added))
+    expect(shown(await team.createTable({ name: 'A', rows, idempotencyKey }))).toEqual(
+      shown(created),
+    )
+  })
+
+  test('does not need the stash that is used and deleted while the repeat is under way', async () => {
+    const { team, holdSecondView } = await open()
+    const table = await newTable(team)
+    const rows = team.stash('parts')
+
+    for (const send of [
+      () => table.addRows(rows, { idempotencyKey: 'k' }),
+      () => team.createTable({ name: 'A', rows, idempotencyKey: 'k' }),
+    ]) {
+      await newStash(team)
+      const first: unknown[] = []
+      holdSecondView(async () => {
+        first.push(shown(await send()))
+        await rows.delete()
+      })
+
+      expect([shown(await send())]).toEqual(first)
+    }
+    expect(await table.version()).toBe(2)
+  })
+
+  test('is the first result, whatever has become of its rows', async () => {
+    const { team } = await open()
+    const table = await newTable(team)
+    const first = await table.addRows(rowsOf(3), { idempotencyKey: 'k' })
+    await table.addRows(rowsOf(2))
+    await table.deleteRow(first.rowIds.at(0) ?? '')
+    await table.overwrite({ rows: [] })
+
+    const again = await table.addRows(rowsOf(3), { idempotencyKey: 'k' })
+
+    expect(shown(again)).toEqual(shown(first))
+    expect(await listedIds(table)).toEqual([])
+    expect(await table.version()).toBe(5)
+  })
+
+  test('comes after the refusal of a table that is not there', async () => {
+    const { store, team } = await open()
+    const table = await newTable(team)
+    await table.addRows([{ n: 1 }], { idempotencyKey: 'k' })
+    const same = store.team('other').table(table.id)
+
+    await expect(same.addRows([{ n: 1 }], { idempotencyKey: 'k' })).rejects.toMatchObject({
+      code: 'TABLE_NOT_FOUND',
+    })
+  })
+
+  test('is the same after the store was closed and opened again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'rowstash-repeat-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const before = await openDirectory(join(folder, 'store'))
+    const team = before.team('acme')
+    const created = await team.createTable({ name: 'A', rows: rowsOf(3), idempotencyKey: 'k' })
+    const added = await team
+      .table(created.tableId)
+      .addRows(rowsOf(1_500), { idempotencyKey: 'k', onSchemaError: 'updateSchema' })
+    await before.close()
+
+    const after = await openDirectory(join(folder, 'store'))
+    onTestFinished(() => after.close())
+    const sameTeam = after.team('acme')
+    const table = sameTeam.table(created.tableId)
+
+    const update = { idempotencyKey: 'k', onSchemaError: 'updateSchema' } as const
+    expect(shown(await table.addRows(rowsOf(1_500), update))).toEqual(shown(added))
+    const create = { name: 'A', rows: rowsOf(3), idempotencyKey: 'k' }
+    expect(shown(await sameTeam.createTable(create))).toEqual(shown(created))
+    expect(await listedIds(table)).toEqual([...created.rowIds, ...added.rowIds])
+  })
+})
+
+describe('after its time', () => {
+  test.each([
+    ['24 hours by default', {}, DAY_MS],
+    ['as long as the option says', { repeatTtlMs: 60_000 }, 60_000],
+  ] as const)('a key is unused again: %s', async (_, options, ttlMs) => {
+    const { team, clock } = await open(options)
+    const table = await newTable(team)
+    const idempotencyKey = 'k'
+    const first = await table.addRows([{ n: 1 }], { idempotencyKey })
+    await team.createTable({ name: 'A', rows: [], idempotencyKey })
+
+    clock.pass(ttlMs - 1)
+    const kept = await table.addRows([{ n: 1 }], { idempotencyKey })
+    clock.pass(1)
+    const second = await Promise.all(
+      rowsOf(8).map(() => table.addRows([{ n: 3 }], { idempotencyKey })),
+    )
+    await team.createTable({ name: 'B', rows: [], idempotencyKey })
+
+    expect(shown(kept)).toEqual(shown(first))
+    expect(second.map(({ version }) => version)).toEqual(second.map(() => 3))
+    expect((await table.page()).rows.map(({ n }) => n)).toEqual([-1, 1, 3])
+    expect((await team.tables()).map(({ name }) => name)).toEqual(['Rows', 'A', 'B'])
+  })
+
+  test('the sweep deletes its record, and no other', async () => {
+    const opened = await open({ repeatTtlMs: HOUR_MS })
+    const { store, team, clock } = opened
+    const table = await newTable(team)
+    for (let i = 0; i < 3; i++) await table.addRows([{ n: 1 }], { idempotencyKey: `old ${i}` })
+    await team.createTable({ name: 'A', rows: [], idempotencyKey: 'old' })
+    clock.pass(HOUR_MS / 2)
+    const first = await table.addRows([{ n: 1 }], { idempotencyKey: 'new' })
+    const before = await recordCount(opened)
+
+    await store.sweep()
+    const young = await recordCount(opened)
+    clock.pass(HOUR_MS / 2)
+    await store.sweep()
+
+    expect([before, young, await recordCount(opened)]).toEqual([5, 5, 1])
+    expect(shown(await table.addRows([{ n: 1 }], { idempotencyKey: 'new' }))).toEqual(shown(first))
+  })
+
+  test.each([59_999, 30 * DAY_MS + 1, 60_000.5])('which must not be %d ms', async (repeatTtlMs) => {
+    await expect(open({ repeatTtlMs })).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+  })
+})
+
+test('an operation without a key, or that has failed, writes no record', async () => {
+  const opened = await open()
+  const table = await newTable(opened.team)
+
+  await table.addRows(rowsOf(2_000))
+  await expect(table.addRows([{ n: 'x' }], { idempotencyKey: 'k' })).rejects.toThrow()
+  await table.addRows([], { idempotencyKey: 'k' })
+
+  expect(await recordCount(opened)).toBe(0)
+})
+
+test('the objects that a repeat wrote before it found the first result are swept', async () => {
+  const { store, team, clock } = await open()
+  const table = await newTable(team)
+  await Promise.all(rowsOf(8).map(() => table.addRows(rowsOf(2_500), { idempotencyKey: 'k' })))
+
+  await store.sweep()
+  clock.pass(HOUR_MS)
+  const { objects } = await store.sweep()
+
+  expect(objects).toBeGreaterThan(0)
+  expect(await listedIds(table)).toHaveLength(2_501)
+})

@@ -1,0 +1,186 @@
+// Goal: the handler works inside the common frameworks, and where one has taken away what it needs, the answer says so.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import fastify from 'fastify'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type NodeHandler, nodeHandler } from '../../../adapters/http/node-http.js'
+import { openMemory } from '../../../src/index.js'
+
+type Next = (failure?: unknown) => void
+type Middleware = (request: IncomingMessage, response: ServerResponse, next: Next) => void
+
+/** What is used of Express; its packages have no types. */
+type Express = (() => RequestListener & { use(...given: (string | Middleware)[]): void }) & {
+  json(): Middleware
+  text(options: { type: string }): Middleware
+  raw(options: { type: string }): Middleware
+}
+
+const require = createRequire(import.meta.url)
+const EXPRESS = {
+  'Express 4': require('express-4') as Express,
+  'Express 5': require('express') as Express,
+}
+
+const KEY = 'a-key-of-the-team-0'
+const AUTHORIZATION = { authorization: `Bearer ${KEY}` }
+const JSON_BODY = { ...AUTHORIZATION, 'content-type': 'application/json' }
+const CSV_BODY = { ...AUTHORIZATION, 'content-type': 'text/csv' }
+
+async function handlerAt(basePath?: string): Promise<NodeHandler> {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  return nodeHandler(store, { keys: [{ key: KEY, teamId: 'team' }], basePath })
+}
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+type Answer = Readonly<{ status: number; message: string; data: { tableID?: string } }>
+
+async function post(url: string, headers: Record<string, string>, body: string): Promise<Answer> {
+  const response = await fetch(url, { method: 'POST', headers, body })
+  const text = await response.text()
+  const { error, data } = JSON.parse(text) as {
+    error?: string | { message: string }
+    data?: Answer['data']
+  }
+  const message = typeof error === 'object' ? error.message : text
+  return { status: response.status, message, data: data ?? {} }
+}
+
+/** Creates a table below a URL, of JSON and of CSV, and gives the rows of both as they are read. */
+async function roundTrip(url: string): Promise<unknown> {
+  const rows: unknown[] = []
+  for (const [headers, body] of [
+    [JSON_BODY, '[{"a":1},{"a":2}]'],
+    [CSV_BODY, 'a\n1\n2\n'],
+  ] as const) {
+    const made = await post(`${url}/tables?name=x`, headers, body)
+    if (made.status !== 201) throw new Error(made.message)
+    const page = await fetch(`${url}/tables/${made.data.tableID}/rows`, { headers: AUTHORIZATION })
+    const { data } = (await page.json()) as { data: { a: number }[] }
+    rows.push(data.map(({ a }) => a))
+  }
+  return rows
+}
+
+const BOTH = [
+  [1, 2],
+  [1, 2],
+]
+
+const LOST = expect.stringContaining(
+  'its body was read before it came to this handler; mount the handler before body parsers',
+)
+
+describe.each(Object.entries(EXPRESS))('in %s', (_, express) => {
+  test.each([undefined, '/api'])('it is mounted at a path; basePath is %s', async (basePath) => {
+    const app = express()
+    app.use('/api', await handlerAt(basePath))
+    const url = await listen(app)
+
+    expect(await roundTrip(`${url}/api`)).toEqual(BOTH)
+    expect((await fetch(`${url}/tables`, { headers: AUTHORIZATION })).status).toBe(404)
+    const twice = await fetch(`${url}/api/api/tables`, { headers: AUTHORIZATION })
+    expect(twice.status).toBe(404)
+  })
+
+  test('the path of its mount and its base path are in the location of an upload', async () => {
+    for (const [mount, basePath, path] of [
+      ['/api', '/api', '/api'],
+      ['/api', undefined, '/api'],
+      ['/outer', '/v2', '/outer/v2'],
+      ['/outer/v2', '/v2', '/outer/v2'],
+    ] as const) {
+      const app = express()
+      app.use(mount, await handlerAt(basePath))
+      const url = await listen(app)
+      const about = '{"fileName":"x.txt","contentType":"text/plain"}'
+      const made = await post(`${url}${path}/apps/app/uploads`, JSON_BODY, about)
+      const { uploadLocation = '' } = made.data as { uploadLocation?: string }
+
+      expect(uploadLocation.startsWith(`${url}${path}/uploads/rsu-`)).toBe(true)
+      const sent = { method: 'PUT', headers: { 'content-type': 'text/plain' }, body: 'x' }
+      expect((await fetch(uploadLocation, sent)).status).toBe(200)
+    }
+  })
+
+  test('a body that a parser left in request.body is taken', async () => {
+    for (const parser of [
+      express.json(),
+      express.text({ type: '*/*' }),
+      express.raw({ type: '*/*' }),
+    ]) {
+      const app = express()
+      app.use(parser)
+      app.use(await handlerAt())
+
+      expect(await roundTrip(await listen(app))).toEqual(BOTH)
+    }
+  })
+
+  test.each(['all', 'a part'])(
+    'when %s of a body was read and is nowhere, it is refused',
+    async (how) => {
+      const app = express()
+      app.use((request, _, next) => {
+        if (how === 'all') return void request.resume().once('end', next)
+        request.once('readable', () => {
+          request.read(5)
+          next()
+        })
+      })
+      app.use(express.json())
+      app.use(await handlerAt())
+      const url = await listen(app)
+
+      expect(await post(`${url}/tables?name=x`, CSV_BODY, 'a,b,c\n1,2,3\n')).toMatchObject({
+        status: 400,
+        message: LOST,
+      })
+    },
+  )
+})
+
+describe('in Fastify', () => {
+  test('behind its own parsers, a body that is gone is refused', async () => {
+    const app = fastify()
+    const handler = await handlerAt()
+    app.all('/*', (request, reply) => {
+      reply.hijack()
+      handler(request.raw, reply.raw)
+    })
+    const url = await app.listen({ port: 0 })
+    onTestFinished(() => app.close())
+
+    const answer = await post(`${url}/tables`, JSON_BODY, '{"name":"x","rows":[]}')
+    expect(answer).toMatchObject({ status: 400, message: LOST })
+    expect((await fetch(`${url}/tables`, { headers: AUTHORIZATION })).status).toBe(200)
+  })
+
+  test("its own request is no request of Node's, and the error says what to pass", async () => {
+    const app = fastify()
+    const handler = (await handlerAt()) as unknown as (request: unknown, reply: unknown) => void
+    app.post('/tables', (request, reply) => handler(request, reply))
+    app.get('/tables', (request, reply) => handler(request.raw, reply))
+    const url = await app.listen({ port: 0 })
+    onTestFinished(() => app.close())
+    const what = expect.stringContaining('with Fastify they are request.raw and reply.raw')
+
+    expect(await post(`${url}/tables`, JSON_BODY, '{}')).toMatchObject({
+      status: 500,
+      message: what,
+    })
+    expect(await (await fetch(`${url}/tables`)).text()).toEqual(what)
+  })
+})

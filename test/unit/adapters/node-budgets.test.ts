@@ -1,0 +1,143 @@
+// Goal: what the budgets of bodies and answers decide reaches clients. Time is virtual, connections are real.
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
+import { openMemory, type Store } from '../../../src/index.js'
+
+const KEYS = ['a', 'b', 'c'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))
+/** Nothing in common: one body at a time. */
+const LIMITS = { bodyBytesMax: 1_000, bodyBytesInFlightMax: 1_000 }
+
+const opened: (() => unknown)[] = []
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+  })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  for (const close of opened.splice(0).reverse()) close()
+})
+
+/** A server whose store takes rows as long as `held` is not settled. */
+async function listen(held: Promise<void>): Promise<{ port: number; added: () => number }> {
+  let added = 0
+  const table = {
+    version: async () => 1,
+    addRows: async () => {
+      await held
+      added++
+      return { version: 2, rowIds: [] }
+    },
+  }
+  const store = { team: () => ({ table: () => table }), limits: LIMITS } as unknown as Store
+  return { port: await serve(nodeHandler(store, { keys: KEYS })), added: () => added }
+}
+
+async function serve(handler: RequestListener): Promise<number> {
+  const server = createServer(serverOptions, handler)
+  hardenServer(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push(
+    () => server.close(),
+    () => server.closeAllConnections(),
+  )
+  return (server.address() as AddressInfo).port
+}
+
+/** Begins to add rows. */
+function add(port: number, team: number, body: string, bytes = body.length) {
+  const lines = [
+    `POST /tables/x/rows HTTP/1.1`,
+    'Content-Type: text/csv',
+    `Content-Length: ${bytes}`,
+  ]
+  return send(port, team, lines, body)
+}
+
+function send(port: number, team: number, lines: readonly string[], body = '') {
+  const socket: Socket = connect(port, '127.0.0.1')
+  opened.push(() => socket.destroy())
+  let text = ''
+  socket.on('error', () => {})
+  socket.on('data', (piece: Buffer) => {
+    text += piece.toString()
+  })
+  const head = [...lines, 'Host: x', `Authorization: Bearer ${KEYS[team]?.key}`]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  return { socket, reply: () => text }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(1)
+}
+
+test('a body that finds no memory for 30 s is 503 with Retry-After, and changed nothing', async () => {
+  let end = () => {}
+  const held = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const { port, added } = await listen(held)
+  const first = add(port, 0, 'x'.repeat(900))
+  await sleep(100)
+  const second = add(port, 1, 'x'.repeat(900))
+  await sleep(100)
+  vi.advanceTimersByTime(29_000)
+  await sleep(50)
+  expect(second.reply()).toBe('')
+
+  vi.advanceTimersByTime(2_000)
+
+  await until(() => second.reply().includes('}}'))
+  expect(second.reply()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: [1-9][0-9]*\r\n/i)
+  expect(second.reply()).toContain('"type":"storage_unavailable"')
+  expect(second.reply()).toContain('nothing was changed')
+  end()
+  await until(() => first.reply().includes('201 Created'))
+  expect(added()).toBe(1)
+})
+
+test('a body that comes slowly is 503 once another waits for its memory', async () => {
+  const { port } = await listen(Promise.resolve())
+  const slow = add(port, 0, 'x'.repeat(900), 1_000)
+  await sleep(100)
+  const quick = add(port, 1, 'x'.repeat(900))
+  await sleep(100)
+  expect([slow.reply(), quick.reply()]).toEqual(['', ''])
+
+  vi.advanceTimersByTime(2_500)
+
+  await until(() => quick.reply().includes('201 Created') && slow.reply().includes('}}'))
+  expect(slow.reply()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: /i)
+})
+
+test('a page that nobody reads is cut off once another waits for its memory', async () => {
+  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0 })
+  opened.push(() => store.close())
+  const rows = Array.from({ length: 8_000 }, (_, n) => ({ n, t: 'x'.repeat(2_000) }))
+  const { tableId } = await store.team('a').createTable({ name: 't', rows })
+  // There is memory for one page at a time.
+  const port = await serve(nodeHandler(store, { keys: KEYS, answerBytesInFlightMax: 1_024 }))
+  const get = [`GET /tables/${tableId}/rows HTTP/1.1`]
+  const unread = send(port, 0, get)
+  unread.socket.pause()
+  await until(() => unread.socket.bytesRead > 1_000)
+  await sleep(300)
+  const waiting = send(port, 0, get)
+  await sleep(300)
+  expect(waiting.reply()).toBe('')
+
+  vi.advanceTimersByTime(3_000)
+
+  await until(() => waiting.reply().endsWith('}]}'))
+  const [head = '', body] = waiting.reply().split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 200 /)
+  expect(Number(/content-length: ([0-9]+)/i.exec(head)?.[1])).toBe(body?.length)
+  unread.socket.resume()
+  await until(() => unread.socket.destroyed)
+  expect(unread.reply().length).toBeLessThan(waiting.reply().length)
+})

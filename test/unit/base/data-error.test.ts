@@ -1,0 +1,49 @@
+// What a message says of the place of bad data.
+import { expect, test } from 'vitest'
+import { dataError } from '../../../src/base/data-error.js'
+import type { ErrorPlace } from '../../../src/base/store-error.js'
+
+const PHRASE = "Invalid value for column 'n'"
+const RULE = 'a finite number'
+
+function messageOf(details: ErrorPlace & { isField?: boolean }, phrase = PHRASE): string {
+  return dataError('COLUMN_HAS_INVALID_VALUE', phrase, details).message
+}
+
+test('the message is the phrase, the place, the rule and the value, as far as each is known', () => {
+  const value = { value: '"x"', rule: RULE }
+  expect(messageOf({})).toBe(PHRASE)
+  expect(messageOf(value)).toBe(`${PHRASE}: must be a finite number, not "x"`)
+  expect(messageOf({ row: 0, ...value })).toBe(
+    `${PHRASE} in row 0 (counted from 0): must be a finite number, not "x"`,
+  )
+  expect(messageOf({ row: 3, chunk: '7', line: 5, ...value })).toBe(
+    `${PHRASE} in row 3 (counted from 0) of chunk '7', line 5: must be a finite number, not "x"`,
+  )
+  expect(messageOf({ line: 1 }, 'More than 2 columns')).toBe('More than 2 columns in line 1')
+  expect(messageOf({ row: 2, rule: 'an object' }, 'Invalid row')).toBe(
+    'Invalid row in row 2 (counted from 0): must be an object',
+  )
+})
+
+test('a field of CSV is quoted, a JSON token stands as it was sent', () => {
+  expect(messageOf({ value: ' 1,5', rule: RULE, isField: true })).toMatch(/, not " 1,5"$/)
+  expect(messageOf({ value: '[1, "x"]', rule: RULE })).toMatch(/, not \[1, "x"\]$/)
+})
+
+test('a long value is cut between characters: at 80 in the message, at 200 in `value`', () => {
+  const value = `"${'x'.repeat(78)}${'😀'.repeat(100)}"`
+  const failure = dataError('COLUMN_HAS_INVALID_VALUE', PHRASE, { value, rule: RULE })
+  expect(failure.message).toBe(`${PHRASE}: must be ${RULE}, not "${'x'.repeat(78)}…`)
+  expect(failure.value).toBe(`"${'x'.repeat(78)}${'😀'.repeat(60)}…`)
+})
+
+test('nothing of it can forge a line of a log', () => {
+  const nasty = 'x\r\n\u0085\u2028\u202e\u001b[31my'
+  for (const isField of [true, false]) {
+    const details = { row: 1, column: nasty, value: nasty, rule: RULE, isField }
+    const failure = dataError('COLUMN_HAS_INVALID_VALUE', `Invalid value for '${nasty}'`, details)
+    expect(failure.message).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u)
+    expect([failure.column, failure.value]).toEqual([nasty, nasty])
+  }
+})

@@ -1,0 +1,79 @@
+// Goal: what a body claims to be its schema is counted before anything is made of it.
+import { describe, expect, test } from 'vitest'
+import { parseAppIds, parseSchema } from '../../../src/contract/body-members.js'
+import { JSON_PARSED_CHARS_MAX } from '../../../src/schema/scan-json.js'
+
+function schemaOf(text: string): ReturnType<typeof parseSchema> {
+  return parseSchema({ text, offset: 0 })
+}
+
+function appIdsOf(text: string): readonly string[] {
+  return parseAppIds({ text, offset: 0 })
+}
+
+const COLUMN = '{"id":"a","type":"string"}'
+
+function columns(count: number, column: string): string {
+  return `{"columns":[${Array.from({ length: count }, () => column).join(',')}]}`
+}
+
+describe('a schema', () => {
+  test('is read as it was sent', () => {
+    const text =
+      ' { "columns" : [ {"id":"a","type":{"kind":"array","items":{"kind":"date"}}} , {"id":"__proto__","displayName":"B","type":"x"} ] } '
+    expect(schemaOf(text.trim())).toEqual({
+      columns: [
+        { id: 'a', type: { kind: 'array', items: { kind: 'date' } } },
+        { id: '__proto__', displayName: 'B', type: 'x' },
+      ],
+    })
+    expect(schemaOf('{"columns":[1],"columns":[]}')).toEqual({ columns: [] })
+  })
+
+  test('of 10,000 columns is read', () => {
+    expect(schemaOf(columns(10_000, COLUMN)).columns).toHaveLength(10_000)
+  })
+
+  test.each([
+    ['wrong ones', '{}'],
+    ['long ones', `{"x":"${'x'.repeat(1_000)}"}`],
+    ['what is no JSON', '{x}'],
+  ])('of more is refused for that, before a column is read: %s', (_, column) => {
+    expect(() => schemaOf(columns(10_001, column))).toThrow(
+      "Invalid request body: 'schema.columns' has more than 10000 columns",
+    )
+  })
+
+  test.each([
+    ['[]', "'schema' must be an object"],
+    ['null', "'schema' must be an object"],
+    ['{}', "'schema.columns' must be an array"],
+    ['{"columns":{}}', "'schema.columns' must be an array"],
+    ['{"columns":[],"x":1}', "'schema' has an unexpected property 'x'"],
+    ['{"columns":[[]]}', "'schema.columns[0]' must be an object"],
+    ['{"columns":[{"id":1}]}', "'schema.columns[0]' must have an 'id' that is a string"],
+    ['{"columns":[{"id":"a"}]}', "'schema.columns[0]' must have a 'type'"],
+    [`{"columns":[${COLUMN},{"x":1}]}`, "'schema.columns[1]' has an unexpected property 'x'"],
+    ['{"columns":[{]}', 'at character'],
+  ])('%s is none', (text, problem) => {
+    expect(() => schemaOf(text)).toThrow(problem)
+  })
+
+  test('has no column that is longer than any could be', () => {
+    const members = Array.from({ length: JSON_PARSED_CHARS_MAX / 8 }, (_, n) => `"${n}":${n}`)
+    expect(() => schemaOf(`{"columns":[{${members.join(',')}}]}`)).toThrow('more than 65536')
+  })
+})
+
+describe('appsToLink', () => {
+  const apps = (count: number, app: string) =>
+    `[${Array.from({ length: count }, () => app).join(',')}]`
+
+  test('has 1,000 strings at most, counted before they are made', () => {
+    expect(appIdsOf(apps(1_000, '"a"'))).toHaveLength(1_000)
+    expect(appIdsOf('[]')).toEqual([])
+    for (const text of [apps(1_001, '"a"'), apps(1_001, '{x}'), '{}', '"a"', '[1]', '["a",null]']) {
+      expect(() => appIdsOf(text)).toThrow("'appsToLink' must be an array of at most 1000 strings")
+    }
+  })
+})

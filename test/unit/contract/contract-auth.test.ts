@@ -1,0 +1,218 @@
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import { toHex, utf8 } from '../../../src/base/bytes.js'
+import { sha256 } from '../../../src/base/platform.js'
+import { createAuthenticate, maskKey } from '../../../src/contract/auth.js'
+import type { ContractOptions } from '../../../src/contract/contract-options.js'
+import { resolveContractOptions } from '../../../src/contract/contract-options.js'
+
+const bearer = (key: string): [string, string][] => [['Authorization', `Bearer ${key}`]]
+
+test.each([
+  ['', '****'],
+  ['a', '****'],
+  ['abcdef', '****'],
+  ['abcdefg', 'ab****fg'],
+  ['INxxxxxxID', 'IN****ID'],
+])('the mask of %s is %s', (key, mask) => {
+  expect(maskKey(key)).toBe(mask)
+})
+
+test('a mask shows four characters of a key at most', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (key) => {
+      const shown = maskKey(key).replace('****', '')
+      expect(shown.length).toBeLessThanOrEqual(4)
+      expect(shown.length).toBeLessThan(Math.max(key.length, 1))
+    }),
+  )
+})
+
+describe('a list of keys', () => {
+  const authenticate = createAuthenticate(
+    resolveContractOptions({
+      keys: [
+        { key: 'first-key', teamId: 'one' },
+        { key: 'second-key', teamId: 'two' },
+        { key: '__proto__', teamId: 'three' },
+      ],
+    }),
+  )
+
+  test('each key gives its team', async () => {
+    expect(await authenticate(bearer('first-key'))).toBe('one')
+    expect(await authenticate(bearer('second-key'))).toBe('two')
+    expect(await authenticate(bearer('__proto__'))).toBe('three')
+  })
+
+  test('the scheme has any letter case and any number of spaces', async () => {
+    expect(await authenticate([['AUTHORIZATION', 'bEaReR   first-key ']])).toBe('one')
+  })
+
+  test.each([
+    ['no header', []],
+    ['two headers', [...bearer('first-key'), ...bearer('first-key')]],
+    ['two headers in different letter case', [...bearer('first-key'), ['authorization', 'x']]],
+    ['another scheme', [['authorization', 'Basic first-key']]],
+    ['no token', [['authorization', 'Bearer ']]],
+    ['no space', [['authorization', 'Bearerfirst-key']]],
+  ] as [string, [string, string][]][])(
+    '%s: refused with the mask of nothing',
+    async (_, headers) => {
+      await expect(authenticate(headers)).rejects.toMatchObject({
+        code: 'REQUEST_ERROR',
+        message: 'API key not found, or duplicate ****',
+      })
+    },
+  )
+
+  test('any other token is refused, its message masked', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.stringMatching(/^[\x21-\x7e]{1,40}$/), async (key) => {
+        fc.pre(!['first-key', 'second-key', '__proto__'].includes(key))
+        await expect(authenticate(bearer(key))).rejects.toMatchObject({
+          code: 'REQUEST_ERROR',
+          message: `API key not found, or duplicate ${maskKey(key)}`,
+        })
+      }),
+    )
+  })
+})
+
+describe('authenticate of the host', () => {
+  const through = (authenticate: NonNullable<ContractOptions['authenticate']>) =>
+    createAuthenticate(resolveContractOptions({ authenticate }))
+
+  test('it is asked on every request, so that a revoked key stops working', async () => {
+    let isRevoked = false
+    const ask = through(async () => (isRevoked ? undefined : { teamId: 'one' }))
+    expect(await ask(bearer('some-key'))).toBe('one')
+    isRevoked = true
+    await expect(ask(bearer('some-key'))).rejects.toMatchObject({ code: 'REQUEST_ERROR' })
+  })
+
+  test('it is not asked about no key', async () => {
+    const ask = through(async () => ({ teamId: 'one' }))
+    await expect(ask([])).rejects.toMatchObject({ code: 'REQUEST_ERROR' })
+  })
+
+  test('a team ID that is none is a mistake of the host, not of the client', async () => {
+    for (const teamId of ['', 'x'.repeat(129), '\ud800']) {
+      await expect(through(async () => ({ teamId }))(bearer('k'))).rejects.toThrow('Invariant')
+    }
+  })
+
+  test('null stands for an unknown key too', async () => {
+    await expect(through(async () => null)(bearer('k'))).rejects.toMatchObject({
+      code: 'REQUEST_ERROR',
+    })
+  })
+
+  test('scopes are not silently ignored', async () => {
+    const scoped = async () => ({ teamId: 'one', scopes: ['read'] })
+    await expect(through(scoped)(bearer('k'))).rejects.toThrow('Invariant')
+  })
+})
+
+describe('options', () => {
+  const keys = [{ key: 'a-key-that-is-long-enough', teamId: 'team' }]
+
+  test.each([
+    ['neither keys nor authenticate', {}],
+    ['both', { keys, authenticate: async () => undefined }],
+    ['an unknown option', { keys, key: 'x' }],
+    [
+      'the same key twice',
+      {
+        keys: [
+          { key: 'a', teamId: 'b' },
+          { key: 'a', teamId: 'c' },
+        ],
+      },
+    ],
+    ['a key with a space', { keys: [{ key: 'a b', teamId: 'c' }] }],
+    ['an empty key', { keys: [{ key: '', teamId: 'c' }] }],
+    ['a team ID of nothing', { keys: [{ key: 'a', teamId: '' }] }],
+    ['an authenticate that is no function', { authenticate: 'x' }],
+    ['an onFailure that is no function', { keys, onFailure: 'x' }],
+    ['an onWarning that is no function', { keys, onWarning: 'x' }],
+    ['apps that are one text', { keys, apps: 'app' }],
+    ['an app that is a number', { keys, apps: [1] }],
+    ['no options at all', undefined],
+    ['options that are null', null],
+  ])('%s: refused', (_, options) => {
+    expect(() => resolveContractOptions(options as ContractOptions)).toThrow(
+      expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),
+    )
+  })
+
+  const missing = 'is the environment variable set that it comes from?'
+
+  test.each([
+    ['a missing key', [{ key: undefined, teamId: 't' }], ['keys[0].key', 'not undefined', missing]],
+    ['no key at all', [{ teamId: 't' }], ['keys[0].key', 'not undefined', missing]],
+    ['null', [keys[0], { key: null, teamId: 't' }], ['keys[1].key', 'not null', missing]],
+    ['an empty key', [{ key: '', teamId: 't' }], ['keys[0].key', 'not empty', missing]],
+    ['the text null', [{ key: 'null', teamId: 't' }], ['keys[0].key', 'the text "null"', missing]],
+    [
+      'the text undefined',
+      [{ key: 'undefined', teamId: 't' }],
+      ['keys[0].key', 'the text "undefined"', missing],
+    ],
+    ['a number', [{ key: 12, teamId: 't' }], ['keys[0].key', 'not a number']],
+    ['an array', [{ key: ['a'], teamId: 't' }], ['keys[0].key', 'not an array']],
+    ['a key with a line end', [{ key: 'a\n', teamId: 't' }], ['keys[0].key', 'visible ASCII']],
+    ['a team that is missing', [{ key: 'a', team: 't' }], ['keys[0]', 'not "team"']],
+    ['scopes', [{ ...keys[0], scopes: ['read'] }], ['keys[0]', 'not "scopes"']],
+    ['a text', ['a-key'], ['keys[0]', 'not a string']],
+    ['null for a key', [null], ['keys[0]', 'not null']],
+    ['an object', {}, ['"keys"', 'a list of { key, teamId }', 'not an object']],
+    ['null for all', null, ['"keys"', 'a list of { key, teamId }', 'not null']],
+    ['an empty list', [], ['"keys"', 'at least one key']],
+  ])('keys: %s is refused at start, with what to do', (_, given, phrases) => {
+    let message = ''
+    try {
+      resolveContractOptions({ keys: given } as unknown as ContractOptions)
+    } catch (failure) {
+      expect(failure).toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+      message = (failure as Error).message
+    }
+
+    for (const phrase of phrases) expect(message).toContain(phrase)
+  })
+
+  test('keys of fewer than 16 characters are warned of once, by their places', () => {
+    const warnings: string[] = []
+    const onWarning = (warning: string) => void warnings.push(warning)
+    const given = ['fifteen-chars-0', 'sixteen-chars-00', 'short'].map((key) => ({
+      key,
+      teamId: 't',
+    }))
+    resolveContractOptions({ keys: given, onWarning })
+
+    expect(warnings).toEqual([
+      'API keys of fewer than 16 characters can be guessed; use long random ones (short: keys[0], keys[2])',
+    ])
+
+    resolveContractOptions({ keys, onWarning })
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('a refused key is not in the message', () => {
+    const keys = [{ key: 'secret with spaces', teamId: 'a' }]
+    expect(() => resolveContractOptions({ keys })).not.toThrow('secret')
+  })
+})
+
+test('the digest of a key is the same with and without node:crypto', async () => {
+  const digest = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' // FIPS 180-2, B.1.
+  expect(toHex(await sha256(utf8('abc')))).toBe(digest)
+
+  const builtIn = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+  try {
+    expect(toHex(await sha256(utf8('abc')))).toBe(digest)
+    expect(builtIn).toHaveBeenCalled()
+  } finally {
+    builtIn.mockRestore()
+  }
+})

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseIfMatch, renderETag } from '../../../src/contract/precondition.js'
+
+const given = (...values: string[]) => values.map((value): [string, string] => ['If-Match', value])
+
+test('without the header there is no precondition', () => {
+  expect(parseIfMatch([])).toBeUndefined()
+  expect(parseIfMatch([['if-none-match', '"1"']])).toBeUndefined()
+})
+
+test('a version of any number of digits is that number', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 300n }), fc.nat(50), (version, zeros) => {
+      expect(parseIfMatch(given(`"${'0'.repeat(zeros)}${version}"`))).toBe(version)
+    }),
+  )
+})
+
+test('beyond 400 digits the number only has to stay larger than any version', () => {
+  const huge = parseIfMatch(given(`"${'1'.repeat(100_000)}"`)) ?? 0n
+  expect(huge > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true)
+})
+
+test.each([
+  '*',
+  '1',
+  '"1',
+  '1"',
+  '""',
+  '"a"',
+  '"-1"',
+  '"+1"',
+  '"1.0"',
+  '"1e3"',
+  'W/"1"',
+  '"1","2"',
+  '" 1"',
+  "'1'",
+  '"١"',
+  '"1"\n"2"',
+  '',
+])('If-Match %j breaks its rule', (value) => {
+  expect(() => parseIfMatch(given(value))).toThrow(
+    expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' }),
+  )
+})
+
+test('two headers break the rule, also equal ones', () => {
+  expect(() => parseIfMatch(given('"1"', '"1"'))).toThrow(/^Invalid request headers: /)
+})
+
+test('what an ETag shows, If-Match takes', () => {
+  fc.assert(
+    fc.property(fc.maxSafeNat(), (version) => {
+      expect(parseIfMatch(given(renderETag(version)))).toBe(BigInt(version))
+    }),
+  )
+})

@@ -1,0 +1,304 @@
+// A store whose segments are compressed is the same store, in fewer bytes.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openDirectory } from '../../../adapters/node.js'
+import type { Bytes } from '../../../src/base/bytes.js'
+import { codecs } from '../../../src/base/codecs.js'
+import { resolveStoreOptions } from '../../../src/engine/api/store-options.js'
+import { readFrames } from '../../../src/engine/segments/read-segment.js'
+import { SegmentCache } from '../../../src/engine/segments/segment-cache.js'
+import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
+import {
+  memoryObjects,
+  type ObjectStore,
+  openLevelKv,
+  openStore,
+  type Store,
+  type StoreOptions,
+} from '../../../src/index.js'
+import { buildSegment } from '../../support/build-segment.js'
+
+type Opened = Readonly<{
+  store: Store
+  /** Codec bytes of the first frames of all segments, and their bytes together. */
+  segments(): Promise<Readonly<{ codecs: readonly number[]; bytes: number }>>
+  /** Ranges that were read, since the last call. */
+  reads(): number
+}>
+
+async function open(options: StoreOptions): Promise<Opened> {
+  const objects = memoryObjects()
+  let reads = 0
+  const get = objects.get.bind(objects)
+  const counted: ObjectStore['get'] = (id, range) => {
+    reads++
+    return get(id, range)
+  }
+  const store = await openStore({
+    sweepIntervalMs: 0,
+    foldIntervalMs: 0,
+    fileSweepIntervalMs: 0,
+    inlineRowsMax: 0,
+    ...options,
+    kv: await openLevelKv(
+      new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
+    ),
+    objects: Object.assign(objects, { get: counted }),
+  })
+  onTestFinished(() => store.close())
+  return {
+    store,
+    async segments() {
+      const all: Bytes[] = []
+      for (const id of await objects.list('')) all.push((await get(id)) ?? new Uint8Array())
+      return {
+        codecs: all.map((bytes) => bytes[8] ?? -1),
+        bytes: all.reduce((sum, { length }) => sum + length, 0),
+      }
+    },
+    reads() {
+      const before = reads
+      reads = 0
+      return before
+    },
+  }
+}
+
+const MIB = 1024 * 1024
+
+const ROWS = Array.from({ length: 1_000 }, (_, n) => ({
+  n,
+  text: `row ${n} `.repeat(1 + (n % 20)),
+}))
+
+describe.each([
+  ['none', 0],
+  ['deflate', 1],
+  ...(codecs.zstd === null ? [] : [['zstd', 2] as const]),
+] as const)('with compression %s', (compression, number) => {
+  test('rows are read as they came in, by pages, scans and row IDs, also after a fold', async () => {
+    const { store, segments } = await open({ compression, graceMs: 0 })
+    const team = store.team('t')
+    const stash = team.stash('s')
+    await Promise.all(
+      [0, 1, 2].map((serial) => stash.put(String(serial), { json: JSON.stringify(ROWS) })),
+    )
+    const { tableId, rowIds } = await team.createTable({ name: 'x', rows: stash })
+    const table = team.table(tableId)
+    const expected: Record<string, unknown>[] = [...ROWS, ...ROWS, ...ROWS]
+    for (let n = 0; n < 100; n++) {
+      await table.updateRow(rowIds.at(10 * n) ?? '', { text: 'new' })
+      expected[10 * n] = { n: 10 * n, text: 'new' }
+    }
+    const check = async (): Promise<void> => {
+      const read: unknown[] = []
+      for await (const { $rowID, ...row } of table.scan()) read.push(row)
+
+      expect(read).toEqual(expected)
+      expect((await table.get(rowIds.at(2_999) ?? '')).row).toMatchObject(ROWS[999] ?? {})
+    }
+
+    await check()
+    expect((await store.sweep()).folds).toBe(1)
+    await check()
+
+    expect(new Set((await segments()).codecs)).toEqual(new Set([number]))
+  })
+
+  test('a store reads what was written under each other one', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'rowstash-compression-'))
+    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const path = join(directory, 'store')
+    const first = await openDirectory(path, { compression, inlineRowsMax: 0 })
+    const { tableId } = await first.team('t').createTable({ name: 'x', rows: ROWS })
+    await first.close()
+    const second = await openDirectory(path, { compression: 'none', inlineRowsMax: 0 })
+    onTestFinished(() => second.close())
+    const table = second.team('t').table(tableId)
+    await table.addRows(ROWS)
+    const read: unknown[] = []
+    for await (const { $rowID, ...row } of table.scan()) read.push(row)
+
+    expect(read).toEqual([...ROWS, ...ROWS])
+  })
+
+  test('rows of one frame are fetched and decompressed once', async () => {
+    const { store, reads } = await open({ compression })
+    const { tableId, rowIds } = await store.team('t').createTable({ name: 'x', rows: ROWS })
+    const table = store.team('t').table(tableId)
+    await table.get(rowIds.at(0) ?? '')
+    reads()
+
+    for (let n = 1; n < 64; n++) await table.get(rowIds.at(n) ?? '')
+
+    expect(reads()).toBe(0)
+  })
+})
+
+test('compressed rows take less than half of the space', async () => {
+  const bytesOf = async (compression: 'none' | 'deflate'): Promise<number> => {
+    const { store, segments } = await open({ compression })
+    await store.team('t').createTable({ name: 'x', rows: ROWS })
+    return (await segments()).bytes
+  }
+
+  expect(await bytesOf('deflate')).toBeLessThan((await bytesOf('none')) / 2)
+})
+
+describe('the option compression', () => {
+  const resolved = (compression?: string): string =>
+    resolveStoreOptions(compression === undefined ? {} : ({ compression } as StoreOptions))
+      .compression
+
+  test('is zstd where the runtime has it, else none, unless something is said', () => {
+    const auto = codecs.zstd === null ? 'none' : 'zstd'
+
+    expect([resolved(), resolved('auto')]).toEqual([auto, auto])
+    expect([resolved('none'), resolved('deflate')]).toEqual(['none', 'deflate'])
+  })
+
+  test('is refused if it is no compression, or one that the runtime lacks', () => {
+    const refused = expect.objectContaining({
+      code: 'OPTION_NOT_ALLOWED',
+      message: expect.stringContaining('"compression"'),
+    })
+
+    for (const wrong of ['', 'gzip', 'toString', 'Zstd']) {
+      expect(() => resolved(wrong)).toThrow(refused)
+    }
+    if (codecs.zstd === null) expect(() => resolved('zstd')).toThrow(refused)
+    else expect(resolved('zstd')).toBe('zstd')
+  })
+})
+
+const OBJECT = '00112233445566770000000000000001'
+
+/** A segment of these rows, alone among its objects. */
+async function putSegment(texts: readonly string[], compression: 'none' | 'deflate') {
+  const objects = memoryObjects()
+  const { bytes, footerBytes } = await buildSegment(OBJECT, texts, [], [], compression)
+  await objects.put(OBJECT, bytes)
+  const ref = { object: OBJECT, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
+  return { objects, ref, bytes }
+}
+
+async function replaceSegment(objects: ObjectStore, bytes: Bytes): Promise<void> {
+  await objects.delete([OBJECT])
+  await objects.put(OBJECT, bytes)
+}
+
+test('rows that take little space compressed are read about a megabyte at a time', async () => {
+  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
+  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
+  const cache = new SegmentCache(objects, 0)
+  const read: string[] = []
+  let largest = 0
+  for await (const piece of cache.rowTexts(ref, 0, texts.length)) {
+    largest = Math.max(largest, piece.join('').length)
+    read.push(...piece)
+  }
+
+  expect(bytes.length).toBeLessThan(200_000)
+  expect(largest).toBeLessThan(1_200_000)
+  expect(read).toEqual(texts)
+})
+
+test('who reads much that was compressed lets other work of the process run in between', async () => {
+  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
+  const { objects, ref } = await putSegment(texts, 'deflate')
+  const cache = new SegmentCache(objects, 0)
+  let turns = 0
+  const count = (): void => {
+    turns++
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  onTestFinished(() => clearImmediate(next))
+  const turnsDuring = async (read: () => Promise<void>): Promise<number> => {
+    const before = turns
+    await read()
+    return turns - before
+  }
+  const walked = await turnsDuring(async () => {
+    for await (const piece of cache.rowTexts(ref, 0, texts.length)) expect(piece).not.toEqual([])
+  })
+  const { frames } = await cache.footer(ref)
+  const verified = await turnsDuring(async () => {
+    const footer = await cache.footer(ref)
+    for await (const piece of readFrames(objects, ref, footer)) {
+      expect([piece.problems, piece.frames.length]).toEqual([[], frames.length])
+    }
+  })
+
+  // Some 12.8 MB of texts, about a megabyte in each turn.
+  expect(walked).toBeGreaterThan(8)
+  expect(verified).toBeGreaterThan(8)
+})
+
+test('a row of a frame that was compressed is there at once, and the frame stays in as much memory as it needs', async () => {
+  const texts = Array.from({ length: 64 }, (_, n) => `"n":${n},"t":"${'text '.repeat(20)}"`)
+  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
+  const get = objects.get.bind(objects)
+  objects.get = (id, range) => {
+    const [{ start, limit }, whole] = [range ?? { start: 0, limit: 0 }, bytes]
+    return id === ref.object ? whole.slice(start, limit) : get(id, range)
+  }
+  const cache = new SegmentCache(objects, MIB)
+  const alone = vi.spyOn(Frame.prototype, 'alone')
+  onTestFinished(() => alone.mockRestore())
+  const first = cache.rowText(ref, 0)
+  expect(alone).toHaveBeenCalledOnce()
+  const { frames } = await cache.footer(ref)
+  const [place] = frames
+  const stored = bytes.slice(place?.offset, (place?.offset ?? 0) + (place?.bytes ?? 0))
+  const frame = place && (await decodeFrame(ref, place, stored))
+
+  expect(first).toBe(texts[0])
+  expect(cache.rowText(ref, 63)).toBe(texts[63])
+  expect(frame?.alone().rowTexts(0, 64)).toEqual(texts)
+  expect(frame?.alone().texts.buffer.byteLength).toBe(frame?.bytes)
+})
+
+test('what was decompressed for a walk is freed when the next piece is asked for, and what is stored never', async () => {
+  const canFree = 'transfer' in ArrayBuffer.prototype
+  for (const compression of ['none', 'deflate'] as const) {
+    const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(5_000)}"`)
+    const { objects, ref } = await putSegment(texts, compression)
+    const cache = new SegmentCache(objects, 0)
+    const lengths: number[] = []
+    const seen: Bytes[] = []
+    for (let turn = 0; turn < 2; turn++) {
+      for await (const piece of cache.frames(ref, 0, texts.length)) {
+        lengths.push(...piece.map(({ frame }) => frame.texts.length))
+        seen.push(...piece.map(({ frame }) => frame.texts))
+      }
+    }
+    const freed = seen.filter(({ length }) => length === 0).length
+
+    expect(lengths).not.toContain(0)
+    expect(freed).toBe(compression === 'none' || !canFree ? 0 : seen.length)
+  }
+})
+
+test('of damaged and sound frames side by side nothing is read, and nothing is left behind', async () => {
+  const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'text '.repeat(50)}"`)
+  const { objects, ref, bytes } = await putSegment(texts, 'deflate')
+  const damaged = new Uint8Array(bytes)
+  damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 1
+  await replaceSegment(objects, damaged)
+  const cache = new SegmentCache(objects, 0)
+  const read = async (): Promise<number> => {
+    let rows = 0
+    for await (const piece of cache.rowTexts(ref, 0, texts.length)) rows += piece.length
+    return rows
+  }
+
+  for (let turn = 0; turn < 10; turn++) {
+    await expect(read()).rejects.toMatchObject({ code: 'DATA_CORRUPT' })
+  }
+  await replaceSegment(objects, bytes)
+  expect(await read()).toBe(640)
+})

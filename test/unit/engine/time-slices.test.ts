@@ -1,0 +1,84 @@
+// Long work in slices: when a pause is due, and that work in steps has one result however it is cut.
+import { describe, expect, test } from 'vitest'
+import { runAtOnce, type Steps, TimeSlices } from '../../../src/base/time-slices.js'
+
+const KIB = 1024
+
+/** A clock that is moved by hand. */
+function handClock() {
+  const clock = { ms: 1_000, looks: 0, now: () => [clock.ms, clock.looks++][0] ?? 0 }
+  return clock
+}
+
+describe('a pause is due', () => {
+  test('when 5 ms have passed, which is looked at once in 8 KiB of work', () => {
+    const clock = handClock()
+    const slices = new TimeSlices(clock)
+    clock.ms += 5
+    expect(slices.spend(8 * KIB - 1)).toBe(false)
+    expect(clock.looks).toBe(1)
+    expect(slices.spend(1)).toBe(true)
+  })
+
+  test('after 256 KiB of work, whatever the clock says', () => {
+    const slices = new TimeSlices(handClock())
+    expect(slices.spend(256 * KIB - 1)).toBe(false)
+    expect(slices.spend(8 * KIB)).toBe(true)
+  })
+
+  test('when the clock was set back', () => {
+    const clock = handClock()
+    const slices = new TimeSlices(clock)
+    clock.ms -= 1
+    expect(slices.spend(8 * KIB)).toBe(true)
+  })
+
+  test('not again until the next slice is over', async () => {
+    const clock = handClock()
+    const slices = new TimeSlices(clock)
+    clock.ms += 5
+    expect(slices.spend(8 * KIB)).toBe(true)
+    await slices.pause()
+    expect(slices.spend(8 * KIB)).toBe(false)
+    clock.ms += 5
+    expect(slices.spend(8 * KIB)).toBe(true)
+  })
+})
+
+function* sumOf(numbers: readonly number[]): Steps<number> {
+  let sum = 0
+  for (const number of numbers) {
+    if (number < 0) throw new Error('negative')
+    sum += number
+    yield 8 * KIB
+  }
+  return sum
+}
+
+describe('work in steps', () => {
+  test('is done at once if it ends within a slice', () => {
+    expect(new TimeSlices(handClock()).run(sumOf([1, 2, 3]))).toBe(6)
+    expect(runAtOnce(sumOf([1, 2, 3]))).toBe(6)
+  })
+
+  test('lets other work run in each slice that is over', async () => {
+    const clock = { now: () => (clock.ms += 5), ms: 0 }
+    let turns = 0
+    const count = (): void => {
+      turns++
+      if (turns < 100) setImmediate(count)
+    }
+    setImmediate(count)
+    const sum = new TimeSlices(clock).run(sumOf([1, 2, 3, 4]))
+    expect(sum).toBeInstanceOf(Promise)
+    expect(turns).toBe(0)
+    expect(await sum).toBe(10)
+    expect(turns).toBe(4)
+  })
+
+  test('fails as it would at once', async () => {
+    const clock = { now: () => (clock.ms += 5), ms: 0 }
+    await expect(new TimeSlices(clock).run(sumOf([1, -1]))).rejects.toThrow('negative')
+    expect(() => new TimeSlices(handClock()).run(sumOf([-1]))).toThrow('negative')
+  })
+})

@@ -61,6 +61,11 @@ export function limitConnections(server: Server, given: ConnectionLimits): void 
   else watched.set(server, new Connections(server, limits))
 }
 
+/** Whether a part of an answer was sent on a connection of a hardened server, and not all of it. */
+export function isBeingAnswered(server: Server, socket: Socket): boolean {
+  return watched.get(server)?.isBeingAnswered(socket) ?? false
+}
+
 const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
 
 /**
@@ -109,6 +114,11 @@ class Connections {
       if (last !== undefined) sayClose(last)
       else if (!isTaken) socket.destroy()
     }
+  }
+
+  isBeingAnswered(socket: Socket): boolean {
+    const responses = [...(this.#find(socket)?.underWay ?? [])]
+    return responses.some(({ headersSent }) => headersSent)
   }
 
   cut(): void {

@@ -20,9 +20,11 @@ import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
 import { basePathLeft, checkNodeRequest, originOf, parsedBody } from './mounted-request.js'
 import { pacedBody } from './paced-body.js'
+import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
 import { hostsOf, targetOf } from './request-target.js'
 import { createTurns } from './request-turns.js'
 import { sendBody } from './send-body.js'
+import { answerUnparsed } from './unparsed-request.js'
 
 export interface NodeHandlerOptions extends ContractOptions {
   /**
@@ -56,6 +58,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const target = targetOf(request, hosts)
     const parsed = parsedBody(request)
     const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
+    if (refusal !== undefined && isEndless(request)) return refuseAtOnce(response, refusal)
     const onSlow = () => refuseSlow(request, response)
     const onKey = () => void response.emit(KEY_KNOWN)
     const answering = () =>
@@ -105,6 +108,7 @@ export function hardenServer<S extends Server>(server: S, limits: ConnectionLimi
   }
   limitConnections(server, limits)
   continueWhenRead(server)
+  answerUnparsed(server)
   server.headersTimeout = HEADERS_MS_MAX
   server.requestTimeout = REQUEST_MS_MAX
   server.maxRequestsPerSocket = 10_000
@@ -137,6 +141,19 @@ function refusalOf(
   return undefined
 }
 
+/** Whether nobody can tell where the body ends. After this turn node:http ends such a request without an answer. */
+function isEndless({ headers }: IncomingMessage): boolean {
+  const encoding = headers['transfer-encoding']
+  return encoding !== undefined && !/(?:^|,)[ \t]*chunked$/i.test(encoding)
+}
+
+/** Answers a request before this turn ends, with its last words. */
+function refuseAtOnce(response: ServerResponse, { status, headers, body }: ContractResponse): void {
+  response.setHeader('connection', 'close')
+  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthOf(body, 'POST') })
+  response.end(body)
+}
+
 /** Refuses a body of which a part was read, and is nowhere: the rest may look like a whole one. */
 function refusalOfBody(
   { readableDidRead }: IncomingMessage,
@@ -158,28 +175,21 @@ function refuse(
   status = 400,
   type = 'request_validation_error',
 ): ContractResponse {
-  const error = { type, message: `Invalid request: ${problem}` }
-  return {
-    status,
-    headers: { 'content-type': JSON_TYPE },
-    body: JSON.stringify({ error }),
-    close: true,
-  }
+  const body = errorJson(type, `Invalid request: ${problem}`)
+  return { status, headers: { 'content-type': JSON_TYPE }, body, close: true }
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Answers a request whose body comes too slowly, and ends its connection, so that nobody waits on. */
 function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
   if (response.headersSent) return
-  const error = { type: 'request_timeout', message: 'The request body came too slowly' }
   response.writeHead(408, {
     ...SECURITY_HEADERS,
     'content-type': JSON_TYPE,
     'access-control-allow-origin': '*', // Also for the page that sends a file.
     connection: 'close',
   })
-  response.end(JSON.stringify({ error }), () => request.destroy())
+  const body = errorJson('request_timeout', 'The request body came too slowly')
+  response.end(body, () => request.destroy())
 }
 
 function contractRequest(
@@ -228,11 +238,6 @@ function readerOf(request: IncomingMessage, onSlow: () => void): AsyncIterable<U
 
 async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes
-}
-
-const SECURITY_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-cache',
 }
 
 /** Their answers end with their headers, so they have no length either. */

@@ -79,13 +79,19 @@ const REFUSED_HEADS: readonly [
       head(api, `GET ${path}`, ...Array.from({ length: 300 }, (_, at) => `x-${at}: 1`)),
   ],
   ['a request target of an asterisk', (api) => head(api, 'OPTIONS *')],
+  ['a method that nobody knows', (api, path) => head(api, `FETCH ${path}`)],
+  ['a header whose name has a space', (api, path) => head(api, `GET ${path}`, 'a b: c')],
+  [
+    'a chunk without a size',
+    (api, path) => [...head(api, `POST ${path}`, 'Transfer-Encoding: chunked'), '', 'x', '', ''],
+  ],
 ]
 
 const heads: ContractCase[] = REFUSED_HEADS.map(([what, linesOf]) => ({
   name: `${what}: 400`,
   run: async (api) => {
-    const reply = await sendRaw(api, linesOf(api, `${basePath(api)}/tables`))
-    assert.equal(reply.status, 400)
+    const { status, body } = await sendRaw(api, linesOf(api, `${basePath(api)}/tables`))
+    expectRefusal({ status, text: body }, VALIDATION)
   },
 }))
 
@@ -123,21 +129,40 @@ const emptyEncoding: ContractCase = {
   },
 }
 
-const encodings: ContractCase[] = ['gzip, chunked', 'identity, chunked', ', chunked'].map(
-  (encoding) => ({
-    name: `Transfer-Encoding: ${encoding} is 501, and the connection ends`,
-    run: async (api) => {
-      const { rows } = await api.createTable()
-      const connection = new RawConnection(api)
-      const headers = ['Content-Type: application/json', `Transfer-Encoding: ${encoding}`]
-      const lines = head(api, `POST ${basePath(api)}${rows}`, ...headers)
-      connection.write(`${lines.join('\r\n')}\r\n\r\n2\r\n[]\r\n0\r\n\r\n`)
-      const { status, body } = await connection.reply()
-      expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
-      await connection.ended()
-    },
-  }),
-)
+const longHeaders: ContractCase = {
+  name: 'headers of more than 16 KiB are 431, and the connection ends',
+  run: async (api) => {
+    const connection = new RawConnection(api)
+    const lines = head(api, `GET ${basePath(api)}/tables`, `x: ${'y'.repeat(20_000)}`)
+    connection.write(`${lines.join('\r\n')}\r\n\r\n`)
+    const { status, body } = await connection.reply()
+    expectRefusal({ status, text: body }, { status: 431, type: 'request_validation_error' })
+    await connection.ended()
+  },
+}
+
+const encodings: ContractCase[] = [
+  'gzip, chunked',
+  'identity, chunked',
+  ', chunked',
+  'gzip',
+  'identity',
+  'chunked, gzip',
+  'chunked, chunked',
+  'chunked;a=b',
+].map((encoding) => ({
+  name: `Transfer-Encoding: ${encoding} is 501, and the connection ends`,
+  run: async (api) => {
+    const { rows } = await api.createTable()
+    const connection = new RawConnection(api)
+    const headers = ['Content-Type: application/json', `Transfer-Encoding: ${encoding}`]
+    const lines = head(api, `POST ${basePath(api)}${rows}`, ...headers)
+    connection.write(`${lines.join('\r\n')}\r\n\r\n2\r\n[]\r\n0\r\n\r\n`)
+    const { status, body } = await connection.reply()
+    expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
+    await connection.ended()
+  },
+}))
 
 const duplicates: ContractCase[] = [
   {
@@ -340,6 +365,13 @@ const bodies: ContractCase[] = [
     },
   },
   {
+    name: 'another Expect is ignored',
+    run: async (api) => {
+      const lines = head(api, `GET ${basePath(api)}/tables`, 'Expect: the-best')
+      assert.equal((await sendRaw(api, lines)).status, 200)
+    },
+  },
+  {
     name: 'Expect: 100-continue: no body is asked for that its headers make wrong',
     run: async (api) => {
       const { rows } = await api.createTable()
@@ -468,6 +500,7 @@ export const httpCases: readonly ContractCase[] = [
   ...targets,
   ...encodings,
   emptyEncoding,
+  longHeaders,
   ...duplicates,
   ...tooLarge,
   ...bodies,

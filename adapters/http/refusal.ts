@@ -1,0 +1,13 @@
+// What is answered to requests that do not come as far as the contract.
+
+export const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-cache',
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** The body of a refusal. */
+export function errorJson(type: string, message: string): string {
+  return JSON.stringify({ error: { type, message } })
+}

@@ -1,0 +1,56 @@
+// Requests that node:http refuses before any handler sees them. It would answer them without a body, which clients
+// that read the error of every answer cannot parse.
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { isBeingAnswered } from './connections.js'
+import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
+
+type ParseError = Error & Readonly<{ code?: string; reason?: string }>
+
+type Refusal = Readonly<{ status: number; type: string; message: string }>
+
+/** Answers what the parser of `server` refuses as the contract does, and ignores expectations that nobody knows. */
+export function answerUnparsed(server: Server): void {
+  if (server.listenerCount('clientError') === 0) {
+    server.on('clientError', (failure: ParseError, socket: Socket) => {
+      if (server.listenerCount('clientError') > 1) return // The host answers it.
+      if (!socket.writable || isBeingAnswered(server, socket)) return void socket.destroy()
+      socket.write(render(refusalOf(failure)))
+      socket.destroySoon()
+    })
+  }
+  if (server.listenerCount('checkExpectation') === 0) {
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      server.emit('request', request, response)
+    })
+  }
+}
+
+function refusalOf({ code, reason = '' }: ParseError): Refusal {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, type: 'request_timeout', message: 'The request came too slowly' }
+    case 'HPE_HEADER_OVERFLOW':
+      return invalid(431, 'its headers are too long')
+    case 'HPE_INVALID_TRANSFER_ENCODING':
+      if (reason.includes('Content-Length')) break
+      return { ...invalid(501, 'the Transfer-Encoding must be chunked'), type: 'not_implemented' }
+  }
+  return invalid(400, reason === '' ? 'it is malformed' : `it is malformed: ${reason}`)
+}
+
+function invalid(status: number, problem: string): Refusal {
+  return { status, type: 'request_validation_error', message: `Invalid request: ${problem}` }
+}
+
+function render({ status, type, message }: Refusal): string {
+  const body = errorJson(type, message)
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+}

@@ -77,8 +77,10 @@ describe('a server that is closed', () => {
     kept.send(...LIST)
     await expect.poll(kept.statuses).toEqual([200])
 
+    const startedAt = performance.now()
     await server.close()
     await Promise.all([silent.ended, begun.ended, kept.ended])
+    expect(performance.now() - startedAt).toBeLessThan(5_000) // The grace is 10 seconds.
   })
 
   test('finishes what is under way, and says that the connection ends with it', async () => {

@@ -24,7 +24,10 @@ afterEach(() => {
 })
 
 /** A server whose store takes rows as long as `held` is not settled. */
-async function listen(held: Promise<void>): Promise<{ port: number; added: () => number }> {
+async function listen(
+  held: Promise<void>,
+  limits = LIMITS,
+): Promise<{ port: number; added: () => number }> {
   let added = 0
   const table = {
     version: async () => 1,
@@ -34,7 +37,7 @@ async function listen(held: Promise<void>): Promise<{ port: number; added: () =>
       return { version: 2, rowIds: [] }
     },
   }
-  const store = { team: () => ({ table: () => table }), limits: LIMITS } as unknown as Store
+  const store = { team: () => ({ table: () => table }), limits } as unknown as Store
   return { port: await serve(nodeHandler(store, { keys: KEYS })), added: () => added }
 }
 
@@ -113,6 +116,17 @@ test('a body that comes slowly is 503 once another waits for its memory', async 
 
   await until(() => quick.reply().includes('201 Created') && slow.reply().includes('}}'))
   expect(slow.reply()).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: /i)
+})
+
+test('bodies of one team that stop half way leave memory to another team', async () => {
+  const limits = { bodyBytesMax: 1_000, bodyBytesInFlightMax: 5_000 }
+  const { port } = await listen(Promise.resolve(), limits)
+  const stopped = Array.from({ length: 10 }, () => add(port, 0, 'x'.repeat(900), 1_000))
+  await sleep(100)
+  const other = add(port, 1, 'x'.repeat(900))
+
+  await until(() => other.reply().includes('201 Created'))
+  expect(new Set(stopped.map(({ reply }) => reply()))).toEqual(new Set(['']))
 })
 
 test('a page that nobody reads is cut off once another waits for its memory', async () => {

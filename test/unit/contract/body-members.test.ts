@@ -1,6 +1,7 @@
 // Goal: what a body claims to be its schema is counted before anything is made of it.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseAppIds, parseSchema } from '../../../src/contract/body-members.js'
+import { createContract, openMemory } from '../../../src/index.js'
 import { JSON_PARSED_CHARS_MAX } from '../../../src/schema/scan-json.js'
 
 function schemaOf(text: string): ReturnType<typeof parseSchema> {
@@ -42,6 +43,28 @@ describe('a schema', () => {
     expect(() => schemaOf(columns(10_001, column))).toThrow(
       "Invalid request body: 'schema.columns' has more than 10000 columns",
     )
+  })
+
+  test('of more is refused for that over HTTP too', async () => {
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    const key = 'a-key-of-a-team-for-tests'
+    const text = `{"name":"x","rows":[],"schema":${columns(10_001, '{}')}}`
+    const answer = await createContract(store, { keys: [{ key, teamId: 'team' }] }).handle({
+      method: 'POST',
+      path: '/tables',
+      query: '',
+      headers: [
+        ['authorization', `Bearer ${key}`],
+        ['content-type', 'application/json'],
+      ],
+      body: (async function* () {
+        yield new TextEncoder().encode(text)
+      })(),
+    })
+
+    expect(answer.status).toBe(400)
+    expect(answer.body).toContain('has more than 10000 columns')
   })
 
   test.each([

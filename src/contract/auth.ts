@@ -1,5 +1,5 @@
-// Keys (section 1). Keys are looked up by their SHA-256, so how long a look-up takes says nothing about
-// a known key; a header that holds no key takes the same way as a wrong key.
+// Keys (CONTRACT.md, section 1). Keys are looked up by their SHA-256, so the time of a look-up says nothing about
+// a known key; a header without a key takes the same path as a wrong key.
 import { toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { sha256 } from '../base/platform.js'

@@ -1,4 +1,4 @@
-// Shapes of request bodies (sections 4 to 7). Objects are closed. Rows are never parsed here: their
+// Shapes of request bodies (CONTRACT.md, sections 4 to 7). Objects are closed. Rows are never parsed here: their
 // text goes to the engine as it came, so that every token is stored as it was sent.
 
 import { type Bytes, markLength } from '../base/bytes.js'

@@ -1,8 +1,8 @@
-// The REST contract over a store: one request in, one answer out, never a throw.
+// The HTTP contract over a store (CONTRACT.md): one request in, one answer out, never a throw.
 //
-// Order of refusals (section 1): key, path, method, query and headers, table 404, body 400/413/415,
-// row 404, If-Match 412, data 422. The first three are here, the others in the operations. What needs no
-// key (open-contract.ts) is told from the rest by its path, before a key is looked for.
+// Order of refusals (CONTRACT.md, section 1): key, path, method, query and headers, table 404, body
+// 400/413/415, row 404, If-Match 412, data 422. This file makes the first three checks, the operations make the
+// others. Routes without a key (open-contract.ts) are recognized by their path before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
 import { isRecord, typeName } from '../base/options.js'

@@ -1,9 +1,9 @@
-// Failures as the contract answers them (section 2). This is the only place that knows statuses of codes.
+// Renders failures as CONTRACT.md, section 2, says. No other file maps error codes to statuses.
 //
 // Invariants:
 // - The error object is closed: type and message. Where data is wrong, the message says.
-// - What the store finds wrong with a request is in its body: the contract judges the other parts itself.
-// - What we did not raise ourselves, and what only an operator can mend, tells the client nothing.
+// - A validation error of the store is about the body: the contract checks the other parts itself.
+// - Errors that we did not raise, and errors that only an operator can repair, show the client no details.
 
 import { cutText, escapeControls } from '../base/shown-text.js'
 import type { StoreErrorCode } from '../base/store-error.js'

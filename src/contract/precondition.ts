@@ -5,7 +5,7 @@ import { headerValues } from './message.js'
 /** Beyond this many digits a version is above every real one, so the rest of them changes nothing. */
 const VERSION_DIGITS_MAX = 400
 
-/** `If-Match` (section 10): undefined without the header. A version may have any number of digits. */
+/** `If-Match` (CONTRACT.md, section 10): undefined without the header. A version may have any number of digits. */
 export function parseIfMatch(headers: HeaderList): bigint | undefined {
   const values = headerValues(headers, 'if-match')
   const [value] = values

@@ -1,4 +1,4 @@
-// Bodies: media type, size, bytes (sections 2 and 4).
+// Bodies: media type, size, bytes (CONTRACT.md, sections 2 and 4).
 //
 // Invariants:
 // - No body is held without memory from the budget (collect-body.ts), and none beyond `bytesMax`.

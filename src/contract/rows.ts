@@ -1,4 +1,4 @@
-// Section 6.
+// CONTRACT.md, section 6.
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'

@@ -1,5 +1,5 @@
-// GET and HEAD of a stored file (section 9). Everybody may read it who knows its URL. What is in it is a
-// stranger's: the headers keep it from acting as a page of the host, see also served-media.ts.
+// GET and HEAD of a stored file (CONTRACT.md, section 9). Anyone who knows the URL may read it. The content is
+// untrusted: the headers keep it from acting as a page of the host, see also served-media.ts.
 import { StoreError } from '../base/store-error.js'
 import type { OpenFile, PublicFiles } from '../engine/api/file-types.js'
 import { parseRange } from './byte-range.js'

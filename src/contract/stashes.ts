@@ -1,4 +1,4 @@
-// Section 7.
+// CONTRACT.md, section 7.
 import { isStoreError } from '../base/store-error.js'
 import { parseChunkBody } from './body-shapes.js'
 import type { Call } from './call.js'

@@ -1,5 +1,5 @@
-// Section 5. Each operation reads in the order in which refusals are given: query and headers, the
-// table, the body, then what the engine finds.
+// CONTRACT.md, section 5. Each operation checks in the order of refusals: query and headers, the table, the
+// body, then the engine's own checks.
 import type { StoreError } from '../base/store-error.js'
 import { tableNameProblem } from '../engine/api/arguments.js'
 import type { Created } from '../engine/api/store-types.js'

@@ -1,4 +1,4 @@
-// Section 9: uploads, in three steps or by a source URL. The bytes of the second step go straight to the
+// CONTRACT.md, section 9: uploads, in three steps or by a source URL. The bytes of the second step go straight to the
 // store: they are no request body that is held in memory.
 import { StoreError } from '../base/store-error.js'
 import type { PublicFiles, StoredFile } from '../engine/api/file-types.js'

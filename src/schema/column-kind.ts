@@ -1,4 +1,4 @@
-// The kinds of the contract (section 3) and their bits in a kind mask.
+// The column kinds (CONTRACT.md, section 3) and their bits in a kind mask.
 
 /** Bit of each kind in a kind mask. Written to disk: never change or reuse a number. */
 export const KIND_BIT = Object.freeze({

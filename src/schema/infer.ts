@@ -1,4 +1,5 @@
-// Infers the type of a column from the summary of all its values (contract, "Inference").
+// Infers the type of a column from the summary of all its values (CONTRACT.md, section 3,
+// Inference).
 
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { KIND_BIT } from './column-kind.js'

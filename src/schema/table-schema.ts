@@ -1,4 +1,4 @@
-// Reads and writes the schema of a table as the contract spells it (section 3).
+// Reads and writes the schema of a table as CONTRACT.md, section 3, spells it.
 import { utf8 } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'

@@ -1,4 +1,4 @@
-// Which kinds a value fits: the table of the contract, "Schemas and values".
+// Which kinds a value fits: the table in CONTRACT.md, section 3.
 
 import type { ColumnKind } from './column-kind.js'
 import { KIND_BIT } from './column-kind.js'

@@ -1,4 +1,4 @@
-// Widening: the smallest type that holds what a column has and what is to be put in (contract,
+// Widening: the smallest type that holds what a column has and what is to be put in (CONTRACT.md,
 // section 3, `updateSchema`).
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'

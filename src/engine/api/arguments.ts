@@ -88,8 +88,8 @@ export function checkPiece(given: PieceRequest): void {
 }
 
 /**
- * Reads a part of a body. What is wrong with columns is handed back and not thrown: the contract tells it
- * after what is wrong with rows and versions (section 1, order of refusals).
+ * Reads a part of a body. An error about columns is returned instead of thrown: it is reported after errors about
+ * rows and versions (CONTRACT.md, section 1, order of refusals).
  */
 export function readPart<T>(read: () => T): T | StoreError {
   try {

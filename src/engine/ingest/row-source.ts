@@ -198,7 +198,7 @@ function mergeColumns({ chunks }: RowSource): ReadonlyMap<string, ColumnSummary>
   return merged
 }
 
-/** Contract, section 3: inference, and the widening of what is there. */
+/** CONTRACT.md, section 3: inference, and the widening of what is there. */
 export function widenColumns(
   base: IndexedSchema | null,
   merged: ReadonlyMap<string, ColumnSummary>,

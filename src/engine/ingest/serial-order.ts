@@ -2,7 +2,7 @@ const DIGITS = /^[0-9]+$/
 
 /**
  * The order of the serials of one stash: by number if all are digits, however many, else by code point.
- * `1` and `01` are two serials; equal numbers go by code point. Contract, section 7.
+ * `1` and `01` are two serials; equal numbers go by code point. CONTRACT.md, section 7.
  */
 export function compareSerials(
   serials: readonly string[],

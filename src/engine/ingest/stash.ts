@@ -13,7 +13,7 @@ import { versionBase } from '../context/versions.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
 
-/** Contract, section 7: the rule for stash IDs and serials. */
+/** CONTRACT.md, section 7: the rule for stash IDs and serials. */
 const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
 
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>

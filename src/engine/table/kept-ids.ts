@@ -1,5 +1,5 @@
 // Kept row IDs on overwrite: an input row that carries the `$rowID` of a row of the table keeps it.
-// Contract, section 5, PUT /tables/{tableID}.
+// CONTRACT.md, section 5, PUT /tables/{tableID}.
 //
 // Invariants:
 // - A claim is accepted only for a live row of the generation that is replaced, and once: of two rows that

@@ -108,7 +108,7 @@ export async function changeRows(place: TablePlace, given: GivenOperation): Prom
   })
 }
 
-/** Contract, section 1: a broken body comes before If-Match, and If-Match before what is wrong with data. */
+/** CONTRACT.md, section 1: a broken body comes before If-Match, and If-Match before what is wrong with data. */
 async function prepareInOrder(
   place: TablePlace,
   { rows, ifMatch, schema }: GivenOperation,

@@ -1,4 +1,4 @@
-// Section 1, Authentication.
+// CONTRACT.md, section 1, Authentication.
 import assert from 'node:assert/strict'
 import {
   type Api,

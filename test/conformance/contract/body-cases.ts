@@ -1,4 +1,4 @@
-// Section 4, and the body rows of section 2: types, encodings, CSV and TSV.
+// CONTRACT.md, section 4, and the body rows of section 2: types, encodings, CSV and TSV.
 import assert from 'node:assert/strict'
 import {
   type Api,

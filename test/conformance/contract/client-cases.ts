@@ -1,4 +1,4 @@
-// Section 11, Limits; section 12, What clients were seen to do; and names that are traps for JavaScript.
+// CONTRACT.md, section 11, Limits; section 12, How clients behave; and names that are traps for JavaScript.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import {

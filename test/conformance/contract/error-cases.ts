@@ -1,4 +1,4 @@
-// Section 2: every row of the table of errors that HTTP can bring about, with its message.
+// CONTRACT.md, section 2: every row of the table of errors that HTTP can bring about, with its message.
 import assert from 'node:assert/strict'
 import {
   type Api,

@@ -1,4 +1,4 @@
-// Section 1: paths, order of refusals, headers, closed objects.
+// CONTRACT.md, section 1: paths, order of refusals, headers, closed objects.
 import assert from 'node:assert/strict'
 import {
   type Api,

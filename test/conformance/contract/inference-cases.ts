@@ -1,4 +1,4 @@
-// Section 3, Inference. What was inferred shows in what the table then takes.
+// CONTRACT.md, section 3, Inference. What was inferred shows in what the table then takes.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, CSV, invalidValue, TSV, tableAt, uniqueName } from './api.js'
 

@@ -1,4 +1,4 @@
-// Section 5: kept `$rowID`s of tables that have a history: updates, deletes, overwrites.
+// CONTRACT.md, section 5: kept `$rowID`s of tables that have a history: updates, deletes, overwrites.
 import assert from 'node:assert/strict'
 import {
   type Api,

@@ -1,4 +1,4 @@
-// Section 5: kept `$rowID`s in every kind of input, of few rows and of many, and with `onSchemaError`.
+// CONTRACT.md, section 5: kept `$rowID`s in every kind of input, of few rows and of many, and with `onSchemaError`.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, CSV, type TableAt, uniqueName } from './api.js'
 import { checkIds, numbered, overwrite } from './kept-id-history-cases.js'

@@ -1,4 +1,4 @@
-// Section 1: which refusal wins when a request breaks several rules.
+// CONTRACT.md, section 1: which refusal wins when a request breaks several rules.
 import assert from 'node:assert/strict'
 import {
   type ContractCase,

@@ -1,4 +1,4 @@
-// Section 5: PUT /tables/{tableID}.
+// CONTRACT.md, section 5: PUT /tables/{tableID}.
 import assert from 'node:assert/strict'
 import {
   type Api,

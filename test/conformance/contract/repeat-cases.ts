@@ -1,4 +1,4 @@
-// Section 6: for 24 hours a repeat of a create or an add with the same Idempotency-Key answers the first
+// CONTRACT.md, section 6: for 24 hours a repeat of a create or an add with the same Idempotency-Key answers the first
 // result again.
 import assert from 'node:assert/strict'
 import {

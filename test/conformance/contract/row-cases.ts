@@ -1,4 +1,4 @@
-// Section 6.
+// CONTRACT.md, section 6.
 import assert from 'node:assert/strict'
 import {
   type Api,

@@ -1,4 +1,4 @@
-// Section 3, `onSchemaError`: every situation of schema-error-values.ts, added as a body and as a
+// CONTRACT.md, section 3, `onSchemaError`: every situation of schema-error-values.ts, added as a body and as a
 // stash, and in an update of a row.
 import assert from 'node:assert/strict'
 import {

@@ -1,4 +1,4 @@
-// Section 3, `onSchemaError` and Inference: values of a column `c` that the table lacks.
+// CONTRACT.md, section 3, `onSchemaError` and Inference: values of a column `c` that the table lacks.
 import { DATE_TIME, DAY, MOMENT, type Situation, STRING, STRINGS } from './schema-error-values.js'
 
 const BOOLEAN = { takes: ['true'], refuses: ['"true"', '1'] }

@@ -1,4 +1,4 @@
-// Section 3, `onSchemaError`: each operation that takes rows, in each form, with rows that do not fit in
+// CONTRACT.md, section 3, `onSchemaError`: each operation that takes rows, in each form, with rows that do not fit in
 // several ways at once.
 import assert from 'node:assert/strict'
 import {

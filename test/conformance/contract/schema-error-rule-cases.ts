@@ -1,4 +1,4 @@
-// Section 3, `onSchemaError`: what it leaves as it is, versions, and new columns.
+// CONTRACT.md, section 3, `onSchemaError`: what it leaves as it is, versions, and new columns.
 import assert from 'node:assert/strict'
 import {
   type Api,

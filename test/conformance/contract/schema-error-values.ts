@@ -1,4 +1,4 @@
-// Section 3, `onSchemaError`: values that do not fit the column `c`, and what becomes of them. Those of a
+// CONTRACT.md, section 3, `onSchemaError`: values that do not fit the column `c`, and what becomes of them. Those of a
 // column that the table lacks are in schema-error-new-columns.ts.
 
 /** A value as it is sent, and the JSON tokens that read back; null: an empty cell. */

@@ -1,4 +1,4 @@
-// Section 7.
+// CONTRACT.md, section 7.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, CSV, STASH_NOT_FOUND, TSV, uniqueName } from './api.js'
 

@@ -1,4 +1,4 @@
-// Section 5.
+// CONTRACT.md, section 5.
 import assert from 'node:assert/strict'
 import {
   type Api,

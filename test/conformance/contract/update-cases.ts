@@ -1,4 +1,4 @@
-// Section 6: one row. Section 10: versions and If-Match.
+// CONTRACT.md, section 6: one row. Section 10: versions and If-Match.
 import assert from 'node:assert/strict'
 import {
   type Api,

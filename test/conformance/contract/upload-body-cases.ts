@@ -1,4 +1,4 @@
-// Section 9: the body of POST /apps/{appID}/uploads is exactly one of two closed shapes; and uploads by URL.
+// CONTRACT.md, section 9: the body of POST /apps/{appID}/uploads is exactly one of two closed shapes; and uploads by URL.
 import assert from 'node:assert/strict'
 import { SOURCE_URLS } from '../fake-sources.js'
 import { type Api, type ContractCase, VALIDATION } from './api.js'

@@ -1,4 +1,4 @@
-// Section 9: direct uploads in three steps, and what each step refuses.
+// CONTRACT.md, section 9: direct uploads in three steps, and what each step refuses.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {

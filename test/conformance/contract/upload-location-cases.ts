@@ -1,4 +1,4 @@
-// Section 9: the location of an upload is signed, and nothing but the location as it was given works.
+// CONTRACT.md, section 9: the location of an upload is signed, and nothing but the location as it was given works.
 import assert from 'node:assert/strict'
 import { type Api, type ContractCase, expectRefusal, METHOD } from './api.js'
 import { basePath, head, sendRaw } from './raw-http.js'

@@ -1,4 +1,4 @@
-// Section 3: kinds and the values that fit them.
+// CONTRACT.md, section 3: kinds and the values that fit them.
 import assert from 'node:assert/strict'
 import {
   type Api,

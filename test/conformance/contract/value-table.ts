@@ -1,4 +1,4 @@
-// Values that fit and do not fit each kind (section 3). JSON values are given as their tokens.
+// Values that fit and do not fit each kind (CONTRACT.md, section 3). JSON values are given as their tokens.
 
 export type KindValues = Readonly<{
   kind: string

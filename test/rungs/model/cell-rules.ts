@@ -1,5 +1,5 @@
-// The oracle of values: what fits a column, what is inferred and what reads back, as the contract's
-// section 3 says it. Written from the contract and not from the engine, for the kinds below only, and
+// The oracle of values: what fits a column, what is inferred and what reads back, as CONTRACT.md,
+// section 3, says it. Written from the contract and not from the engine, for the kinds below only, and
 // one value at a time where the engine judges whole chunks.
 
 export type Kind = 'string' | 'number' | 'boolean' | 'date' | 'dateTime'

@@ -1,4 +1,4 @@
-// The oracle of `onSchemaError`: one table as plain lists, and what the contract's section 3 says becomes of
+// The oracle of `onSchemaError`: one table as plain lists, and what CONTRACT.md, section 3, makes of
 // rows that do not fit. Value rules are those of cell-rules.ts, and `duration` besides, whose values are
 // numbers as well as text.
 import {

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs'
 import { readText } from './source-files.js'
 
-/** `push`: with every change, minutes for all suites together. `deep`: `npm run test:deep`. */
+/** `push`: the size of `npm test`. `deep`: the size of `npm run test:rung -- --deep`. */
 export type Tier = 'push' | 'deep'
 
 export const tier: Tier = process.env['ROWSTASH_TIER'] === 'deep' ? 'deep' : 'push'
@@ -58,14 +58,29 @@ export type SuiteReport = Readonly<{
   failing?: RecordedSeed | undefined
 }>
 
+/** The command that runs a failure again. */
+export function repeatCommand({ suite, seed, failing }: SuiteReport): string {
+  const runs = failing?.runs ?? process.env['ROWSTASH_RUNS']
+  const variables = [`ROWSTASH_SEED=${failing?.seed ?? seed}`]
+  if (runs !== undefined) variables.push(`ROWSTASH_RUNS=${runs}`)
+  const deep = tier === 'deep' ? ' --deep' : ''
+  return `${variables.join(' ')} npm run test:rung -- ${idOf(suite)}${deep}`
+}
+
+/** `T4` of "T4 crash simulator, leveldb". */
+function idOf(suite: string): string {
+  return /^\w+/.exec(suite)?.[0] ?? suite
+}
+
 /** Prints the line of a suite, and adds it to the file ROWSTASH_REPORT, if there is one. */
 export function report(done: SuiteReport): void {
   const { suite, seed, runs, seconds, violations, failing = { seed, runs } } = done
   const took = `${seconds.toFixed(1)} s`
   console.log(`${suite}: ${runs} runs, seed ${seed}, ${took}, ${violations} violations`)
   if (violations > 0) {
-    const line = `${suite.split(/[ ,]/)[0]} ${failing.seed} ${failing.runs} # …`
-    console.log(`To run it first from now on, add this to ${SEEDS_FILE}: ${line}`)
+    console.log(`To repeat it: ${repeatCommand(done)}`)
+    const line = `${idOf(suite)} ${failing.seed} ${failing.runs} # what was wrong`
+    console.log(`To run it first from now on, add this line to ${SEEDS_FILE}: ${line}`)
   }
   append({ suite, seed, runs, seconds, violations })
 }

@@ -1,0 +1,27 @@
+// `npm run check`: lint, format and types of the whole project. Both tools run at once; tsc keeps what it found out in
+// node_modules/.cache, and checks again what a change can reach.
+import { spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+
+const ROOT = join(import.meta.dirname, '..')
+const CACHE = join(ROOT, 'node_modules/.cache/rowstash-check')
+const TOOLS = [
+  ['@biomejs/biome/bin/biome', 'ci', '.'],
+  ['typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', join(CACHE, 'tsc.json')],
+]
+
+/** Runs a tool of node_modules. @returns its exit code. */
+function run([program, ...args]) {
+  const path = join(ROOT, 'node_modules', program)
+  const child = spawn(process.execPath, [path, ...args], { cwd: ROOT, stdio: 'inherit' })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 1))
+  })
+}
+
+mkdirSync(CACHE, { recursive: true })
+const codes = await Promise.all(TOOLS.map(run))
+process.exitCode = codes.every((code) => code === 0) ? 0 : 1

@@ -1,0 +1,160 @@
+// Runs rungs of the test ladder. The list of rungs is test/rungs/ladder/suites.json.
+//
+//     npm run test:rung                        prints the rungs
+//     npm run test:rung -- T4 backup           runs rungs, named by ID or by name, at the size of `npm test`
+//     npm run test:rung -- T4 -t history       passes options, from the first one on, to vitest
+//     npm run test:rung -- T4 T6 --deep        runs the large size, one rung after the other
+//     npm run test:rung -- --deep              runs the large size of all rungs
+//     npm run test:rung -- --table             as --deep, at the size of `npm test`
+//
+// `--deep` and `--table` print a table at the end and write it to test/rungs/ladder/results/, with the
+// output of each rung in a file beside it.
+// Environment: ROWSTASH_SEED sets the seed, ROWSTASH_RUNS the number of runs.
+import { spawn } from 'node:child_process'
+import { createWriteStream } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { pipeline } from 'node:stream/promises'
+
+const ROOT = join(import.meta.dirname, '..')
+const LADDER = join(ROOT, 'test/rungs/ladder')
+const RESULTS = join(LADDER, 'results')
+const VITEST = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config']
+const SUITES = JSON.parse(await readFile(join(LADDER, 'suites.json'), 'utf8'))
+
+/** Words up to the first option name rungs; from there on all is for vitest, but the options of this runner. */
+function parseArguments(given) {
+  const own = new Set(['--deep', '--table'])
+  const rest = given.filter((word) => !own.has(word))
+  const found = rest.findIndex((word) => word.startsWith('-'))
+  const words = found < 0 ? rest : rest.slice(0, found)
+  return {
+    suites: suitesOf(words),
+    isPart: words.length > 0,
+    isDeep: given.includes('--deep'),
+    hasTable: given.some((word) => own.has(word)),
+    options: found < 0 ? [] : rest.slice(found),
+  }
+}
+
+function suitesOf(words) {
+  const isNamed = ({ id, name }, word) => word.toLowerCase() === id.toLowerCase() || word === name
+  const unknown = words.filter((word) => !SUITES.some((suite) => isNamed(suite, word)))
+  if (unknown.length > 0) {
+    throw new Error(`No rung is named ${unknown.join(' or ')}; the rungs are:\n${renderSuites()}`)
+  }
+  return SUITES.filter((suite) => words.length === 0 || words.some((word) => isNamed(suite, word)))
+}
+
+function renderSuites() {
+  return SUITES.map(({ id, name, rule }) => `${id.padEnd(4)} ${name.padEnd(14)} ${rule}`).join('\n')
+}
+
+/** Starts vitest on the files of rungs. */
+function startVitest(suites, options, env, stdio) {
+  const files = suites.flatMap((suite) => suite.files)
+  const args = [...VITEST, 'test/vitest.config.ts', ...files, ...options]
+  return spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio })
+}
+
+function ended(child) {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 1))
+  })
+}
+
+/** Runs one rung with its output in a file. @returns its lines, and whether it ended well. */
+async function runSuite(suite, { tier, options, folder }) {
+  const reportFile = join(folder, `${suite.id}.jsonl`)
+  await writeFile(reportFile, '')
+  const startedAt = performance.now()
+  const env = { ROWSTASH_TIER: tier, ROWSTASH_REPORT: reportFile, NO_COLOR: '1' }
+  const child = startVitest([suite], options, env, ['ignore', 'pipe', 'pipe'])
+  const log = createWriteStream(join(RESULTS, `${suite.id}.log`))
+  child.stderr.pipe(log, { end: false })
+  const [code] = await Promise.all([ended(child), pipeline(child.stdout, log, { end: false })])
+  log.end()
+  const lines = (await readFile(reportFile, 'utf8')).split('\n').filter((line) => line !== '')
+  const reports = lines.map((line) => JSON.parse(line))
+  const seconds = (performance.now() - startedAt) / 1_000
+  return { suite, code, seconds, reports }
+}
+
+function problemOf({ suite, code, reports }) {
+  const title = `${suite.id} ${suite.name}`
+  if (code !== 0) return `${title} failed with exit code ${code}`
+  if (reports.length === 0) return `${title} reported nothing`
+  const violations = reports.reduce((sum, report) => sum + (report.violations ?? 0), 0)
+  return violations > 0 ? `${title} found ${violations} violations` : null
+}
+
+function renderLine({ suite, skipped, runs, seed, seconds, violations }) {
+  if (skipped !== undefined) return `| ${suite} | skipped: ${skipped} | | | |`
+  const count = runs.toLocaleString('en-US')
+  return `| ${suite} | ${count} | ${seed} | ${seconds.toFixed(1)} | ${violations} |`
+}
+
+function renderTable(results, tier) {
+  const lines = results.flatMap(({ reports }) => reports.map(renderLine))
+  const seconds = results.reduce((sum, result) => sum + result.seconds, 0)
+  const problems = results.map(problemOf).filter((problem) => problem !== null)
+  const machine = `Node ${process.version}, ${process.platform}, ${cpus().length} cores`
+  return [
+    `# The test ladder, ${tier} size`,
+    '',
+    `${new Date().toISOString().slice(0, 10)}, ${machine}, ${(seconds / 60).toFixed(1)} minutes in all.`,
+    '',
+    '| suite | runs | seed | seconds | violations |',
+    '|---|---:|---:|---:|---:|',
+    ...lines,
+    '',
+    problems.length === 0 ? 'All rungs held.' : `**Failed:** ${problems.join('; ')}.`,
+    '',
+  ].join('\n')
+}
+
+/** Runs rungs one after the other, and makes the table. @returns whether all of them held. */
+async function runWithTable({ suites, isPart, isDeep, options }) {
+  const tier = isDeep ? 'deep' : 'push'
+  await mkdir(RESULTS, { recursive: true })
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-ladder-'))
+  const results = []
+  try {
+    for (const suite of suites) {
+      console.log(`${suite.id} ${suite.name}: ${suite.rule}`)
+      const result = await runSuite(suite, { tier, options, folder })
+      results.push(result)
+      for (const line of result.reports) console.log(`    ${renderLine(line)}`)
+      const problem = problemOf(result)
+      const log = `test/rungs/ladder/results/${suite.id}.log`
+      if (problem !== null) console.log(`    FAILED: ${problem}; see ${log}`)
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+  const table = renderTable(results, tier)
+  await writeFile(join(RESULTS, isPart ? 'some.md' : `${tier}.md`), table)
+  console.log(`\n${table}`)
+  return results.every((result) => problemOf(result) === null)
+}
+
+async function main(given) {
+  const parsed = parseArguments(given)
+  if (parsed.hasTable) return await runWithTable(parsed)
+  if (given.length === 0) {
+    console.log(renderSuites())
+    return true
+  }
+  if (!parsed.isPart) throw new Error('Name a rung before the options, or add --deep for all')
+  return (await ended(startVitest(parsed.suites, parsed.options, {}, 'inherit'))) === 0
+}
+
+try {
+  process.exitCode = (await main(process.argv.slice(2))) ? 0 : 1
+} catch (failure) {
+  console.error(failure.message)
+  process.exitCode = 1
+}

@@ -81,6 +81,9 @@ function isArgumentError(failure: unknown): failure is Error {
   )
 }
 
+// What commands write is their user's alone, also what LevelDB writes by itself.
+process.umask(0o077)
+
 const ended = new AbortController()
 // Once each: a second Ctrl-C ends the process at once.
 for (const name of ['SIGINT', 'SIGTERM'] as const) {

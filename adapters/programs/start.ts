@@ -137,6 +137,9 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
+// What it writes is its user's alone, also what LevelDB writes by itself.
+process.umask(0o077)
+
 const ended = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.once(name, () => ended.abort(new CommandFailure(1, `Ended by ${name}`)))

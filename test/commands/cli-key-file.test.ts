@@ -1,5 +1,5 @@
 // API keys in files.
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -97,3 +97,28 @@ describe('a key file', () => {
     expect(ended.stderr).toContain(`${path} ${problem}`)
   })
 })
+
+test.skipIf(process.platform === 'win32')(
+  'all files of a served store are its owner’s alone',
+  async () => {
+    const before = process.umask(0o022) // Of the server, until it sets its own.
+    const directory = join(folder, 'private')
+    const serving = serveCli(cli.path, ['--directory', directory]).finally(() =>
+      process.umask(before),
+    )
+    const { url, stop, lines } = await serving
+    onTestFinished(async () => void (await stop()))
+    const [, key] = /^key (\S+)/.exec(lines[0] ?? '') ?? []
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const made = await fetch(`${url}/tables?name=t`, { method: 'POST', headers, body: '[{"a":1}]' })
+
+    const paths = await readdir(directory, { recursive: true })
+    const modes = await Promise.all(
+      paths.map(async (path) => (await stat(join(directory, path))).mode),
+    )
+
+    expect(made.status).toBe(201)
+    expect(paths).toContain(join('kv', 'LOCK'))
+    expect(paths.filter((_, at) => ((modes[at] ?? 0) & 0o077) !== 0)).toEqual([])
+  },
+)

@@ -3,7 +3,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { hardenServer, serverOptions } from '../../adapters/http/node-http.js'
+import { hardenServer, serverOptions } from '../../../adapters/http/node-http.js'
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n'
 

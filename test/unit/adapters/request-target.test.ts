@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hostsOf, targetOf } from '../../adapters/http/request-target.js'
+import { hostsOf, targetOf } from '../../../adapters/http/request-target.js'
 
 const HOSTS = hostsOf(['https://api.example.com/v2', undefined])
 

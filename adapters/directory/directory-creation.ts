@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - The rename is the commit point. Before it, all files and folders of the store are on the disk:
-//   a database that a power cut met while LevelDB made it cannot be opened (ARCHITECTURE.md, F12).
+//   a database that a power cut met while LevelDB made it cannot be opened (LEVELDB.md, F12).
 // - Of several makers one wins. The others remove theirs, and use the winner's.
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -9,9 +9,9 @@
 // Invariants:
 // - A directory that holds a FORMAT file is a whole store: it was made under a sibling name and renamed.
 // - Nothing but an empty directory is ever turned into a store, and a store is never made anew:
-//   LevelDB deletes the files of a database whose CURRENT it misses (ARCHITECTURE.md, F5).
+//   LevelDB deletes the files of a database whose CURRENT it misses (LEVELDB.md, F5).
 // - A directory is open at most once in this process, whatever path names it. LevelDB opens one twice by
-//   two spellings of its path, and gives up its lock when a second open fails (ARCHITECTURE.md, F9, F10).
+//   two spellings of its path, and gives up its lock when a second open fails (LEVELDB.md, F9, F10).
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { crc32 } from '../../src/base/platform.js'
@@ -269,7 +269,7 @@ function newDatabase(folder: string, { durability }: PortOptions): DirectoryLeve
     writeBufferSize: durability === 'interval' ? WIDE_BUFFER_BYTES : BUFFER_BYTES,
   })
   // Else a power cut may undo the rename of CURRENT, and bring back the log of before without its last,
-  // unsynced commit, beside the new log with the commits after it (ARCHITECTURE.md, F13).
+  // unsynced commit, beside the new log with the commits after it (LEVELDB.md, F13).
   database.hooks.postopen.add(() => syncDirectory(folder))
   return database
 }

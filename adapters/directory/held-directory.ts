@@ -1,7 +1,7 @@
 // Whether the directory of an open store still belongs to this process.
 //
 // LevelDB locks the file kv/LOCK, not its name. When somebody removes that file, another process can open the
-// database, and LevelDB lets the first one go on writing to files that are gone (ARCHITECTURE.md, F15). So the
+// database, and LevelDB lets the first one go on writing to files that are gone (LEVELDB.md, F15). So the
 // names are held against what they stood for when the store was opened.
 //
 // Invariant: `check` returns only if no other process had begun to open the database when it was called. Who calls it

@@ -1,5 +1,5 @@
 // Checks the files of a LevelDB database before it is opened. LevelDB does not look at the checksums of its tables
-// when it reads (ARCHITECTURE.md, F1, F2): a flipped bit may hide a record, or show an older one in its place, which no
+// when it reads (LEVELDB.md, F1, F2): a flipped bit may hide a record, or show an older one in its place, which no
 // checksum inside the records can tell. And some damage of its other files makes it end the process (F16).
 //
 // Invariants:

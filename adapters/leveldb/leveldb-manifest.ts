@@ -1,6 +1,6 @@
 // What a LevelDB database consists of, as its manifest says.
 //
-// LevelDB is built with its assertions, which end the process where a manifest contradicts itself (ARCHITECTURE.md,
+// LevelDB is built with its assertions, which end the process where a manifest contradicts itself (LEVELDB.md,
 // F16). So nothing is taken here that it does not write.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -2,7 +2,7 @@
 //
 // LevelDB takes any log whose number is high enough, in the order of their numbers, and whatever is in it: an old one
 // brings old values back, one with the same changes twice, or with other bytes than batches in it, ends the
-// process (ARCHITECTURE.md, F16, F17).
+// process (LEVELDB.md, F16, F17).
 //
 // Invariants:
 // - Of all batches that LevelDB would replay, the sequence numbers are dense, also from one log to the next.

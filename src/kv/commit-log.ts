@@ -1,7 +1,7 @@
 // The dense sequence of commit records, by which an open notices that the database lost some.
 //
 // LevelDB drops a damaged part of its log without an error and keeps what follows (40 of 40 flipped
-// bits, ARCHITECTURE.md, F3). So each written batch also puts commit record number n, one more than the
+// bits, LEVELDB.md, F3). So each written batch also puts commit record number n, one more than the
 // batch before, and a missing number tells that acknowledged commits are gone. Records cut off at the
 // end leave no gap: no record inside the database can show those, but the high-water mark beside it can.
 //

@@ -8,7 +8,7 @@
 //   refused one, whose refusal may rest on a neighbour that could still fail.
 // - One batch is written at a time, each with its commit record, so commit numbers are dense.
 // - The first failed batch poisons the queue: LevelDB goes on to acknowledge writes after an error and
-//   loses them (13 of 14 configurations, ARCHITECTURE.md, F7). Nothing is written any more: a queue serves
+//   loses them (13 of 14 configurations, LEVELDB.md, F7). Nothing is written any more: a queue serves
 //   one opening of the database.
 import type { Bytes } from '../base/bytes.js'
 import { NO_BYTES, sameBytes } from '../base/bytes.js'

@@ -1,5 +1,5 @@
 // How far a store has got, kept beside its database. LevelDB opens without a word when its log was cut
-// or deleted (ARCHITECTURE.md, F4), and no record inside it can tell that later ones are gone.
+// or deleted (LEVELDB.md, F4), and no record inside it can tell that later ones are gone.
 //
 //     high_water := mark running
 //     mark       := "RSHW" version:u8 (1) flags:u8 store:16 commit:u64 versionBase:u64 crc:u32

@@ -1,6 +1,6 @@
 // The database of a store, which is closed and opened anew after a failed write.
 //
-// LevelDB goes on to acknowledge writes after an error and loses them (ARCHITECTURE.md, F7), and a write
+// LevelDB goes on to acknowledge writes after an error and loses them (LEVELDB.md, F7), and a write
 // that failed may be there after all once it is opened again (F8). So:
 //
 // Invariants:

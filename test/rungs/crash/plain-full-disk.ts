@@ -1,5 +1,5 @@
 // What plain LevelDB does on a full disk: a write fails, there is space again, and later writes are acknowledged,
-// with sync, and gone after the next open (ARCHITECTURE.md, F7). The harness must see that.
+// with sync, and gone after the next open (LEVELDB.md, F7). The harness must see that.
 //
 //     node plain-full-disk.js '{"folder": …, "cases": […]}'
 import { rm, statfs, writeFile } from 'node:fs/promises'

@@ -7,7 +7,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type BuiltCli, buildCli } from '../support/built-cli.js'
 import { projectFiles, readText } from '../support/source-files.js'
 import { allBlocks, type Block, placeOf } from './blocks.js'
-import { COMMANDS, type Commands, checkCommands, commandsOf, PACKAGE } from './commands.js'
+import {
+  COMMANDS,
+  type Commands,
+  checkChoice,
+  checkCommands,
+  commandsOf,
+  PACKAGE,
+} from './commands.js'
 
 const blocks = allBlocks().filter(({ language }) => language === 'sh')
 
@@ -46,6 +53,8 @@ test('commands that are neither run nor checked are an error', () => {
     'npm run no-such-script',
     'node no-such-file.mjs',
     'npm run bench -- x',
+    'npm run test:rung -- T4 T99',
+    'npm test -- test/unit/schema test/no-such-folder',
   ]) {
     expect(() => checkCommands([wrong])).toThrow()
   }
@@ -70,6 +79,18 @@ for (const block of blocks) {
     },
   )
 }
+
+test('every rung and every test file that a document tells to run is there', () => {
+  const documents = projectFiles().filter((path) => path.endsWith('.md'))
+  const commands = documents.flatMap((document) =>
+    [...readText(document).matchAll(/`(?:[A-Z_]+=\S+ )*(npm [^`]+)`/g)].map(
+      ([, command]) => command,
+    ),
+  )
+
+  expect(commands.length).toBeGreaterThan(10)
+  for (const command of commands) checkChoice(command ?? '')
+})
 
 test('every npm script that a document names is there', () => {
   const documents = projectFiles().filter((path) => path.endsWith('.md'))

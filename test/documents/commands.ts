@@ -69,7 +69,33 @@ function checkNpm(command: string, [verb = '', ...rest]: readonly string[]): voi
     const script = verb === 'run' ? (rest[0] ?? '') : verb
     assert(PACKAGE.scripts[script] !== undefined, `there is no script for "${command}"`)
     if (script === 'bench') checkBench(command)
+    checkChoice(command)
   }
+}
+
+const SUITES = JSON.parse(readText('test/rungs/ladder/suites.json')) as readonly Readonly<{
+  id: string
+  name: string
+}>[]
+
+/** The rungs or the test files that a command runs are there; `<name>` stands for any name. */
+export function checkChoice(command: string): void {
+  const [, script = '', chosen = ''] =
+    /^npm (?:run )?(test|test:rung) -- ([^-].*)$/.exec(command) ?? []
+  const words = chosen.split(/\s+/).filter((word) => word !== '')
+  const options = words.findIndex((word) => word.startsWith('-'))
+  for (const word of options < 0 ? words : words.slice(0, options)) {
+    const isThere =
+      script === 'test'
+        ? projectFiles().some((path) => path.endsWith('.test.ts') && isPathOf(word, path))
+        : SUITES.some(({ id, name }) => word === id || word === name)
+    assert(isThere, `there is no ${word} for "${command}"`)
+  }
+}
+
+/** Whether vitest takes the file for the word: it looks for it anywhere in the path. */
+function isPathOf(word: string, path: string): boolean {
+  return new RegExp(word.replaceAll('.', '\\.').replace(/<\w+>/g, '[\\w-]+')).test(path)
 }
 
 /** A file below the root; `<name>` stands for any name. */

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { parseSeeds } from '../../support/ladder.js'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { parseSeeds, repeatCommand } from '../../support/ladder.js'
 import { readText } from '../../support/source-files.js'
 
 test('recorded seeds are of suites that there are', () => {
@@ -21,4 +21,15 @@ test('a line of recorded seeds is a suite, a seed, how many runs, and what it fo
     ['T2b', [{ seed: 1, runs: 2 }]],
   ])
   for (const line of ['T4', 'T4 x', 'T4 1 2 3', '4 1']) expect(() => parseSeeds(line)).toThrow(line)
+})
+
+test('a failure names the command that repeats it', () => {
+  const done = { suite: 'T4 crash simulator', seed: 7, runs: 3_000, seconds: 1, violations: 1 }
+  vi.stubEnv('ROWSTASH_RUNS', undefined)
+  onTestFinished(() => void vi.unstubAllEnvs())
+
+  expect(repeatCommand(done)).toBe('ROWSTASH_SEED=7 npm run test:rung -- T4')
+  expect(repeatCommand({ ...done, failing: { seed: 12, runs: 1 } })).toBe(
+    'ROWSTASH_SEED=12 ROWSTASH_RUNS=1 npm run test:rung -- T4',
+  )
 })

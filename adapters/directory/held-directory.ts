@@ -69,6 +69,7 @@ export class HeldDirectory {
     const what = identityOf(path) === undefined ? 'removed' : 'replaced'
     const message = `${path} was ${what} while the store was open: another process may have written, and changes of the last moments may be lost. Close the store, and open it in one process only`
     this.#loss = new StoreError('DATA_LOSS', message)
+    process.emitWarning(message, { code: 'ROWSTASH_DIRECTORY_TAKEN' }) // Also where nobody asks for anything.
     return this.#loss
   }
 }

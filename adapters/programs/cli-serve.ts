@@ -75,8 +75,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     await aborted(io.signal)
     if (directory !== undefined) await removeServed(directory)
   } finally {
-    await server.close()
-    failures.close()
+    await server.close().finally(() => failures.close())
   }
 }
 

@@ -49,9 +49,14 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
     return 0
   } catch (failure) {
     const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`
-    // What an interrupted command fails with says only that it was interrupted.
-    return reportFailure(io.signal.aborted ? io.signal.reason : failure, help, io)
+    const isInterrupted = io.signal.aborted && !isOfStore(failure)
+    return reportFailure(isInterrupted ? io.signal.reason : failure, help, io)
   }
+}
+
+/** Whether a store failed. What else an interrupted command fails with says only that it was interrupted. */
+function isOfStore(failure: unknown): boolean {
+  return isStoreError(failure) && failure.code !== 'ABORTED'
 }
 
 /** What the user can act on is shown as one line; a fault of this program with its stack. */

@@ -7,16 +7,17 @@ const WINDOW_MS = 60_000
 /** Kinds of failures that are told apart in one window; more are counted together. */
 const KINDS_MAX = 100
 
-/** Refusals that say what they are about: a stack would only hide them. */
+/** What says what it is about: a stack would only hide it. */
 const PLAIN_CODES: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
   'STORAGE_UNAVAILABLE',
   'INSUFFICIENT_STORAGE',
   'STORE_CLOSED',
+  'DATA_LOSS',
 ])
 
 export class FailureLog {
   readonly #print: (line: string) => void
-  /** By the line that was printed: how often it came again. */
+  /** By what was printed, without the stack: how often it came again. */
   readonly #repeats = new Map<string, number>()
   #others = 0
   #timer: NodeJS.Timeout | undefined
@@ -27,13 +28,13 @@ export class FailureLog {
   }
 
   note(failure: unknown): void {
-    const line = lineOf(failure)
-    const repeats = this.#repeats.get(line)
-    if (repeats !== undefined) this.#repeats.set(line, repeats + 1)
+    const { kind, text } = describe(failure)
+    const repeats = this.#repeats.get(kind)
+    if (repeats !== undefined) this.#repeats.set(kind, repeats + 1)
     else if (this.#repeats.size >= KINDS_MAX) this.#others++
     else {
-      this.#repeats.set(line, 0)
-      this.#print(line)
+      this.#repeats.set(kind, 0)
+      this.#print(text)
     }
     this.#timer ??= setTimeout(() => this.close(), WINDOW_MS).unref()
   }
@@ -42,8 +43,8 @@ export class FailureLog {
   close(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const [line, repeats] of this.#repeats) {
-      if (repeats > 0) this.#print(`${firstLine(line)} (${times(repeats)} more)`)
+    for (const [kind, repeats] of this.#repeats) {
+      if (repeats > 0) this.#print(`${kind} (${times(repeats)} more)`)
     }
     if (this.#others > 0) this.#print(`rowstash: ${this.#others} other failures`)
     this.#repeats.clear()
@@ -51,18 +52,20 @@ export class FailureLog {
   }
 }
 
-function lineOf(failure: unknown): string {
-  if (!(failure instanceof Error)) return String(failure)
+/** One line that names a failure, and all that is printed of it. */
+function describe(failure: unknown): Readonly<{ kind: string; text: string }> {
+  if (!(failure instanceof Error)) return same(oneLine(String(failure)))
+  const { message, cause, stack = String(failure) } = failure
   if (!isStoreError(failure) || !PLAIN_CODES.has(failure.code)) {
-    return failure.stack ?? failure.message
+    return { kind: oneLine(String(failure)), text: stack }
   }
-  const { message, cause } = failure
-  const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
-  return `rowstash: ${oneLine(`${message}${reason}`)}`
+  const reason =
+    cause instanceof Error && !message.includes(cause.message) ? `: ${cause.message}` : ''
+  return same(`rowstash: ${oneLine(`${message}${reason}`)}`)
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? ''
+function same(text: string): Readonly<{ kind: string; text: string }> {
+  return { kind: text, text }
 }
 
 function oneLine(text: string): string {

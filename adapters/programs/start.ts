@@ -48,8 +48,7 @@ async function start(signal: AbortSignal): Promise<void> {
       else signal.addEventListener('abort', () => done(), { once: true })
     })
   } finally {
-    await server.close()
-    failures.close()
+    await server.close().finally(() => failures.close())
   }
 }
 

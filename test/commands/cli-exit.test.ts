@@ -1,6 +1,7 @@
 // How commands end: exit codes, interrupts, and outputs that nobody reads.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -190,6 +191,25 @@ describe('an import that is interrupted', () => {
     expect(child.signalCode).toBe('SIGINT')
   })
 })
+
+test.skipIf(process.platform === 'win32')(
+  'a server whose lock was removed says so by itself, and ends with 1',
+  async () => {
+    const directory = join(folder, 'taken')
+    const serving = ['serve', '--port', '0', '--directory', directory, '--key', 'k'.repeat(20)]
+    const { child, ended } = start(serving)
+    await expect.poll(() => existsSync(join(directory, 'served')), { timeout: 5_000 }).toBe(true)
+
+    await rm(join(directory, 'kv', 'LOCK'))
+    child.kill('SIGTERM')
+
+    const { code, stderr } = await ended
+    const lines = stderr.split('\n').filter((line) => !line.startsWith('('))
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/ROWSTASH_DIRECTORY_TAKEN/)
+    expect(lines).toEqual([expect.stringMatching(/^rowstash: .*LOCK was removed while/), ''])
+  },
+)
 
 describe('an output that nobody reads', () => {
   test.each([

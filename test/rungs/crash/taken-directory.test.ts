@@ -112,6 +112,10 @@ describe('a store whose lock somebody removed', () => {
     await second.ask('close')
     await rename(`${lock}.away`, lock)
     expect(await textsOf(first, table)).toEqual([])
+    const warnings: Error[] = []
+    const note = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
 
     await vi.advanceTimersByTimeAsync(10_000)
 
@@ -121,6 +125,10 @@ describe('a store whose lock somebody removed', () => {
     }
     await expect(textsOf(first, table)).rejects.toMatchObject(taken)
     await expect(first.close()).rejects.toMatchObject(taken)
+    const { message } = taken
+    expect(warnings).toEqual([
+      expect.objectContaining({ code: 'ROWSTASH_DIRECTORY_TAKEN', message }),
+    ])
     await (await openDirectory(directory, QUIET)).close()
   })
 })

@@ -25,10 +25,13 @@ function unavailable(message = 'There is no memory', cause?: Error): StoreError 
 test('a refusal is one line without a stack, at once', () => {
   log.note(unavailable('The disk\nis gone', new Error('EIO: i/o error')))
   log.note(new StoreError('INSUFFICIENT_STORAGE', 'The disk is full', { outcome: 'unknown' }))
+  const cause = new Error('The lock was removed')
+  log.note(new StoreError('DATA_LOSS', 'The lock was removed', { cause }))
 
   expect(lines).toEqual([
     'rowstash: The disk is gone: EIO: i/o error',
     'rowstash: The disk is full',
+    'rowstash: The lock was removed',
   ])
 })
 
@@ -56,6 +59,14 @@ test('what repeats is counted, and told once a minute', () => {
   log.note(unavailable())
 
   expect(lines.slice(4)).toEqual(['rowstash: There is no memory'])
+})
+
+test('a fault that comes from several places is printed once', () => {
+  const faults = [new Error('fault'), new Error('fault')]
+  for (const fault of faults) log.note(fault)
+  log.close()
+
+  expect(lines).toEqual([faults[0]?.stack, 'Error: fault (once more)'])
 })
 
 test('what was counted is told at the end', () => {

@@ -8,6 +8,7 @@
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { ObjectId, Restored, RestoreTarget } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
 import { checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
@@ -42,6 +43,7 @@ export async function restoreDirectory(
   checkOptionNames('restoreDirectory', options, (name) => name === 'filesFrom' || name === 'signal')
   const { filesFrom, signal } = options
   checkSignal(signal)
+  keepError(backup)
   const files = filesFrom === undefined ? {} : { files: objectsIn(pathOf('filesFrom', filesFrom)) }
   try {
     await checkFree(path)
@@ -49,6 +51,11 @@ export async function restoreDirectory(
   } catch (failure) {
     throw fileError(failure, `The backup cannot be restored into ${path}`)
   }
+}
+
+/** A stream may fail before it is read. Its reader is told then; without a listener the process would end. */
+function keepError(backup: AsyncIterable<Uint8Array>): void {
+  if (backup instanceof Readable) backup.once('error', () => undefined)
 }
 
 async function checkFree(path: string): Promise<void> {

@@ -1,4 +1,5 @@
 // Verify and backup of a store by way of the server that has it open.
+import { connect } from 'node:net'
 import type { BackupOptions, VerifyFinding, VerifyReport } from '../../src/index.js'
 import { CommandFailure } from './cli-failure.js'
 import type { Served } from './served-file.js'
@@ -8,6 +9,18 @@ type VerifyRequest = Readonly<{
   signal: AbortSignal
   onFinding: (finding: VerifyFinding) => void
 }>
+
+/** Whether something listens there still: a server that was killed leaves behind where it was. */
+export function isReached({ url }: Served): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const host = hostname.replace(/^\[|\]$/g, '')
+    const socket = connect({ host, port: Number(port === '' ? 80 : port) })
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
 
 /** As `store.verify`, but for the findings of the report: `onFinding` is called with each. @throws {CommandFailure} */
 export async function verifyServed(

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { BackupOptions, Store } from '../../src/index.js'
@@ -81,6 +82,7 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   if (values.help) return io.print(RESTORE_USAGE.trimEnd())
   const [file, directory] = twoOf(positionals, 'Name the file of a backup, and a new directory')
   const filesFrom = values['files-from']
+  await checkFile(file)
   const options = { signal: io.signal, ...(filesFrom !== undefined && { filesFrom }) }
   const { createdAt, records, objects } = await restoreDirectory(
     directory,
@@ -89,6 +91,18 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   )
   const when = new Date(createdAt).toISOString()
   io.print(`${records} records and ${objects} objects of ${when} in ${resolve(directory)}`)
+}
+
+/** @throws {CommandFailure} for what is no file, in words of its own. */
+async function checkFile(path: string): Promise<void> {
+  const found = await stat(path).catch((failure: NodeJS.ErrnoException) => {
+    if (failure.code === 'ENOENT') return null
+    throw new CommandFailure(1, `${path} cannot be read: ${failure.message}`, { cause: failure })
+  })
+  if (found === null) throw new CommandFailure(1, `There is no file ${path}`)
+  if (found.isDirectory()) {
+    throw new CommandFailure(1, `${path} is a directory; name the file of a backup`)
+  }
 }
 
 function twoOf(names: readonly string[], problem: string): readonly [string, string] {

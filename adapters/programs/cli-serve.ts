@@ -58,16 +58,16 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     directory === undefined
       ? await openMemory({ sources })
       : await openDirectory(directory, { sources, acceptLoss })
-  const given = [...command.keys, ...fileKeys]
+  const given: readonly SourcedKey[] = [...command.keys, ...fileKeys]
   const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
   const adminKey = makeKey()
   const failures = new FailureLog((line) => io.warn(line))
   const server = await startServer(store, {
     ...settings,
-    keys,
+    keys: keys.map(({ key, teamId }) => ({ key, teamId })),
     adminKeys: [adminKey],
     onFailure: (failure) => failures.note(failure),
-    onWarning: (warning) => io.warn(`rowstash: ${warning}`),
+    onWarning: (warning) => io.warn(`rowstash: ${withSources(warning, given)}`),
   })
   try {
     if (directory !== undefined) await writeServed(directory, { url: server.localUrl, adminKey })
@@ -79,6 +79,14 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   }
 }
 
+/** A key, and where it was given: an option, the environment variable, or a file. */
+type SourcedKey = ContractKey & Readonly<{ source: string }>
+
+/** A warning that names keys by their places, with where they were given instead. */
+function withSources(warning: string, keys: readonly SourcedKey[]): string {
+  return warning.replace(/\bkeys\[([0-9]+)\]/g, (place, index) => keys[index]?.source ?? place)
+}
+
 type ServeCommand = Readonly<{
   /** undefined: in memory. */
   directory: string | undefined
@@ -86,7 +94,7 @@ type ServeCommand = Readonly<{
   port: number
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
-  keys: readonly ContractKey[]
+  keys: readonly SourcedKey[]
   keyFiles: readonly string[]
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
@@ -142,24 +150,24 @@ export function parseServeArgs(
 function parseKeys(
   given: readonly string[] | undefined,
   fromEnvironment: string | undefined,
-): readonly ContractKey[] {
+): readonly SourcedKey[] {
   const source = given === undefined ? KEY_VARIABLE : '--key'
   const texts = given ?? (fromEnvironment === undefined ? [] : [fromEnvironment])
   return texts.map((text) => parseCheckedKey(source, text))
 }
 
-async function readKeyFiles(paths: readonly string[]): Promise<readonly ContractKey[]> {
-  const keys: ContractKey[] = []
+async function readKeyFiles(paths: readonly string[]): Promise<readonly SourcedKey[]> {
+  const keys: SourcedKey[] = []
   for (const path of paths) {
     for (const text of await readKeyFile(path)) keys.push(parseCheckedKey(path, text))
   }
   return keys
 }
 
-function parseCheckedKey(source: string, text: string): ContractKey {
+function parseCheckedKey(source: string, text: string): SourcedKey {
   const parsed = parseKey(text)
   checkKey(source, parsed.key)
-  return parsed
+  return { ...parsed, source }
 }
 
 /** A key may itself end with equals signs, as base64 does: a team is what follows the last one. */

@@ -5,7 +5,7 @@ import type { Store, VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { FORMAT_FILE } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
-import { verifyServed } from './admin-client.js'
+import { isReached, verifyServed } from './admin-client.js'
 import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
 import { readServed, type Served } from './served-file.js'
 
@@ -72,10 +72,11 @@ function endWith(report: VerifyReport, output: Output): number {
   return report.ok ? 0 : 1
 }
 
-/** The server that has a directory open which cannot be opened for that reason; null: it is another reason. */
+/** The server that has a directory open which cannot be opened for that reason; null: it is not a server. */
 export async function servedInstead(directory: string, failure: unknown): Promise<Served | null> {
   if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') return null
-  return readServed(resolve(directory))
+  const served = await readServed(resolve(directory))
+  return served !== null && (await isReached(served)) ? served : null
 }
 
 /** Opens the store that is there; none is made. @throws {CommandFailure} */

@@ -15,6 +15,7 @@ const NAMED_DELIMITERS: Readonly<Record<string, string>> = {
   comma: ',',
   semicolon: ';',
   tab: '\t',
+  '\\t': '\t',
   pipe: '|',
 }
 

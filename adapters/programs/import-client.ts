@@ -64,6 +64,8 @@ type Request = Readonly<{
 /** What became of one try. `message` is the server's own, or what the system says of the connection. */
 type Outcome = Readonly<{
   status: number
+  /** What was answered is not HTTP. */
+  isForeign?: boolean
   /** Of the server's error; empty if there is none. */
   type: string
   message: string
@@ -220,11 +222,18 @@ export class ImportClient {
     const { signal, onRetry, triesMax = TRIES_DEFAULT, pause = sleepUnless(signal) } = this.#options
     for (let tries = 1; ; tries++) {
       const outcome = await this.#send(request)
-      if (request.isChunk === true && !isRefusal(outcome)) this.#mayHoldChunks = true
+      const isFutile = outcome.status === STATUS_UNCONNECTED || outcome.isForeign === true
+      if (request.isChunk === true && !isRefusal(outcome) && (this.#isReached || !isFutile)) {
+        this.#mayHoldChunks = true
+      }
       signal.throwIfAborted()
       // Nothing has ever answered there, so this is not a server that is starting again.
-      if (outcome.status === STATUS_UNCONNECTED && !this.#isReached) {
+      if (isFutile && !this.#isReached) {
         throw new CommandFailure(1, `No server answers at ${this.#base}: ${outcome.message}`)
+      }
+      if (isUnknownPath(outcome)) {
+        const hint = `is ${this.#base} the URL of the server, with its base path?`
+        return { ...outcome, message: `${outcome.message}; ${hint}` }
       }
       if (!mayRepeat(outcome) || tries >= triesMax) return outcome
       const backoffMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (tries - 1))
@@ -338,8 +347,19 @@ function brokenOutcome(failure: Error, isConnected: boolean): Outcome {
   const status = isConnected ? STATUS_BROKEN : STATUS_UNCONNECTED
   // A host of several addresses has a failure for each, and no message of its own.
   const failures: readonly Error[] = failure instanceof AggregateError ? failure.errors : [failure]
-  const message = failures.map((each) => each.message).join(', ')
-  return { status, type: '', message, retryAfterMs: undefined }
+  const message = failures.map((each) => firstLine(each.message)).join(', ')
+  const isForeign = /^HPE_/.test((failure as NodeJS.ErrnoException).code ?? '')
+  return { status, isForeign, type: '', message, retryAfterMs: undefined }
+}
+
+/** Messages of TLS go on with lines about the program. */
+function firstLine(text: string): string {
+  return /^.*/.exec(text.trim())?.[0] ?? ''
+}
+
+/** What a server answers that is another one, or has its paths elsewhere. */
+function isUnknownPath({ status, type, message }: Outcome): boolean {
+  return status === 404 && (type === '' || /^Unknown path/.test(message))
 }
 
 /** Whether it is known that a request had no effect. */

@@ -61,7 +61,7 @@ export function formatOfPath(path: string): SourceFormat {
   if (format !== undefined) return format
   throw new CommandFailure(
     2,
-    `Say with --format what "${path}" holds: ${SOURCE_FORMATS.join(', ')}`,
+    `The name "${path}" does not tell a format; give --format ${SOURCE_FORMATS.join(', ')}`,
   )
 }
 

@@ -29,8 +29,8 @@ export function checkKey(source: string, key: string): void {
   const name = source === KEY_VARIABLE ? `The environment variable ${source}` : source
   if (key === '') throw new CommandFailure(2, `${name} is empty; give a key or leave it out`)
   const isMissing = key === 'null' || key === 'undefined'
-  const problem = isMissing ? `is the text "${key}"` : 'is no key'
-  throw new CommandFailure(2, `${name} ${problem}: 1 to 1,024 visible ASCII characters are wanted`)
+  const problem = isMissing ? `is the string "${key}"` : 'is not a key'
+  throw new CommandFailure(2, `${name} ${problem}: a key is 1 to 1,024 visible ASCII characters`)
 }
 
 /** 192 random bits, more than anyone can guess. */

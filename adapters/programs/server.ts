@@ -84,18 +84,27 @@ function localHost(address: AddressInfo): string {
   return address.address === '::' ? '[::1]' : renderHost(address)
 }
 
-const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+const PORT_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
   EACCES: 'needs rights that this user does not have',
+}
+
+const HOST_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'is not an address of this machine',
   ENOTFOUND: 'is not a known host',
+}
+
+function listenProblem(failure: NodeJS.ErrnoException, host: string, port: number): string {
+  const code = failure.code ?? ''
+  const ofHost = HOST_PROBLEMS[code]
+  if (ofHost !== undefined) return `${host} ${ofHost}`
+  return `Port ${port} of ${host} ${PORT_PROBLEMS[code] ?? `cannot be used: ${failure.message}`}`
 }
 
 function listen(server: Server, { host, port }: ServerSettings): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (failure: NodeJS.ErrnoException) => {
-      const problem = LISTEN_PROBLEMS[failure.code ?? ''] ?? `cannot be used: ${failure.message}`
-      reject(new CommandFailure(1, `Port ${port} of ${host} ${problem}`, { cause: failure }))
+      reject(new CommandFailure(1, listenProblem(failure, host, port), { cause: failure }))
     })
     server.listen(port, host, () => {
       const address = server.address()

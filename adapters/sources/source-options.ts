@@ -88,7 +88,7 @@ export function resolveSourceOptions(given: SourceOptions): SourceSettings {
   if (!isPortList(ports)) {
     throw optionError('ports', `must be 1 to ${PORTS_MAX} integers from 1 to ${PORT_MAX}`)
   }
-  if (ca !== undefined && typeof ca !== 'string') throw optionError('ca', 'must be a text')
+  if (ca !== undefined && typeof ca !== 'string') throw optionError('ca', 'must be a string')
   if (typeof lookup !== 'function') throw optionError('lookup', 'must be a function')
   const names = Object.keys(RANGES) as NumberOption[]
   const numbers = Object.fromEntries(

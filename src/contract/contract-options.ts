@@ -174,10 +174,10 @@ function shortKeyWarning(places: readonly string[]): string {
 /** What is wrong with a key; undefined: nothing. The key itself is not shown. */
 export function keyProblem(key: unknown): string | undefined {
   if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
-  const rule = 'must be a text of 1 to 1,024 visible ASCII characters'
+  const rule = 'must be a string of 1 to 1,024 visible ASCII characters'
   if (typeof key !== 'string') return `${rule}, not ${typeName(key)}`
   if (key === '') return `${rule}, not empty`
-  return NO_KEYS.has(key) ? `must not be the text "${key}"` : rule
+  return NO_KEYS.has(key) ? `must not be the string "${key}"` : rule
 }
 
 function resolveKeys(keys: unknown): readonly ContractKey[] {
@@ -206,10 +206,10 @@ function resolveKey(given: unknown, place: string): ContractKey {
   const problem = keyProblem(key)
   if (problem !== undefined) {
     const isMissing = typeof key !== 'string' || key === '' || NO_KEYS.has(key)
-    const hint = isMissing ? '; is the environment variable set that it comes from?' : ''
+    const hint = isMissing ? '; is the environment variable that it is read from set?' : ''
     throw optionError(`${place}.key`, `${problem}${hint}`)
   }
-  if (!isTeamId(teamId)) throw optionError(`${place}.teamId`, `must be a text ${TEAM_ID_RULE}`)
+  if (!isTeamId(teamId)) throw optionError(`${place}.teamId`, `must be a string ${TEAM_ID_RULE}`)
   return { key: key as string, teamId }
 }
 

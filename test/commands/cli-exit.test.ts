@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -126,6 +126,45 @@ describe('an import that cannot begin', () => {
     expect(ended.stderr.split('\n')).toHaveLength(2)
   })
 
+  test('ends at once, with one line, where what answers is not HTTP', async () => {
+    let asked = 0
+    const server = createServer((socket) => {
+      asked++
+      socket.on('error', () => undefined)
+      socket.end('SSH-2.0-x\r\n')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+
+    const ended = await runCli(cli.path, importInto(`http://127.0.0.1:${port}`))
+
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: No server answers at [^\n]+: Parse Error[^\n]+\n$/)
+    expect(asked).toBe(1)
+  })
+
+  test('ends with one line where the server speaks no TLS', async () => {
+    const { url } = await fakeServer(() => ({ status: 200 }))
+
+    const ended = await runCli(cli.path, importInto(url.replace('http:', 'https:')))
+
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: No server answers at https:[^\n]+\n$/)
+  })
+
+  test.each([
+    ['another server', {}, 'The server answered with status 404'],
+    ['another path', { error: { type: 'request_error', message: 'Unknown path' } }, 'Unknown path'],
+  ])('names its URL where it is that of %s', async (_, body, message) => {
+    const { url } = await fakeServer(() => ({ status: 404, body }))
+
+    const ended = await runCli(cli.path, importInto(`${url}/api`))
+
+    const stderr = `rowstash: ${message}; is ${url}/api the URL of the server, with its base path?\n`
+    expect(ended).toEqual({ code: 1, stdout: '', stderr })
+  })
+
   test('ends with one line where its key is wrong', async () => {
     const { url, stop } = await serveCli(cli.path, ['--memory', '--key', KEY])
     onTestFinished(async () => void (await stop()))
@@ -147,6 +186,22 @@ describe('an import that cannot begin', () => {
       stdout: '',
       stderr: 'rowstash: API key not found, or duplicate no****er\n',
     })
+  })
+})
+
+describe('a restore', () => {
+  test.each([
+    ['is missing', 'no-such-file', 'There is no file '],
+    ['is a directory', '.', ' is a directory; name the file of a backup'],
+  ])('of a file that %s ends with one line, and leaves nothing', async (_, name, problem) => {
+    const into = await mkdtemp(join(folder, 'restore-'))
+
+    const ended = await runCli(cli.path, ['restore', join(folder, name), join(into, 'store')])
+
+    expect(ended).toMatchObject({ code: 1, stdout: '' })
+    expect(ended.stderr).toMatch(/^rowstash: [^\n]+\n$/)
+    expect(ended.stderr).toContain(problem)
+    expect(await readdir(into)).toEqual([])
   })
 })
 

@@ -181,7 +181,10 @@ describe('the command line', () => {
     [['import', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Name at least one file'],
     [['import', 'a.json', '--url', 'http://x', '--table', 'T'], 'Give --key'],
     [['import', 'a.json', '--key', 'k', '--table', 'T'], 'Give --url'],
-    [['import', 'a.txt', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Say with --format'],
+    [
+      ['import', 'a.txt', '--url', 'http://x', '--key', 'k', '--table', 'T'],
+      'give --format csv, tsv, json, ndjson',
+    ],
     [['import', 'a.json', '--url', 'http://x', '--key', 'k'], 'Give either --table or --table-id'],
     [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'x'],
@@ -227,9 +230,9 @@ describe('the command line', () => {
 
   test.each([
     ['', 'ROWSTASH_KEY is empty'],
-    ['undefined', 'ROWSTASH_KEY is the text "undefined"'],
-    ['null=team', 'ROWSTASH_KEY is the text "null"'],
-    ['two words', 'ROWSTASH_KEY is no key'],
+    ['undefined', 'ROWSTASH_KEY is the string "undefined"'],
+    ['null=team', 'ROWSTASH_KEY is the string "null"'],
+    ['two words', 'ROWSTASH_KEY is not a key'],
   ])('names the variable when the key in it is %j', (text, problem) => {
     const wrong = expect.objectContaining({
       exitCode: 2,
@@ -253,7 +256,9 @@ describe('the command line', () => {
       signal: ended.signal,
     })
 
-    expect(lines).toEqual([expect.stringMatching(/^rowstash: API keys of fewer than 16 char/)])
+    expect(lines).toEqual([
+      expect.stringMatching(/^rowstash: API keys of fewer than 16 char.* \(short: --key\)$/),
+    ])
   })
 
   test('reads a key with its team', () => {

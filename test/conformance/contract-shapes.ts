@@ -230,7 +230,7 @@ function checkPage(body: unknown): void {
   const rows = array(data)
   for (const row of rows) checkRow(row)
   if (continuation === undefined) return
-  assert.ok(typeof continuation === 'string' && continuation !== '', 'a continuation is a text')
+  assert.ok(typeof continuation === 'string' && continuation !== '', 'a continuation is a string')
   assert.ok(rows.length > 0, 'a page that has a continuation is never empty')
 }
 

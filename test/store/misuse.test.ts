@@ -518,9 +518,9 @@ test('what is wrong is named, and what to do about it', async () => {
       "REQUEST_VALIDATION_ERROR: A store is needed, such as openDirectory resolves to, not a Promise; an await is missing",
       "OPTION_NOT_ALLOWED: Option "keys" must be a list of { key, teamId }, not an object",
       "REQUEST_VALIDATION_ERROR: hardenServer takes a server of node:http, not undefined",
-      "REQUEST_VALIDATION_ERROR: Serial must be a text, or a whole number from 0 to 2^53 - 1, not 0.5",
+      "REQUEST_VALIDATION_ERROR: Serial must be a string, or a whole number from 0 to 2^53 - 1, not 0.5",
       "REQUEST_VALIDATION_ERROR: Invalid row in row 0 (counted from 0): must be an object of cells by column ID, not a Promise; an await is missing",
-      "REQUEST_VALIDATION_ERROR: A row ID must be a text, not undefined",
+      "REQUEST_VALIDATION_ERROR: A row ID must be a string, not undefined",
     ]
   `)
   await (await notAwaited).close()
@@ -538,6 +538,16 @@ test('a directory is named by a file URL too', async () => {
 
   expect(await restored.team('team').tables()).toHaveLength(1)
   await restored.close()
+})
+
+test('a backup that cannot be read fails the restore, and ends no process', async () => {
+  const path = newPath()
+  const unread = createReadStream(join(folder, 'no-such-backup'))
+
+  await expect(node.restoreDirectory(path, unread)).rejects.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+    message: expect.stringContaining('no-such-backup'),
+  })
 })
 
 test('numbers are serials: they stand for their digits', async () => {

@@ -33,7 +33,7 @@ export function checkArguments(what: string, given: unknown, known: readonly str
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkText(what: string, given: unknown): string {
   if (typeof given === 'string') return given
-  throw invalid(`${what} must be a text, not ${typeName(given)}`)
+  throw invalid(`${what} must be a string, not ${typeName(given)}`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -114,7 +114,7 @@ const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
 export function checkIdempotencyKey(given: unknown): string | undefined {
   if (given === undefined) return undefined
   if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given
-  throw invalid('idempotencyKey must be a text of 1 to 64 printable ASCII characters')
+  throw invalid('idempotencyKey must be a string of 1 to 64 printable ASCII characters')
 }
 
 const DIGEST_BYTES = 32
@@ -130,7 +130,7 @@ export function checkRequestDigest(given: unknown): Uint8Array | undefined {
 export function tableNameProblem(name: unknown): string | undefined {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(name)) return undefined
-  return `name must be a text of 1 to ${NAME_CHARS_MAX} characters`
+  return `name must be a string of 1 to ${NAME_CHARS_MAX} characters`
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -145,7 +145,7 @@ const TEAM_ID_CHARS_MAX = 128
 export function checkTeamId(teamId: unknown): asserts teamId is string {
   const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
   if (isId && isWellFormed(teamId)) return
-  throw invalid(`A team ID must be a text of 1 to ${TEAM_ID_CHARS_MAX} characters`)
+  throw invalid(`A team ID must be a string of 1 to ${TEAM_ID_CHARS_MAX} characters`)
 }
 
 function invalid(problem: string): StoreError {

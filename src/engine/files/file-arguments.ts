@@ -62,7 +62,7 @@ export function checkName(what: 'appId' | 'owner', given: unknown): string {
   if (given === undefined) return ''
   const isName = typeof given === 'string' && given.length > 0 && given.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(given)) return given
-  throw invalid(`${what} must be a text of 1 to ${NAME_CHARS_MAX} characters`)
+  throw invalid(`${what} must be a string of 1 to ${NAME_CHARS_MAX} characters`)
 }
 
 function invalid(problem: string): StoreError {

@@ -27,7 +27,7 @@ export function checkFileName(given: unknown): string {
   }
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
-    `fileName must be a text of 1 to ${FILE_NAME_CHARS_MAX} characters`,
+    `fileName must be a string of 1 to ${FILE_NAME_CHARS_MAX} characters`,
   )
 }
 

@@ -262,7 +262,7 @@ function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
 }
 
 function isTextRows(input: RowsInput): input is TextRows {
-  if (typeof input === 'string') throw noRows('a text: use { csv }, { tsv } or { json }')
+  if (typeof input === 'string') throw noRows('a string: use { csv }, { tsv } or { json }')
   if (input instanceof Uint8Array) throw noRows('bytes: use { csv }, { tsv } or { json }')
   if (typeof input !== 'object' || input === null) throw noRows(shown(input))
   const form = TEXT_FORMS.find((name) => Object.hasOwn(input, name))

@@ -40,7 +40,7 @@ export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asse
 function serialOf(given: unknown): string {
   if (typeof given === 'number') {
     if (Number.isSafeInteger(given) && given >= 0) return String(given)
-    const message = `Serial must be a text, or a whole number from 0 to 2^53 - 1, not ${given}`
+    const message = `Serial must be a string, or a whole number from 0 to 2^53 - 1, not ${given}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
   checkStashName('Serial', given)

@@ -37,7 +37,7 @@ const WRONG_BODIES: readonly (readonly [what: string, body: unknown])[] = [
   ['a fileName of 256 characters', { ...DIRECT, fileName: 'a'.repeat(256) }],
   ['a fileName of 10 KB', { ...DIRECT, fileName: 'a'.repeat(10_240) }],
   ['a contentLength that is null', { ...DIRECT, contentLength: null }],
-  ['a contentLength that is a text', { ...DIRECT, contentLength: '1' }],
+  ['a contentLength that is a string', { ...DIRECT, contentLength: '1' }],
   ['a contentLength that is negative', { ...DIRECT, contentLength: -1 }],
   ['a contentLength that is a fraction', { ...DIRECT, contentLength: 1.5 }],
   [

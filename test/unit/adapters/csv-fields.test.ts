@@ -38,6 +38,7 @@ describe('a delimiter on the command line', () => {
   test.each([
     ['comma', ','],
     ['semicolon', ';'],
+    ['\\t', '\t'],
     ['tab', '\t'],
     ['pipe', '|'],
     [',', ','],
@@ -50,7 +51,7 @@ describe('a delimiter on the command line', () => {
     expect(parseDelimiter(text)).toBe(char.charCodeAt(0))
   })
 
-  test.each(['', '"', '\n', '\r', ';;', 'Tab', '\\t', '€', '\u0080', '😀', 'toString'])(
+  test.each(['', '"', '\n', '\r', ';;', 'Tab', '\\n', '€', '\u0080', '😀', 'toString'])(
     '%j is not',
     (text) => {
       expect(parseDelimiter(text)).toBeUndefined()

@@ -68,6 +68,20 @@ test('verify is done by the server, with the same output and exit code', async (
   ])
 })
 
+test('a server that was killed is not asked: what it left behind says only where it was', async () => {
+  await makeStore()
+  const store = await openDirectory(directory)
+  onTestFinished(() => store.close())
+  await writeFile(join(directory, 'served'), 'http://127.0.0.1:1\nrs_an-admin-key-of-before\n')
+  const io = newIo()
+
+  expect(await runVerify([directory], io)).toBe(2)
+  expect(io.printed).toEqual([expect.stringMatching(/^rowstash: .* open already$/)])
+  await expect(runBackup([directory, join(folder, 'backup')], io)).rejects.toMatchObject({
+    code: 'STORE_LOCKED',
+  })
+})
+
 test('damage that the server finds ends verify with 1', async () => {
   await makeStore()
   await damageTheObject()

@@ -146,18 +146,22 @@ describe('options', () => {
     )
   })
 
-  const missing = 'is the environment variable set that it comes from?'
+  const missing = 'is the environment variable that it is read from set?'
 
   test.each([
     ['a missing key', [{ key: undefined, teamId: 't' }], ['keys[0].key', 'not undefined', missing]],
     ['no key at all', [{ teamId: 't' }], ['keys[0].key', 'not undefined', missing]],
     ['null', [keys[0], { key: null, teamId: 't' }], ['keys[1].key', 'not null', missing]],
     ['an empty key', [{ key: '', teamId: 't' }], ['keys[0].key', 'not empty', missing]],
-    ['the text null', [{ key: 'null', teamId: 't' }], ['keys[0].key', 'the text "null"', missing]],
+    [
+      'the text null',
+      [{ key: 'null', teamId: 't' }],
+      ['keys[0].key', 'the string "null"', missing],
+    ],
     [
       'the text undefined',
       [{ key: 'undefined', teamId: 't' }],
-      ['keys[0].key', 'the text "undefined"', missing],
+      ['keys[0].key', 'the string "undefined"', missing],
     ],
     ['a number', [{ key: 12, teamId: 't' }], ['keys[0].key', 'not a number']],
     ['an array', [{ key: ['a'], teamId: 't' }], ['keys[0].key', 'not an array']],

@@ -171,8 +171,8 @@ test('what the store finds wrong with a request is said of its body, the rest of
   expect(messageOf(found('A column ID of more than 256 characters'))).toBe(
     'Invalid request body: a column ID of more than 256 characters',
   )
-  expect(messageOf(found('fileName must be a text'))).toBe(
-    'Invalid request body: fileName must be a text',
+  expect(messageOf(found('fileName must be a string'))).toBe(
+    'Invalid request body: fileName must be a string',
   )
   expect(messageOf(invalidRequest('query', 'Stash ID is odd'))).toBe(
     'Invalid request query: Stash ID is odd',

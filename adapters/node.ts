@@ -1,4 +1,5 @@
 export { backupToFile } from './directory/backup-file.js'
+export type { DirectoryPortOptions } from './directory/directory.js'
 export type { RestoreOptions } from './directory/restore-directory.js'
 export { restoreDirectory } from './directory/restore-directory.js'
 export type { ConnectionLimits } from './http/connections.js'

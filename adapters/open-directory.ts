@@ -1,4 +1,4 @@
-import type { Sources, Store, StoreOptions } from '../src/index.js'
+import type { Store, StoreOptions, UrlFetcher } from '../src/index.js'
 import { openStore } from '../src/index.js'
 import { checkOptionNames, pathOf } from './base/arguments.js'
 import { type DirectoryPortOptions, openDirectoryPorts } from './directory/directory.js'
@@ -10,7 +10,7 @@ export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, Directo
    * How files are fetched from URLs: options for the fetcher that is built in, or another fetcher.
    * Default: the one built in, which keeps to public addresses.
    */
-  readonly sources?: SourceOptions | Sources
+  readonly sources?: SourceOptions | UrlFetcher
 }
 
 /** Options of `openStore` that `openDirectory` sets itself. */
@@ -47,6 +47,6 @@ export async function openDirectory(
 }
 
 /** What is neither a fetcher nor options is left to `openStore`, which refuses it by name. */
-function isSources(given: SourceOptions | Sources): given is Sources {
+function isSources(given: SourceOptions | UrlFetcher): given is UrlFetcher {
   return typeof given !== 'object' || given === null || 'fetch' in given
 }

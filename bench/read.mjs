@@ -65,8 +65,8 @@ async function measureTable(directory, chunks) {
     return await runSuite('a table in a directory', [
       [`page of ${PAGE_ROWS} rows, as bytes`, () => table.pageBytes({ limit: PAGE_ROWS })],
       [`page of ${PAGE_ROWS} rows, as objects`, () => table.page({ limit: PAGE_ROWS })],
-      ['one row, any, as text', () => table.rowText(anyRow())],
-      ['one row, the same one, as text', () => table.rowText(rowIds.at(0))],
+      ['one row, any, as text', () => table.getJson(anyRow())],
+      ['one row, the same one, as text', () => table.getJson(rowIds.at(0))],
       [
         'one cell of one row changed, durably',
         () => changed.updateRow(changedIds.at(0), { visits: 1 }),
@@ -87,7 +87,7 @@ async function measureUncached(directory, chunks) {
   try {
     const { table, anyRow } = await fill(store, chunks, CHUNKS)
     return await runSuite('a table in a directory, without a cache', [
-      ['one row, any, as text, without a cache', () => table.rowText(anyRow())],
+      ['one row, any, as text, without a cache', () => table.getJson(anyRow())],
     ])
   } finally {
     await store.close()
@@ -127,7 +127,7 @@ async function measureFrames(_, chunks) {
     const store = await openMemory({ ...UNCACHED, compression })
     const { table, anyRow } = await fill(store, chunks, chunks.length)
     suite.push(
-      [`one row, any, in memory, frames of ${compression}`, () => table.rowText(anyRow())],
+      [`one row, any, in memory, frames of ${compression}`, () => table.getJson(anyRow())],
       [
         `page of ${PAGE_ROWS} rows as bytes, in memory, frames of ${compression}`,
         () => table.pageBytes({ limit: PAGE_ROWS }),

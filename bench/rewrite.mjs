@@ -10,7 +10,7 @@ const TIMES = 3
 const BETWEEN_EACH = 1_000
 
 /** Short, so that the disk can be looked at when the sweep has nothing left to do. */
-const OPTIONS = { sweepIntervalMs: 0, graceMs: 500, retentionMs: 500 }
+const OPTIONS = { sweepIntervalMs: 0, orphanGraceMs: 500, overwrittenRowsTtlMs: 500 }
 
 export async function measureRewrite(directory, { seed, rows }) {
   const count = Math.ceil(rows / ROWS_PER_CHUNK)
@@ -44,7 +44,7 @@ export async function measureRewrite(directory, { seed, rows }) {
 async function diskAfterSweep(store, directory) {
   for (let sweep = 0; sweep < 3; sweep++) {
     await store.sweep()
-    await sleep(OPTIONS.graceMs + 100)
+    await sleep(OPTIONS.orphanGraceMs + 100)
   }
   await store.sweep()
   return measureFolder(directory).bytes

@@ -140,7 +140,7 @@ async function measureRound(place, round) {
   for (let turn = 0; turn < POINTS; turn++) {
     const segment = (turn % POINT_SEGMENTS) * (size / POINT_SEGMENTS)
     const row = round - WARM_UP + Math.floor(turn / POINT_SEGMENTS) * roundsInAll
-    await timed('point', () => table.rowText(rowIds.at(segment + row)))
+    await timed('point', () => table.getJson(rowIds.at(segment + row)))
   }
   for (let turn = 0; turn < CHANGES; turn++) {
     const stride = Math.floor(size / (roundsInAll * CHANGES))

@@ -14,7 +14,7 @@ const TIMES_MAX = 1.5
 const DISK_TIMES_MAX = 1.2
 
 /** Nothing runs in the background, so that before and after a fold can be told apart. */
-const OPTIONS = { foldIntervalMs: 0, sweepIntervalMs: 0, graceMs: 0, retentionMs: 0 }
+const OPTIONS = { foldIntervalMs: 0, sweepIntervalMs: 0, orphanGraceMs: 0, overwrittenRowsTtlMs: 0 }
 
 export async function measureSmallWrites(directory, { seed, operations }) {
   const living = join(directory, 'living')
@@ -153,7 +153,7 @@ async function timeReads(table, ids) {
   } while (continuation !== undefined)
   const startMs = performance.now()
   for (let read = 0; read < POINT_READS; read++)
-    await table.rowText(ids[(read * 7_919) % ids.length])
+    await table.getJson(ids[(read * 7_919) % ids.length])
   return { pageMs: median(pages), pointMs: (performance.now() - startMs) / POINT_READS }
 }
 

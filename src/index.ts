@@ -1,7 +1,7 @@
+export type { Awaitable } from './base/awaitable.js'
 export type { Bytes } from './base/bytes.js'
 export type { Clock } from './base/clock.js'
 export type { Random } from './base/random.js'
-export type { Soon } from './base/soon.js'
 export type { ErrorPlace, StoreErrorCode, WriteOutcome } from './base/store-error.js'
 export { isStoreError, StoreError } from './base/store-error.js'
 export type { Contract } from './contract/contract.js'
@@ -10,16 +10,21 @@ export type { ContractKey, ContractOptions, Identity } from './contract/contract
 export type { ContractRequest, ContractResponse, HeaderList } from './contract/message.js'
 export type * from './engine/api/backup-types.js'
 export type * from './engine/api/file-types.js'
-export type { Source, SourceLimits, Sources } from './engine/api/source-port.js'
 export type { StoreOptions } from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
+export type {
+  FetchedSource,
+  SourceLimits,
+  UrlFetcher,
+} from './engine/api/url-fetcher.js'
 export type * from './engine/api/verify-types.js'
 export type { RestorePorts, RestoreTarget } from './engine/backup/restore.js'
 export { restoreBackup } from './engine/backup/restore.js'
 export { kvObjects } from './engine/kv-objects.js'
 export { openMemory } from './engine/open-memory.js'
-export type { OpenStore } from './engine/store.js'
+export type { OpenStoreOptions } from './engine/store.js'
 export { openStore } from './engine/store.js'
+export type { HighWaterFile, HighWaterPlace } from './kv/high-water.js'
 export type {
   KeyRange,
   KvCheck,
@@ -31,7 +36,11 @@ export type {
   KvStore,
   KvView,
 } from './kv/kv.js'
+export type { LevelDatabase } from './kv/level-database.js'
 export { openLevelKv } from './kv/level-kv.js'
+export type { LevelSource } from './kv/level-opening.js'
+export type { LevelKvOptions } from './kv/level-options.js'
+export { RESTORED_VERSION_STEP } from './kv/version-base.js'
 export { memoryObjects } from './objects/memory-objects.js'
 export type { ByteRange, ObjectId, ObjectStore, PresignTerms } from './objects/objects.js'
 export type { Column, ColumnKind, ColumnType, TableSchema } from './schema/column-kind.js'

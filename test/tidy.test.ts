@@ -107,8 +107,8 @@ describe('layers', () => {
     const upward = (importer: string) =>
       upwardImports(importer, 'src/engine', ENGINE_FLOORS, parseText(importer, source))
 
-    expect(upward('src/engine/commit/turns.ts')).toEqual([
-      'src/engine/commit/turns.ts imports src/engine/context/lifecycle.ts',
+    expect(upward('src/engine/commit/keyed-mutex.ts')).toEqual([
+      'src/engine/commit/keyed-mutex.ts imports src/engine/context/lifecycle.ts',
     ])
     expect(upward('src/engine/read/page-reader.ts')).toEqual([])
   })

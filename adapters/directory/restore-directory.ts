@@ -9,7 +9,7 @@ import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { ObjectId, Restored, RestoreTarget } from '../../src/index.js'
+import type { ObjectId, RestoreResult, RestoreTarget } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
 import { checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
@@ -38,7 +38,7 @@ export async function restoreDirectory(
   directory: string | URL,
   backup: AsyncIterable<Uint8Array>,
   options: RestoreOptions = {},
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const path = pathOf('The directory', directory)
   checkOptionNames('restoreDirectory', options, (name) => name === 'filesFrom' || name === 'signal')
   const { filesFrom, signal } = options
@@ -74,7 +74,7 @@ async function fill(
   backup: AsyncIterable<Uint8Array>,
   files: Pick<RestoreTarget, 'files'>,
   signal: AbortSignal | undefined,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   let opened: DirectoryPorts | undefined
   const open = async (versionBaseMin: number): Promise<DirectoryPorts> => {
     opened = await openDirectoryPorts(temporary, { versionBaseMin })

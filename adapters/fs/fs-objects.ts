@@ -12,12 +12,13 @@
 //   the put resolves nobody knows the id: what a crash leaves is an object that nothing names, which the sweep deletes.
 import { stat, unlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
+import { type Awaitable, isSync } from '../../src/base/awaitable.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
-import { isHere, type Soon } from '../../src/base/soon.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
+import { descriptorCache } from './descriptor-cache.js'
 import { filePieces } from './file-pieces.js'
 import {
   closeFile,
@@ -32,8 +33,7 @@ import {
 } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
-import { keptFiles } from './kept-files.js'
-import { OpenFiles } from './open-files.js'
+import { OpenFiles } from './object-files.js'
 
 const LIST_COUNT_MAX = 1_000
 const DELETES_AT_ONCE = 16
@@ -95,7 +95,7 @@ class FsObjects implements ObjectStore {
   readonly #sync: boolean
   readonly #folders: Folders
   /** By id, which is looked up quicker than a path, and need not be made a path of. */
-  readonly #files = new OpenFiles(keptFiles(), (id) => this.#path(id))
+  readonly #files = new OpenFiles(descriptorCache(), (id) => this.#path(id))
   readonly #finishing = new Set<Promise<void>>()
   /** Ids of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
@@ -122,7 +122,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Soon<Bytes | null> {
+  get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Awaitable<Bytes | null> {
     try {
       assertRange(range)
       this.#assertOpen()
@@ -132,10 +132,10 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  #read(id: ObjectId, range: ByteRange, memory: Bytes | undefined): Soon<Bytes | null> {
+  #read(id: ObjectId, range: ByteRange, memory: Bytes | undefined): Awaitable<Bytes | null> {
     try {
       const reading = this.#files.read(id, range, memory)
-      return isHere(reading) ? reading : reading.catch(readFailed)
+      return isSync(reading) ? reading : reading.catch(readFailed)
     } catch (failure) {
       return readFailed(failure)
     }

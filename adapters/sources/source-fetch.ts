@@ -8,7 +8,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { parse as parseDisposition } from 'content-disposition'
-import type { Source, SourceLimits, Sources } from '../../src/index.js'
+import type { FetchedSource, SourceLimits, UrlFetcher } from '../../src/index.js'
 import { sourceFailed, sourceTooLarge } from './source-failure.js'
 import { openGuarded, parseSourceUrl, type SourceTarget } from './source-guard.js'
 import { SourceLife } from './source-life.js'
@@ -26,7 +26,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
  * Fetches from http and https URLs of public addresses, over connections of its own.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
-export function nodeSources(options: SourceOptions = {}): Sources {
+export function nodeSources(options: SourceOptions = {}): UrlFetcher {
   const settings = resolveSourceOptions(options)
   return {
     async fetch(url, limits, signal) {
@@ -46,7 +46,7 @@ async function fetchSource(
   limits: SourceLimits,
   settings: SourceSettings,
   life: SourceLife,
-): Promise<Source> {
+): Promise<FetchedSource> {
   let target = first
   for (let redirects = 0; ; redirects++) {
     const answer = await ask(target, settings, life)
@@ -139,7 +139,7 @@ function sourceOf(
   { url }: SourceTarget,
   { bytesMax }: SourceLimits,
   { settings, life }: Run,
-): Source {
+): FetchedSource {
   return {
     contentType: answer.headers['content-type'],
     fileName: fileNameOf(answer),

@@ -46,7 +46,7 @@ export async function openRowstash(directory, { columns, storeOptions, format = 
   return {
     ingest,
     page,
-    point: async (key) => (await table.rowText(key)).json,
+    point: async (key) => (await table.getJson(key)).json,
     update: (key, id, value) => table.updateRow(key, { [id]: value }),
     /** One row more, by an add of its own. */
     add: async (value) => {

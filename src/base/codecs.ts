@@ -1,9 +1,9 @@
 // Compression of pieces of bytes: what the runtime has, else what the core brings. Pieces are compressed off the
 // main thread; small ones are decompressed on it, as a trip to another thread and back takes longer than that.
 import { deflateSync, inflateSync } from 'fflate/browser'
+import type { Awaitable } from './awaitable.js'
 import { type Bytes, plainView } from './bytes.js'
 import { builtIn, runtimeName, yieldToEventLoop } from './platform.js'
-import type { Soon } from './soon.js'
 import { StoreError } from './store-error.js'
 import { ZlibLanes, type ZlibStream } from './zlib-lanes.js'
 import { isZstdFrame } from './zstd-frame.js'
@@ -20,7 +20,7 @@ export interface Codec {
    * @param rawBytes - How many they must be; no more than one above that is ever made.
    * @throws {Error} of no special kind, at once or later: it is not the compressed form of so many bytes.
    */
-  decompress(stored: Bytes, rawBytes: number): Soon<Bytes>
+  decompress(stored: Bytes, rawBytes: number): Awaitable<Bytes>
 }
 
 /** null: the runtime lacks it. */

@@ -2,9 +2,10 @@
 //
 // A slice ends by the time that was spent, or by an amount of work that mostly takes less: what work costs
 // depends on its input, and whoever sends that must not decide how long all others wait.
+
+import type { Awaitable } from './awaitable.js'
 import type { Clock } from './clock.js'
 import { yieldToEventLoop } from './platform.js'
-import type { Soon } from './soon.js'
 
 /** A slice, in milliseconds, and in characters or bytes of input. */
 const SLICE_MS = 5
@@ -50,7 +51,7 @@ export class TimeSlices {
   }
 
   /** Does all steps: at once, if they end within the slice. */
-  run<T>(steps: Steps<T>): Soon<T> {
+  run<T>(steps: Steps<T>): Awaitable<T> {
     const end = this.#runSlice(steps)
     return end === undefined ? this.#runOn(steps) : end.value
   }

@@ -7,7 +7,7 @@ import type { VerifyFinding } from '../engine/api/verify-types.js'
 import type { AuthenticateAdmin } from './auth.js'
 import { errorResponse, invalidRequest, MethodNotAllowed } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { watched } from './open-contract.js'
+import { watched } from './public-routes.js'
 import { parseQuery, type Query, queryValue } from './query.js'
 
 const PATHS: ReadonlyMap<string, (store: Store, query: Query) => ContractResponse> = new Map([

@@ -2,7 +2,7 @@
 //
 // Order of refusals (CONTRACT.md, section 1): key, path, method, query and headers, table 404, body
 // 400/413/415, row 404, If-Match 412, data 422. This file makes the first three checks, the operations make the
-// others. Routes without a key (open-contract.ts) are recognized by their path before a key is looked for.
+// others. Routes without a key (public-routes.ts) are recognized by their path before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
 import { isRecord, typeName } from '../base/options.js'
@@ -20,7 +20,7 @@ import { errorResponse, MethodNotAllowed } from './error-response.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { answerOpenly, shareWithPages, watched } from './open-contract.js'
+import { answerOpenly, shareWithPages, watched } from './public-routes.js'
 import { parseQuery } from './query.js'
 import { type ReceivedBody, withBody } from './read-body.js'
 import type { OpenRoute, Route } from './router.js'

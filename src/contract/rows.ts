@@ -53,7 +53,7 @@ export async function readRow(
   tableId: string,
   rowId: string,
 ): Promise<ContractResponse> {
-  const { json, version } = await call.team.table(tableId).rowText(rowId)
+  const { json, version } = await call.team.table(tableId).getJson(rowId)
   return jsonResponse(200, `{"data":${json}}`, version)
 }
 
@@ -69,7 +69,7 @@ export async function updateRow(
   await table.version() // Throws when there is no such table, before its body is read.
 
   return call.receive(['json'], async (body) => {
-    const { version } = await table.updateRowText(rowId, parseCellsBody(body), {
+    const { version } = await table.updateRowJson(rowId, parseCellsBody(body), {
       ...(ifMatch !== undefined && { ifMatch }),
       ...(onSchemaError && { onSchemaError }),
     })

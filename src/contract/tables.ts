@@ -2,7 +2,7 @@
 // body, then the engine's own checks.
 import type { StoreError } from '../base/store-error.js'
 import { tableNameProblem } from '../engine/api/arguments.js'
-import type { Created } from '../engine/api/store-types.js'
+import type { CreateResult } from '../engine/api/store-types.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
@@ -107,7 +107,7 @@ function linkedApps({ apps }: Call, appIds: readonly string[]): readonly string[
 }
 
 function renderCreated(
-  { tableId, rowIds, version }: Created,
+  { tableId, rowIds, version }: CreateResult,
   linkedAppIds: readonly string[] | undefined,
 ): ContractResponse {
   const head = `{"data":{"tableID":${JSON.stringify(tableId)},`

@@ -17,18 +17,18 @@ import { TableWriters } from './commit/table-writer.js'
 import { ExtentEntries } from './context/extents.js'
 import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
-import { LatestTables } from './context/latest-tables.js'
+import { HotRowCache } from './context/hot-row-cache.js'
 import { Lifecycle } from './context/lifecycle.js'
 import { ObjectHolds } from './context/object-holds.js'
-import { ObjectNames } from './context/object-names.js'
+import { ObjectIds } from './context/object-ids.js'
 import { OpenUploads } from './context/open-uploads.js'
-import { RowTexts } from './context/row-texts.js'
+import { PointReadCache } from './context/point-read-cache.js'
 import { SchemaCache } from './context/schema-cache.js'
 import { SegmentCodecs } from './context/segment-codecs.js'
 import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext } from './context/store-context.js'
 import { TeamAliases } from './context/team-alias.js'
-import { Transfers } from './context/transfers.js'
+import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
 import { ForwardCache } from './segments/forward-cache.js'
@@ -38,7 +38,7 @@ import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
 
 /** The two ports that a store stands on, and the store's options. */
-export type OpenStore = StoreOptions &
+export type OpenStoreOptions = StoreOptions &
   Readonly<{
     kv: KvStore
     objects: ObjectStore
@@ -61,7 +61,7 @@ const TEAM_BYTES = 16 * 1024
  * @throws {StoreError} OPTION_NOT_ALLOWED; FORMAT_UNKNOWN: its rows are compressed in a way that this runtime
  *   cannot read; STORAGE_UNAVAILABLE. The ports stay open.
  */
-export async function openStore(request: OpenStore): Promise<Store> {
+export async function openStore(request: OpenStoreOptions): Promise<Store> {
   checkOptions('openStore', request)
   const { kv, objects, afterClose, ...given } = request
   checkPorts(kv, objects)
@@ -76,7 +76,7 @@ export async function openStore(request: OpenStore): Promise<Store> {
     kv,
     objects,
     options,
-    ids: new ObjectNames(options.random),
+    ids: new ObjectIds(options.random),
     holds: new ObjectHolds(),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
     segments: new SegmentCache(objects, options.cacheBytesMax - rowBytesMax),
@@ -85,14 +85,14 @@ export async function openStore(request: OpenStore): Promise<Store> {
     schemas: new SchemaCache(),
     heads,
     extents: new ExtentEntries(),
-    rows: new RowTexts(rowBytesMax),
-    latest: new LatestTables(),
+    hotRows: new HotRowCache(rowBytesMax),
+    pointReads: new PointReadCache(),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
     lifecycle: new Lifecycle(),
     aliases: new TeamAliases(kv, options.random),
     signingKeys: new SigningKeys(kv, options),
-    transfers: new Transfers(options.filesInFlightMax),
+    transferLimit: new TransferLimit(options.filesInFlightMax),
     uploads,
     puts: new UploadPuts(),
     claims: new FileClaims(options, uploads),
@@ -105,12 +105,12 @@ class OpenedStore implements Store {
   readonly limits: StoreLimits
   readonly files: PublicFiles
   readonly #context: StoreContext
-  readonly #afterClose: OpenStore['afterClose']
+  readonly #afterClose: OpenStoreOptions['afterClose']
   readonly #sweeper: Sweeper
   readonly #teams = new ByteCache<StoreTeam>(TEAMS_BYTES_MAX, () => TEAM_BYTES)
   readonly #stopBackground: () => void
 
-  constructor(context: StoreContext, afterClose: OpenStore['afterClose']) {
+  constructor(context: StoreContext, afterClose: OpenStoreOptions['afterClose']) {
     this.#context = context
     this.#afterClose = afterClose
     this.#sweeper = new Sweeper(context)

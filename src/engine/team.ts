@@ -5,10 +5,17 @@ import { scanBatches } from '../kv/scan-batches.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import { checkArguments, checkOnSchemaError, checkTableName, checkTeamId } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
-import type { Created, CreateTable, Stash, Table, TableEntry, Team } from './api/store-types.js'
-import { Turns } from './commit/turns.js'
+import type {
+  CreateResult,
+  CreateTableRequest,
+  Stash,
+  Table,
+  TableEntry,
+  Team,
+} from './api/store-types.js'
+import { KeyedMutex } from './commit/keyed-mutex.js'
+import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
-import { withBase } from './context/versions.js'
 import { TeamFiles } from './files/files.js'
 import { ChunkCounts, TeamStash } from './ingest/stash.js'
 import { createTable, findCreated } from './table/create-table.js'
@@ -37,13 +44,13 @@ export class StoreTeam implements Team {
       ...context,
       teamId: id,
       partition: context.kv.partition(id),
-      turns: new Turns(),
+      turns: new KeyedMutex(),
       ensureTeam: onceDone(() => enterTeam(context, id)),
     }
     this.files = new TeamFiles(this.#context)
   }
 
-  createTable(request: CreateTable): Promise<Created> {
+  createTable(request: CreateTableRequest): Promise<CreateResult> {
     return this.#context.lifecycle.run(async () => {
       checkArguments('createTable', request, CREATE_ARGUMENTS)
       const { name, rows } = request
@@ -57,7 +64,7 @@ export class StoreTeam implements Team {
       const first = await findCreated(this.#context, key)
       const created =
         first ?? (await createTable(this.#context, { name, rows, schema, onSchemaError, key }))
-      return withBase(this.#context, created)
+      return toPublicVersion(this.#context, created)
     })
   }
 

@@ -1,7 +1,8 @@
 // What stands between a frame's rows and its stored bytes. FORMAT.md section 6.
+
+import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
 import { type CodecName, type Codecs, codecs, codecToRead, lacking } from '../base/codecs.js'
-import { attempt, isHere, type Soon } from '../base/soon.js'
 
 /** How a frame's bytes are stored. Written to disk: never change or reuse a number. */
 export const CODEC = Object.freeze({ none: 0, deflate: 1, zstd: 2 })
@@ -71,7 +72,7 @@ export function openStored(
   rawBytes: number,
   problem: (what: string, cause?: unknown) => Error,
   available: Codecs = codecs,
-): Soon<Bytes> {
+): Awaitable<Bytes> {
   if (codec === CODEC.none) {
     if (rawBytes !== stored.length) throw problem('its sizes do not agree')
     return stored
@@ -82,8 +83,8 @@ export function openStored(
     throw problem(`no compressed frame has ${rawBytes} bytes of rows`)
   }
   const reader = codecToRead(name, available)
-  const raw = attempt(() => reader.decompress(stored, rawBytes))
-  if (isHere(raw)) return raw
+  const raw = tryCall(() => reader.decompress(stored, rawBytes))
+  if (isSync(raw)) return raw
   return raw.catch((cause: unknown) => {
     throw problem('it does not decompress to what its header says', cause)
   })

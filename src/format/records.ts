@@ -85,7 +85,7 @@ export type StashHead = Readonly<{
 }>
 
 /** The result of an operation that may be repeated. */
-export type RepeatRecord = Readonly<{
+export type IdempotencyRecord = Readonly<{
   operation: 'create' | 'add'
   /** When it was committed. */
   at: number
@@ -253,7 +253,7 @@ const DIGEST_BYTES = 32
 /** The record version of a repeat with a digest. */
 const REPEAT_VERSION = 2
 
-export function encodeRepeatRecord(given: RepeatRecord): Bytes {
+export function encodeIdempotencyRecord(given: IdempotencyRecord): Bytes {
   const { operation, at, table, version, digest, runs } = given
   const writer = new ByteWriter(64 + REPEAT_RUN_BYTES * runs.length)
   writer.u8(digest === null ? RECORD_VERSION : REPEAT_VERSION).u8(REPEAT_KIND[operation])
@@ -265,7 +265,7 @@ export function encodeRepeatRecord(given: RepeatRecord): Bytes {
   return writer.finish()
 }
 
-export function decodeRepeatRecord(bytes: Bytes): RepeatRecord {
+export function decodeIdempotencyRecord(bytes: Bytes): IdempotencyRecord {
   const reader = new ByteReader(bytes, 'repeat record')
   const recordVersion = reader.recordVersion(REPEAT_VERSION)
   const kind = reader.u8()
@@ -280,7 +280,7 @@ export function decodeRepeatRecord(bytes: Bytes): RepeatRecord {
     version: reader.u64(),
     digest: recordVersion === REPEAT_VERSION ? reader.bytes(DIGEST_BYTES) : null,
   } as const
-  const runs: RepeatRecord['runs'][number][] = []
+  const runs: IdempotencyRecord['runs'][number][] = []
   while (reader.left > 0) {
     const [nonce, extent] = [reader.bytes(8), reader.u48()]
     runs.push({ nonce, extent, firstSlot: reader.u16(), count: reader.u32() })

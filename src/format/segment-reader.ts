@@ -1,8 +1,9 @@
 // Reads a segment piece by piece: the footer once, then single frames. FORMAT.md section 6.
 // A piece that fails its crc, or does not fit the rest, is DATA_CORRUPT and never served.
+
+import { type Awaitable, chain } from '../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
-import { after, type Soon } from '../base/soon.js'
 import type { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
@@ -163,7 +164,7 @@ export class Frame {
  * @param bytes - The frame, header to crc.
  * @throws {StoreError} DATA_CORRUPT; FORMAT_UNKNOWN if this runtime cannot decompress it.
  */
-export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Soon<Frame> {
+export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): Awaitable<Frame> {
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${place.offset} is cut off`)
   const stored = bytes.subarray(FRAME_HEADER_BYTES, bytes.length - 4)
   const reader = new ByteReader(bytes, `frame at ${place.offset} of segment ${ref.object}`)
@@ -180,7 +181,7 @@ export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): S
     throw reader.corrupt('its sizes do not agree')
   }
   const problem = (what: string, cause?: unknown): StoreError => reader.corrupt(what, cause)
-  return after(openStored({ codec, stored }, rawBytes, problem), (raw) =>
+  return chain(openStored({ codec, stored }, rawBytes, problem), (raw) =>
     openFrame(reader, rowCount, raw),
   )
 }

@@ -7,14 +7,15 @@
 // - Nobody is answered before the group's batch is as durable as the store was opened for: neither a commit that is part of it, nor a
 //   refused one, whose refusal may rest on a neighbour that could still fail.
 // - One batch is written at a time, each with its commit record, so commit numbers are dense.
-// - The first failed batch poisons the queue: LevelDB goes on to acknowledge writes after an error and
+// - The first failed batch puts the queue out of use: LevelDB goes on to acknowledge writes after an error and
 //   loses them (13 of 14 configurations, LEVELDB.md, F7). Nothing is written any more: a queue serves
 //   one opening of the database.
+
+import { type Awaitable, chain, isSync } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
 import { NO_BYTES, sameBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { every, yieldToEventLoop } from '../base/platform.js'
-import { after, isHere, type Soon } from '../base/soon.js'
 import { isStoreError, StoreError, withOutcome } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
@@ -52,7 +53,7 @@ type QueuedCommit = Readonly<{
   reject: (failure: unknown) => void
 }>
 
-type JudgedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
+type EvaluatedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
 
 /** What a commit does to a record. */
 type PlannedChange = Readonly<{ prefix: Prefix; key: Bytes; payload: Bytes | null }>
@@ -76,7 +77,7 @@ export type CommitQueueOptions = CommitLogOptions &
     /** Told that all commits up to this one are on the disk; without `interval`, before they are answered. */
     onDurable: (commit: number) => void
     /** Told, before anybody is refused for it, that a write failed and nothing more is written. */
-    onPoison: (poison: StoreError) => void
+    onFailed: (failed: StoreError) => void
     /** Whether the database will be opened again by itself. */
     reopens: boolean
   }>
@@ -93,7 +94,7 @@ export class CommitQueue {
   #expected = 1
   #gathered: (() => void) | undefined
   #closed = false
-  #poison: StoreError | undefined
+  #failed: StoreError | undefined
   #operations = 0
 
   constructor(database: LevelDatabase, log: CommitLog, options: CommitQueueOptions) {
@@ -102,7 +103,7 @@ export class CommitQueue {
     this.#options = options
     this.#writer = new BatchWriter(database, options)
     const flush = (): void => {
-      // One that fails poisons the queue, which those learn who write.
+      // One that fails puts the queue out of use, which those learn who write.
       if (this.#writer.isBehind) this.barrier().catch(() => undefined)
     }
     const { durability, flushMs } = options
@@ -121,7 +122,7 @@ export class CommitQueue {
 
   /** Whether a write failed, after which nothing is written any more. */
   get isPoisoned(): boolean {
-    return this.#poison !== undefined
+    return this.#failed !== undefined
   }
 
   /**
@@ -133,7 +134,7 @@ export class CommitQueue {
       if (this.#closed) {
         throw new StoreError('STORE_CLOSED', 'The store was closed', { outcome: 'unchanged' })
       }
-      if (this.#poison !== undefined) throw this.#refusal(this.#poison)
+      if (this.#failed !== undefined) throw this.#refusal(this.#failed)
       this.#waiting.push({ prefix, commit, isBarrier, size: measure(commit), resolve, reject })
       if (this.#waiting.length >= this.#expected) this.#gathered?.()
       this.#running ??= this.#run()
@@ -143,7 +144,7 @@ export class CommitQueue {
   /** Refuses further commits, and resolves when those that wait are settled. */
   async close(): Promise<void> {
     this.#stopFlushing()
-    // Whatever fails poisons the queue, which is what the caller looks at.
+    // Whatever fails puts the queue out of use, which is what the caller looks at.
     const last = this.#closed ? undefined : this.barrier().catch(() => undefined)
     this.#closed = true
     await last
@@ -152,13 +153,13 @@ export class CommitQueue {
 
   /** Ends writing as a failed write does: where the store is, nothing can be written any more. */
   stop(failure: unknown): StoreError {
-    if (this.#poison === undefined) {
-      this.#poison = isStoreError(failure)
+    if (this.#failed === undefined) {
+      this.#failed = isStoreError(failure)
         ? withOutcome(failure, 'unknown')
         : storageError(failure, 'A write failed', 'unknown')
-      this.#options.onPoison(this.#poison)
+      this.#options.onFailed(this.#failed)
     }
-    return this.#poison
+    return this.#failed
   }
 
   /** Resolves when all that was committed until now is on the disk, unless the store never syncs. */
@@ -177,7 +178,7 @@ export class CommitQueue {
     }
   }
 
-  /** Of a poisoned queue: resolves when all its commits are settled. */
+  /** Of a queue out of use: resolves when all its commits are settled. */
   async settled(): Promise<void> {
     this.#stopFlushing()
     await this.#running
@@ -188,8 +189,8 @@ export class CommitQueue {
     while (this.#waiting.length > 0) {
       if (this.#waiting.length < this.#expected) await this.#gather()
       const group = this.#waiting.splice(0, this.#groupLength())
-      if (this.#poison === undefined) await this.#settle(group)
-      else for (const { reject } of group) reject(this.#refusal(this.#poison))
+      if (this.#failed === undefined) await this.#settle(group)
+      else for (const { reject } of group) reject(this.#refusal(this.#failed))
     }
     this.#running = undefined
   }
@@ -216,11 +217,11 @@ export class CommitQueue {
 
   async #settle(group: readonly QueuedCommit[]): Promise<void> {
     const state: GroupState = { found: new Map(), changes: new Map() }
-    const judged: JudgedCommit[] = []
+    const judged: EvaluatedCommit[] = []
     for (const queued of group) {
       try {
-        const verdict = this.#judge(queued, state)
-        judged.push(isHere(verdict) ? verdict : await verdict)
+        const verdict = this.#evaluate(queued, state)
+        judged.push(isSync(verdict) ? verdict : await verdict)
       } catch (failure) {
         // Its checks cannot be read; the others are not concerned. A programming mistake stays as it is.
         queued.reject(isStoreError(failure) ? withOutcome(failure, 'unchanged') : failure)
@@ -230,9 +231,9 @@ export class CommitQueue {
       const isBarrier = group.some((queued) => queued.isBarrier)
       await this.#write(state, isBarrier)
     } catch (failure) {
-      const poison = this.stop(failure)
+      const failed = this.stop(failure)
       for (const { queued, writes } of judged) {
-        queued.reject(writes ? poison : this.#refusal(poison))
+        queued.reject(writes ? failed : this.#refusal(failed))
       }
       return
     }
@@ -241,7 +242,7 @@ export class CommitQueue {
   }
 
   /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */
-  #judge(queued: QueuedCommit, state: GroupState): Soon<JudgedCommit> {
+  #evaluate(queued: QueuedCommit, state: GroupState): Awaitable<EvaluatedCommit> {
     const { prefix, commit } = queued
     const { checks = [] } = commit
     const planned = planChanges(prefix, commit)
@@ -249,7 +250,7 @@ export class CommitQueue {
     const texts = checks.map(({ key }) =>
       key === last?.key ? (planned.texts.at(-1) ?? '') : prefix.textOf(key),
     )
-    return after(this.#findChecked(state, queued, texts), () => {
+    return chain(this.#findChecked(state, queued, texts), () => {
       const failed: FailedCheck[] = []
       for (const [index, { key, equals }] of checks.entries()) {
         const value = presentValue(state, texts[index] ?? '')
@@ -269,7 +270,7 @@ export class CommitQueue {
     { found, changes }: GroupState,
     { prefix, commit: { checks = [] } }: QueuedCommit,
     texts: readonly string[],
-  ): Soon<void> {
+  ): Awaitable<void> {
     const unread: Bytes[] = []
     const unreadTexts: string[] = []
     for (const [index, { key }] of checks.entries()) {
@@ -283,7 +284,7 @@ export class CommitQueue {
       }
     }
     if (unread.length === 0) return
-    return after(readRecords(this.#database, unread), (values) => {
+    return chain(readRecords(this.#database, unread), (values) => {
       for (const [index, text] of unreadTexts.entries()) found.set(text, values[index] ?? null)
     })
   }
@@ -312,13 +313,13 @@ export class CommitQueue {
   }
 
   /** Why nothing is written any more; of a commit that was not part of the failed batch. */
-  #refusal(poison: StoreError): StoreError {
-    if (poison.code === 'DATA_LOSS') return withOutcome(poison, 'unchanged')
+  #refusal(failed: StoreError): StoreError {
+    if (failed.code === 'DATA_LOSS') return withOutcome(failed, 'unchanged')
     const until = this.#options.reopens
       ? 'the database has been reopened, which is being tried'
       : 'the store is closed and opened again'
-    const message = `${poison.message}; nothing is written until ${until}`
-    return new StoreError(poison.code, message, { cause: poison, outcome: 'unchanged' })
+    const message = `${failed.message}; nothing is written until ${until}`
+    return new StoreError(failed.code, message, { cause: failed, outcome: 'unchanged' })
   }
 }
 

@@ -4,8 +4,9 @@
 // - All that one `read` sees is one and the same commit.
 // - `commit` is atomic, durable when it resolves (unless the host chose less), and strictly serializable within a partition.
 // - A damaged record is reported as DATA_CORRUPT, never returned and never taken for absent.
+
+import type { Awaitable } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
-import type { Soon } from '../base/soon.js'
 
 /** Keys from `start` (included) to `limit` (not included), in byte order. */
 export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
@@ -36,7 +37,7 @@ export type KvScan = KeyRange &
 /** A frozen view: no later commit shows in it. Valid only inside the `read` that made it. */
 export interface KvView {
   /** At once, if it is known without waiting; a failure is always a rejected promise. */
-  get(key: Bytes): Soon<Bytes | null>
+  get(key: Bytes): Awaitable<Bytes | null>
   getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
   scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
   /** Whether it is known, without looking, that there are no records in a range; absent: it never is. */
@@ -50,19 +51,19 @@ export interface KvPartition {
    * while it is open, nothing it sees is reclaimed.
    * @throws {StoreError} DATA_CORRUPT, STORE_CLOSED
    */
-  read<T>(use: (view: KvView) => Soon<T>): Promise<T>
+  read<T>(use: (view: KvView) => Awaitable<T>): Promise<T>
 
   /**
    * As `read`, for readers whose records are mostly in memory: what `use` returns at once is returned at
    * once, if nothing else has to be waited for. A failure is always a rejected promise.
    */
-  readSoon?<T>(use: (view: KvView) => Soon<T>): Soon<T>
+  readAwaitable?<T>(use: (view: KvView) => Awaitable<T>): Awaitable<T>
 
   /**
    * Stands for the latest commit: while it is the same object, all that was read between two calls is as it was. So
    * who remembers what it read need not read it again. undefined: it cannot be told now; absent: never.
    */
-  moment?(): object | undefined
+  commitStamp?(): object | undefined
 
   /**
    * Writes all of it or nothing. Resolves when it is durable, or with the failed checks.
@@ -131,4 +132,4 @@ export interface KvStore {
 }
 
 /** Reads a record as a plan must see it. */
-export type ReadRecord = (key: Bytes) => Soon<Bytes | null>
+export type ReadRecord = (key: Bytes) => Awaitable<Bytes | null>

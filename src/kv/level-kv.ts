@@ -1,8 +1,9 @@
 // A KvStore inside any abstract-level database. Its bytes are described in record-envelope, its writing in
 // commit-queue, how it notices lost commits in commit-log, and its views where the database has no snapshots in
 // emulated-snapshots.
+
+import { fromEmitter } from '../base/from-emitter.js'
 import { invariant } from '../base/invariant.js'
-import { pump } from '../base/pump.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { type HighWater, keepHighWater, startHighWater } from './high-water.js'
 import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
@@ -137,8 +138,8 @@ class LevelKv implements KvStore {
     const sessions = this.#sessions
     return {
       read: (use) => sessions.use(({ views }) => views.read(prefix, use)),
-      readSoon: (use) => sessions.useSoon(({ views }) => views.read(prefix, use)),
-      moment: () => sessions.moment,
+      readAwaitable: (use) => sessions.useSoon(({ views }) => views.read(prefix, use)),
+      commitStamp: () => sessions.commitStamp,
       commit(commit) {
         try {
           return sessions.queue.commit(prefix, commit)
@@ -185,7 +186,7 @@ class LevelKv implements KvStore {
   }
 
   check(full: boolean): AsyncGenerator<KvCheckItem, void> {
-    return pump((emit) =>
+    return fromEmitter((emit) =>
       this.#sessions.use(async ({ database }) => {
         const snapshot = openSnapshot(database)
         try {

@@ -9,8 +9,9 @@
 // - The old database is closed before the new one is opened, and nothing reads from both.
 // - Reads go on in the old one until there is room on the disk to open it again: on a full disk it could
 //   be closed, but not opened.
+
+import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { waitAtMost } from '../base/platform.js'
-import { attempt, isHere, type Soon } from '../base/soon.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { CommitQueue } from './commit-queue.js'
 import type { HighWaterKeeper } from './high-water.js'
@@ -58,10 +59,10 @@ export class LevelSessions {
   #reopenings = 0
   #recovery: Promise<void> | undefined
   /** Resolves when it may be worth to look again: the session is readable, lost, or at its end. */
-  #news: Promise<void> = Promise.resolve()
-  #tellNews: () => void = () => undefined
+  #ready: Promise<void> = Promise.resolve()
+  #signalReady: () => void = () => undefined
   /** Why the last attempt failed. */
-  #trouble: unknown
+  #lastFailure: unknown
   #loss: StoreError | undefined
   #isClosing = false
 
@@ -92,32 +93,32 @@ export class LevelSessions {
    * Reads from the database, in this turn if it is open.
    * @throws {StoreError} STORE_CLOSED, DATA_LOSS, STORAGE_UNAVAILABLE: it was not open again in time.
    */
-  async use<T>(read: (session: ReadSession) => Soon<T>): Promise<T> {
+  async use<T>(read: (session: ReadSession) => Awaitable<T>): Promise<T> {
     this.#assertUsable()
     if (!this.#isReadable) await this.#waitUntilReadable()
     const session = this.#session
     return this.#finish(
       session,
-      attempt(() => read(session)),
+      tryCall(() => read(session)),
     )
   }
 
   /** Of what reads are served from, see `LevelViews`; undefined also while they are not served at once. */
-  get moment(): object | undefined {
+  get commitStamp(): object | undefined {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return undefined
     return this.#session.views.latest
   }
 
   /** As `use`; what `read` returns at once is returned at once. */
-  useSoon<T>(read: (session: ReadSession) => Soon<T>): Soon<T> {
+  useSoon<T>(read: (session: ReadSession) => Awaitable<T>): Awaitable<T> {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return this.use(read)
     const session = this.#session
-    const result = attempt(() => read(session))
-    return isHere(result) ? result : this.#finish(session, result)
+    const result = tryCall(() => read(session))
+    return isSync(result) ? result : this.#finish(session, result)
   }
 
   /** Waits for what reads from a session, which stays open until then. */
-  async #finish<T>(session: Session, reading: Soon<T>): Promise<T> {
+  async #finish<T>(session: Session, reading: Awaitable<T>): Promise<T> {
     session.users++
     try {
       return await reading
@@ -132,7 +133,7 @@ export class LevelSessions {
   /** Writes the last mark while nobody else can open the database. */
   async close(): Promise<void> {
     this.#isClosing = true
-    this.#tellNews()
+    this.#signalReady()
     await this.#recovery
     const { queue, database } = this.#session
     const { keeper, durability } = this.#options
@@ -158,11 +159,11 @@ export class LevelSessions {
   }
 
   async #waitUntilReadable(): Promise<void> {
-    await waitAtMost(this.#news, READ_WAIT_MS_MAX)
+    await waitAtMost(this.#ready, READ_WAIT_MS_MAX)
     this.#assertUsable()
     if (this.#isReadable) return
     throw storageError(
-      this.#trouble,
+      this.#lastFailure,
       'The database is not open again after a failed write',
       'unchanged',
     )
@@ -178,8 +179,8 @@ export class LevelSessions {
       reopens,
       confirm: () => keeper?.confirm(),
       onDurable: (commit) => keeper?.note(commit),
-      onPoison: (poison) => {
-        if (poison.code === 'DATA_LOSS') this.#recovery = this.#giveUp(poison)
+      onFailed: (failed) => {
+        if (failed.code === 'DATA_LOSS') this.#recovery = this.#giveUp(failed)
         else if (reopens) this.#recovery = this.#recover()
       },
     })
@@ -188,8 +189,8 @@ export class LevelSessions {
 
   /** Opens the database again, as often as it takes. */
   async #recover(): Promise<void> {
-    this.#news = new Promise((resolve) => {
-      this.#tellNews = resolve
+    this.#ready = new Promise((resolve) => {
+      this.#signalReady = resolve
     })
     let pauseMs = PAUSE_MS_MIN
     while (!this.#isClosing) {
@@ -201,16 +202,16 @@ export class LevelSessions {
         this.#isReadable = true
         break
       } catch (failure) {
-        this.#trouble = failure
+        this.#lastFailure = failure
         if (isStoreError(failure) && failure.code === 'DATA_LOSS') {
           await this.#giveUp(failure)
           break
         }
       }
-      await waitAtMost(this.#news, pauseMs, 'unref')
+      await waitAtMost(this.#ready, pauseMs, 'unref')
       pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)
     }
-    this.#tellNews()
+    this.#signalReady()
   }
 
   /** Somebody else may use the files: LevelDB must not even compact them any more. */

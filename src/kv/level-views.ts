@@ -9,12 +9,12 @@
 //   while no batch is under way: so it reads what it would have from a snapshot.
 // - After a batch that failed, its records stay out of memory for good.
 import type { AbstractSnapshot } from 'abstract-level'
+import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteText, byteTextUntil } from '../base/platform.js'
-import { attempt, isHere, type Soon } from '../base/soon.js'
 import { EmptyRanges } from './empty-ranges.js'
 import type { KeyRange, KvScan, KvView } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
@@ -85,18 +85,18 @@ export class LevelViews {
   }
 
   /** Runs `use` on a view of the latest commit of a partition. */
-  read<T>(prefix: Prefix, use: (view: KvView) => Soon<T>): Soon<T> {
+  read<T>(prefix: Prefix, use: (view: KvView) => Awaitable<T>): Awaitable<T> {
     const view = new LevelView(this, this.#database, prefix)
     // What begins and ends in this turn meets no batch, which would ask for a snapshot.
-    const result = attempt(() => use(view))
-    if (isHere(result) && !view.hasSnapshot) {
+    const result = tryCall(() => use(view))
+    if (isSync(result) && !view.hasSnapshot) {
       view.close()
       return result
     }
     return this.#finish(view, result)
   }
 
-  async #finish<T>(view: LevelView, reading: Soon<T>): Promise<T> {
+  async #finish<T>(view: LevelView, reading: Awaitable<T>): Promise<T> {
     if (!view.hasSnapshot) this.#floating.add(view)
     try {
       return await reading
@@ -118,7 +118,7 @@ export class LevelViews {
 
   /** Must be called before a batch begins, with what it writes by the texts of the keys. One at a time. */
   beforeBatch(writes: BatchWrites): void {
-    for (const view of this.#floating) view.settle()
+    for (const view of this.#floating) view.pin()
     this.#moment++
     this.#latest = {}
     this.#writing = writes
@@ -170,7 +170,7 @@ export class LevelViews {
   }
 
   /** The view has a snapshot from now on. @returns what `remember` must be told. */
-  settled(view: LevelView): number {
+  takeSnapshot(view: LevelView): number {
     this.#floating.delete(view)
     return this.#moment
   }
@@ -197,14 +197,14 @@ class LevelView implements KvView {
     this.#prefix = prefix
   }
 
-  get(key: Bytes): Soon<Bytes | null> {
+  get(key: Bytes): Awaitable<Bytes | null> {
     this.#assertUsable()
     const text = this.#prefix.textOf(key)
     const known = this.#recall(text)
     return known === undefined ? this.#read(this.#levelKey(key), text) : known
   }
 
-  #read(levelKey: Bytes, text: string): Soon<Bytes | null> {
+  #read(levelKey: Bytes, text: string): Awaitable<Bytes | null> {
     const still = this.#snapshot === undefined ? this.#views.stillMoment : undefined
     try {
       if (still !== undefined && this.#database.supports.getSync) {
@@ -212,7 +212,7 @@ class LevelView implements KvView {
         this.#views.remember(text, value, still)
         return value
       }
-      const snapshot = this.settle()
+      const snapshot = this.pin()
       if (this.#database.supports.getSync) {
         const value = readRecordNow(this.#database, levelKey, snapshot)
         this.#views.remember(text, value, this.#moment)
@@ -240,7 +240,7 @@ class LevelView implements KvView {
     const known = texts.map((text) => this.#recall(text))
     const missing = levelKeys.filter((_, i) => known[i] === undefined)
     if (missing.length === 0) return known.map((value) => value ?? null)
-    const read = await readRecords(this.#database, missing, this.settle())
+    const read = await readRecords(this.#database, missing, this.pin())
     let next = 0
     return known.map((value, i) => {
       if (value !== undefined) return value
@@ -256,7 +256,7 @@ class LevelView implements KvView {
     const levelScan = { start: this.#levelKey(start), limit: this.#levelKey(limit), count, reverse }
     const [from, to] = [byteText(levelScan.start), byteText(levelScan.limit)]
     if (this.#knowsAll && this.#views.isEmpty(from, to)) return []
-    const records = await scanRecords(this.#database, levelScan, this.settle())
+    const records = await scanRecords(this.#database, levelScan, this.pin())
     if (records.length === 0) this.#views.rememberEmpty(from, to, this.#moment)
     const { bytes } = this.#prefix
     return records.map(([key, value]): [Bytes, Bytes] => [withoutPrefix(key, bytes), value])
@@ -268,9 +268,9 @@ class LevelView implements KvView {
   }
 
   /** Takes the snapshot, if the view has none yet. */
-  settle(): AbstractSnapshot {
+  pin(): AbstractSnapshot {
     if (this.#snapshot === undefined) {
-      this.#moment = this.#views.settled(this)
+      this.#moment = this.#views.takeSnapshot(this)
       this.#snapshot = openSnapshot(this.#database)
     }
     return this.#snapshot

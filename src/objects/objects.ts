@@ -4,8 +4,9 @@
 // - `put` is durable when it resolves; a put that fails leaves nothing that `get` or `list` shows.
 // - An id is written once; its bytes never change until it is deleted. Only an id that `presignPut` gave
 //   away is written from outside.
+
+import type { Awaitable } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
-import type { Soon } from '../base/soon.js'
 
 /** Bytes from `start` (included) to `limit` (not included). */
 export type ByteRange = Readonly<{ start: number; limit: number }>
@@ -40,7 +41,7 @@ export interface ObjectStore {
    * @param memory - Where the bytes may be put, if it is large enough; they may as well come elsewhere.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
-  get(id: ObjectId, range?: ByteRange, memory?: Bytes): Soon<Bytes | null>
+  get(id: ObjectId, range?: ByteRange, memory?: Bytes): Awaitable<Bytes | null>
 
   /** As `get`, in pieces of bounded size, so that any object can be read in little memory. */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>

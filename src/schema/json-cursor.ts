@@ -170,7 +170,7 @@ export function readString(cursor: Cursor): void {
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       cursor.at = i + 1
-      if (!isPlain) judge(cursor, at)
+      if (!isPlain) parseValue(cursor, at)
       return
     }
     if (code < SPACE) isPlain = false
@@ -198,11 +198,11 @@ function readScalar(cursor: Cursor): void {
   if (isDigits && length > 0 && length <= PLAIN_DIGITS_MAX && text.charCodeAt(at) !== DIGIT_ZERO) {
     return
   }
-  judge(cursor, at)
+  parseValue(cursor, at)
 }
 
 /** Parses what lies between `start` and the cursor. */
-export function judge(cursor: Cursor, start: number): unknown {
+export function parseValue(cursor: Cursor, start: number): unknown {
   try {
     return JSON.parse(cursor.text.slice(start, cursor.at))
   } catch (cause) {

@@ -11,9 +11,9 @@ import {
   hasMore,
   invalidJson,
   isSpace,
-  judge,
   limitRow,
   openCursor,
+  parseValue,
   passColon,
   readKey,
   readString,
@@ -81,7 +81,7 @@ export function parseJson(text: string, offset = 0): unknown {
       `Array or object of more than ${JSON_PARSED_CHARS_MAX} characters ends`,
     )
   }
-  const value = judge(cursor, start)
+  const value = parseValue(cursor, start)
   expectEnd(cursor)
   return value
 }
@@ -237,7 +237,7 @@ function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
     passColon(cursor)
     const start = cursor.at
     const isContainer = skipValue(cursor, level + 1)
-    if (isContainer) judge(cursor, start)
+    if (isContainer) parseValue(cursor, start)
     const sent = text.slice(start, cursor.at)
     more = hasMore(cursor, CLOSE_BRACE)
     if (column === ROW_ID) {

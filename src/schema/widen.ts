@@ -2,7 +2,7 @@
 // section 3, `updateSchema`).
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
-import { summaryFits } from './judge.js'
+import { summaryFits } from './summarize.js'
 
 /** What a kind may become before it becomes `string`. */
 const WIDER_KIND: Partial<Record<ColumnKind, ColumnKind>> = {

@@ -1,10 +1,10 @@
-// Sources for the suite of the contract: a few URLs of a host that is nowhere, which behave as its cases
+// UrlFetcher for the suite of the contract: a few URLs of a host that is nowhere, which behave as its cases
 // need it. Nothing is fetched.
-import type { Source, Sources } from '../../src/index.js'
+import type { FetchedSource, UrlFetcher } from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
 
 /** The sources that the store of a server under test must have; see `contractSuite`. */
-export const contractSources: Sources = {
+export const contractSources: UrlFetcher = {
   async fetch(url, { bytesMax }) {
     const make = URLS[url]
     if (make === undefined) throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'The URL is not allowed')
@@ -34,7 +34,7 @@ export const SOURCE_URLS = {
   endless: `${HOST}/endless`,
 } as const
 
-type MakeSource = (url: string, bytesMax: number) => Source
+type MakeSource = (url: string, bytesMax: number) => FetchedSource
 
 const URLS: Readonly<Record<string, MakeSource>> = {
   [SOURCE_URLS.plain]: (url) => source(url, ['hel', 'lo']),
@@ -56,9 +56,9 @@ const URLS: Readonly<Record<string, MakeSource>> = {
 function source(
   url: string,
   pieces: readonly string[],
-  names: Partial<Pick<Source, 'contentType' | 'fileName'>> = {},
+  names: Partial<Pick<FetchedSource, 'contentType' | 'fileName'>> = {},
   failure?: StoreError,
-): Source {
+): FetchedSource {
   async function* body(): AsyncGenerator<Uint8Array, void> {
     for (const piece of pieces) yield new TextEncoder().encode(piece)
     if (failure !== undefined) throw failure

@@ -196,8 +196,8 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   tombstone: () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: null }),
   'stash-head': () => records.encodeStashHead(STASH),
   'stash-head-expired': () => records.encodeStashHead(EXPIRED_STASH),
-  repeat: () => records.encodeRepeatRecord(REPEAT),
-  'repeat-with-digest': () => records.encodeRepeatRecord(DIGESTED_REPEAT),
+  repeat: () => records.encodeIdempotencyRecord(REPEAT),
+  'repeat-with-digest': () => records.encodeIdempotencyRecord(DIGESTED_REPEAT),
   ...Object.fromEntries(
     Object.entries(UPLOADS).map(([name, upload]) => [name, () => files.encodeUpload(upload)]),
   ),
@@ -335,8 +335,10 @@ describe('golden bytes', () => {
       schemaNumber: 1,
       text: '"a":"é"',
     })
-    expect(records.decodeRepeatRecord(goldenBytes('repeat'))).toEqual(REPEAT)
-    expect(records.decodeRepeatRecord(goldenBytes('repeat-with-digest'))).toEqual(DIGESTED_REPEAT)
+    expect(records.decodeIdempotencyRecord(goldenBytes('repeat'))).toEqual(REPEAT)
+    expect(records.decodeIdempotencyRecord(goldenBytes('repeat-with-digest'))).toEqual(
+      DIGESTED_REPEAT,
+    )
     expect(decodeExtentPage(goldenBytes('extent-page'))).toEqual(ENTRIES)
     expect(decodeExtentPage(goldenBytes('extent-page-with-files'))).toEqual(NAMING_ENTRIES)
   })

@@ -13,7 +13,7 @@ const QUICK = [
   'test/unit/format/sealed-content.test.ts',
   'test/unit/format/ids-and-tokens.test.ts',
   'test/unit/format/row-text.test.ts',
-  'test/store/kept-ids.test.ts',
+  'test/store/preserved-ids.test.ts',
   'test/store/finalize-race.test.ts',
   'test/store/object-sweep.test.ts',
   'test/unit/engine/media-type.test.ts',
@@ -36,7 +36,7 @@ const QUICK = [
 const SLOW = [
   'test/rungs/sim/meta.test.ts',
   'test/rungs/sqlite/sqlite.test.ts',
-  'test/store/repeat-safe.test.ts',
+  'test/store/idempotency.test.ts',
   'test/store/file-retention.test.ts',
   'test/rungs/scan/rows.test.ts',
   'test/rungs/scan/walks.test.ts',

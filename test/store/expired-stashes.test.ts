@@ -51,7 +51,13 @@ async function newWorld(): Promise<World> {
     kv: hookedKv(kv, hooks, false),
     objects: hookedObjects(memoryObjects(), hooks),
   }
-  const store = await openStore({ ...QUIET, ...ports, clock, graceMs: 0, retentionMs: 0 })
+  const store = await openStore({
+    ...QUIET,
+    ...ports,
+    clock,
+    orphanGraceMs: 0,
+    overwrittenRowsTtlMs: 0,
+  })
   onTestFinished(() => store.close())
   const team = store.team('t')
   await putAll(team.stash('s'))

@@ -174,7 +174,7 @@ const CHANGES: readonly WayIn[] = [
     name: 'an update from text with escapes',
     async take({ create }, url) {
       const table = await create([{ n: 1 }])
-      await table.updateRowText(await rowIdAt(table, 0), `{"f":"${escaped(url)}"}`)
+      await table.updateRowJson(await rowIdAt(table, 0), `{"f":"${escaped(url)}"}`)
       return table
     },
   },
@@ -418,7 +418,7 @@ describe('a file goes after', () => {
   })
 
   test('an overwrite only when the rows before it are not kept for walks any more', async () => {
-    const world = await openWorld({ retentionMs: 5 * DAY_MS })
+    const world = await openWorld({ overwrittenRowsTtlMs: 5 * DAY_MS })
     const file = await world.file()
     const table = await world.create(row(urlOf(file)))
     await table.overwrite({ rows: [] })

@@ -95,7 +95,7 @@ const NEW_TEXT: readonly Readonly<{ name: string; options?: StoreOptions; bring:
   {
     name: 'an update with escapes',
     bring: async (_, url, table) =>
-      table.updateRowText(await rowIdAt(table, 0), `{"f":"${escaped(url)}"}`),
+      table.updateRowJson(await rowIdAt(table, 0), `{"f":"${escaped(url)}"}`),
   },
   { name: 'a chunk', bring: ({ team }, url) => team.stash('s').put('1', [{ f: url }]) },
   {
@@ -302,7 +302,7 @@ describe('a URL that moves while the mark looks for it is seen', () => {
   test('from generation to generation, by an overwrite', async () => {
     const { world, file, table } = await named(({ create }, url) => create([{ n: 1, f: url }]), {
       ...SEALED,
-      retiredGenerationsMax: 0,
+      overwrittenRowSetsMax: 0,
     })
     const second = await world.open()
     world.hooks.beforeScanOf(SPACE.extentPage, async () => {

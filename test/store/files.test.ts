@@ -9,7 +9,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { decodeFilesHead } from '../../src/format/file-records.js'
 import { FILES_HEAD_KEY, FILES_RANGE, UPLOADS_RANGE } from '../../src/format/keys.js'
-import type { FileContent, ObjectStore, Source, Sources, StoreOptions } from '../../src/index.js'
+import type {
+  FetchedSource,
+  FileContent,
+  ObjectStore,
+  StoreOptions,
+  UrlFetcher,
+} from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
 import { inPieces, textOf } from '../conformance/store/upload-request.js'
 import { ABOUT, codeOf, type FileStore, openFileStore } from './file-store.js'
@@ -254,7 +260,7 @@ describe('a port that fails', () => {
   test('to delete what is replaced fails nothing: the sweep does it', async () => {
     let isBroken = true
     const { team, put, store, clock, listed, read } = await openFileStore(
-      { graceMs: 0 },
+      { orphanGraceMs: 0 },
       (objects) => ({
         ...portOf(objects),
         async delete(ids) {
@@ -281,10 +287,10 @@ describe('a port that fails', () => {
 type Asked = { url: string; bytesMax: number }
 
 /** Sources that answer from a table; each counts how often it was closed. */
-function fakeSources(answers: Readonly<Record<string, Partial<Source>>>) {
+function fakeSources(answers: Readonly<Record<string, Partial<FetchedSource>>>) {
   const asked: Asked[] = []
   let closes = 0
-  const sources: Sources = {
+  const sources: UrlFetcher = {
     async fetch(url, { bytesMax }) {
       asked.push({ url, bytesMax })
       const answer = answers[url]
@@ -303,7 +309,7 @@ function fakeSources(answers: Readonly<Record<string, Partial<Source>>>) {
 }
 
 async function openWithSources(
-  answers: Readonly<Record<string, Partial<Source>>>,
+  answers: Readonly<Record<string, Partial<FetchedSource>>>,
   options: StoreOptions = {},
 ) {
   const fake = fakeSources(answers)
@@ -398,7 +404,7 @@ describe('a file from a URL', () => {
       yield Buffer.from('x')
       running--
     }
-    const sources: Sources = {
+    const sources: UrlFetcher = {
       fetch: async (url) => ({
         contentType: undefined,
         fileName: undefined,

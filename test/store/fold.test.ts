@@ -19,7 +19,7 @@ async function open(options: StoreOptions = {}): Promise<Opened> {
   const store = await openStore({
     sweepIntervalMs: 0,
     foldIntervalMs: 0,
-    graceMs: 0,
+    orphanGraceMs: 0,
     ...options,
     kv: await openLevelKv(database),
     objects,

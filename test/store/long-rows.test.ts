@@ -10,17 +10,17 @@ import { readCsvBytes } from '../../src/engine/ingest/read-csv-bytes.js'
 import { readJsonBytes } from '../../src/engine/ingest/read-json-bytes.js'
 import type { RowsInput, SchemaInput, Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
-import {
-  fitsInSteps,
-  judgeText,
-  judgeToken,
-  newSummary,
-  textFieldFits,
-  tokenFits,
-} from '../../src/schema/judge.js'
 import { openCsv } from '../../src/schema/scan-csv.js'
 import { openCsvBytes } from '../../src/schema/scan-csv-bytes.js'
 import { scanJsonRows } from '../../src/schema/scan-json.js'
+import {
+  fitsInSteps,
+  newSummary,
+  summarizeText,
+  summarizeToken,
+  textFieldFits,
+  tokenFits,
+} from '../../src/schema/summarize.js'
 import { ALL_TYPES, csvField, jsonToken } from '../support/column-types.js'
 import { runOptions } from '../support/fast-check-options.js'
 
@@ -183,7 +183,7 @@ describe('a long row is judged as its values are', () => {
       const json = JSON.stringify(values)
       const expected = ['a', 'b', 'c'].map((id) => {
         const summary = newSummary(id)
-        for (const row of values) judgeToken(summary, JSON.stringify(row[id as 'a']))
+        for (const row of values) summarizeToken(summary, JSON.stringify(row[id as 'a']))
         return summary
       })
       const exact = new ChunkBuilder(LIMITS, null)
@@ -207,7 +207,7 @@ describe('a long row is judged as its values are', () => {
         const summary = newSummary(id)
         for (const row of fields) {
           const field = Buffer.from(row[place] ?? '').toString() // A lone surrogate does not come through.
-          if (field !== '') judgeText(summary, field)
+          if (field !== '') summarizeText(summary, field)
         }
         return summary
       })

@@ -162,7 +162,7 @@ const NODE: Readonly<Record<string, Call>> = {
     { 1: 'connectionsMax keylessPerAddressMax' },
   ),
   closeServer: call(
-    (server, graceMs) => node.closeServer(server, graceMs),
+    (server, orphanGraceMs) => node.closeServer(server, orphanGraceMs),
     () => [node.hardenServer(createServer()), 1],
   ),
   nodeSources: call(
@@ -273,7 +273,7 @@ const TABLE: Readonly<Record<string, Call>> = {
     { 1: 'numbers' },
   ),
   rowText: call(
-    (id) => table.rowText(id),
+    (id) => table.getJson(id),
     () => [rowId],
   ),
   updateRow: call(
@@ -282,7 +282,7 @@ const TABLE: Readonly<Record<string, Call>> = {
     { 2: 'ifMatch onSchemaError' },
   ),
   updateRowText: call(
-    (id, json, options) => table.updateRowText(id, json, options),
+    (id, json, options) => table.updateRowJson(id, json, options),
     () => [rowId, '{"a":2}', {}],
     { 2: 'ifMatch onSchemaError' },
   ),

@@ -6,7 +6,7 @@ import { openWorld, rowIdAt } from './retained-files.js'
 const GRACE_MS = 600_000
 
 test('an object of a team that came during a sweep has its whole grace once nothing names it', async () => {
-  const options = { graceMs: GRACE_MS, inlineRowsMax: 0, foldRecordsMin: 1 }
+  const options = { orphanGraceMs: GRACE_MS, inlineRowsMax: 0, foldRecordsMin: 1 }
   const { store, hooks, clock, objects } = await openWorld(options)
   const team = store.team('new')
   let tableId = ''

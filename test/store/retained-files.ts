@@ -57,7 +57,7 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
     fileSweepIntervalMs: 0,
     fileRetentionMs: RETENTION_MS,
     stashTtlMs: 30 * DAY_MS,
-    graceMs: 0,
+    orphanGraceMs: 0,
     clock,
     ...options,
   }

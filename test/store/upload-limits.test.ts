@@ -1,6 +1,6 @@
 // Goal: who can put or open uploads takes neither the places nor the space of others, however little they complete.
 import { describe, expect, test } from 'vitest'
-import { Transfers } from '../../src/engine/context/transfers.js'
+import { TransferLimit } from '../../src/engine/context/transfer-limit.js'
 import {
   decodeUpload,
   encodeUpload,
@@ -22,7 +22,7 @@ async function turns(count: number): Promise<void> {
 describe('bodies that are read at one time', () => {
   /** Transfers that are held until they are let go; says which have begun. */
   function holding(max: number) {
-    const transfers = new Transfers(max)
+    const transfers = new TransferLimit(max)
     const begun: string[] = []
     const letGo = new Map<string, () => void>()
     const ran = new Map<string, Promise<string>>()
@@ -212,7 +212,7 @@ describe('what the files of a team may hold', () => {
 describe('an upload that was received and is not completed', () => {
   test('is over after an hour: it is gone for completions, expired for PUTs, and then swept', async () => {
     const { team, put, store, clock, listed } = await openFileStore({
-      graceMs: 0,
+      orphanGraceMs: 0,
       uploadUrlTtlMs: DAY_MS,
     })
     const { uploadId, target } = await team.files.createUpload(ABOUT)

@@ -153,7 +153,7 @@ describe('an upload', () => {
   })
 
   test('survives sweeps in each of its states', async () => {
-    const { team, store, put, read, clock } = await openFileStore({ graceMs: 0 })
+    const { team, store, put, read, clock } = await openFileStore({ orphanGraceMs: 0 })
     const { uploadId, target } = await team.files.createUpload(ABOUT)
     const sweep = async () => {
       for (let sweeps = 0; sweeps < 3; sweeps++) {
@@ -454,7 +454,7 @@ describe('at the same time', () => {
       await now()
       sweep = now
     }
-    const files = await openFileStore({ graceMs: 0 }, (objects) => objects, beforeCommit)
+    const files = await openFileStore({ orphanGraceMs: 0 }, (objects) => objects, beforeCommit)
     const { team, put, read, store } = files
     sweep = async () => {
       for (let sweeps = 0; sweeps < 3; sweeps++) await store.sweep()
@@ -539,7 +539,7 @@ describe('limits', () => {
   test('a file over the quota is refused with 402 when it is completed, and nothing is left', async () => {
     const asked: unknown[] = []
     const { team, put, listed, clock, store } = await openFileStore({
-      graceMs: 0,
+      orphanGraceMs: 0,
       quota: async (request) => {
         asked.push(request)
         return request.teamBytes + request.bytes <= 10
@@ -703,7 +703,7 @@ describe('an object store that signs for itself', () => {
   })
 
   test('cannot be used to change a file that is completed', async () => {
-    const { team, client, read, listed, store, clock } = await openSigning({ graceMs: 0 })
+    const { team, client, read, listed, store, clock } = await openSigning({ orphanGraceMs: 0 })
     const { uploadId, target } = await team.files.createUpload(ABOUT)
     await client.put(target, 'good')
     const file = await team.files.completeUpload(uploadId)
@@ -738,7 +738,7 @@ describe('an object store that signs for itself', () => {
   })
 
   test('loses nothing of an open upload to the sweep, and keeps nothing of a refused one', async () => {
-    const options = { graceMs: 0, quota: ({ bytes }: { bytes: number }) => bytes < 5 }
+    const options = { orphanGraceMs: 0, quota: ({ bytes }: { bytes: number }) => bytes < 5 }
     const { team, client, store, clock, read, listed } = await openSigning(options)
     const [good, bad] = [await team.files.createUpload(ABOUT), await team.files.createUpload(ABOUT)]
     await client.put(good.target, 'good')
@@ -766,7 +766,7 @@ describe('an object store that signs for itself', () => {
       sweep = undefined
       for (let sweeps = 0; sweeps < 3; sweeps++) await now()
     }
-    const files = await openFileStore({ graceMs: 0 }, () => signing, beforeCommit)
+    const files = await openFileStore({ orphanGraceMs: 0 }, () => signing, beforeCommit)
     const { uploadId, target } = await files.team.files.createUpload(ABOUT)
     await client.put(target, 'hello')
     sweep = () => files.store.sweep()

@@ -21,7 +21,7 @@ import { type BuiltSegment, SegmentBuilder } from '../../src/format/segment-writ
 import type { KvPartition, VerifyReport } from '../../src/index.js'
 import { StoreError } from '../../src/index.js'
 import { type ColumnSummary, SEEN } from '../../src/schema/column-summary.js'
-import { judgeToken, newSummary } from '../../src/schema/judge.js'
+import { newSummary, summarizeToken } from '../../src/schema/summarize.js'
 import { all, firstOf, type Opened, openRich, replaceObject } from '../support/rich-database.js'
 
 const LATE = 10_000
@@ -114,7 +114,7 @@ function folded(change: (versions: number[]) => number[], isFirstDeleted = false
 
 function summary(id: string, tokens: readonly string[]): ColumnSummary {
   const made = newSummary(id)
-  for (const token of tokens) judgeToken(made, token)
+  for (const token of tokens) summarizeToken(made, token)
   return made
 }
 

@@ -13,7 +13,7 @@ export const RICH_SIZES = {
   inlineRowsMax: 20,
   segmentRowsMax: 100,
   foldRecordsMin: 5,
-  graceMs: 0,
+  orphanGraceMs: 0,
 } as const
 
 const PEOPLE = 130

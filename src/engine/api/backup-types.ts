@@ -11,7 +11,7 @@ export type BackupOptions = Readonly<{
 }>
 
 /** What was restored. */
-export type Restored = Readonly<{
+export type RestoreResult = Readonly<{
   /** When the backup was begun, in milliseconds since 1970 UTC. */
   createdAt: number
   records: number

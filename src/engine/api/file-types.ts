@@ -45,7 +45,7 @@ export type FileDetails = Readonly<{
   contentLength?: number | undefined
 }>
 
-export type NewUpload = FileDetails &
+export type UploadInit = FileDetails &
   Readonly<{
     /** Only a completion that names the same app completes it. Default: none. */
     appId?: string | undefined
@@ -87,7 +87,7 @@ export interface Files {
    * upload is completed.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, RATE_LIMITED (too many are open)
    */
-  createUpload(about: NewUpload): Promise<UploadTicket>
+  createUpload(about: UploadInit): Promise<UploadTicket>
   /**
    * Makes a file of the bytes that were put. A repeat gives the same file.
    * @throws {StoreError} UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (it stays open);

@@ -12,7 +12,7 @@ import type { Random } from '../../base/random.js'
 import { openSystemRandom } from '../../base/random.js'
 import type { Compression } from '../../format/frame-codec.js'
 import type { QuotaRequest } from './file-types.js'
-import type { Sources } from './source-port.js'
+import type { UrlFetcher } from './url-fetcher.js'
 
 /** What may be set when a store is opened. Every option has a default; unknown names are refused. */
 export interface StoreOptions {
@@ -25,7 +25,7 @@ export interface StoreOptions {
    * How long the result of a create or an add with an `idempotencyKey` is kept for its repeats, in
    * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
    */
-  readonly repeatTtlMs?: number
+  readonly idempotencyTtlMs?: number
   /** Chunks that one stash may hold. Default: 20,000. Range: 1 to 65,535. */
   readonly stashChunksMax?: number
   /** Columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
@@ -44,20 +44,20 @@ export interface StoreOptions {
   /** Text of one page, in bytes; a single larger row still makes a page. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly pageBytesMax?: number
   /** How long the rows of an overwritten table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
-  readonly retentionMs?: number
+  readonly overwrittenRowsTtlMs?: number
   /** How many overwritten row sets of a table stay readable. Default: 2. Range: 0 to 100. */
-  readonly retiredGenerationsMax?: number
+  readonly overwrittenRowSetsMax?: number
   /**
    * Bytes of segments that the overwritten row sets of a table may hold together: the sweep drops the
    * oldest ones first, and what a `scan()` of this process reads only when it has ended.
    * Default: 8 GiB. Range: 0 to 2^53 - 1.
    */
-  readonly retiredBytesMax?: number
+  readonly overwrittenBytesMax?: number
   /**
    * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
    * It protects readers that found the object just before. Default: 10 minutes. Range: 0 to 1 day.
    */
-  readonly graceMs?: number
+  readonly orphanGraceMs?: number
   /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
   readonly sweepIntervalMs?: number
   /** Time between two background folds, in milliseconds; 0 switches them off. Default: 30 seconds. Range: 0 to 1 day. */
@@ -124,7 +124,7 @@ export interface StoreOptions {
    */
   readonly filesInFlightMax?: number
   /** Fetches files from URLs. Default: none, and `fromUrl` fails; `openDirectory` has one. */
-  readonly sources?: Sources
+  readonly sources?: UrlFetcher
   /**
    * Asked before each file is stored, one file of a team at a time; it must not itself change files. false:
    * the file is deleted, and the operation fails with PAYMENT_REQUIRED. Default: every file is welcome.
@@ -152,7 +152,7 @@ const DAY_MS = 24 * HOUR_MS
 
 const RANGES = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
-  repeatTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
   columnsMax: { default: 1_000, min: 1, max: 10_000 },
   rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
@@ -160,10 +160,10 @@ const RANGES = {
   bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * GIB },
   pageRowsMax: { default: 10_000, min: 1, max: 100_000 },
   pageBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
-  retentionMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
-  retiredGenerationsMax: { default: 2, min: 0, max: 100 },
-  retiredBytesMax: { default: 8 * GIB, min: 0, max: Number.MAX_SAFE_INTEGER },
-  graceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
+  overwrittenRowsTtlMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
+  overwrittenRowSetsMax: { default: 2, min: 0, max: 100 },
+  overwrittenBytesMax: { default: 8 * GIB, min: 0, max: Number.MAX_SAFE_INTEGER },
+  orphanGraceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
   sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
   foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },
   foldRecordsMin: { default: 64, min: 1, max: 65_536 },
@@ -192,7 +192,7 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
     formatChecks: boolean
     clock: Clock
     random: Random
-    sources: Sources | undefined
+    sources: UrlFetcher | undefined
     quota: NonNullable<StoreOptions['quota']>
   }>
 

@@ -52,7 +52,7 @@ export type SchemaInput = Readonly<{
   columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
 }>
 
-export type CreateTable = Readonly<{
+export type CreateTableRequest = Readonly<{
   name: string
   /** Without it the schema is inferred from all rows. */
   schema?: SchemaInput | undefined
@@ -67,7 +67,7 @@ export type CreateTable = Readonly<{
 export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /**
-   * Makes the operation safe to repeat: for `repeatTtlMs` a repeat on the same table with the same key
+   * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat on the same table with the same key
    * has no effect and answers with the result of the first, even if the stash that the first one used is
    * gone. A failed operation leaves the key unused, and so does one without rows. 1 to 64 printable ASCII
    * characters; take a random text.
@@ -85,7 +85,7 @@ export type AddOptions = Readonly<{
   requestDigest?: Bytes | undefined
 }>
 
-export type Overwrite = Readonly<{
+export type OverwriteRequest = Readonly<{
   /** Without it the table keeps its schema. */
   schema?: SchemaInput | undefined
   rows: RowsInput | Stash
@@ -100,8 +100,8 @@ export type UpdateOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
 }>
 
-export type Created = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
-export type Changed = Readonly<{ version: number; rowIds: RowIds }>
+export type CreateResult = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
+export type ChangeResult = Readonly<{ version: number; rowIds: RowIds }>
 
 export type ReadOptions = Readonly<{
   /**
@@ -252,7 +252,7 @@ export type StoreLimits = Readonly<{
 export interface Team {
   readonly id: string
   readonly files: Files
-  createTable(request: CreateTable): Promise<Created>
+  createTable(request: CreateTableRequest): Promise<CreateResult>
   /** All tables in order of creation; a table is listed as soon as it was created. */
   tables(): Promise<readonly TableEntry[]>
   table(tableId: string): Table
@@ -275,9 +275,9 @@ export interface Stash {
 
 export interface Table {
   readonly id: string
-  addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<Changed>
+  addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>
   /** Replaces all rows at once, and with `schema` the schema too. */
-  overwrite(request: Overwrite): Promise<Changed>
+  overwrite(request: OverwriteRequest): Promise<ChangeResult>
   page(request?: PageRequest): Promise<Page>
   /** As `page`, without parsing the rows: what the HTTP contract sends. */
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
@@ -288,7 +288,7 @@ export interface Table {
   /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
   get(rowId: string, options?: ReadOptions): Promise<Readonly<{ row: RowWithId; version: number }>>
   /** As `get`, the row as JSON text. */
-  rowText(rowId: string): Promise<Readonly<{ json: string; version: number }>>
+  getJson(rowId: string): Promise<Readonly<{ json: string; version: number }>>
   /**
    * Changes the given cells of a row: null empties a cell, absent columns stay.
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,
@@ -300,7 +300,7 @@ export interface Table {
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
   /** As `updateRow`, from the text of a JSON object, so that its tokens are stored as they are. */
-  updateRowText(
+  updateRowJson(
     rowId: string,
     json: Bytes | string,
     options?: UpdateOptions,

@@ -7,9 +7,9 @@
 // - Every object is checked as it is read. A backup that would be damaged ends in an error and is none.
 // - Memory: one frame, and the name of each object.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type Emit, fromEmitter } from '../../base/from-emitter.js'
 import { checkOptionNames, checkSignal, optionError, shown } from '../../base/options.js'
 import { openHash } from '../../base/platform.js'
-import { type Emit, pump } from '../../base/pump.js'
 import { StoreError } from '../../base/store-error.js'
 import { BACKUP_ID_BYTES, type BackupFrame, BackupWriter } from '../../format/backup.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -23,9 +23,9 @@ import type { BackupOptions } from '../api/backup-types.js'
 import type { Problem } from '../api/problem.js'
 import { outcomeKnown } from '../context/lifecycle.js'
 import { type NamedObject, namedObjects, objectOf } from '../context/named-objects.js'
+import { versionBase } from '../context/public-versions.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
-import { versionBase } from '../context/versions.js'
 import { storedBytes, storedLeaves } from '../files/file-content.js'
 import { openSegment, readFrames } from '../segments/read-segment.js'
 
@@ -52,7 +52,9 @@ export async function* backupStore(
     }
     yield writer.frame({ kind: 'start', start })
     const names = new Map<ObjectId, NamedObject>()
-    for await (const frame of pump<BackupFrame>((emit) => readRecords(context, emit, names))) {
+    for await (const frame of fromEmitter<BackupFrame>((emit) =>
+      readRecords(context, emit, names),
+    )) {
       checkGoesOn(context, signal)
       if (frame.kind === 'records') counts.records += frame.records.length
       yield writer.frame(frame)

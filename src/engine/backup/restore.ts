@@ -18,7 +18,7 @@ import type { KvStore } from '../../kv/kv.js'
 import { RESTORED_VERSION_STEP } from '../../kv/version-base.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { checkPorts } from '../api/arguments.js'
-import type { Restored } from '../api/backup-types.js'
+import type { RestoreResult } from '../api/backup-types.js'
 import { checkPieces } from '../files/file-arguments.js'
 import { storedLeaves } from '../files/file-content.js'
 
@@ -48,7 +48,7 @@ export type RestoreTarget = Readonly<{
 export async function restoreBackup(
   source: AsyncIterable<Bytes>,
   target: RestoreTarget,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   checkPieces('A backup', source)
   if (!hasMethods(target, ['open'])) {
     throw optionError('open', `must be a function of the target, which is ${typeName(target)}`)
@@ -86,7 +86,7 @@ async function restoreFrames(
   frames: Frames,
   start: BackupStart,
   target: Target,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const found = { records: 0, objects: 0, objectBytes: 0 }
   for (;;) {
     const { value: frame, done } = await frames.next()

@@ -11,9 +11,10 @@
 //   those of an array), so its segments count as new.
 // - A file is only marked if it is there. Nobody has its ID before it is, so text that a plan holds in its
 //   hands when its view opens names no file of later.
+
+import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
-import type { Soon } from '../../base/soon.js'
 import { encodeFileMarker } from '../../format/file-records.js'
 import { FileIds } from '../../format/file-references.js'
 import { fileKey, fileMarkerKey, MANY_FILES_MARKER_KEY } from '../../format/keys.js'
@@ -46,7 +47,11 @@ export function filesOfRecords(records: readonly Bytes[]): FileIds {
  * The markers that a commit puts beside row text that names these files.
  * @param read - Of a view that was opened when the text was at hand.
  */
-export function putMarkers(read: ReadRecord, random: Random, files: FileIds): Soon<readonly Put[]> {
+export function putMarkers(
+  read: ReadRecord,
+  random: Random,
+  files: FileIds,
+): Awaitable<readonly Put[]> {
   return files.isEmpty ? [] : markNamed(read, random, files)
 }
 

@@ -8,15 +8,16 @@
 // - After a refusal nothing is planned until every commit in flight has settled.
 // - A plan that changes nothing, or throws, has no commit that could be refused: it is decided on a view
 //   of durable records alone, after the commits that were in flight.
+
+import { type Awaitable, chain, isSync, tryCall } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
-import { after, attempt, isHere, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
-import { readSoon } from '../../kv/read-soon.js'
+import { readAwaitable } from '../../kv/read-awaitable.js'
 import type { TableHeads } from './table-heads.js'
 
 /** What a change writes beside the head. `next` is the new generation state; the version grows by one. */
@@ -34,7 +35,7 @@ export type Planned<T> = Readonly<{ result: T; change?: Change }>
  * Decides a change on the head as it is when its turn comes. May run again; must have no effects.
  * What it throws drops only itself.
  */
-export type Plan<T> = (head: TableHead, read: ReadRecord) => Soon<Planned<T>>
+export type Plan<T> = (head: TableHead, read: ReadRecord) => Awaitable<Planned<T>>
 
 /** A head, and the bytes that a commit checks. */
 type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
@@ -99,7 +100,7 @@ export class TableWriter {
     try {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const step = this.#inTurn(() => this.#planNext(plan))
-        const { planned, commit } = isHere(step) ? step : await step
+        const { planned, commit } = isSync(step) ? step : await step
         if (commit === undefined || (await commit)) return planned.result
       }
     } finally {
@@ -115,9 +116,9 @@ export class TableWriter {
   }
 
   /** At once, if nobody is before it and nothing has to be waited for. */
-  #inTurn<T>(step: () => Soon<T>): Soon<T> {
-    const result = this.#turn === undefined ? attempt(step) : this.#turn.then(step, step)
-    if (isHere(result)) return result
+  #inTurn<T>(step: () => Awaitable<T>): Awaitable<T> {
+    const result = this.#turn === undefined ? tryCall(step) : this.#turn.then(step, step)
+    if (isSync(result)) return result
     const end = (): void => {
       if (this.#turn === turn) this.#turn = undefined
     }
@@ -126,7 +127,7 @@ export class TableWriter {
     return result
   }
 
-  #planNext<T>(plan: Plan<T>): Soon<Step<T>> {
+  #planNext<T>(plan: Plan<T>): Awaitable<Step<T>> {
     if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
     this.#dropSettled()
     // Known before the view opens: what is in flight may settle before the plan gets to see it.
@@ -134,17 +135,17 @@ export class TableWriter {
     const inFlight = [...this.#inFlight]
     const again = (): Promise<Step<T>> =>
       Promise.allSettled(inFlight).then(() => this.#planNext(plan))
-    const step = attempt(() => this.#planOn(this.#head, plan))
-    if (isHere(step)) return step.commit === undefined ? again() : step
+    const step = tryCall(() => this.#planOn(this.#head, plan))
+    if (isSync(step)) return step.commit === undefined ? again() : step
     return step.then((late) => (late.commit === undefined ? again() : late), again)
   }
 
   /** Plans on a head, or on the one of a view; in this turn, if all that the plan reads is at hand. */
-  #planOn<T>(ahead: SeenHead | undefined, plan: Plan<T>): Soon<Step<T>> {
-    return readSoon(this.#partition, (view) =>
-      after(ahead ?? this.#readHead(view), (before) => {
+  #planOn<T>(ahead: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
+    return readAwaitable(this.#partition, (view) =>
+      chain(ahead ?? this.#readHead(view), (before) => {
         const planning = plan(before.head, (key) => this.#readRecord(view, key))
-        return after(planning, (planned): Step<T> => {
+        return chain(planning, (planned): Step<T> => {
           if (planned.change === undefined) return { planned }
           return { planned, commit: this.#commit(before, planned.change) }
         })
@@ -161,8 +162,8 @@ export class TableWriter {
     this.#refused = false
   }
 
-  #readHead(view: KvView): Soon<SeenHead> {
-    return after(view.get(this.#headKey), (bytes) => {
+  #readHead(view: KvView): Awaitable<SeenHead> {
+    return chain(view.get(this.#headKey), (bytes) => {
       if (bytes === null) throw tableNotFound(this.#tableId)
       const last = this.#head
       if (last !== undefined && sameBytes(bytes, last.bytes)) return last
@@ -170,7 +171,7 @@ export class TableWriter {
     })
   }
 
-  #readRecord(view: KvView, key: Bytes): Soon<Bytes | null> {
+  #readRecord(view: KvView, key: Bytes): Awaitable<Bytes | null> {
     if (this.#overlay.size === 0) return view.get(key)
     const planned = this.#overlay.get(byteText(key))
     return planned === undefined ? view.get(key) : planned

@@ -1,7 +1,8 @@
 // Extent entries of a generation: reading the pages that hold them, and planning the pages that a
 // link writes.
+
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
-import { after, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import {
   decodeExtentEntry,
@@ -29,9 +30,9 @@ export class ExtentEntries {
   #count = 0
 
   /** @throws {StoreError} DATA_CORRUPT if the table has lost it. */
-  read(read: ReadRecord, table: TableKey, extent: number): Soon<ExtentEntry> {
+  read(read: ReadRecord, table: TableKey, extent: number): Awaitable<ExtentEntry> {
     const page = Math.floor(extent / PAGE_EXTENTS)
-    return after(read(extentPageKey(table, page)), (bytes) => this.ofPage(bytes, extent))
+    return chain(read(extentPageKey(table, page)), (bytes) => this.ofPage(bytes, extent))
   }
 
   /** As `read`, from the record of the page of an extent. */

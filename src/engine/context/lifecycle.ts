@@ -1,5 +1,5 @@
 // Opening and closing: operations under way are counted, so that close can wait for them.
-import { isHere, type Soon } from '../../base/soon.js'
+import { type Awaitable, isSync } from '../../base/awaitable.js'
 import type { StoreErrorCode } from '../../base/store-error.js'
 import { isStoreError, StoreError, withOutcome } from '../../base/store-error.js'
 
@@ -15,12 +15,12 @@ export class Lifecycle {
   }
 
   /** Runs an operation, which keeps the store open until it settles. */
-  async run<T>(operation: () => Soon<T>): Promise<T> {
+  async run<T>(operation: () => Awaitable<T>): Promise<T> {
     this.checkOpen()
     this.#running++
     try {
       const result = operation()
-      return isHere(result) ? result : await result
+      return isSync(result) ? result : await result
     } catch (failure) {
       throw outcomeKnown(failure)
     } finally {

@@ -1,9 +1,10 @@
 // Schemas that were parsed. The record is read each time, which is quick; parsing and indexing it is not.
+
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
 import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import { crc32 } from '../../base/platform.js'
-import { after, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import { schemaKey, type TableKey } from '../../format/keys.js'
 import { decodeSchema } from '../../format/records.js'
@@ -35,9 +36,9 @@ export class SchemaCache {
   get(
     table: TableKey,
     number: number,
-    read: (key: Bytes) => Soon<Bytes | null>,
-  ): Soon<IndexedSchema> {
-    return after(read(schemaKey(table, number)), (record) => {
+    read: (key: Bytes) => Awaitable<Bytes | null>,
+  ): Awaitable<IndexedSchema> {
+    return chain(read(schemaKey(table, number)), (record) => {
       if (record === null) {
         throw new StoreError('DATA_CORRUPT', `Schema ${number} of table ${toHex(table)} is missing`)
       }

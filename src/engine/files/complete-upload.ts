@@ -55,7 +55,7 @@ async function completeClaimed(
   })
   const { file, ended } = outcome
   const left = ended === null ? [] : objectsOfUpload(ended)
-  if (copy !== null) team.ids.settle([copy.object])
+  if (copy !== null) team.ids.release([copy.object])
   const unnamed = copy === null ? left : [...left, copy.object]
   await deleteEarly(
     team,
@@ -136,7 +136,9 @@ async function copyPresigned(
   if (content === null) return null
   try {
     const rules = { bytesMax, contentLength, claim }
-    return await context.transfers.run(context.teamId, () => storeContent(context, content, rules))
+    return await context.transferLimit.run(context.teamId, () =>
+      storeContent(context, content, rules),
+    )
   } catch (failure) {
     if (isStoreError(failure) && BROKEN_RULES.has(failure.code)) {
       await deleteEarly(context, [presigned]) // As if it had never been put; another PUT may be better.

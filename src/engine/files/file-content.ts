@@ -51,7 +51,7 @@ export async function storeContent(
     invariant(stored === sealedBytes(bytes), 'the object store stored all bytes')
     return { object, bytes, sha256: gauge.sha256(), sealed: true }
   } catch (failure) {
-    ids.settleAfter(failure, [object])
+    ids.releaseAfter(failure, [object])
     throw failure
   }
 }
@@ -65,7 +65,7 @@ export async function giveUp(
   failure: unknown,
   object: ObjectId,
 ): Promise<void> {
-  context.ids.settleAfter(failure, [object])
+  context.ids.releaseAfter(failure, [object])
   if (isStoreError(failure) && failure.outcome === 'unknown') return
   if (!context.holds.isHeld) await context.objects.delete([object]).catch(() => undefined)
 }

@@ -9,12 +9,12 @@ import type {
   FileContent,
   FileDetails,
   Files,
-  NewUpload,
   OpenFile,
   StoredFile,
+  UploadInit,
   UploadTicket,
 } from '../api/file-types.js'
-import type { Source } from '../api/source-port.js'
+import type { FetchedSource } from '../api/url-fetcher.js'
 import type { Claim } from '../context/file-claims.js'
 import type { TeamContext } from '../context/store-context.js'
 import { completeUpload, parseOwnUpload } from './complete-upload.js'
@@ -74,11 +74,11 @@ export class TeamFiles implements Files {
           source.close()
         }
       }
-      return this.#team.transfers.run(this.#team.teamId, () => this.#claiming(fetch))
+      return this.#team.transferLimit.run(this.#team.teamId, () => this.#claiming(fetch))
     })
   }
 
-  createUpload(about: NewUpload): Promise<UploadTicket> {
+  createUpload(about: UploadInit): Promise<UploadTicket> {
     return this.#team.lifecycle.run(async () => {
       checkArguments('createUpload', about, UPLOAD_ARGUMENTS)
       return createUpload(this.#team, {
@@ -175,7 +175,7 @@ export class TeamFiles implements Files {
           return { result: null, commit: { checks, puts: putsOfFile(head, key, file) } }
         },
       )
-      team.ids.settle([content.object])
+      team.ids.release([content.object])
       return storedFile({ alias, key }, file)
     } catch (failure) {
       await giveUp(team, failure, content.object)
@@ -186,7 +186,7 @@ export class TeamFiles implements Files {
 
 /** What a source says about its file is taken as far as it is usable. */
 function namesOfSource(
-  { fileName, contentType, url }: Source,
+  { fileName, contentType, url }: FetchedSource,
   given: Readonly<{ fileName: string | undefined; contentType: string | undefined }>,
 ): { fileName: string; contentType: string } {
   const sent = contentType === undefined ? undefined : parseMediaType(contentType)

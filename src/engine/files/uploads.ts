@@ -67,10 +67,10 @@ export async function createUpload(
       puts: [[uploadKey(key), encodeUpload(upload)]],
     })
     invariant(ok, 'the key of an upload is never drawn again')
-    if (presigned !== null) ids.settle([presigned])
+    if (presigned !== null) ids.release([presigned])
     return { uploadId, target, expiresAt: terms.expiresAt }
   } catch (failure) {
-    if (presigned !== null) ids.settleAfter(failure, [presigned])
+    if (presigned !== null) ids.releaseAfter(failure, [presigned])
     await team.uploads.leave(team, key, upload)
     throw failure
   }
@@ -86,7 +86,7 @@ async function checkRoom(team: TeamContext, bytes: number): Promise<void> {
 /** PUT {uploadLocation} */
 export async function receiveUpload(context: StoreContext, request: UploadRequest): Promise<void> {
   const found = await findSigned(context, request)
-  const { options, transfers, puts } = context
+  const { options, transferLimit: transfers, puts } = context
   const upload = decodeUpload(found.record)
   const now = options.clock.now()
   if (now >= upload.expiresAt || now >= endOfUpload(options, upload)) throw expired()
@@ -117,7 +117,7 @@ async function takeBytes(
     try {
       ended.throwIfAborted()
       const { upload, replaced } = await commitReceived(context, found, received)
-      context.ids.settle([received.object])
+      context.ids.release([received.object])
       await context.uploads.receive(found, found.key, upload)
       if (replaced !== null) await deleteEarly(context, [replaced])
     } catch (failure) {

@@ -16,16 +16,16 @@ import { parseRowId } from '../../format/row-id.js'
 import { renderKey } from '../../format/row-text.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../../schema/column-summary.js'
 import { FORM } from '../../schema/json-byte-values.js'
-import { newSummary } from '../../schema/judge.js'
-import { type FieldJudge, JUDGED } from '../../schema/judge-field-bytes.js'
 import { type CsvByteScanner, MARK, utf16Length } from '../../schema/scan-csv-bytes.js'
 import { compactToken } from '../../schema/scan-json.js'
 import { CELL, type JsonByteScanner } from '../../schema/scan-json-bytes.js'
 import type { ScannedRow } from '../../schema/scanned-row.js'
+import { newSummary } from '../../schema/summarize.js'
+import { CELL_OUTCOME, type FieldSummarizer } from '../../schema/summarize-field-bytes.js'
 import { COLUMN_ID_CHARS_MAX } from '../../schema/table-schema.js'
 import { isNumberToken } from '../../schema/value-rules.js'
-import { judgeCell, settledBit } from './judge-cell.js'
 import { LongValues } from './long-values.js'
+import { kindKnownBit, summarizeCell } from './summarize-cell.js'
 
 /** Rows of one segment, not yet stored, with what is known of their columns. */
 export type RowBatch = Readonly<{
@@ -52,7 +52,7 @@ type Column = {
   /** Of the segment that is being built. */
   summary: ColumnSummary
   /** Of what more values would tell the summary nothing new, see `settledBit`. */
-  settled: number
+  knownKinds: number
   /** From text: every cell so far is a number or boolean token that reads back as it is. */
   exact: boolean
 }
@@ -85,7 +85,7 @@ export class ChunkBuilder {
   #hasClaims = false
   #rowCount = 0
   #line: { first: number; regular: boolean } = { first: 0, regular: true }
-  /** Values that are not judged yet: the caller does that in steps, else `take` does. */
+  /** Values that are not outcome yet: the caller does that in steps, else `take` does. */
   readonly longValues = new LongValues()
 
   /** @param header - Columns known before any row, in order; only of CSV and TSV. */
@@ -155,7 +155,7 @@ export class ChunkBuilder {
    * Adds the row of CSV or TSV that a byte scanner stands at; its cells stay with the scanner.
    * @returns false: it may be too large, which the exact path tells.
    */
-  addScannedText(row: CsvByteScanner, judge: FieldJudge): boolean {
+  addScannedText(row: CsvByteScanner, summarizer: FieldSummarizer): boolean {
     let chars = -row.quoteCount
     this.longValues.beginRow()
     for (let cell = row.firstCell; cell < row.cellCount; cell++) {
@@ -164,9 +164,9 @@ export class ChunkBuilder {
       const from = row.from[cell] ?? 0
       const to = row.to[cell] ?? 0
       const mark = row.mark[cell] ?? 0
-      const judged = judge.judge(column.summary, from, to, mark)
-      if (judged === JUDGED.unsure) this.#noteText(column, row.textOf(cell))
-      else if (judged === JUDGED.text) column.exact = false
+      const outcome = summarizer.summarize(column.summary, from, to, mark)
+      if (outcome === CELL_OUTCOME.unsure) this.#noteText(column, row.textOf(cell))
+      else if (outcome === CELL_OUTCOME.text) column.exact = false
       chars += column.key.length + TEXT_CELL_CHARS
       chars += mark & MARK.wide ? utf16Length(row.bytes, from, to) : to - from
     }
@@ -192,15 +192,15 @@ export class ChunkBuilder {
       const what = cells[place + CELL.what] ?? 0
       const number = what >> 16
       const column = this.#scanned[number] ?? this.#addScannedColumn(number, row)
-      const bit = settledBit(what)
-      if ((what & 0xff) === FORM.null || (column.settled & bit) !== 0) continue
+      const bit = kindKnownBit(what)
+      if ((what & 0xff) === FORM.null || (column.knownKinds & bit) !== 0) continue
       const from = cells[place + CELL.from] ?? 0
       const to = cells[place + CELL.to] ?? 0
       if (!this.longValues.mayJudge(to - from)) {
         this.longValues.add(column.summary, compactToken(textOf(from, to)))
         isSettled = false
-      } else if (judgeCell(column.summary, row, number, from, to, what, textOf)) {
-        column.settled |= bit
+      } else if (summarizeCell(column.summary, row, number, from, to, what, textOf)) {
+        column.knownKinds |= bit
       } else isSettled = false
     }
     this.#isSettled = isSettled
@@ -233,7 +233,7 @@ export class ChunkBuilder {
     for (const column of all) {
       mergeSummary(column.merged, column.summary)
       column.summary = newSummary(column.id)
-      column.settled = 0
+      column.knownKinds = 0
       column.exact = true
     }
     this.#isSettled = false
@@ -323,7 +323,7 @@ export class ChunkBuilder {
       firstRow: NO_ROW,
       merged: newSummary(id),
       summary: newSummary(id),
-      settled: 0,
+      knownKinds: 0,
       exact: true,
     }
     this.#columns.set(id, column)

@@ -2,7 +2,12 @@
 // that take long to judge. The order does not matter, as a summary only loses kinds and gains what was seen.
 import type { Steps } from '../../base/time-slices.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
-import { judgeText, judgeTextInSteps, judgeToken, judgeTokenInSteps } from '../../schema/judge.js'
+import {
+  summarizeText,
+  summarizeTextInSteps,
+  summarizeToken,
+  summarizeTokenInSteps,
+} from '../../schema/summarize.js'
 
 /** Of each row so many characters are judged at once. */
 const AT_ONCE_CHARS_MAX = 16 * 1024
@@ -30,13 +35,13 @@ export class LongValues {
 
   /** Judges a JSON token, or keeps it for later. */
   judgeToken(summary: ColumnSummary, token: string): void {
-    if (this.mayJudge(token.length)) judgeToken(summary, token)
+    if (this.mayJudge(token.length)) summarizeToken(summary, token)
     else this.add(summary, token)
   }
 
   /** Judges a field of CSV or TSV, or keeps it for later. */
   judgeField(summary: ColumnSummary, text: string): void {
-    if (this.mayJudge(text.length)) judgeText(summary, text)
+    if (this.mayJudge(text.length)) summarizeText(summary, text)
     else this.#later.push({ summary, text, isField: true })
   }
 
@@ -50,7 +55,7 @@ export class LongValues {
     const later = this.#later
     this.#later = []
     for (const { summary, text, isField } of later) {
-      yield* isField ? judgeTextInSteps(summary, text) : judgeTokenInSteps(summary, text)
+      yield* isField ? summarizeTextInSteps(summary, text) : summarizeTokenInSteps(summary, text)
       yield AT_ONCE_CHARS_MAX
     }
   }

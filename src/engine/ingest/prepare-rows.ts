@@ -48,7 +48,7 @@ export async function prepareRows(
   mayInline: boolean,
 ): Promise<PreparedRows> {
   const { options } = context
-  const quick = await prepareQuickly(context, input, mayInline)
+  const quick = await prepareFast(context, input, mayInline)
   if (quick !== null) return quick
   const { header, rows } = openRows(input, {
     columnsMax: options.columnsMax,
@@ -82,7 +82,7 @@ function isFew(
  * As `prepareRows`, for bytes; those of JSON must not be few. null: they must be read the exact way, which
  * also tells what is wrong with them.
  */
-async function prepareQuickly(
+async function prepareFast(
   context: StoreContext,
   input: RowsInput,
   mayInline: boolean,
@@ -208,7 +208,7 @@ class SegmentSink implements RowSink {
   /** Gives up all that was stored, and what was on the way. */
   abandon(): void {
     const objects = this.segments.map(({ object }) => object)
-    this.#context.ids.settle(this.#object === undefined ? objects : [...objects, this.#object])
+    this.#context.ids.release(this.#object === undefined ? objects : [...objects, this.#object])
     for (const buffer of this.#builder?.abandon() ?? []) this.#context.buffers.give(buffer)
   }
 }

@@ -4,8 +4,8 @@ import { sliceReader } from '../../base/platform.js'
 import type { TimeSlices } from '../../base/time-slices.js'
 import { ByteWriter } from '../../format/byte-writer.js'
 import { CsvRowWriter } from '../../format/scanned-csv-text.js'
-import { FieldJudge } from '../../schema/judge-field-bytes.js'
 import type { CsvByteScanner } from '../../schema/scan-csv-bytes.js'
+import { FieldSummarizer } from '../../schema/summarize-field-bytes.js'
 import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
 import type { RowSink } from './read-json-bytes.js'
 
@@ -25,12 +25,12 @@ export async function readCsvBytes(
   sink: RowSink,
   slices: TimeSlices,
 ): Promise<boolean> {
-  const judge = new FieldJudge(scanner.bytes)
+  const summarizer = new FieldSummarizer(scanner.bytes)
   let work = 0
   for (;;) {
     const step = scanner.next()
     if (step !== 'row') return step === 'end'
-    if (!builder.addScannedText(scanner, judge)) return false
+    if (!builder.addScannedText(scanner, summarizer)) return false
     if (!builder.longValues.isEmpty) await slices.run(builder.longValues.judgeInSteps())
     if (builder.isFull) await endSegment(scanner, builder.take(), sink, slices)
     const isDue = slices.spend(builder.work - work)

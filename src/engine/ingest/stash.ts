@@ -8,8 +8,8 @@ import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { RowsInput, Stash } from '../api/store-types.js'
 import { putMarkers } from '../commit/file-markers.js'
+import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
-import { versionBase } from '../context/versions.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
 
@@ -71,9 +71,9 @@ export class TeamStash implements Stash {
       const objects = chunk.segments.map(({ object }) => object)
       try {
         await this.#commitChunk(serial, { chunk, files })
-        this.#team.ids.settle(objects)
+        this.#team.ids.release(objects)
       } catch (failure) {
-        this.#team.ids.settleAfter(failure, objects)
+        this.#team.ids.releaseAfter(failure, objects)
         throw failure
       }
     })

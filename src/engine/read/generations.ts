@@ -1,7 +1,8 @@
 // Which rows a walk reads: those of the table now, or those of a generation that an overwrite retired
 // and that is still retained.
+
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
-import { after, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import { retirementsRange, type TableKey, tableHeadKey } from '../../format/keys.js'
 import {
@@ -25,8 +26,8 @@ export function readHead(
   view: KvView,
   table: TableKey,
   tableId: string,
-): Soon<TableHead> {
-  return after(view.get(tableHeadKey(table)), (bytes) => {
+): Awaitable<TableHead> {
+  return chain(view.get(tableHeadKey(table)), (bytes) => {
     if (bytes === null) throw tableNotFound(tableId)
     return heads.decode(bytes)
   })
@@ -81,10 +82,10 @@ export async function readRetirements(view: KvView, table: TableKey): Promise<Re
 export function isRetained(
   { retiredAt }: Retirement,
   index: number,
-  limits: Readonly<{ retentionMs: number; retiredGenerationsMax: number }>,
+  limits: Readonly<{ overwrittenRowsTtlMs: number; overwrittenRowSetsMax: number }>,
   now: number,
 ): boolean {
-  return index < limits.retiredGenerationsMax && now - retiredAt <= limits.retentionMs
+  return index < limits.overwrittenRowSetsMax && now - retiredAt <= limits.overwrittenRowsTtlMs
 }
 
 export function continuationInvalid(problem: string): StoreError {

@@ -2,40 +2,45 @@
 //
 // Invariant: a row is taken from its segment only if no row record is over it. This way is left out for a table
 // with a row record anywhere, and for rows that are not served as they are stored.
+
+import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
-import { after, isHere, type Soon } from '../../base/soon.js'
 import { EXTENTS_MAX, PAGE_EXTENTS, rowsRange, type TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import { parseRowId } from '../../format/row-id.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
-import { readSoon } from '../../kv/read-soon.js'
-import type { LatestTable } from '../context/latest-tables.js'
-import type { RowJson } from '../context/row-texts.js'
+import { readAwaitable } from '../../kv/read-awaitable.js'
+import type { RowJson } from '../context/hot-row-cache.js'
+import type { PointReadEntry } from '../context/point-read-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from './generations.js'
 import { findRow, rowNotFound } from './row-lookup.js'
 
 /** The row with an ID as JSON, and its version. @throws {StoreError} ROW_NOT_FOUND, TABLE_NOT_FOUND, DATA_CORRUPT */
-export function readRowJson(place: TablePlace, latest: LatestTable, rowId: string): Soon<RowJson> {
+export function readRowJson(
+  place: TablePlace,
+  latest: PointReadEntry,
+  rowId: string,
+): Awaitable<RowJson> {
   const { team } = place
-  const head = latest.headAt(team.partition.moment?.())
+  const head = latest.headAt(team.partition.commitStamp?.())
   if (head === undefined) return readRecords(place, latest, rowId)
-  const kept = team.rows.get(head, rowId)
+  const kept = team.hotRows.get(head, rowId)
   if (kept !== undefined) return kept
   const found = rowOf(latest, place, head, rowId)
   if (found === undefined) return readRecords(place, latest, rowId)
-  if (!isHere(found)) return found.then((row) => noted(team, head, rowId, row))
+  if (!isSync(found)) return found.then((row) => noted(team, head, rowId, row))
   return noted(team, head, rowId, found)
 }
 
 /** The row with an ID, of a head that is the one now; undefined: it has to be looked for in the records. */
 function rowOf(
-  latest: LatestTable,
+  latest: PointReadEntry,
   { team, table }: TablePlace,
   { generation }: TableHead,
   rowId: string,
-): Soon<RowJson> | undefined {
+): Awaitable<RowJson> | undefined {
   if (!latest.isPlain || generation.forward !== null) return undefined
   const id = parseRowId(rowId)
   if (id === null) throw rowNotFound(rowId)
@@ -49,12 +54,17 @@ function rowOf(
   if (slot >= entry.rowCount || !sameBytes(entry.nonce, nonce)) throw rowNotFound(rowId)
   const version = Math.max(entry.version, generation.widenedAt)
   const text = team.segments.rowText(entry.segment, slot)
-  return isHere(text)
+  return isSync(text)
     ? { json: renderRowObject(rowId, text), version }
     : text.then((read) => ({ json: renderRowObject(rowId, read), version }))
 }
 
-function noted({ rows }: TeamContext, head: TableHead, rowId: string, row: RowJson): RowJson {
+function noted(
+  { hotRows: rows }: TeamContext,
+  head: TableHead,
+  rowId: string,
+  row: RowJson,
+): RowJson {
   rows.note(head, rowId, row)
   return row
 }
@@ -62,20 +72,20 @@ function noted({ rows }: TeamContext, head: TableHead, rowId: string, row: RowJs
 /** As `readRowJson`, with the records read in one view; what they say of the table is remembered. */
 function readRecords(
   { team, table, tableId }: TablePlace,
-  latest: LatestTable,
+  latest: PointReadEntry,
   rowId: string,
-): Soon<RowJson> {
-  const moment = team.partition.moment?.()
-  return readSoon(team.partition, (view) =>
-    after(readHead(team, view, table, tableId), (head) => {
-      const kept = team.rows.get(head, rowId)
+): Awaitable<RowJson> {
+  const stamp = team.partition.commitStamp?.()
+  return readAwaitable(team.partition, (view) =>
+    chain(readHead(team, view, table, tableId), (head) => {
+      const kept = team.hotRows.get(head, rowId)
       if (kept !== undefined) return kept
-      return after(isPlain(view, table, head, latest, moment), (plain) => {
-        if (moment !== undefined && team.partition.moment?.() === moment) {
-          latest.remember(moment, head, plain)
+      return chain(isPlain(view, table, head, latest, stamp), (plain) => {
+        if (stamp !== undefined && team.partition.commitStamp?.() === stamp) {
+          latest.remember(stamp, head, plain)
         }
         const read = (key: Bytes) => view.get(key)
-        return after(findRow(team, read, table, head.generation, rowId), (row) => {
+        return chain(findRow(team, read, table, head.generation, rowId), (row) => {
           if (row === null) throw rowNotFound(rowId)
           const found = { json: renderRowObject(rowId, row.text), version: row.version }
           return noted(team, head, rowId, found)
@@ -90,10 +100,10 @@ function isPlain(
   view: KvView,
   table: TableKey,
   { generation }: TableHead,
-  latest: LatestTable,
-  moment: object | undefined,
-): Soon<boolean> {
-  if (moment === undefined || view.isEmpty === undefined) return false
+  latest: PointReadEntry,
+  stamp: object | undefined,
+): Awaitable<boolean> {
+  if (stamp === undefined || view.isEmpty === undefined) return false
   const { firstExtent, nextExtent } = generation
   const start = { extent: firstExtent, slot: 0 }
   // Walks have found out about the extents that there are. A look goes on to the end, for those that will be added.

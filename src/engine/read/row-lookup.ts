@@ -1,6 +1,7 @@
 // Reading one row by its ID: arithmetic on the ID, then the row record or the segment.
+
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
-import { after, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
 import type { ForwardMap } from '../../format/forward.js'
@@ -31,10 +32,10 @@ export function findRow(
   table: TableKey,
   generation: Generation,
   rowId: string,
-): Soon<FoundRow | null> {
-  return after(findPlace(context, read, table, generation, rowId), (place) => {
+): Awaitable<FoundRow | null> {
+  return chain(findPlace(context, read, table, generation, rowId), (place) => {
     if (place === null) return null
-    return after(read(rowKey(table, place.position)), (record): Soon<FoundRow | null> => {
+    return chain(read(rowKey(table, place.position)), (record): Awaitable<FoundRow | null> => {
       if (record === null) return readStored(context, read, table, generation, place)
       const { text, version, schemaNumber } = decodeRowRecord(record)
       if (text === null) return null
@@ -53,7 +54,7 @@ function readStored(
   table: TableKey,
   generation: Generation,
   { position, entry }: Place,
-): Soon<FoundRow | null> {
+): Awaitable<FoundRow | null> {
   if (entry === null || entry.segment === null) {
     if (entry?.folded) return null // No row of the extent was alive when it was folded.
     throw missingRecord(position.slot)
@@ -61,13 +62,13 @@ function readStored(
   const { segment } = entry
   const converts = entry.convert || position.extent < generation.convertBefore
   const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
-  const readText = (version: number): Soon<FoundRow> =>
-    after(context.segments.rowText(segment, position.slot), (text) => {
+  const readText = (version: number): Awaitable<FoundRow> =>
+    chain(context.segments.rowText(segment, position.slot), (text) => {
       const row = { position, version, stored: { text, schemaNumber } }
       return asItReads(context, read, table, generation, row)
     })
   if (!entry.folded) return readText(entry.version)
-  return after(context.segments.footer(segment), ({ isDeleted, versionOf }) => {
+  return chain(context.segments.footer(segment), ({ isDeleted, versionOf }) => {
     if (isDeleted?.(position.slot)) return null
     return readText(versionOf?.(position.slot) ?? entry.version)
   })
@@ -79,10 +80,10 @@ function asItReads(
   table: TableKey,
   { schemaNumber, widenedAt }: Generation,
   { position, version: changed, stored }: StoredRow,
-): Soon<FoundRow> {
+): Awaitable<FoundRow> {
   const version = Math.max(changed, widenedAt)
   if (stored.schemaNumber === schemaNumber) return { position, version, text: stored.text, stored }
-  return after(schemas.get(table, schemaNumber, read), ({ columns }) => {
+  return chain(schemas.get(table, schemaNumber, read), ({ columns }) => {
     return { position, version, text: convertRowText(stored.text, columns), stored }
   })
 }
@@ -96,13 +97,13 @@ function findPlace(
   table: TableKey,
   generation: Generation,
   rowId: string,
-): Soon<Place | null> {
+): Awaitable<Place | null> {
   const id = parseRowId(rowId)
   if (id === null) return null
-  return after(context.forwards.of(generation), (forward) => {
+  return chain(context.forwards.of(generation), (forward) => {
     const minted = findMinted(context, read, table, generation, id)
     if (forward === null) return minted
-    return after(minted, (place) =>
+    return chain(minted, (place) =>
       findKept(context, read, table, generation, { id, forward, place }),
     )
   })
@@ -115,7 +116,7 @@ function findKept(
   table: TableKey,
   { firstExtent, open }: Generation,
   { id, forward, place: minted }: Readonly<{ id: RowId; forward: ForwardMap; place: Place | null }>,
-): Soon<Place | null> {
+): Awaitable<Place | null> {
   if (minted !== null) {
     const { extent, slot } = minted.position
     const keptAnother = forward.idAt({ extent: extent - firstExtent, slot })
@@ -125,7 +126,7 @@ function findKept(
   if (kept === null) return null
   const position = { extent: kept.extent + firstExtent, slot: kept.slot }
   if (open?.extent === position.extent) return { position, entry: null }
-  return after(extents.read(read, table, position.extent), (entry) => ({ position, entry }))
+  return chain(extents.read(read, table, position.extent), (entry) => ({ position, entry }))
 }
 
 function findMinted(
@@ -134,13 +135,13 @@ function findMinted(
   table: TableKey,
   { firstExtent, nextExtent, open }: Generation,
   { nonce, extent, slot }: RowId,
-): Soon<Place | null> {
+): Awaitable<Place | null> {
   const position = { extent, slot }
   if (extent < firstExtent || extent >= nextExtent) return null
   if (open?.extent === extent) {
     return sameBytes(open.nonce, nonce) && slot < open.nextSlot ? { position, entry: null } : null
   }
-  return after(extents.read(read, table, extent), (entry) =>
+  return chain(extents.read(read, table, extent), (entry) =>
     sameBytes(entry.nonce, nonce) && slot < entry.rowCount ? { position, entry } : null,
   )
 }

@@ -1,6 +1,7 @@
 // Forward objects by id: read whole, as many lookups of one page or walk need them.
+
+import type { Awaitable } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
-import type { Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import { ForwardMap } from '../../format/forward.js'
 import type { Generation } from '../../format/records.js'
@@ -16,7 +17,7 @@ export class ForwardCache {
   }
 
   /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */
-  of({ forward }: Generation): Soon<ForwardMap | null> {
+  of({ forward }: Generation): Awaitable<ForwardMap | null> {
     if (forward === null) return null
     const known = this.#maps.get(forward.object)
     return known ?? this.#read(forward.object)

@@ -4,11 +4,11 @@
 // only the footers stay. Runs of rows (pages, scans, rewrites) leave nothing behind, so that a walk does not
 // push out the frames that point reads use.
 
+import { type Awaitable, chain, finallyDo, isSync, tryCall } from '../../base/awaitable.js'
 import { BufferPool } from '../../base/buffer-pool.js'
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { freeMemory, yieldToEventLoop } from '../../base/platform.js'
-import { after, attempt, ending, isHere, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import { type FramePlace, type FramePlaces, frameOf, placeOf } from '../../format/segment-footer.js'
@@ -69,34 +69,34 @@ export class SegmentCache {
   }
 
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
-  footer(ref: SegmentRef): Soon<SegmentFooter> {
-    return after(this.footerOnce(ref), (footer) => {
+  footer(ref: SegmentRef): Awaitable<SegmentFooter> {
+    return chain(this.footerOnce(ref), (footer) => {
       if (this.#pieces.get(ref.object)?.footer !== footer) this.#keepPiece(ref, { footer })
       return footer
     })
   }
 
   /** As `footer`, for those who read many that nobody else wants: it stays out of the cache. */
-  footerOnce(ref: SegmentRef): Soon<SegmentFooter> {
+  footerOnce(ref: SegmentRef): Awaitable<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
-    return after(this.#read(ref, footerRange(ref)), (bytes) => decodeFooter(ref, bytes))
+    return chain(this.#read(ref, footerRange(ref)), (bytes) => decodeFooter(ref, bytes))
   }
 
   /** The text of one row. At once, if what is not in memory comes at once. */
-  rowText(ref: SegmentRef, row: number): Soon<string> {
+  rowText(ref: SegmentRef, row: number): Awaitable<string> {
     const rows = this.#pieces.get(ref.object)?.rows
     if (rows !== undefined) return this.#rowOf(ref, rows, row)
-    return after(this.#readRows(ref), (read) => this.#rowOf(ref, read, row))
+    return chain(this.#readRows(ref), (read) => this.#rowOf(ref, read, row))
   }
 
-  #readRows(ref: SegmentRef): Soon<Rows> {
+  #readRows(ref: SegmentRef): Awaitable<Rows> {
     const { footer } = this.#pieces.get(ref.object) ?? {}
     if (footer !== undefined) return this.#keepRows(ref, footer.places)
     const memory = this.#memory.take(ref.footerBytes + TRAILER_BYTES)
-    return ending(
+    return finallyDo(
       () =>
-        after(this.#read(ref, footerRange(ref), memory), (bytes) =>
+        chain(this.#read(ref, footerRange(ref), memory), (bytes) =>
           this.#keepRows(ref, decodeFramePlaces(ref, bytes)),
         ),
       () => this.#memory.give(memory),
@@ -120,7 +120,7 @@ export class SegmentCache {
     })
   }
 
-  #rowOf(ref: SegmentRef, { places, frameKeys }: Rows, row: number): Soon<string> {
+  #rowOf(ref: SegmentRef, { places, frameKeys }: Rows, row: number): Awaitable<string> {
     const index = frameOf(places, row)
     const place = placeOf(ref, places, index)
     if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
@@ -132,9 +132,9 @@ export class SegmentCache {
       : frame.rowText(row - place.firstRow)
   }
 
-  #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Soon<string> {
-    return after(this.#readFrame(ref, place), (bytes) =>
-      after(decodeFrame(ref, place, bytes), (frame) =>
+  #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Awaitable<string> {
+    return chain(this.#readFrame(ref, place), (bytes) =>
+      chain(decodeFrame(ref, place, bytes), (frame) =>
         this.#kept(key, frame, bytes).rowText(row - place.firstRow),
       ),
     )
@@ -145,12 +145,12 @@ export class SegmentCache {
     ref: SegmentRef,
     frameKeys: string[],
     { index, place, row }: Readonly<{ index: number; place: FramePlace; row: number }>,
-  ): Soon<string> {
+  ): Awaitable<string> {
     const memory = this.#memory.take(place.bytes)
     const rowInFrame = row - place.firstRow
-    return ending(
+    return finallyDo(
       () =>
-        after(this.#readFrame(ref, place, memory), (bytes) => {
+        chain(this.#readFrame(ref, place, memory), (bytes) => {
           // Else it came elsewhere, or is decompressed: then it has memory of its own.
           const isOurs = bytes.buffer === memory.buffer
           const text = isOurs ? readRowText(ref, place, bytes, rowInFrame) : null
@@ -159,7 +159,7 @@ export class SegmentCache {
             frameKeys[index] = key
             return text
           }
-          return after(decodeFrame(ref, place, bytes), (frame) => {
+          return chain(decodeFrame(ref, place, bytes), (frame) => {
             frameKeys[index] = key
             return this.#kept(key, frame, bytes).rowText(rowInFrame)
           })
@@ -180,7 +180,7 @@ export class SegmentCache {
     return alone
   }
 
-  #readFrame(ref: SegmentRef, { offset, bytes }: FramePlace, memory?: Bytes): Soon<Bytes> {
+  #readFrame(ref: SegmentRef, { offset, bytes }: FramePlace, memory?: Bytes): Awaitable<Bytes> {
     return this.#read(ref, { start: offset, limit: offset + bytes }, memory)
   }
 
@@ -243,9 +243,9 @@ export class SegmentCache {
     return partsOf(run, bytes, first.offset, bounds.bytes)
   }
 
-  #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Soon<Uint8Array> {
+  #read(ref: SegmentRef, range: ByteRange, memory?: Bytes): Awaitable<Uint8Array> {
     const bytes = this.#objects.get(ref.object, range, memory)
-    return isHere(bytes) ? present(ref, bytes) : bytes.then((read) => present(ref, read))
+    return isSync(bytes) ? present(ref, bytes) : bytes.then((read) => present(ref, read))
   }
 }
 
@@ -263,9 +263,9 @@ function runBytes(run: readonly FramePlace[]): number {
  * Those that are not large are there at once: a promise for each would cost more than reading it. Nothing is under
  * way any more when this fails, as the memory is used again.
  */
-function decodeAll(ref: SegmentRef, part: StoredPart): Soon<Frame[]> {
-  const frames = part.map(({ place, bytes }) => attempt(() => decodeFrame(ref, place, bytes)))
-  return frames.every(isHere) ? frames : allSettled(frames)
+function decodeAll(ref: SegmentRef, part: StoredPart): Awaitable<Frame[]> {
+  const frames = part.map(({ place, bytes }) => tryCall(() => decodeFrame(ref, place, bytes)))
+  return frames.every(isSync) ? frames : allSettled(frames)
 }
 
 /** A frame that was decompressed has memory of its own. */
@@ -280,7 +280,7 @@ function freeAll(frames: readonly Frame[], part: StoredPart): void {
   }
 }
 
-async function allSettled(frames: readonly Soon<Frame>[]): Promise<Frame[]> {
+async function allSettled(frames: readonly Awaitable<Frame>[]): Promise<Frame[]> {
   const settled = await Promise.allSettled(frames)
   return settled.map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason

@@ -16,7 +16,7 @@ import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 import { filesOfRecords, newMarkedFiles } from '../commit/file-markers.js'
 import { appendEntries, closedEntry, NO_PAGES, type PagePuts } from '../context/extents.js'
 import type { RowIdRun } from '../context/row-ids.js'
-import type { LinkableRows } from '../ingest/row-source.js'
+import type { LinkableRows } from '../ingest/rows-reader.js'
 
 export type Appended = Readonly<{
   next: Generation
@@ -64,7 +64,7 @@ async function appendSegments(
 ): Promise<Appended> {
   const { generation, version } = place
   const nonces = freshNonces(place.random)
-  const entries = segments.map(({ ref, convert, namesFiles }): ExtentEntry => {
+  const entries = segments.map(({ ref, needsQuoting: convert, namesFiles }): ExtentEntry => {
     const { rowCount } = ref
     const form = { convert, folded: false, namesFiles }
     return { nonce: nonces(), segment: ref, rowCount, version, ...form }

@@ -18,21 +18,21 @@ import {
 import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { Created, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import type { CreateResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
 import { putMarkers } from '../commit/file-markers.js'
-import type { RequestKey } from '../commit/repeats.js'
-import { keepResult, type Repeat, readRepeat } from '../commit/repeats.js'
+import type { RequestKey } from '../commit/idempotency.js'
+import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
+import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
 import type { TeamContext } from '../context/store-context.js'
-import { versionBase } from '../context/versions.js'
 import {
-  judgeOf,
   type LinkableRows,
-  type RowSource,
-  RowSources,
+  type OperationRows,
+  policyOf,
+  RowsReader,
   sourceHolds,
-} from '../ingest/row-source.js'
+} from '../ingest/rows-reader.js'
 import { emptyGeneration } from '../read/generations.js'
 import { appendRows } from './append-rows.js'
 
@@ -53,7 +53,7 @@ type CreateRequest = Readonly<{
 export async function findCreated(
   team: TeamContext,
   key: RequestKey | undefined,
-): Promise<Created | null> {
+): Promise<CreateResult | null> {
   if (key === undefined) return null
   return team.partition.read(async (view) => createdOf(await readCreateRepeat(team, key, view)))
 }
@@ -62,20 +62,23 @@ function readCreateRepeat(
   { options }: TeamContext,
   key: RequestKey | undefined,
   view: KvView,
-): Promise<Repeat | null> {
-  return readRepeat(options, null, key, (record) => view.get(record))
+): Promise<IdempotencyState | null> {
+  return readIdempotency(options, null, key, (record) => view.get(record))
 }
 
-function createdOf(repeat: Repeat | null): Created | null {
+function createdOf(repeat: IdempotencyState | null): CreateResult | null {
   if (repeat === null || repeat.first === null) return null
   const { table, version, runs } = repeat.first
   return { tableId: renderTableId(table), version, rowIds: rowIdsOf(runs) }
 }
 
-export async function createTable(team: TeamContext, request: CreateRequest): Promise<Created> {
+export async function createTable(
+  team: TeamContext,
+  request: CreateRequest,
+): Promise<CreateResult> {
   const { key } = request
   await team.ensureTeam()
-  const sources = new RowSources(team, request.rows)
+  const sources = new RowsReader(team, request.rows)
   try {
     await sources.prepare(request.rows)
     for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
@@ -83,22 +86,22 @@ export async function createTable(team: TeamContext, request: CreateRequest): Pr
         const first = createdOf(await readCreateRepeat(team, key, view))
         return first ?? sources.read(view)
       })
-      if ('tableId' in found) return sources.settled(found)
+      if ('tableId' in found) return sources.released(found)
       const source = found
       const base = request.schema === undefined ? null : indexSchema(request.schema)
-      const judge = judgeOf(team, source, base, request.onSchemaError)
-      const rows = await sources.conform(source, judge)
-      const { schema } = judge.schema
+      const policy = policyOf(team, source, base, request.onSchemaError)
+      const rows = await sources.toStoredForm(source, policy)
+      const { schema } = policy.schema
       const created = await team.turns.run('create', () =>
         commitTable(team, request, schema, source, rows),
       )
-      if (created !== null) return sources.settled(created)
+      if (created !== null) return sources.released(created)
     }
   } catch (failure) {
-    sources.settleAfter(failure)
+    sources.releaseAfter(failure)
     throw failure
   }
-  sources.settled(null)
+  sources.released(null)
   throw new StoreError('STORAGE_UNAVAILABLE', 'The stash keeps changing; try again', {
     outcome: 'unchanged',
   })
@@ -109,9 +112,9 @@ async function commitTable(
   team: TeamContext,
   { name, key }: CreateRequest,
   schema: TableSchema,
-  source: RowSource,
+  source: OperationRows,
   rows: LinkableRows,
-): Promise<Created | null> {
+): Promise<CreateResult | null> {
   const { random } = team.options
   const table = newTableKey(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
@@ -131,7 +134,7 @@ async function commitTable(
     if (!holds) return null
     const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
-    const kept = keepResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
+    const kept = saveResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
     const { ok } = await team.partition.commit({
       checks: [
         { key: TEAM_HEAD_KEY, equals: teamHead },

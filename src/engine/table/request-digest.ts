@@ -4,7 +4,7 @@ import { type Bytes, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
 import { checkIdempotencyKey, checkRequestDigest } from '../api/arguments.js'
-import type { RequestKey } from '../commit/repeats.js'
+import type { RequestKey } from '../commit/idempotency.js'
 import { scanRowObject } from '../ingest/row-object.js'
 import { TeamStash } from '../ingest/stash.js'
 

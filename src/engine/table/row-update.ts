@@ -1,8 +1,9 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
+
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { typeName } from '../../base/options.js'
 import type { Random } from '../../base/random.js'
-import { after, type Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import { type Steps, TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, type TableKey } from '../../format/keys.js'
@@ -10,19 +11,19 @@ import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
-import { judgeTokenInSteps, newSummary } from '../../schema/judge.js'
 import { decodeJsonText, scanJsonChanges } from '../../schema/scan-json.js'
+import { newSummary, summarizeTokenInSteps } from '../../schema/summarize.js'
 import { checkSchemaSize } from '../../schema/table-schema.js'
 import type { ResolvedOptions } from '../api/store-options.js'
 import type { OnSchemaError, RowInput } from '../api/store-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { Planned } from '../commit/table-writer.js'
+import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { withBase } from '../context/versions.js'
-import { brokenRule, cellFits, conformToken, type Judge } from '../ingest/conform.js'
 import { invalidValue, scanRowObject, unknownColumn } from '../ingest/row-object.js'
-import { checkColumnCount, widenColumns } from '../ingest/row-source.js'
+import { checkColumnCount, widenColumns } from '../ingest/rows-reader.js'
+import { brokenRule, cellFits, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
 import { type FoundRow, findRow, rowNotFound } from '../read/row-lookup.js'
 import { checkIfMatch, newSchemaOf, putSchema, underSchema } from './table-change.js'
 
@@ -59,16 +60,16 @@ export function updateRow(
 ): Promise<Version> {
   const { teamId, partition } = team
   return team.writers.change({ teamId, partition, table, tableId }, (head, read) =>
-    after(findRow(team, read, table, head.generation, rowId), (row) => {
+    chain(findRow(team, read, table, head.generation, rowId), (row) => {
       if (row === null) throw rowNotFound(rowId)
-      checkIfMatch('row', options.ifMatch, withBase(team, row).version)
+      checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
       if (changes instanceof StoreError) throw changes
       const schema = team.schemas.get(table, head.generation.schemaNumber, read)
-      return after(schema, (found) => {
+      return chain(schema, (found) => {
         const judged = judgeAndConform(team, changes, found, options.onSchemaError)
-        return after(new TimeSlices(team.options.clock).run(judged), ({ judge, cells }) => {
+        return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
           if (cells.size === 0) return { result: { version: head.version } }
-          const newSchema = newSchemaOf(found, judge.schema)
+          const newSchema = newSchemaOf(found, policy.schema)
           const text = spliceRowText(row.stored.text, cells)
           checkRowSize(text, team.options.rowBytesMax)
           const place = { read, random: team.options.random, table, position: row.position }
@@ -89,12 +90,12 @@ function writeText(
   { read, random, table, position }: RowPlace,
   { text, schemaNumber: storedUnder }: FoundRow['stored'],
   newSchema: ReturnType<typeof newSchemaOf>,
-): Soon<Planned<Version>> {
+): Awaitable<Planned<Version>> {
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
   // A widening of this very change concerns only columns that are set by it.
   const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
-  return after(putMarkers(read, random, filesOfRecords([record])), (markers) => {
+  return chain(putMarkers(read, random, filesOfRecords([record])), (markers) => {
     const puts = [[rowKey(table, position), record] as const, ...markers]
     if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
     return { result: { version: version + 1 }, change: { next, puts } }
@@ -122,25 +123,25 @@ function* judgeAndConform(
   changes: CellChanges,
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
-): Steps<Readonly<{ judge: Judge; cells: CellChanges }>> {
-  const judge = yield* judgeChanges(team, changes, schema, onSchemaError)
-  return { judge, cells: yield* conformChanges(changes, judge) }
+): Steps<Readonly<{ policy: RowPolicy; cells: CellChanges }>> {
+  const policy = yield* policyForChanges(team, changes, schema, onSchemaError)
+  return { policy, cells: yield* changesToStoredForm(changes, policy) }
 }
 
 /** What the new cells are held against; `updateSchema` widens the schema for them. */
-function* judgeChanges(
+function* policyForChanges(
   { options }: TeamContext,
   changes: CellChanges,
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
-): Steps<Judge> {
+): Steps<RowPolicy> {
   const { formatChecks, columnsMax } = options
   const drops = onSchemaError === 'dropColumns'
   if (onSchemaError !== 'updateSchema') return { schema, formatChecks, inferred: false, drops }
   const merged = new Map<string, ColumnSummary>()
   for (const [id, token] of changes) {
     const summary = newSummary(id)
-    if (token !== null) yield* judgeTokenInSteps(summary, token)
+    if (token !== null) yield* summarizeTokenInSteps(summary, token)
     merged.set(id, summary)
   }
   const columns = widenColumns(schema, merged, formatChecks, drops)
@@ -150,19 +151,19 @@ function* judgeChanges(
 }
 
 /** Judges changes, leaves out misfits that are to be dropped, and gives the rest the form that is stored. */
-function* conformChanges(changes: CellChanges, judge: Judge): Steps<CellChanges> {
+function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): Steps<CellChanges> {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {
-    const column = judge.schema.columns.get(id)
+    const column = policy.schema.columns.get(id)
     if (column === undefined) {
-      if (judge.drops) continue
+      if (policy.drops) continue
       throw unknownColumn(id)
     }
-    if (token !== null && !(yield* cellFits(judge, column, token, false))) {
-      if (judge.drops) continue
-      throw invalidValue(id, { value: token, rule: brokenRule(judge, column, token, false) })
+    if (token !== null && !(yield* cellFits(policy, column, token, false))) {
+      if (policy.drops) continue
+      throw invalidValue(id, { value: token, rule: brokenRule(policy, column, token, false) })
     }
-    cells.set(id, token === null ? null : conformToken(token, column.type, false))
+    cells.set(id, token === null ? null : toStoredToken(token, column.type, false))
   }
   return cells
 }

@@ -11,26 +11,26 @@ import {
 } from '../../format/records.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { Changed, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
 import { putMarkers } from '../commit/file-markers.js'
-import type { RequestKey } from '../commit/repeats.js'
-import { keepResult, type Repeat, readRepeat } from '../commit/repeats.js'
+import type { RequestKey } from '../commit/idempotency.js'
+import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
 import type { Plan } from '../commit/table-writer.js'
 import { nextGenerationStart } from '../context/extents.js'
+import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
-import { versionBase, withBase } from '../context/versions.js'
 import {
-  judgeOf,
   type LinkableRows,
-  type RowSource,
-  RowSources,
+  type OperationRows,
+  policyOf,
+  RowsReader,
   sourceHolds,
-} from '../ingest/row-source.js'
+} from '../ingest/rows-reader.js'
 import { emptyGeneration, readHead } from '../read/generations.js'
 import { appendRows, linkableCount } from './append-rows.js'
-import { type KeptIds, keepIds, withKeptIds } from './kept-ids.js'
+import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-ids.js'
 
 /** A stash whose chunks are replaced while it is used gets so many tries. */
 const STASH_TRIES_MAX = 4
@@ -45,7 +45,7 @@ const TRIES_MAX = 100
 const KEPT_TRIES_MAX = 3
 
 /** What an operation was prepared against. */
-type Base = Readonly<{ head: TableHead; schema: IndexedSchema; source: RowSource }>
+type Base = Readonly<{ head: TableHead; schema: IndexedSchema; source: OperationRows }>
 
 /** Rows ready to be linked, and the schema that the table gets with them. */
 type Prepared = Readonly<{
@@ -53,9 +53,9 @@ type Prepared = Readonly<{
   rows: LinkableRows
   newSchema: NewSchema | null
   /** null: no row carries a `$rowID`, or rows are added. */
-  kept: KeptIds | null
+  kept: PreservedIds | null
   /** Finds the kept IDs once more, in the operation's turn; null: the whole operation is tried again. */
-  keepAgain: (() => Promise<KeptIds>) | null
+  keepAgain: (() => Promise<PreservedIds>) | null
 }>
 
 type NewSchema = Readonly<{
@@ -65,7 +65,7 @@ type NewSchema = Readonly<{
 }>
 
 /** Or what has changed since it was prepared, so that it must be prepared again. */
-type Attempt = Changed | 'schema' | 'stash' | 'rows'
+type Attempt = ChangeResult | 'schema' | 'stash' | 'rows'
 
 type Operation = Readonly<{
   rows: RowsInput | Stash
@@ -82,27 +82,27 @@ type Operation = Readonly<{
 type GivenOperation = Omit<Operation, 'schema'> &
   Readonly<{ schema?: TableSchema | StoreError | undefined }>
 
-export async function changeRows(place: TablePlace, given: GivenOperation): Promise<Changed> {
+export async function changeRows(place: TablePlace, given: GivenOperation): Promise<ChangeResult> {
   const { team } = place
   const first = await team.partition.read(async (view) => {
     await readHead(team, view, place.table, place.tableId) // 404 goes first.
     return changedOf(await readAddRepeat(place, given, (key) => view.get(key)))
   })
   if (first !== null) return first
-  const sources = new RowSources(team, given.rows)
+  const sources = new RowsReader(team, given.rows)
   try {
     const operation = { ...given, schema: await prepareInOrder(place, given, sources) }
     for (let tries = 0, stashTries = 0, keptTries = 0; tries < TRIES_MAX; tries++) {
       const done = await attempt(place, operation, sources, keptTries >= KEPT_TRIES_MAX)
-      if (typeof done !== 'string') return sources.settled(done)
+      if (typeof done !== 'string') return sources.released(done)
       if (done === 'stash' && ++stashTries === STASH_TRIES_MAX) break
       if (done === 'rows') keptTries++
     }
   } catch (failure) {
-    sources.settleAfter(failure)
+    sources.releaseAfter(failure)
     throw failure
   }
-  sources.settled(null)
+  sources.released(null)
   throw new StoreError('STORAGE_UNAVAILABLE', 'The stash or the schema keeps changing; try again', {
     outcome: 'unchanged',
   })
@@ -112,7 +112,7 @@ export async function changeRows(place: TablePlace, given: GivenOperation): Prom
 async function prepareInOrder(
   place: TablePlace,
   { rows, ifMatch, schema }: GivenOperation,
-  sources: RowSources,
+  sources: RowsReader,
 ): Promise<TableSchema | undefined> {
   try {
     await sources.prepare(rows)
@@ -124,7 +124,7 @@ async function prepareInOrder(
       const head = await partition.read((view) =>
         readHead(place.team, view, place.table, place.tableId),
       )
-      checkIfMatch('table', ifMatch, withBase(place.team, head).version)
+      checkIfMatch('table', ifMatch, toPublicVersion(place.team, head).version)
     }
     throw failure
   }
@@ -133,20 +133,20 @@ async function prepareInOrder(
 async function attempt(
   place: TablePlace,
   operation: Operation,
-  sources: RowSources,
+  sources: RowsReader,
   keepsInTurn: boolean,
 ): Promise<Attempt> {
   const { team } = place
   const base = await readBase(place, operation, sources)
   if ('rowIds' in base) return base
-  checkIfMatch('table', operation.ifMatch, withBase(team, base.head).version)
+  checkIfMatch('table', operation.ifMatch, toPublicVersion(team, base.head).version)
   const given = operation.schema && indexSchema(operation.schema)
-  const judge = judgeOf(team, base.source, given ?? base.schema, operation.onSchemaError)
-  const rows = await sources.conform(base.source, judge)
-  const newSchema = newSchemaOf(base.schema, judge.schema)
+  const policy = policyOf(team, base.source, given ?? base.schema, operation.onSchemaError)
+  const rows = await sources.toStoredForm(base.source, policy)
+  const newSchema = newSchemaOf(base.schema, policy.schema)
   const claims = operation.overwrite && base.source.chunks.some(({ chunk }) => chunk.hasClaims)
-  const keep = async (): Promise<KeptIds> => {
-    const kept = await keepIds(place, base.source, rows)
+  const keep = async (): Promise<PreservedIds> => {
+    const kept = await preserveIds(place, base.source, rows)
     sources.add(kept.forward)
     return kept
   }
@@ -164,12 +164,12 @@ function readAddRepeat(
   { team, table }: TablePlace,
   { key }: Pick<Operation, 'key'>,
   read: ReadRecord,
-): Promise<Repeat | null> {
-  return readRepeat(team.options, table, key, read)
+): Promise<IdempotencyState | null> {
+  return readIdempotency(team.options, table, key, read)
 }
 
 /** The first result of a key; null: there is none, or no key was given. */
-function changedOf(repeat: Repeat | null): Changed | null {
+function changedOf(repeat: IdempotencyState | null): ChangeResult | null {
   if (repeat === null || repeat.first === null) return null
   return { version: repeat.first.version, rowIds: rowIdsOf(repeat.first.runs) }
 }
@@ -178,8 +178,8 @@ function changedOf(repeat: Repeat | null): Changed | null {
 function readBase(
   place: TablePlace,
   operation: Operation,
-  sources: RowSources,
-): Promise<Base | Changed> {
+  sources: RowsReader,
+): Promise<Base | ChangeResult> {
   const { team, table, tableId } = place
   return team.partition.read(async (view) => {
     const head = await readHead(team, view, table, tableId)
@@ -246,7 +246,7 @@ function planAdd(
       rows,
     )
     const { runs } = added
-    const kept = keepResult(team.options, repeat, { operation: 'add', table, version, runs })
+    const kept = saveResult(team.options, repeat, { operation: 'add', table, version, runs })
     const puts = [...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
@@ -263,7 +263,7 @@ function planOverwrite(
   { base, rows, newSchema, kept: keptBefore, keepAgain }: Prepared,
 ): Plan<Attempt> {
   return async (head, read) => {
-    checkIfMatch('table', ifMatch, withBase(team, head).version)
+    checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
     const moved = await whatMoved(base, head, read)
     if (moved !== null) return { result: moved }
     const { random, clock } = team.options
@@ -290,7 +290,7 @@ function planOverwrite(
     const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]
     puts.push([retirementKey(table, before.firstExtent), retirement])
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
-    const runs = kept === null ? added.runs : withKeptIds(added.runs, firstExtent, kept.runs)
+    const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
     return {
       result: { version, rowIds: rowIdsOf(runs) },
       change: { next: added.next, puts, checks: [...added.checks, ...checksOf(base.source)] },
@@ -316,7 +316,7 @@ function startAfter({ firstExtent, nextExtent }: Generation): number {
   return nextGenerationStart(Math.max(nextExtent, firstExtent + 1))
 }
 
-function checksOf({ check }: RowSource): readonly NonNullable<RowSource['check']>[] {
+function checksOf({ check }: OperationRows): readonly NonNullable<OperationRows['check']>[] {
   return check === null ? [] : [check]
 }
 

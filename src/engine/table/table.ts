@@ -1,5 +1,5 @@
+import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { fromHex, fromUtf8 } from '../../base/bytes.js'
-import { after, isHere, type Soon } from '../../base/soon.js'
 import type { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { TableKey } from '../../format/keys.js'
@@ -20,10 +20,10 @@ import {
 } from '../api/arguments.js'
 import type {
   AddOptions,
-  Changed,
+  ChangeResult,
   OpenPage,
   OpenPageRequest,
-  Overwrite,
+  OverwriteRequest,
   Page,
   PageBytes,
   PageBytesRequest,
@@ -37,9 +37,9 @@ import type {
   UpdateOptions,
 } from '../api/store-types.js'
 import { tableNotFound } from '../commit/table-writer.js'
-import type { LatestTable } from '../context/latest-tables.js'
+import type { PointReadEntry } from '../context/point-read-cache.js'
+import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { versionBase, withBase } from '../context/versions.js'
 import { readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
@@ -67,7 +67,7 @@ export class TeamTable implements Table {
   readonly id: string
   readonly #team: TeamContext
   #key: TableKey | undefined
-  #latest: LatestTable | undefined
+  #latest: PointReadEntry | undefined
 
   constructor(team: TeamContext, tableId: string) {
     checkText('A table ID', tableId)
@@ -75,17 +75,17 @@ export class TeamTable implements Table {
     this.id = tableId
   }
 
-  addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<Changed> {
+  addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<ChangeResult> {
     return this.#run(async (place) => {
       checkArguments('addRows', options, ADD_ARGUMENTS)
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const key = await requestKeyOf(options, ['add', onSchemaError], rows)
       const added = { rows, overwrite: false, onSchemaError, key }
-      return withBase(place.team, await changeRows(place, added))
+      return toPublicVersion(place.team, await changeRows(place, added))
     })
   }
 
-  overwrite(request: Overwrite): Promise<Changed> {
+  overwrite(request: OverwriteRequest): Promise<ChangeResult> {
     return this.#run(async (place) => {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
       const { schema, rows } = request
@@ -98,7 +98,7 @@ export class TeamTable implements Table {
         ifMatch: checkIfMatchArgument(request.ifMatch),
         schema: schema === undefined ? undefined : readPart(parseSchema),
       })
-      return withBase(place.team, changed)
+      return toPublicVersion(place.team, changed)
     })
   }
 
@@ -157,17 +157,17 @@ export class TeamTable implements Table {
 
   async get(rowId: string, options?: ReadOptions): Promise<{ row: RowWithId; version: number }> {
     const numbers = checkReadOptions('get', options)
-    const { json, version } = await this.rowText(rowId)
+    const { json, version } = await this.getJson(rowId)
     return { row: parseRendered(json, numbers) as RowWithId, version }
   }
 
-  rowText(rowId: string): Promise<{ json: string; version: number }> {
+  getJson(rowId: string): Promise<{ json: string; version: number }> {
     return this.#run((place) => {
       checkText(ROW_ID, rowId)
       const { team } = place
-      this.#latest ??= team.latest.of(team.teamId, place.tableId)
-      return after(readRowJson(place, this.#latest, rowId), ({ json, version }) =>
-        withBase(team, { json, version }),
+      this.#latest ??= team.pointReads.of(team.teamId, place.tableId)
+      return chain(readRowJson(place, this.#latest, rowId), ({ json, version }) =>
+        toPublicVersion(team, { json, version }),
       )
     })
   }
@@ -176,7 +176,7 @@ export class TeamTable implements Table {
     return this.#update(rowId, () => changesOfObject(cells), options)
   }
 
-  updateRowText(
+  updateRowJson(
     rowId: string,
     json: Uint8Array | string,
     options: UpdateOptions = {},
@@ -186,14 +186,14 @@ export class TeamTable implements Table {
 
   deleteRow(rowId: string): Promise<Version> {
     return this.#run(async (place) => {
-      return withBase(place.team, await deleteRow(place, checkText(ROW_ID, rowId)))
+      return toPublicVersion(place.team, await deleteRow(place, checkText(ROW_ID, rowId)))
     })
   }
 
   version(): Promise<number> {
     return this.#run(async ({ team, table, tableId }) => {
       const head = await team.partition.read((view) => readHead(team, view, table, tableId))
-      return withBase(team, head).version
+      return toPublicVersion(team, head).version
     })
   }
 
@@ -215,13 +215,13 @@ export class TeamTable implements Table {
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
       const read = this.#readChanges(changes)
-      const updated = await updateRow(place, rowId, isHere(read) ? read : await read, wanted)
-      return withBase(place.team, updated)
+      const updated = await updateRow(place, rowId, isSync(read) ? read : await read, wanted)
+      return toPublicVersion(place.team, updated)
     })
   }
 
   /** What is wrong with the cells is told only of a table that is there. */
-  #readChanges(changes: () => CellChanges): Soon<CellChanges | StoreError> {
+  #readChanges(changes: () => CellChanges): Awaitable<CellChanges | StoreError> {
     try {
       return readPart(changes)
     } catch (failure) {
@@ -231,7 +231,7 @@ export class TeamTable implements Table {
     }
   }
 
-  #run<T>(operation: (place: TablePlace) => Soon<T>): Promise<T> {
+  #run<T>(operation: (place: TablePlace) => Awaitable<T>): Promise<T> {
     const { id: tableId } = this
     return this.#team.lifecycle.run(() => {
       this.#key ??= tableKeyOf(tableId)

@@ -121,7 +121,7 @@ async function foldExtent(
     })
     if (!ok) return false // The page has changed; the next fold sees it.
   } finally {
-    if (segment !== null) context.ids.settle([segment.object])
+    if (segment !== null) context.ids.release([segment.object])
   }
   const laid = [...records.values()].map(({ key, bytes: equals }) => ({ key, equals }))
   await deleteUnchanged(partition, laid)
@@ -212,7 +212,7 @@ async function putFolded(
     const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
     return { segment, namesFiles: !files.isEmpty }
   } catch (failure) {
-    context.ids.settle([object])
+    context.ids.release([object])
     throw failure
   }
 }

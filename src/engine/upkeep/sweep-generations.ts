@@ -55,7 +55,8 @@ async function findDropped({ options, pins }: StoreContext, view: KvView): Promi
     const { count, bytes } = newer.get(name) ?? { count: 0, bytes: 0 }
     const total = bytes + (await segmentBytes(view, table, retirement.generation))
     newer.set(name, { count: count + 1, bytes: total })
-    const isWithin = isRetained(retirement, count, options, now) && total <= options.retiredBytesMax
+    const isWithin =
+      isRetained(retirement, count, options, now) && total <= options.overwrittenBytesMax
     const isKept = isWithin || pins.has(retirement.generation.nonce)
     if (retirement.dropping || !isKept) dropped.push(retired)
   }

@@ -4,18 +4,18 @@
 // Invariants:
 // - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a
 //   commit before anything below it is deleted.
-// - An object is deleted only if two marks, `graceMs` or more apart, found no record naming it, none
+// - An object is deleted only if two marks, `orphanGraceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
 //   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
 import { fromUtf8 } from '../../base/bytes.js'
 import { REPEATS_RANGE, TEAM_ENTRIES_RANGE } from '../../format/keys.js'
-import { decodeRepeatRecord } from '../../format/records.js'
+import { decodeIdempotencyRecord } from '../../format/records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { SweepReport } from '../api/store-types.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
-import { isOver } from '../commit/repeats.js'
+import { isExpired } from '../commit/idempotency.js'
 import { namedObjects, objectOf } from '../context/named-objects.js'
 import type { StoreContext } from '../context/store-context.js'
 import { foldPartition } from './fold.js'
@@ -131,7 +131,9 @@ export class Sweeper {
     const named = await markAll(partitions)
     const now = options.clock.now()
     const unnamed = listed.filter((id) => !named.has(id) && !pending.has(id))
-    const due = unnamed.filter((id) => now - (this.#unnamed.get(id) ?? now) >= options.graceMs)
+    const due = unnamed.filter(
+      (id) => now - (this.#unnamed.get(id) ?? now) >= options.orphanGraceMs,
+    )
     const doomed = due.filter((id) => this.#unnamed.has(id) && !ids.isPending(id))
     const before = new Map(this.#unnamed)
     this.#unnamed.clear()
@@ -172,7 +174,7 @@ async function sweepRepeats({ options }: StoreContext, partition: KvPartition): 
     const found: KvCheck[] = []
     for await (const entries of scanBatches(view, REPEATS_RANGE)) {
       for (const [key, equals] of entries) {
-        if (isOver(options, decodeRepeatRecord(equals))) found.push({ key, equals })
+        if (isExpired(options, decodeIdempotencyRecord(equals))) found.push({ key, equals })
       }
     }
     return found

@@ -32,7 +32,7 @@ import { type Findings, problemsOf } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 
 /** What the checks of one team share. */
-export type Verifying = Readonly<{
+export type VerifyContext = Readonly<{
   context: StoreContext
   findings: Findings
   teamId: string
@@ -93,7 +93,7 @@ async function readPage(
 
 /** The segments of a generation, a page of entries at a time, and its forward object. */
 export async function verifyExtents(
-  verifying: Verifying,
+  verifying: VerifyContext,
   table: TableKey,
   nonce: Bytes,
   where: VerifyPlace,
@@ -122,7 +122,7 @@ type EntryPlace = Readonly<{ table: TableKey; page: number; index: number; versi
 
 /** The segment of an extent, which a fold may replace meanwhile. */
 async function verifyEntry(
-  { context, findings, partition }: Verifying,
+  { context, findings, partition }: VerifyContext,
   { table, page, index, versionMax }: EntryPlace,
   first: ExtentEntry,
   where: VerifyPlace,
@@ -146,7 +146,7 @@ async function verifyEntry(
 }
 
 async function verifyForward(
-  { context, findings, partition }: Verifying,
+  { context, findings, partition }: VerifyContext,
   table: TableKey,
   { generation, ref }: Readonly<{ generation: Generation; ref: ForwardRef }>,
   where: VerifyPlace,

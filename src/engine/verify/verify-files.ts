@@ -22,13 +22,13 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { Problem } from '../api/problem.js'
 import type { VerifyPlace } from '../api/verify-types.js'
 import { checkContent } from '../files/file-content.js'
-import type { Verifying } from './verify-extents.js'
+import type { VerifyContext } from './verify-extents.js'
 import { type Findings, problemsOf } from './verify-findings.js'
 
 const RECORDS_AT_ONCE = 1_000
 
 /** @param alias - Of the team; null: it never had a file. */
-export async function verifyFiles(verifying: Verifying, alias: Bytes | null): Promise<void> {
+export async function verifyFiles(verifying: VerifyContext, alias: Bytes | null): Promise<void> {
   const { findings, partition, teamId: team } = verifying
   await findings.step({ team }, () =>
     partition.read((view) => verifyFileCounts(findings, view, team, alias !== null)),
@@ -77,7 +77,7 @@ type Named = Readonly<{ file: string; content: StoredContent | null }>
 
 /** Each record of a range, and then the bytes that it names. */
 async function verifyContents(
-  verifying: Verifying,
+  verifying: VerifyContext,
   { start: first, limit }: KeyRange,
   decode: (key: FileKey, bytes: Bytes) => Named,
 ): Promise<void> {
@@ -100,7 +100,7 @@ async function verifyContents(
 
 /** It may be deleted, or replaced by another PUT, meanwhile: see verify-extents. */
 async function verifyContent(
-  { context, findings, partition }: Verifying,
+  { context, findings, partition }: VerifyContext,
   { key, bytes, content }: Readonly<{ key: Bytes; bytes: Bytes; content: StoredContent }>,
   where: VerifyPlace,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { KIND_BIT } from '../../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
-import { judgeText, judgeToken, newSummary } from '../../schema/judge.js'
+import { newSummary, summarizeText, summarizeToken } from '../../schema/summarize.js'
 import type { Problem } from '../api/problem.js'
 import { openSegment, readFrames } from '../segments/read-segment.js'
 import type { Findings } from './verify-findings.js'
@@ -118,7 +118,7 @@ class RowCheck {
       for (const { id, valueStart, end } of readSpans(text)) {
         if (names.has(id)) this.#tell(row, `Column ${JSON.stringify(id)} is there twice`)
         names.add(id)
-        if (!this.#folded) this.#judge(row, id, text.slice(valueStart, end))
+        if (!this.#folded) this.#checkCell(row, id, text.slice(valueStart, end))
       }
     } catch (failure) {
       if (!isStoreError(failure) && !(failure instanceof SyntaxError)) throw failure
@@ -140,14 +140,14 @@ class RowCheck {
     })
   }
 
-  #judge(row: number, id: string, token: string): void {
+  #checkCell(row: number, id: string, token: string): void {
     const summary = this.#found.get(id)
     if (summary === undefined) {
       this.#tell(row, `Column ${JSON.stringify(id)} is not listed by the segment`)
     } else if (this.#fromText) {
-      judgeText(summary, token.startsWith('"') ? String(JSON.parse(token)) : token)
+      summarizeText(summary, token.startsWith('"') ? String(JSON.parse(token)) : token)
     } else {
-      judgeToken(summary, token)
+      summarizeToken(summary, token)
     }
   }
 

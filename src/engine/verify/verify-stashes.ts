@@ -22,7 +22,7 @@ import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Problem } from '../api/problem.js'
 import type { VerifyPlace } from '../api/verify-types.js'
-import type { Verifying } from './verify-extents.js'
+import type { VerifyContext } from './verify-extents.js'
 import { problemsOf } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 
@@ -31,7 +31,7 @@ const CHUNKS_AT_ONCE = 200
 
 type SeenStash = Readonly<{ key: Bytes; nonce: Bytes; isExpired: boolean }>
 
-export async function verifyStashes(verifying: Verifying): Promise<void> {
+export async function verifyStashes(verifying: VerifyContext): Promise<void> {
   const { findings, partition, teamId } = verifying
   for (let { start } = STASH_HEADS_RANGE; ; ) {
     const from = start
@@ -60,7 +60,7 @@ async function readHeads(view: KvView, start: Bytes): Promise<SeenStash[]> {
 /** `chunk`: without segments if it cannot be decoded. */
 type SeenChunk = Readonly<{ key: Bytes; bytes: Bytes; chunk: StoredChunk }>
 
-async function verifyStash(verifying: Verifying, stash: string, nonce: Bytes): Promise<void> {
+async function verifyStash(verifying: VerifyContext, stash: string, nonce: Bytes): Promise<void> {
   const { findings, partition, teamId } = verifying
   const where = { team: teamId, stash }
   findings.counts.stashes++
@@ -82,7 +82,7 @@ async function verifyStash(verifying: Verifying, stash: string, nonce: Bytes): P
 
 /** A stash begins with its first chunk, and ends with a commit of its head: one without any has lost them. */
 async function checkIsGone(
-  { findings, partition, teamId }: Verifying,
+  { findings, partition, teamId }: VerifyContext,
   stash: string,
   nonce: Bytes,
 ): Promise<void> {
@@ -107,7 +107,7 @@ async function isOpen(view: KvView, stash: string, nonce: Bytes): Promise<boolea
 
 /** Chunks from a key on; none if the stash was ended meanwhile. */
 async function readChunks(
-  { findings }: Verifying,
+  { findings }: VerifyContext,
   view: KvView,
   { stash, nonce, from }: Readonly<{ stash: string; nonce: Bytes; from: Bytes }>,
   where: VerifyPlace,
@@ -168,7 +168,7 @@ const NO_CHUNK: StoredChunk = {
 
 /** The segments of a chunk. A put may replace it meanwhile: see verify-extents. */
 async function verifyChunk(
-  { context, findings, partition }: Verifying,
+  { context, findings, partition }: VerifyContext,
   { key, bytes, chunk }: SeenChunk,
   where: VerifyPlace,
 ): Promise<void> {
@@ -195,7 +195,7 @@ async function verifyChunk(
 }
 
 /** Chunks of stashes that neither are there nor were ended: nothing would ever delete them. */
-async function findLostChunks({ findings, partition, teamId }: Verifying): Promise<void> {
+async function findLostChunks({ findings, partition, teamId }: VerifyContext): Promise<void> {
   await partition.read(async (view) => {
     const heads = new Set<string>()
     for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {

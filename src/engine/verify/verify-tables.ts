@@ -32,7 +32,7 @@ import type { Problem } from '../api/problem.js'
 import type { VerifyPlace } from '../api/verify-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readRetirements } from '../read/generations.js'
-import { type Verifying, verifyExtents } from './verify-extents.js'
+import { type VerifyContext, verifyExtents } from './verify-extents.js'
 import { type Findings, problemOf } from './verify-findings.js'
 import { verifyRows } from './verify-rows.js'
 
@@ -43,7 +43,7 @@ const TRIES_MAX = 3
 const COLUMNS_MAX = 65_535
 
 /** Checks all tables of a team. */
-export async function verifyTables(verifying: Verifying): Promise<void> {
+export async function verifyTables(verifying: VerifyContext): Promise<void> {
   const { findings, partition, teamId } = verifying
   await findings.step({ team: teamId }, () =>
     partition.read((view) => verifyCatalog(findings, view, teamId)),
@@ -94,7 +94,7 @@ function isBefore(left: Bytes, right: Bytes): boolean {
   return toHex(left) < toHex(right)
 }
 
-async function verifyTable(verifying: Verifying, table: TableKey): Promise<void> {
+async function verifyTable(verifying: VerifyContext, table: TableKey): Promise<void> {
   const { findings, partition, teamId, context } = verifying
   const where = { team: teamId, table: renderTableId(table) }
   const generations = await findings.step(where, async () => {

@@ -17,13 +17,13 @@ import {
   tableHeadKey,
   teamAliasKey,
 } from '../../format/keys.js'
-import { decodeCodecs, decodeRepeatRecord, decodeTableHead } from '../../format/records.js'
+import { decodeCodecs, decodeIdempotencyRecord, decodeTableHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { VerifyOptions, VerifyReport } from '../api/verify-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
-import type { Verifying } from './verify-extents.js'
+import type { VerifyContext } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
 import { verifyOrphans } from './verify-orphans.js'
@@ -132,7 +132,7 @@ async function verifyTeam(
   teamId: string,
 ): Promise<void> {
   const partition = context.kv.partition(teamId)
-  const verifying: Verifying = { context, findings, teamId, partition }
+  const verifying: VerifyContext = { context, findings, teamId, partition }
   findings.counts.teams++
   await verifyTables(verifying)
   await verifyStashes(verifying)
@@ -158,7 +158,7 @@ async function verifyRepeats(
     for await (const entries of scanBatches(view, REPEATS_RANGE)) {
       findings.checkGoesOn()
       for (const [, record] of entries) {
-        const { table, version } = decodeRepeatRecord(record)
+        const { table, version } = decodeIdempotencyRecord(record)
         const head = await view.get(tableHeadKey(table))
         if (head !== null && decodeTableHead(head).version >= version) continue
         const message = `A kept result is of version ${version} of table ${toHex(table)}, which it has not reached`

@@ -153,7 +153,7 @@ export const changeCases: readonly StoreCase[] = [
   },
   {
     name: 'a create or add with a key answers a repeat with its first result',
-    options: { repeatTtlMs: 24 * HOUR_MS },
+    options: { idempotencyTtlMs: 24 * HOUR_MS },
     async run(fixture) {
       const { team, clock } = fixture
       const request = { name: 'once', rows: numbered(2), idempotencyKey: 'create' }
@@ -254,7 +254,7 @@ export const changeCases: readonly StoreCase[] = [
   },
   {
     name: 'a sweep folds row records into segments, and nothing looks different',
-    options: { foldRecordsMin: 1, graceMs: 0, inlineRowsMax: 4, segmentRowsMax: 4 },
+    options: { foldRecordsMin: 1, orphanGraceMs: 0, inlineRowsMax: 4, segmentRowsMax: 4 },
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(12))
       const { continuation = '' } = await table.page({ limit: 2 })

@@ -150,7 +150,7 @@ const contentCases: readonly StoreCase[] = [
   },
   {
     name: 'what is no content, no name or no media type is refused, and nothing is stored',
-    options: { graceMs: 0 },
+    options: { orphanGraceMs: 0 },
     async run({ store, team, clock }) {
       const { files } = team
       async function* texts() {
@@ -183,7 +183,7 @@ const contentCases: readonly StoreCase[] = [
   },
   {
     name: 'content that fails or breaks its rules leaves nothing',
-    options: { fileBytesMax: 1_000, graceMs: 0 },
+    options: { fileBytesMax: 1_000, orphanGraceMs: 0 },
     async run({ store, team, clock }) {
       const { files } = team
       const failure = new RangeError('of the source')
@@ -278,7 +278,7 @@ const nameCases: readonly StoreCase[] = [
   },
   {
     name: 'a deleted file is gone, once',
-    options: { graceMs: HOUR_MS },
+    options: { orphanGraceMs: HOUR_MS },
     async run(fixture) {
       const { store, team, clock } = fixture
       const [file, kept] = [await team.files.put('x', ABOUT), await team.files.put('y', ABOUT)]
@@ -320,7 +320,7 @@ const uploadCases: readonly StoreCase[] = [
   },
   {
     name: 'a PUT that is not what was signed leaves nothing',
-    options: { graceMs: 0, fileBytesMax: 10 },
+    options: { orphanGraceMs: 0, fileBytesMax: 10 },
     async run({ store, team, clock }) {
       const sized = await team.files.createUpload({ ...ABOUT, contentLength: 5 })
       const free = await team.files.createUpload(ABOUT)
@@ -349,7 +349,7 @@ const uploadCases: readonly StoreCase[] = [
   },
   {
     name: 'many PUTs and completions at the same time have one outcome',
-    options: { graceMs: 0 },
+    options: { orphanGraceMs: 0 },
     async run(fixture) {
       const { store, team, clock } = fixture
       for (let round = 0; round < 10; round++) {
@@ -391,7 +391,7 @@ const uploadCases: readonly StoreCase[] = [
   },
   {
     name: 'the quota hook decides on every file',
-    options: { graceMs: 0, quota: ({ bytes, teamBytes }) => bytes + teamBytes <= 3 },
+    options: { orphanGraceMs: 0, quota: ({ bytes, teamBytes }) => bytes + teamBytes <= 3 },
     async run(fixture) {
       const { store, team, clock } = fixture
       const kept = await team.files.put('123', ABOUT)

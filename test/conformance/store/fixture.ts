@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type {
   Clock,
-  Created,
+  CreateResult,
   RowsInput,
   SchemaInput,
   Stash,
@@ -53,7 +53,7 @@ export class Fixture {
   create(
     rows: RowsInput | Stash,
     kinds?: Readonly<Record<string, unknown>>,
-  ): Promise<Created & { table: Table }> {
+  ): Promise<CreateResult & { table: Table }> {
     const schema = kinds && { schema: schemaOf(kinds) }
     return this.team
       .createTable({ name: 'table', rows, ...schema })
@@ -82,7 +82,7 @@ export function schemaOf(kinds: Readonly<Record<string, unknown>>): SchemaInput 
 export async function cellsOf(table: Table): Promise<string[]> {
   const cells: string[] = []
   for await (const { $rowID } of table.scan()) {
-    const { json } = await table.rowText($rowID)
+    const { json } = await table.getJson($rowID)
     cells.push(json.replace(/^\{"\$rowID":"[\w-]{22}",?/, '{'))
   }
   return cells

@@ -11,7 +11,7 @@ export const lifeCases: readonly StoreCase[] = [
       const wrong: Record<string, unknown> = {
         pageRowMax: 1,
         pageRowsMax: 0,
-        retentionMs: -1,
+        overwrittenRowsTtlMs: -1,
         inlineRowsMax: 1.5,
         segmentRowsMax: '4',
         stashTtlMs: Number.NaN,
@@ -44,7 +44,12 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     name: 'a sweep frees what overwritten rows, replaced chunks and deleted stashes took',
-    options: { inlineRowsMax: 0, segmentRowsMax: 2, graceMs: 600_000, retentionMs: HOUR_MS },
+    options: {
+      inlineRowsMax: 0,
+      segmentRowsMax: 2,
+      orphanGraceMs: 600_000,
+      overwrittenRowsTtlMs: HOUR_MS,
+    },
     async run(fixture) {
       const { store, clock } = fixture
       const table = await fixture.createTable(numbered(6)) // 3 objects.
@@ -63,7 +68,7 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     name: 'an operation that is refused leaves objects that a sweep frees',
-    options: { inlineRowsMax: 0, segmentRowsMax: 2, graceMs: 0 },
+    options: { inlineRowsMax: 0, segmentRowsMax: 2, orphanGraceMs: 0 },
     async run(fixture) {
       const { store } = fixture
       const table = await fixture.createTable([], { n: 'number' })
@@ -76,7 +81,7 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     name: 'nothing that is in use is swept, however often',
-    options: { inlineRowsMax: 0, segmentRowsMax: 2, graceMs: 0 },
+    options: { inlineRowsMax: 0, segmentRowsMax: 2, orphanGraceMs: 0 },
     async run(fixture) {
       const table = await fixture.createTable(numbered(5))
       const stash = await fixture.stash({ 0: numbered(5) })
@@ -91,7 +96,7 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     name: 'sweeps beside everything else disturb nothing',
-    options: { inlineRowsMax: 2, segmentRowsMax: 2, graceMs: 600_000 },
+    options: { inlineRowsMax: 2, segmentRowsMax: 2, orphanGraceMs: 600_000 },
     async run(fixture) {
       const table = await fixture.createTable(numbered(1), { n: 'number' })
       const work = Promise.all(numbered(20).map(() => table.addRows(numbered(5))))

@@ -216,7 +216,7 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     name: 'overwritten rows are kept for an hour and no longer',
-    options: { retentionMs: HOUR_MS },
+    options: { overwrittenRowsTtlMs: HOUR_MS },
     async run(fixture) {
       const table = await fixture.createTable(numbered(3))
       const continuation = await begin(table, 1)
@@ -244,13 +244,13 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a sweep ends overwritten rows, the oldest first, that hold more bytes than retiredBytesMax',
+    name: 'a sweep ends overwritten rows, the oldest first, that hold more bytes than overwrittenBytesMax',
     options: {
       inlineRowsMax: 0,
-      retiredGenerationsMax: 10,
-      retiredBytesMax: 100_000,
+      overwrittenRowSetsMax: 10,
+      overwrittenBytesMax: 100_000,
       compression: 'none',
-      graceMs: 0,
+      orphanGraceMs: 0,
     },
     async run(fixture) {
       const rows = (text: string) => [{ n: 0, text: text.repeat(40_000) }, { n: 1 }]
@@ -276,7 +276,12 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     name: 'a scan yields the rows that were there when it began, whatever is overwritten and swept',
-    options: { pageRowsMax: 2, retentionMs: 0, retiredGenerationsMax: 0, graceMs: 0 },
+    options: {
+      pageRowsMax: 2,
+      overwrittenRowsTtlMs: 0,
+      overwrittenRowSetsMax: 0,
+      orphanGraceMs: 0,
+    },
     async run(fixture) {
       const table = await fixture.createTable(numbered(9))
       const seen: unknown[] = []

@@ -177,7 +177,7 @@ export const rowCases: readonly StoreCase[] = [
         row: { $rowID: second, a: 'y', n: 2 },
         version: 2,
       })
-      assert.deepEqual(await table.rowText(first), {
+      assert.deepEqual(await table.getJson(first), {
         json: `{"$rowID":"${first}","a":"x","n":1}`,
         version: 1,
       })
@@ -225,11 +225,11 @@ export const rowCases: readonly StoreCase[] = [
         l: { kind: 'array', items: { kind: 'number' } },
       })
       const rowId = rowIds.at(0) ?? ''
-      await table.updateRowText(rowId, '{ "n": 1.50, "l": [ 1, 2.0 ], "n": 34.50 }')
+      await table.updateRowJson(rowId, '{ "n": 1.50, "l": [ 1, 2.0 ], "n": 34.50 }')
 
       assert.deepEqual(await cellsOf(table), ['{"n":34.50,"l":[1,2.0]}'])
 
-      await table.updateRowText(rowId, new TextEncoder().encode('{"n":-0,"l":null}'))
+      await table.updateRowJson(rowId, new TextEncoder().encode('{"n":-0,"l":null}'))
       assert.deepEqual(await cellsOf(table), ['{"n":0}'])
     },
   },
@@ -265,7 +265,7 @@ export const rowCases: readonly StoreCase[] = [
       for (const cells of [7, null, [], 'x']) {
         await fails(table.updateRow(rowId, cells as never), 'REQUEST_VALIDATION_ERROR')
       }
-      await fails(table.updateRowText(rowId, '{"n":1'), 'REQUEST_VALIDATION_ERROR')
+      await fails(table.updateRowJson(rowId, '{"n":1'), 'REQUEST_VALIDATION_ERROR')
     },
   },
   {

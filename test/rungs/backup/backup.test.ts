@@ -32,14 +32,14 @@ const OPTIONS = {
   foldIntervalMs: 0,
   fileSweepIntervalMs: 0,
   sweepIntervalMs: 0,
-  graceMs: 0,
+  orphanGraceMs: 0,
 } as const
 const SIZES = {
   ...OPTIONS,
   inlineRowsMax: 5,
   segmentRowsMax: 16,
   foldRecordsMin: 3,
-  retentionMs: 0,
+  overwrittenRowsTtlMs: 0,
 }
 
 /** One of so many runs is in directories. */

@@ -1,6 +1,6 @@
 // One worker of a writer: random changes of its own table, stashes and files, one after the other.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Changed, Store, StoredFile, Table, Team } from '../../../src/index.js'
+import type { ChangeResult, Store, StoredFile, Table, Team } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { type Change, type LogLine, SHARED_TABLE } from './log-lines.js'
@@ -155,7 +155,7 @@ export class Lane {
     given: Parameters<Table['addRows']>[0],
   ): Promise<Answer> {
     const table = this.#tableHere()
-    const { version, rowIds }: Changed =
+    const { version, rowIds }: ChangeResult =
       what === 'add' ? await table.addRows(given) : await table.overwrite({ rows: given })
     this.#rowIds = what === 'add' ? [...this.#rowIds, ...rowIds] : [...rowIds]
     return { version }

@@ -113,7 +113,7 @@ function holdOperation(spec: Spec, instance: number, at: StopAt, sweeper: number
     if (isReached) {
       oracle.doubt(now)
       // Of two sweeps without grace the second deletes what the operation may be reading.
-      const isSafe = !operation.readsRows || world.profile.options.graceMs > 0
+      const isSafe = !operation.readsRows || world.profile.options.orphanGraceMs > 0
       for (let sweeps = isSafe ? 2 : 1; sweeps > 0; sweeps--) await world.store(sweeper).sweep()
     }
     hold.release()

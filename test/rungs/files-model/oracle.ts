@@ -7,8 +7,8 @@ export type Limits = Readonly<{
   uploadTtlMs: number
   uploadReceivedTtlMs: number
   stashTtlMs: number
-  retentionMs: number
-  retiredGenerationsMax: number
+  overwrittenRowsTtlMs: number
+  overwrittenRowSetsMax: number
 }>
 
 export type ModelFile = Readonly<{ stored: StoredFile; content: string }>
@@ -111,8 +111,8 @@ export class Oracle {
   }
 
   #isRetained({ retiredAt }: { retiredAt: number }, index: number, now: number): boolean {
-    const { retiredGenerationsMax, retentionMs } = this.limits
-    return index < retiredGenerationsMax && now - retiredAt <= retentionMs
+    const { overwrittenRowSetsMax, overwrittenRowsTtlMs } = this.limits
+    return index < overwrittenRowSetsMax && now - retiredAt <= overwrittenRowsTtlMs
   }
 
   isPastStash({ createdAt, chunks }: ModelStash, now: number): boolean {

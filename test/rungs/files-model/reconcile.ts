@@ -85,7 +85,7 @@ export async function checkEnd(world: World, oracle: Oracle): Promise<void> {
 /** Sweeps until there is nothing left to do. */
 async function sweepAll(world: World): Promise<void> {
   for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
-    world.clock.pass(world.profile.options.graceMs)
+    world.clock.pass(world.profile.options.orphanGraceMs)
     const report = await world.store(0).sweep()
     if (sweeps > 2 && Object.values(report).every((count) => count === 0)) return
   }

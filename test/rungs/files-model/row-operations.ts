@@ -190,7 +190,7 @@ export function updateRow(
     async (target) => {
       const rowId = await rowIdAt(target, index)
       return isText
-        ? target.updateRowText(rowId, escapeIds(JSON.stringify(changes)))
+        ? target.updateRowJson(rowId, escapeIds(JSON.stringify(changes)))
         : target.updateRow(rowId, changes)
     },
     [() => setRow(table, index, { f, a })],

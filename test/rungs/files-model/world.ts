@@ -1,6 +1,13 @@
 // The stores of a run on ports that outlive each of them.
 import { MemoryLevel } from 'memory-level'
-import type { KvStore, ObjectStore, Source, Store, StoreOptions, Team } from '../../../src/index.js'
+import type {
+  FetchedSource,
+  KvStore,
+  ObjectStore,
+  Store,
+  StoreOptions,
+  Team,
+} from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, StoreError } from '../../../src/index.js'
 import { FakeClock, seededRandom } from '../model/seeded.js'
 import type { Limits } from './oracle.js'
@@ -17,7 +24,7 @@ export const UNWELCOME_BYTES = 13
 export type Profile = Readonly<{
   /** Stores on the same ports, each as if it were in another process. */
   instances: 1 | 2
-  options: StoreOptions & Limits & Readonly<{ graceMs: number }>
+  options: StoreOptions & Limits & Readonly<{ orphanGraceMs: number }>
 }>
 
 type Opened = Readonly<{ store: Store; incarnation: Incarnation }>
@@ -109,7 +116,7 @@ export class World {
 export const SOURCE_HOST = 'https://source.example'
 
 /** Sources that are nowhere: the path says what they do and send. */
-function sourceAt(url: string): Source {
+function sourceAt(url: string): FetchedSource {
   const [what = '', content = ''] = url.slice(SOURCE_HOST.length + 1).split('/')
   if (what === 'blocked') throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'The URL is not allowed')
   const broken = new StoreError('SOURCE_URL_FAILED', 'The source broke off')

@@ -49,7 +49,13 @@ class One implements RunCommand {
   }
 }
 
-const SPANS = ['graceMs', 'retentionMs', 'stashTtlMs', 'repeatTtlMs', 'expiredKeptMs'] as const
+const SPANS = [
+  'orphanGraceMs',
+  'overwrittenRowsTtlMs',
+  'stashTtlMs',
+  'idempotencyTtlMs',
+  'expiredKeptMs',
+] as const
 type Span = (typeof SPANS)[number]
 
 class PassTime implements RunCommand {

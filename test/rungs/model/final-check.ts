@@ -115,7 +115,7 @@ const SWEEPS_MAX = 10
 /** Sweeps until there is nothing left to do: a fold leaves an object that a later sweep deletes. */
 async function sweepAll(world: World): Promise<void> {
   for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
-    world.clock.pass(world.profile.options.graceMs ?? 0)
+    world.clock.pass(world.profile.options.orphanGraceMs ?? 0)
     const { folds, objects } = await world.store(0).sweep()
     if (sweeps > 0 && folds + objects === 0) return
   }
@@ -136,8 +136,8 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   await world.reopen(1) // A store that is not shared, and so sweeps what other openings left.
   for (const state of model.states) state.scans = []
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
-  const { retentionMs, repeatTtlMs } = world.profile.options
-  world.clock.pass(Math.max(retentionMs, repeatTtlMs) + 1)
+  const { overwrittenRowsTtlMs, idempotencyTtlMs } = world.profile.options
+  world.clock.pass(Math.max(overwrittenRowsTtlMs, idempotencyTtlMs) + 1)
   await check(runSweep(0))
   await sweepAll(world)
 

@@ -39,12 +39,12 @@ const anyProfile: fc.Arbitrary<Profile> = fc
     sizes: fc.oneof({ weight: 5, arbitrary: anySmallSizes }, { weight: 1, arbitrary: rowRecords }),
     options: fc.record({
       cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
-      retentionMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
-      retiredGenerationsMax: fc.constantFrom(2, 2, 1, 0),
-      graceMs: fc.constantFrom(600_000, 0),
+      overwrittenRowsTtlMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
+      overwrittenRowSetsMax: fc.constantFrom(2, 2, 1, 0),
+      orphanGraceMs: fc.constantFrom(600_000, 0),
       foldRecordsMin: fc.constantFrom(1, 1, 3, 64),
       stashTtlMs: fc.constant(48 * HOUR_MS),
-      repeatTtlMs: fc.constant(24 * HOUR_MS),
+      idempotencyTtlMs: fc.constant(24 * HOUR_MS),
     }),
   })
   .map(({ instances, sizes, options }) => {

@@ -74,10 +74,10 @@ export type ModelScan = Readonly<{
 export type Limits = Readonly<{
   pageRowsMax: number
   pageBytesMax: number
-  retentionMs: number
-  retiredGenerationsMax: number
+  overwrittenRowsTtlMs: number
+  overwrittenRowSetsMax: number
   stashTtlMs: number
-  repeatTtlMs: number
+  idempotencyTtlMs: number
 }>
 
 /** The result that a repeat with the same key is answered with. */
@@ -324,7 +324,7 @@ function isRetained(
 ): boolean {
   const newer = generations.length - 2 - generation // Retired ones, without the table's own.
   const at = generations[generation]?.retired?.at ?? now
-  return newer < limits.retiredGenerationsMax && now - at <= limits.retentionMs
+  return newer < limits.overwrittenRowSetsMax && now - at <= limits.overwrittenRowsTtlMs
 }
 
 function isPinned(state: State, { id }: ModelTable, generation: number, instance: number): boolean {

@@ -1,5 +1,12 @@
 // Operations that bring rows in: create, add, overwrite, and the stash.
-import type { Changed, Created, RowsInput, SchemaInput, Stash, Table } from '../../../src/index.js'
+import type {
+  ChangeResult,
+  CreateResult,
+  RowsInput,
+  SchemaInput,
+  Stash,
+  Table,
+} from '../../../src/index.js'
 import type { ModelSchema } from './cell-rules.js'
 import { type RowsSpec, toChunk, toInput } from './input.js'
 import {
@@ -91,7 +98,10 @@ function resolve(state: State, ref: RowsRef, chunks?: Source): Resolved {
 }
 
 /** Reads the row IDs at once, and notes which of them never came before. */
-function noteRowIds<T extends Created | Changed>(world: World, made: T): T & { ids: MadeIds } {
+function noteRowIds<T extends CreateResult | ChangeResult>(
+  world: World,
+  made: T,
+): T & { ids: MadeIds } {
   const given = [...made.rowIds]
   expectEqual('rowIds.length', made.rowIds.length, given.length)
   const ends = [made.rowIds.at(0), made.rowIds.at(-1), made.rowIds.at(given.length)]
@@ -175,7 +185,7 @@ function isRepeat(
   { now, limits }: OraclePlace,
 ): boolean {
   const first = key === null ? undefined : repeats.get(key.text)
-  if (key === null || first === undefined || now - first.at >= limits.repeatTtlMs) return false
+  if (key === null || first === undefined || now - first.at >= limits.idempotencyTtlMs) return false
   if (key.digest !== first.digest) {
     expectFailure(outcome, { code: 'IDEMPOTENCY_KEY_REUSED' })
     return true
@@ -225,7 +235,7 @@ export function create(
       const judge = judgeOf(resolved.source, schema, onSchemaError)
       const judged = judgeSource(resolved.source, judge)
       if ('failure' in judged) return expectFailure(outcome, judged.failure)
-      const { tableId, version, ids } = expectValue(outcome) as Created & { ids: MadeIds }
+      const { tableId, version, ids } = expectValue(outcome) as CreateResult & { ids: MadeIds }
       expectEqual('the version', version, 1)
       const generations = [newGeneration(newRows(ids, judged.rows, 1), judge.schema)]
       state.tables.push({ id: tableId, name, version, generations })
@@ -323,7 +333,7 @@ export function overwrite(
         const judge = judgeOf(resolved.source, schema ?? before.schema, onSchemaError)
         const judged = judgeSource(resolved.source, judge)
         if ('failure' in judged) return expectFailure(outcome, judged.failure)
-        const { version, ids } = expectValue(outcome) as Changed & { ids: MadeIds }
+        const { version, ids } = expectValue(outcome) as ChangeResult & { ids: MadeIds }
         const claims = { sent: judged.claims, kept: acceptedClaims(judged.claims, before) }
         before.retired = { at: now, lastVersion: table.version }
         table.version++

@@ -83,7 +83,7 @@ export function getRow(target: TableTarget, rowId: string, parsed: boolean): Ope
     text: `get row ${rowId}${parsed ? '' : ' as text'}`,
     async run(world) {
       const table = tableOf(world, target)
-      const read = () => (parsed ? table.get(rowId) : table.rowText(rowId))
+      const read = () => (parsed ? table.get(rowId) : table.getJson(rowId))
       // A row that is asked for again is kept, and then comes from there.
       for (let time = 1; time < READS; time++) await read()
       return read()
@@ -116,7 +116,7 @@ export function updateRow(target: TableTarget, rowId: string, change: RowChange)
     text: `update row ${rowId} ifMatch ${ifMatch} ${onSchemaError}${asText ? ' as text' : ''} ${toJsonObject(cells)}`,
     run(world) {
       const table = tableOf(world, target)
-      if (asText) return table.updateRowText(rowId, toJsonObject(cells), options)
+      if (asText) return table.updateRowJson(rowId, toJsonObject(cells), options)
       return table.updateRow(rowId, toObject(cells), options)
     },
     check(state, outcome) {

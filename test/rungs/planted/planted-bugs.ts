@@ -71,7 +71,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a precondition fails after the row was changed',
     file: 'table.ts',
-    find: 'const updated = await updateRow(place, rowId, isHere(read) ? read : await read, wanted)',
+    find: 'const updated = await updateRow(place, rowId, isSync(read) ? read : await read, wanted)',
     replace: `const before = (await this.get(rowId)).version
       const updated = await updateRow(place, rowId, await read, { ...wanted, ifMatch: undefined })
       if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')`,
@@ -85,8 +85,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an answer rests on a commit in flight that may yet be refused',
     file: 'table-writer.ts',
-    find: 'if (isHere(step)) return step.commit === undefined ? again() : step',
-    replace: 'if (isHere(step)) return step',
+    find: 'if (isSync(step)) return step.commit === undefined ? again() : step',
+    replace: 'if (isSync(step)) return step',
   },
   {
     name: 'the sweep does not see what stashes name',
@@ -132,7 +132,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'two rows of one overwrite keep the same ID',
-    file: 'kept-ids.ts',
+    file: 'preserved-ids.ts',
     find: 'return (byte & bit) === 0',
     replace: 'return true',
   },
@@ -162,7 +162,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a kept row has a second ID, which a further overwrite takes for its own',
-    file: 'kept-ids.ts',
+    file: 'preserved-ids.ts',
     find: 'if (this.#forward?.idAt(place)) return null',
     replace: '',
   },
@@ -208,7 +208,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a row that is kept in memory hides a change',
-    file: 'row-texts.ts',
+    file: 'hot-row-cache.ts',
     find: 'return kept?.head === head ? kept : undefined',
     replace: 'return kept',
   },

@@ -119,16 +119,16 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'disk-full',
     name: 'the queue goes on after a failed write',
     file: 'commit-queue.ts',
-    find: '      const poison = this.stop(failure)\n',
+    find: '      const failed = this.stop(failure)\n',
     replace:
-      "      const poison = storageError(failure, 'A write failed', 'unknown')\n" +
-      '      for (const { queued } of judged) queued.reject(poison)\n      return\n',
+      "      const failed = storageError(failure, 'A write failed', 'unknown')\n" +
+      '      for (const { queued } of judged) queued.reject(failed)\n      return\n',
   },
   {
     test: 'disk-full',
     name: 'the database is not opened again after a failed write',
     file: 'commit-queue.ts',
-    find: '      this.#options.onPoison(this.#poison)\n',
+    find: '      this.#options.onFailed(this.#failed)\n',
     replace: '',
   },
   {

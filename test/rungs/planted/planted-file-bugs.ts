@@ -34,7 +34,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'rows that are rewritten on the way from a stash into a table are not marked',
-    file: 'row-source.ts',
+    file: 'rows-reader.ts',
     find: 'this.#files.addAll(conformed.files)',
     replace: '',
   },
@@ -101,7 +101,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the sweep of objects deletes those that no commit names yet',
-    file: 'object-names.ts',
+    file: 'object-ids.ts',
     find: 'return this.#pending.has(id)',
     replace: 'return false',
   },

@@ -43,7 +43,7 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
     test: 'fault-loop',
     name: 'the database is not opened again after a failed write',
     file: 'commit-queue.ts',
-    find: 'this.#options.onPoison(this.#poison)',
+    find: 'this.#options.onFailed(this.#failed)',
     replace: 'void 0',
   },
   {

@@ -36,18 +36,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a failed write is ignored, and the next one is taken',
     file: 'commit-queue.ts',
-    find: `      const poison = this.stop(failure)
+    find: `      const failed = this.stop(failure)
       for (const { queued, writes } of judged) {
-        queued.reject(writes ? poison : this.#refusal(poison))
+        queued.reject(writes ? failed : this.#refusal(failed))
       }`,
-    replace: `      const poison = storageError(failure, 'A write failed', 'unknown')
-      for (const { queued } of judged) queued.reject(poison)`,
+    replace: `      const failed = storageError(failure, 'A write failed', 'unknown')
+      for (const { queued } of judged) queued.reject(failed)`,
   },
   {
     name: 'writes after a failed one are acknowledged',
     file: 'commit-queue.ts',
-    find: 'if (this.#poison !== undefined) throw this.#refusal(this.#poison)',
-    replace: 'if (this.#poison !== undefined) return resolve({ ok: true })',
+    find: 'if (this.#failed !== undefined) throw this.#refusal(this.#failed)',
+    replace: 'if (this.#failed !== undefined) return resolve({ ok: true })',
   },
   {
     name: 'a failed write is told to have had no effect',
@@ -175,7 +175,7 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   },
   {
     name: 'the sweep takes objects that operations are about to name',
-    file: 'object-names.ts',
+    file: 'object-ids.ts',
     find: 'this.#pending.add(id)',
     replace: '',
   },
@@ -211,7 +211,7 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   },
   {
     name: 'the result of an add is not kept for its repeat',
-    file: 'repeats.ts',
+    file: 'idempotency.ts',
     find: 'puts: [[key, record]] }',
     replace: 'puts: record.length < 0 ? [[key, record]] : [] }',
   },

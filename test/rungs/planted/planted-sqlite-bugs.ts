@@ -34,8 +34,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an update with null leaves the cell',
     file: 'row-update.ts',
-    find: 'cells.set(id, token === null ? null : conformToken(token, column.type, false))',
-    replace: 'if (token !== null) cells.set(id, conformToken(token, column.type, false))',
+    find: 'cells.set(id, token === null ? null : toStoredToken(token, column.type, false))',
+    replace: 'if (token !== null) cells.set(id, toStoredToken(token, column.type, false))',
   },
   {
     name: 'an overwrite that fails by its precondition has its effect',
@@ -54,7 +54,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a chunk that does not fit ends an add, and those before it are there',
-    file: 'row-source.ts',
+    file: 'rows-reader.ts',
     find: "if (verdict === 'misfit') {",
     replace: `if (verdict === 'misfit' && verdicts.length > 0) return verdicts
       if (verdict === 'misfit') {`,

@@ -274,7 +274,7 @@ class Pair {
     if (this.#rowIds.length === 0) return
     const index = at % this.#rowIds.length
     const rowId = this.#rowIds[index] ?? ''
-    const updating = this.#table.updateRowText(rowId, toJson(changes), { onSchemaError: form })
+    const updating = this.#table.updateRowJson(rowId, toJson(changes), { onSchemaError: form })
     if (!this.#oracle.update(index, toChanges(changes), form)) return expectRefused(updating)
     expect(await updating).toEqual({ version: this.#oracle.version })
   }
@@ -294,7 +294,7 @@ class Pair {
       if (found === undefined) expect(rest).toBe(texts.join(' or '))
       rest = rest.slice((found ?? '').length + 1)
       if (i === spot % rows.length) {
-        const one = await this.#table.rowText(this.#rowIds[i] ?? '')
+        const one = await this.#table.getJson(this.#rowIds[i] ?? '')
         expect(one).toEqual({ json: found, version: this.#oracle.versionOf(row) })
       }
     }

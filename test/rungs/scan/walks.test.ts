@@ -22,7 +22,7 @@ const OPTIONS: StoreOptions = {
   segmentRowsMax: 16,
   inlineRowsMax: 8,
   // A walk is slow beside an overwrite here, and this test is about what it reads, not how long it may.
-  retiredGenerationsMax: 100,
+  overwrittenRowSetsMax: 100,
 }
 
 /** Some generations are a few row records, some are many segments. */
@@ -137,7 +137,7 @@ test('walks of a store in a directory see one generation each, while it is overw
 })
 
 test('a walk that began too many overwrites ago is refused, and says so', async () => {
-  const store = await openMemory({ ...OPTIONS, retiredGenerationsMax: 2 })
+  const store = await openMemory({ ...OPTIONS, overwrittenRowSetsMax: 2 })
   onTestFinished(() => store.close())
   const team = store.team('acme')
   const { tableId } = await team.createTable({ name: 'walked', rows: rowsOf(0) })

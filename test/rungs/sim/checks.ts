@@ -185,9 +185,9 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
 }
 
 async function sweepToTheEnd(world: SimWorld): Promise<void> {
-  const graceMs = world.options.store.graceMs ?? 0
+  const orphanGraceMs = world.options.store.orphanGraceMs ?? 0
   for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
-    world.clock.pass(graceMs)
+    world.clock.pass(orphanGraceMs)
     const report = await world.store.sweep()
     if (sweeps > 1 && Object.values(report).every((count) => count === 0)) return
   }

@@ -1,5 +1,5 @@
 // The operations whose every step on the ports is made to fail, each in a small store made for it.
-import type { Created, StoreOptions, Table, Team } from '../../../src/index.js'
+import type { CreateResult, StoreOptions, Table, Team } from '../../../src/index.js'
 import type { SimWorld } from './world.js'
 
 export type Scenario = Readonly<{
@@ -33,7 +33,7 @@ const ROWS = [
 const CSV = { csv: 'n,v\n4,d\n5,e\n6,f\n' }
 const OTHER_ROWS = [{ n: 7, v: 'g' }]
 
-function create({ team }: SimWorld, rows: object = ROWS): Promise<Created> {
+function create({ team }: SimWorld, rows: object = ROWS): Promise<CreateResult> {
   return team.createTable({ name: 't', schema: SCHEMA, rows: rows as typeof ROWS })
 }
 
@@ -273,7 +273,7 @@ async function withRecordsOverSegment(world: SimWorld): Promise<void> {
 async function sweepTwice({ store, clock, options }: SimWorld): Promise<void> {
   for (let sweeps = 0; sweeps < 2; sweeps++) {
     await store.sweep()
-    clock.pass(options.store.graceMs ?? 0)
+    clock.pass(options.store.orphanGraceMs ?? 0)
   }
 }
 
@@ -297,7 +297,7 @@ const MAINTENANCE: readonly Scenario[] = [
   },
   {
     name: 'sweep an overwritten generation',
-    options: { ...SEGMENTS, retentionMs: 0, retiredGenerationsMax: 0, graceMs: 0 },
+    options: { ...SEGMENTS, overwrittenRowsTtlMs: 0, overwrittenRowSetsMax: 0, orphanGraceMs: 0 },
     async prepare(world) {
       await create(world)
       await (await theTable(world)).overwrite({ rows: OTHER_ROWS })
@@ -308,7 +308,7 @@ const MAINTENANCE: readonly Scenario[] = [
   },
   {
     name: 'sweep a stash that is over',
-    options: { stashTtlMs: HOUR_MS, graceMs: 0 },
+    options: { stashTtlMs: HOUR_MS, orphanGraceMs: 0 },
     async prepare(world) {
       await withStash(world)
       world.clock.pass(3 * HOUR_MS)
@@ -318,7 +318,7 @@ const MAINTENANCE: readonly Scenario[] = [
   },
   {
     name: 'sweep an upload that is over',
-    options: { uploadTtlMs: HOUR_MS, graceMs: 0 },
+    options: { uploadTtlMs: HOUR_MS, orphanGraceMs: 0 },
     async prepare(world) {
       await world.team.files.createUpload(ABOUT)
       world.clock.pass(3 * HOUR_MS)
@@ -328,7 +328,7 @@ const MAINTENANCE: readonly Scenario[] = [
   },
   {
     name: 'sweep a file that no row names',
-    options: { fileRetentionMs: DAY_MS, graceMs: 0 },
+    options: { fileRetentionMs: DAY_MS, orphanGraceMs: 0 },
     async prepare(world) {
       await withFile(world)
       world.clock.pass(2 * DAY_MS)

@@ -20,8 +20,8 @@ function anyVariant(random: Seeded): MetaVariant {
     segmentBytesMax: random.pick([1_024, 4_194_304]),
     cacheBytesMax: random.pick([0, 1_000, 16_777_216]),
     foldRecordsMin: random.pick([1, 2, 64]),
-    retiredGenerationsMax: random.pick([0, 2]),
-    graceMs: random.pick([0, HOUR_MS]),
+    overwrittenRowSetsMax: random.pick([0, 2]),
+    orphanGraceMs: random.pick([0, HOUR_MS]),
     stashTtlMs: 30 * 24 * HOUR_MS,
   }
   return {

@@ -235,7 +235,7 @@ class Schedule {
     const { kv, store } = this.world.options
     await this.#sweepOnce()
     // The second deletes what the first has marked, while the commits that let it go may not be on the disk.
-    if (kv.durability === 'interval' && store.graceMs === 0 && !this.world.disk.isDown)
+    if (kv.durability === 'interval' && store.orphanGraceMs === 0 && !this.world.disk.isDown)
       await this.#sweepOnce()
     if (!this.world.disk.isDown && this.#random.once(2)) await readAll(this.world, this.#oracle)
   }
@@ -251,7 +251,7 @@ class Schedule {
   /** Sweeps while others work: twice, so that the second finds what the first has marked. */
   async #sweepBeside(operations: readonly SimOperation[]): Promise<void> {
     const { store, options } = this.world
-    const isSafe = options.store.graceMs !== 0 || !operations.some((one) => one.readsObjects)
+    const isSafe = options.store.orphanGraceMs !== 0 || !operations.some((one) => one.readsObjects)
     const count = isSafe ? 2 : 1
     this.#trace.push(`  and beside it ${count} sweeps`)
     this.#doubtFiles()
@@ -625,13 +625,13 @@ function anyOptions(random: Seeded): SimOptions {
     segmentRowsMax: random.pick([2, 65_536]),
     cacheBytesMax: random.pick([0, 16_777_216]),
     foldRecordsMin: random.pick([1, 1, 3]),
-    retentionMs: random.pick([0, HOUR_MS]),
-    retiredGenerationsMax: random.pick([0, 2]),
-    graceMs: random.pick([0, 10 * MINUTE_MS]),
+    overwrittenRowsTtlMs: random.pick([0, HOUR_MS]),
+    overwrittenRowSetsMax: random.pick([0, 2]),
+    orphanGraceMs: random.pick([0, 10 * MINUTE_MS]),
     stashTtlMs: random.pick([6 * HOUR_MS, 10 * DAY_MS]),
     fileRetentionMs: random.pick([DAY_MS, 7 * DAY_MS]),
     uploadTtlMs: DAY_MS,
-    repeatTtlMs: 30 * DAY_MS,
+    idempotencyTtlMs: 30 * DAY_MS,
   }
   return {
     store,
@@ -670,7 +670,7 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
   if (durability === 'commit') return relaxed
   // Lost commits are noticed among those whose records are kept.
   if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
-  const isHasty = store.graceMs === 0
+  const isHasty = store.orphanGraceMs === 0
   // Of a hasty store, what lets objects go may not be on the disk yet when two sweeps are over.
   const flushBytes = isHasty ? 8_192 : 1_024
   return {
@@ -684,8 +684,8 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
 
 /** With these a store lets go of objects, and deletes them, as soon as it may. */
 const HASTY = {
-  retentionMs: 0,
-  retiredGenerationsMax: 0,
+  overwrittenRowsTtlMs: 0,
+  overwrittenRowSetsMax: 0,
   foldRecordsMin: 1,
   inlineRowsMax: 0,
 } satisfies StoreOptions

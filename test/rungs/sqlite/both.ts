@@ -1,7 +1,7 @@
 // A store and its twin, which do the same operations and must be equal after each.
 import type {
-  Changed,
-  Created,
+  ChangeResult,
+  CreateResult,
   RowsInput,
   RowWithId,
   SchemaInput,
@@ -137,7 +137,7 @@ export class Both {
 
   async #create({ rows }: Operation & { do: 'create' }): Promise<void> {
     const name = `table ${this.#tableIds.length}`
-    let made: Created | undefined
+    let made: CreateResult | undefined
     const store = await outcomeOf(async () => {
       made = await this.#team.createTable({ name, schema: SCHEMA, rows: this.#storeRows(rows) })
       return made.version
@@ -174,7 +174,7 @@ export class Both {
   }
 
   /** Rows that both get, with the IDs that the store gives them. */
-  async #change(store: () => Promise<Changed>, twin: (ids: MadeIds) => number): Promise<void> {
+  async #change(store: () => Promise<ChangeResult>, twin: (ids: MadeIds) => number): Promise<void> {
     let ids: MadeIds = null
     const found = await outcomeOf(async () => {
       const { version, rowIds } = await store()
@@ -199,7 +199,7 @@ export class Both {
     const table = this.#table(id)
     const store = await outcomeOf(async () => {
       const { version: changed } = operation.asText
-        ? await table.updateRowText(row, json, options)
+        ? await table.updateRowJson(row, json, options)
         : await table.updateRow(row, JSON.parse(json), options)
       return changed
     })

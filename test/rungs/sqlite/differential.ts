@@ -22,11 +22,11 @@ function anyOptions(random: Seeded): StoreOptions & Limits {
     pageBytesMax: 16_777_216,
     cacheBytesMax: random.pick([0, 2_000, 16_777_216]),
     foldRecordsMin: random.pick([1, 3, 64]),
-    retiredGenerationsMax: random.pick([0, 2]),
-    graceMs: 0,
-    retentionMs: HOUR_MS,
+    overwrittenRowSetsMax: random.pick([0, 2]),
+    orphanGraceMs: 0,
+    overwrittenRowsTtlMs: HOUR_MS,
     stashTtlMs: 48 * HOUR_MS,
-    repeatTtlMs: 24 * HOUR_MS,
+    idempotencyTtlMs: 24 * HOUR_MS,
     compression: random.once(20) ? 'deflate' : 'none',
   }
 }

@@ -9,7 +9,13 @@ import { TestClock } from '../../conformance/store/fixture.js'
 import { putTo, textOf } from '../../conformance/store/upload-request.js'
 
 const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
-const SIZES = { ...QUIET, inlineRowsMax: 3, segmentRowsMax: 70, foldRecordsMin: 2, graceMs: 0 }
+const SIZES = {
+  ...QUIET,
+  inlineRowsMax: 3,
+  segmentRowsMax: 70,
+  foldRecordsMin: 2,
+  orphanGraceMs: 0,
+}
 const TEAM = 'golden'
 
 /** Everything that it holds, as its callers see it. */

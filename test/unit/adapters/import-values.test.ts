@@ -10,7 +10,7 @@ import {
 } from '../../../adapters/programs/import-values.js'
 import type { SourceFormat } from '../../../adapters/programs/record-scanner.js'
 import { inferType } from '../../../src/schema/infer.js'
-import { judgeText, judgeToken, newSummary } from '../../../src/schema/judge.js'
+import { newSummary, summarizeText, summarizeToken } from '../../../src/schema/summarize.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { nearText } from '../../support/near-text.js'
 import { NUMBERS, SAMPLES } from '../../support/value-samples.js'
@@ -18,13 +18,13 @@ import { NUMBERS, SAMPLES } from '../../support/value-samples.js'
 /** The kind that inference gives a column with this one value. */
 function inferredField(text: string): string | undefined {
   const summary = newSummary('a')
-  judgeText(summary, text)
+  summarizeText(summary, text)
   return inferType(summary)?.kind
 }
 
 function inferredToken(token: string): string | undefined {
   const summary = newSummary('a')
-  judgeToken(summary, token)
+  summarizeToken(summary, token)
   return inferType(summary)?.kind
 }
 

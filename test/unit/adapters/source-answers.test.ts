@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeSources, type SourceOptions } from '../../../adapters/node.js'
-import type { Source } from '../../../src/index.js'
+import type { FetchedSource } from '../../../src/index.js'
 import { goodAnswer, rawServer, redirectAnswer } from './raw-server.js'
 import { watchSockets } from './socket-watch.js'
 import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.js'
@@ -18,13 +18,17 @@ const SMALL: SourceOptions = {
 const TLS = { tls: { key: TEST_KEY, cert: TEST_CERTIFICATE } }
 const OK = 'HTTP/1.1 200 OK\r\n'
 
-async function readAll({ body }: Source): Promise<string> {
+async function readAll({ body }: FetchedSource): Promise<string> {
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces).toString()
 }
 
-async function fetchFrom(port: number, path = '/', options: SourceOptions = {}): Promise<Source> {
+async function fetchFrom(
+  port: number,
+  path = '/',
+  options: SourceOptions = {},
+): Promise<FetchedSource> {
   return await nodeSources({ ...SMALL, ...options }).fetch(
     `http://127.0.0.1:${port}${path}`,
     LIMITS,
@@ -243,7 +247,7 @@ describe('a reader', () => {
     port: number,
     options: SourceOptions = {},
     signal?: AbortSignal,
-  ): Promise<Source> =>
+  ): Promise<FetchedSource> =>
     await nodeSources({ ...SMALL, ...options }).fetch(`http://127.0.0.1:${port}/`, huge, signal)
 
   test('that stops lets go of the source', async () => {

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { nodeSources, type SourceOptions } from '../../../adapters/node.js'
-import type { Source } from '../../../src/index.js'
+import type { FetchedSource } from '../../../src/index.js'
 import { type Behaviour, rawServer, redirectAnswer } from './raw-server.js'
 
 const BYTES_MAX = 1_000
@@ -20,7 +20,7 @@ const LONG: SourceOptions = { allowPrivate: true }
 const OK = 'HTTP/1.1 200 OK\r\n'
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`
 
-async function readAll({ body }: Source): Promise<string> {
+async function readAll({ body }: FetchedSource): Promise<string> {
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces).toString()

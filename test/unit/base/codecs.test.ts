@@ -1,10 +1,10 @@
 import zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isSync } from '../../../src/base/awaitable.js'
 import { type Bytes, concatBytes, sameBytes, utf8 } from '../../../src/base/bytes.js'
 import { type Codec, codecs, codecToRead, openCodecs } from '../../../src/base/codecs.js'
 import { freeMemory } from '../../../src/base/platform.js'
-import { isHere } from '../../../src/base/soon.js'
 import { runs } from '../../support/runs.js'
 
 /** Every way to compress that there is here. */
@@ -181,9 +181,9 @@ test.each([
   const [small, large] = [rowsLike(512 * 1024, 9), rowsLike(512 * 1024 + 1, 9)]
   const [packedSmall, packedLarge] = [await pack(codec, small), await pack(codec, large)]
 
-  expect(isHere(codec.decompress(packedSmall, small.length))).toBe(true)
+  expect(isSync(codec.decompress(packedSmall, small.length))).toBe(true)
   const later = codec.decompress(packedLarge, large.length)
-  expect(isHere(later)).toBe(false)
+  expect(isSync(later)).toBe(false)
   expect(sameBytes(await later, large)).toBe(true)
 })
 

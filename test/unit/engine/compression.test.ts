@@ -80,7 +80,7 @@ describe.each([
   ...(codecs.zstd === null ? [] : [['zstd', 2] as const]),
 ] as const)('with compression %s', (compression, number) => {
   test('rows are read as they came in, by pages, scans and row IDs, also after a fold', async () => {
-    const { store, segments } = await open({ compression, graceMs: 0 })
+    const { store, segments } = await open({ compression, orphanGraceMs: 0 })
     const team = store.team('t')
     const stash = team.stash('s')
     await Promise.all(

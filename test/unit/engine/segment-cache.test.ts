@@ -1,12 +1,12 @@
 // What point reads leave in memory, and in whose memory they read.
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Awaitable } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'
-import type { Soon } from '../../../src/base/soon.js'
 import { SegmentCache } from '../../../src/engine/segments/segment-cache.js'
 import type { SegmentRef } from '../../../src/format/extent-page.js'
 import { memoryObjects } from '../../../src/objects/memory-objects.js'
 import type { ByteRange, ObjectStore } from '../../../src/objects/objects.js'
-import { newSummary } from '../../../src/schema/judge.js'
+import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 
 const OBJECT = 'aabbccddeeff00110000000000000001'
@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 
 /** Objects that put what they read into the memory they are given, as a disk does. */
-function objects(deliver: (read: () => Bytes) => Soon<Bytes>): ObjectStore {
+function objects(deliver: (read: () => Bytes) => Awaitable<Bytes>): ObjectStore {
   return {
     ...memoryObjects(),
     get: (_, range = { start: 0, limit: bytes.length }, memory) => {

@@ -51,8 +51,8 @@ const QUIET = {
   foldIntervalMs: 0,
   fileSweepIntervalMs: 0,
   inlineRowsMax: 0,
-  graceMs: 0,
-  retentionMs: 0,
+  orphanGraceMs: 0,
+  overwrittenRowsTtlMs: 0,
 } as const
 
 const ROWS = Array.from({ length: 300 }, (_, n) => ({ n, text: `row ${n} `.repeat(10) }))

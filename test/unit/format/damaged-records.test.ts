@@ -25,7 +25,7 @@ import {
   SECTION,
   SegmentBuilder,
 } from '../../../src/format/segment-writer.js'
-import { newSummary } from '../../../src/schema/judge.js'
+import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 
 const OBJECT = '00112233445566770000000000000001'
@@ -73,7 +73,7 @@ const RETIREMENT = records.encodeRetirement({
   retiredAt: 1_760_000_000_000,
   generation: GENERATION,
 })
-const REPEAT = records.encodeRepeatRecord({
+const REPEAT = records.encodeIdempotencyRecord({
   operation: 'add',
   at: 1_760_000_000_000,
   table: TABLE,
@@ -118,7 +118,7 @@ const SIGNING_KEYS = files.encodeSigningKeys([
 const READERS: readonly (readonly [string, Bytes, (bytes: Bytes) => unknown])[] = [
   ['a table head', HEAD, records.decodeTableHead],
   ['a retirement', RETIREMENT, records.decodeRetirement],
-  ['a repeat', REPEAT, records.decodeRepeatRecord],
+  ['a repeat', REPEAT, records.decodeIdempotencyRecord],
   ['a team head', records.encodeTeamHead(7), records.decodeTeamHead],
   ['an extent page', PAGE, decodeExtentPage],
   ['a file', FILE, files.decodeFile],
@@ -162,7 +162,7 @@ test('a number that no double holds is refused', () => {
 })
 
 test.each([
-  ['a repeat of an unknown kind', REPEAT, records.decodeRepeatRecord, 1, 7, 'its kind is 7'],
+  ['a repeat of an unknown kind', REPEAT, records.decodeIdempotencyRecord, 1, 7, 'its kind is 7'],
   ['a generation with unknown flags', HEAD, records.decodeTableHead, -1, 8, 'its flags are 8'],
   [
     'a version base without an open extent',

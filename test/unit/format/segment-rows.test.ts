@@ -1,16 +1,16 @@
 // Reading one row looks at less than decoding a footer and a frame does: it must not find less that is wrong with it.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { isSync } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { crc32, crc32OfUint32 } from '../../../src/base/platform.js'
-import { isHere } from '../../../src/base/soon.js'
 import { StoreError } from '../../../src/base/store-error.js'
 import { objectBytes, type SegmentRef } from '../../../src/format/extent-page.js'
 import { type FramePlace, frameOf, placeOf } from '../../../src/format/segment-footer.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../../src/format/segment-rows.js'
 import { pieceCrc } from '../../../src/format/segment-writer.js'
-import { newSummary } from '../../../src/schema/judge.js'
+import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 import { runs } from '../../support/runs.js'
 
@@ -41,7 +41,7 @@ function readRow(built: Built, row: number): string | null | undefined {
   const text = readRowText(built.ref, place, frameAt(built, place), row - place.firstRow)
   if (text !== null) return text
   const frame = decodeFrame(built.ref, place, frameAt(built, place)) // As who reads a compressed one goes on.
-  return isHere(frame) ? frame.rowText(row - place.firstRow) : null
+  return isSync(frame) ? frame.rowText(row - place.firstRow) : null
 }
 
 function firstPlace(built: Built): FramePlace {

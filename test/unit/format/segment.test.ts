@@ -14,7 +14,7 @@ import {
 import type { FramePlace } from '../../../src/format/segment-footer.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
 import { pieceCrc, SegmentBuilder } from '../../../src/format/segment-writer.js'
-import { newSummary } from '../../../src/schema/judge.js'
+import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 import { runs } from '../../support/runs.js'
 

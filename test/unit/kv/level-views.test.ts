@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
+import { isSync } from '../../../src/base/awaitable.js'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
-import { isHere } from '../../../src/base/soon.js'
 import type { KvPartition, KvView } from '../../../src/kv/kv.js'
 import type { LevelDatabase } from '../../../src/kv/level-database.js'
 import { openLevelKv } from '../../../src/kv/level-kv.js'
@@ -56,9 +56,9 @@ async function readSome(view: KvView, random: Seeded): Promise<number[]> {
 
 /** All records in one turn, if there is a way to. */
 async function readAtOnce(partition: KvPartition): Promise<number[]> {
-  const values = await partition.readSoon?.((view) => {
+  const values = await partition.readAwaitable?.((view) => {
     const found = KEYS.map((key) => view.get(utf8(key)))
-    return found.every(isHere) ? found : Promise.all(found)
+    return found.every(isSync) ? found : Promise.all(found)
   })
   return (values ?? []).map((value) => (value === null ? 0 : Number(fromUtf8(value))))
 }
@@ -181,27 +181,27 @@ describe('views that read from memory', () => {
         let before: object | undefined
         let numberBefore = -1
         while (!isDone) {
-          const moment = partition.moment?.()
+          const moment = partition.commitStamp?.()
           const number = await partition.read((view) => readNumber(view, 'a'))
           if (moment !== undefined && moment === before) {
             expect(await partition.read((view) => readNumber(view, 'b'))).toBeGreaterThanOrEqual(
               numberBefore,
             )
-            if (partition.moment?.() === moment) {
+            if (partition.commitStamp?.() === moment) {
               same++
               expect(number).toBe(numberBefore)
             }
           }
-          if (partition.moment?.() === moment) [before, numberBefore] = [moment, number]
+          if (partition.commitStamp?.() === moment) [before, numberBefore] = [moment, number]
           await turns(random.below(2))
         }
       }
       await Promise.all([write(), read(), read()])
-      const last = partition.moment?.()
+      const last = partition.commitStamp?.()
       expect(last).toBeDefined()
-      expect(partition.moment?.()).toBe(last)
+      expect(partition.commitStamp?.()).toBe(last)
       await kv.close()
-      expect(partition.moment?.()).toBeUndefined()
+      expect(partition.commitStamp?.()).toBeUndefined()
     })
     await fc.assert(property, runOptions(RUNS))
     expect(same).toBeGreaterThan(RUNS / 10)
@@ -213,9 +213,9 @@ describe('views that read from memory', () => {
     let partition: KvPartition | undefined
     const seen: unknown[] = []
     const watched = async (...given: unknown[]): Promise<void> => {
-      seen.push(partition?.moment?.())
+      seen.push(partition?.commitStamp?.())
       await batch(...given)
-      seen.push(partition?.moment?.())
+      seen.push(partition?.commitStamp?.())
     }
     Object.assign(database, { batch: watched })
     const kv = await openLevelKv(database as unknown as LevelDatabase)

@@ -4,24 +4,24 @@ import type { ColumnType } from '../../../src/schema/column-kind.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../../../src/schema/column-summary.js'
 import { inferType } from '../../../src/schema/infer.js'
 import {
-  judgeText,
-  judgeToken,
   needsTextForm,
   newSummary,
+  summarizeText,
+  summarizeToken,
   summaryFits,
-} from '../../../src/schema/judge.js'
+} from '../../../src/schema/summarize.js'
 import { cells, csvField, jsonToken } from '../../support/column-types.js'
 import { runs } from '../../support/runs.js'
 
 function fromJson(...tokens: string[]): ColumnSummary {
   const summary = newSummary('column')
-  for (const token of tokens) judgeToken(summary, token)
+  for (const token of tokens) summarizeToken(summary, token)
   return summary
 }
 
 function fromCsv(...fields: string[]): ColumnSummary {
   const summary = newSummary('column')
-  for (const field of fields) judgeText(summary, field)
+  for (const field of fields) summarizeText(summary, field)
   return summary
 }
 

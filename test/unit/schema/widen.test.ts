@@ -2,20 +2,25 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ColumnType } from '../../../src/schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../../../src/schema/column-summary.js'
-import { judgeText, judgeToken, newSummary, summaryFits } from '../../../src/schema/judge.js'
+import {
+  newSummary,
+  summarizeText,
+  summarizeToken,
+  summaryFits,
+} from '../../../src/schema/summarize.js'
 import { widenType } from '../../../src/schema/widen.js'
 import { ALL_TYPES, cells, csvField, jsonToken } from '../../support/column-types.js'
 import { runs } from '../../support/runs.js'
 
 function fromJson(...tokens: string[]): ColumnSummary {
   const summary = newSummary('c')
-  for (const token of tokens) judgeToken(summary, token)
+  for (const token of tokens) summarizeToken(summary, token)
   return summary
 }
 
 function fromCsv(...fields: string[]): ColumnSummary {
   const summary = newSummary('c')
-  for (const field of fields) judgeText(summary, field)
+  for (const field of fields) summarizeText(summary, field)
   return summary
 }
 

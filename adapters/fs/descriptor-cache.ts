@@ -34,7 +34,7 @@ const TABLE_SPARE = 16
 /** Descriptors that are taken at most to let it grow; there are fewer free ones below its end, but others may close some. */
 const GROW_OPENS_MAX = 64
 
-export class KeptFile {
+export class CachedDescriptor {
   readonly descriptor: number
   /** Reads under way. */
   reads = 0
@@ -64,7 +64,7 @@ export class KeptFile {
   }
 }
 
-export type KeptLimits = Readonly<{
+export type DescriptorLimits = Readonly<{
   /** Files kept at most. */
   keptMax: number
   /** A descriptor of this number or above says that few are left, as a new one gets the lowest that is free. */
@@ -79,22 +79,22 @@ export type DescriptorTable = Readonly<{
   grow(room: number): Promise<boolean>
 }>
 
-export class KeptFiles {
-  readonly #limits: KeptLimits
+export class DescriptorCache {
+  readonly #limits: DescriptorLimits
   /** A hand goes round: it passes by a file that was read since it was there last, and closes the first other one. */
-  readonly #ring: KeptFile[] = []
+  readonly #ring: CachedDescriptor[] = []
   #hand = 0
   readonly #grow: DescriptorTable['grow']
   #room: number
   #isGrowing = false
 
-  constructor(limits: KeptLimits, { room, grow }: DescriptorTable = ENDLESS) {
+  constructor(limits: DescriptorLimits, { room, grow }: DescriptorTable = ENDLESS) {
     this.#limits = limits
     this.#room = room
     this.#grow = grow
   }
 
-  keep(file: KeptFile): void {
+  keep(file: CachedDescriptor): void {
     if (file.descriptor >= this.#limits.crowdedFrom) this.release()
     if (this.#ring.length >= this.#limits.keptMax || this.#isGrowing) this.#closeOne()
     else if (file.descriptor >= this.#room - TABLE_SPARE) {
@@ -105,7 +105,7 @@ export class KeptFiles {
   }
 
   /** Closes a file, or leaves it to the last read of it that is under way. */
-  drop(file: KeptFile): void {
+  drop(file: CachedDescriptor): void {
     const { place } = file
     const last = this.#ring.pop()
     if (last !== undefined && last !== file) {
@@ -165,7 +165,7 @@ export async function growTable(room: number): Promise<boolean> {
 }
 
 /** @param limits - What the system says of the process, as Linux writes it. */
-export function keptLimits(limits: string): KeptLimits {
+export function descriptorLimits(limits: string): DescriptorLimits {
   const [, soft = ''] = /^Max open files +(\d+|unlimited) /m.exec(limits) ?? []
   if (soft === '') return { keptMax: KEPT_MAX_UNKNOWN, crowdedFrom: Number.POSITIVE_INFINITY }
   const descriptors = soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
@@ -184,13 +184,13 @@ function readLimits(): string {
   }
 }
 
-let processFiles: KeptFiles | undefined
+let processFiles: DescriptorCache | undefined
 
 /** Those of this process, whose limit is read once: Node has raised it as far as it may before. */
-export function keptFiles(): KeptFiles {
+export function descriptorCache(): DescriptorCache {
   const table = { room: TABLE_FIRST, grow: growTable }
-  processFiles ??= new KeptFiles(
-    keptLimits(readLimits()),
+  processFiles ??= new DescriptorCache(
+    descriptorLimits(readLimits()),
     process.platform === 'linux' ? table : undefined,
   )
   return processFiles
@@ -199,7 +199,7 @@ export function keptFiles(): KeptFiles {
 const TOO_MANY_CODES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
 /** Whether something failed for want of a descriptor, and some are free now, so that it is worth to try again. */
-export function freedFor(failure: unknown, kept = keptFiles()): boolean {
+export function freedFor(failure: unknown, kept = descriptorCache()): boolean {
   return TOO_MANY_CODES.has(systemCode(failure)) && kept.release()
 }
 

@@ -11,13 +11,18 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freedFor, growTable, KeptFiles, keptLimits } from '../../../adapters/fs/kept-files.js'
-import { OpenFiles } from '../../../adapters/fs/open-files.js'
+import {
+  DescriptorCache,
+  descriptorLimits,
+  freedFor,
+  growTable,
+} from '../../../adapters/fs/descriptor-cache.js'
+import { OpenFiles } from '../../../adapters/fs/object-files.js'
 
 const OPEN_MAX = 4
 
 let directory: string
-let kept: KeptFiles
+let kept: DescriptorCache
 let files: OpenFiles
 
 /** Names of files in the order in which they were opened. */
@@ -29,7 +34,7 @@ function pathOf(name: string): string {
 }
 
 function openFiles(crowdedFrom = Number.POSITIVE_INFINITY): void {
-  kept = new KeptFiles({ keptMax: OPEN_MAX, crowdedFrom })
+  kept = new DescriptorCache({ keptMax: OPEN_MAX, crowdedFrom })
   files = new OpenFiles(kept, pathOf)
 }
 
@@ -204,7 +209,10 @@ test.runIf(isLinux)(
       })
     }
     const room = (next[2] ?? 0) + 16 // The third has one of the last 16.
-    kept = new KeptFiles({ keptMax: 8, crowdedFrom: Number.POSITIVE_INFINITY }, { room, grow })
+    kept = new DescriptorCache(
+      { keptMax: 8, crowdedFrom: Number.POSITIVE_INFINITY },
+      { room, grow },
+    )
     files = new OpenFiles(kept, pathOf)
     for (let i = 0; i < 12; i++) readFirst(`f${i}`)
     expect(openNames()).toHaveLength(2)
@@ -269,9 +277,9 @@ Max processes             95717                95717                processes
 Max open files            ${limits}              files
 Max locked memory         8388608              8388608              bytes
 `
-  expect(keptLimits(text)).toEqual({ keptMax, crowdedFrom })
+  expect(descriptorLimits(text)).toEqual({ keptMax, crowdedFrom })
 })
 
 test('where nobody says how many descriptors there are, few files are kept', () => {
-  expect(keptLimits('')).toEqual({ keptMax: 128, crowdedFrom: Number.POSITIVE_INFINITY })
+  expect(descriptorLimits('')).toEqual({ keptMax: 128, crowdedFrom: Number.POSITIVE_INFINITY })
 })

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { NO_BYTES } from '../../src/base/bytes.js'
 import { REPEATS_RANGE } from '../../src/format/keys.js'
-import { decodeRepeatRecord, encodeRepeatRecord } from '../../src/format/records.js'
+import { decodeIdempotencyRecord, encodeIdempotencyRecord } from '../../src/format/records.js'
 import {
   type KvStore,
   memoryObjects,
@@ -292,7 +292,7 @@ describe('the answer to a repeat', () => {
     const scan = { ...REPEATS_RANGE, count: 1 }
     const [found] = await kv.partition('acme').read((view) => view.scan(scan))
     const [key = NO_BYTES, bytes = NO_BYTES] = found ?? []
-    const before = encodeRepeatRecord({ ...decodeRepeatRecord(bytes), digest: null })
+    const before = encodeIdempotencyRecord({ ...decodeIdempotencyRecord(bytes), digest: null })
     await kv.partition('acme').commit({ puts: [[key, before]] })
 
     const again = await table.addRows([{ n: 2 }], { idempotencyKey: 'k' })
@@ -407,7 +407,7 @@ describe('the answer to a repeat', () => {
 describe('after its time', () => {
   test.each([
     ['24 hours by default', {}, DAY_MS],
-    ['as long as the option says', { repeatTtlMs: 60_000 }, 60_000],
+    ['as long as the option says', { idempotencyTtlMs: 60_000 }, 60_000],
   ] as const)('a key is unused again: %s', async (_, options, ttlMs) => {
     const { team, clock } = await open(options)
     const table = await newTable(team)
@@ -430,7 +430,7 @@ describe('after its time', () => {
   })
 
   test('the sweep deletes its record, and no other', async () => {
-    const opened = await open({ repeatTtlMs: HOUR_MS })
+    const opened = await open({ idempotencyTtlMs: HOUR_MS })
     const { store, team, clock } = opened
     const table = await newTable(team)
     for (let i = 0; i < 3; i++) await table.addRows([{ n: 1 }], { idempotencyKey: `old ${i}` })
@@ -448,9 +448,12 @@ describe('after its time', () => {
     expect(shown(await table.addRows([{ n: 1 }], { idempotencyKey: 'new' }))).toEqual(shown(first))
   })
 
-  test.each([59_999, 30 * DAY_MS + 1, 60_000.5])('which must not be %d ms', async (repeatTtlMs) => {
-    await expect(open({ repeatTtlMs })).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
-  })
+  test.each([59_999, 30 * DAY_MS + 1, 60_000.5])(
+    'which must not be %d ms',
+    async (idempotencyTtlMs) => {
+      await expect(open({ idempotencyTtlMs })).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+    },
+  )
 })
 
 test('an operation without a key, or that has failed, writes no record', async () => {

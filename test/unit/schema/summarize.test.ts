@@ -4,14 +4,14 @@ import { ALL_KINDS, COLUMN_KINDS, type ColumnType } from '../../../src/schema/co
 import { type ColumnSummary, mergeSummary, SEEN } from '../../../src/schema/column-summary.js'
 import {
   describeRule,
-  judgeText,
-  judgeToken,
   needsTextForm,
   newSummary,
+  summarizeText,
+  summarizeToken,
   summaryFits,
   textFieldFits,
   tokenFits,
-} from '../../../src/schema/judge.js'
+} from '../../../src/schema/summarize.js'
 import { textFits } from '../../../src/schema/value-rules.js'
 import { ALL_TYPES, cells, csvField, jsonToken } from '../../support/column-types.js'
 import { runs } from '../../support/runs.js'
@@ -20,8 +20,8 @@ const EQUIVALENCE_RUNS = 6_000
 
 function judged(tokens: readonly string[], fields: readonly string[] = []): ColumnSummary {
   const summary = newSummary('column')
-  for (const token of tokens) judgeToken(summary, token)
-  for (const field of fields) judgeText(summary, field)
+  for (const token of tokens) summarizeToken(summary, token)
+  for (const field of fields) summarizeText(summary, field)
   return summary
 }
 
@@ -106,7 +106,7 @@ test('masks only lose bits, flags only gain bits, and the order of values does n
       const summary = newSummary('column')
       for (const token of tokens) {
         const before = { ...summary }
-        judgeToken(summary, token)
+        summarizeToken(summary, token)
         expect(summary.scalarMask & ~before.scalarMask).toBe(0)
         expect(summary.elementMask & ~before.elementMask).toBe(0)
         expect(before.seen & ~summary.seen).toBe(0)

@@ -7,12 +7,12 @@ import { ByteRules } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { FORM, JsonByteValues } from './json-byte-values.js'
-import { elementMaskOf } from './judge-bytes.js'
 import { MARK } from './scan-csv-bytes.js'
+import { elementMaskOf } from './summarize-bytes.js'
 import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
 
 /** What came of a cell. */
-export const JUDGED = Object.freeze({
+export const CELL_OUTCOME = Object.freeze({
   /** Nothing was noted: `judgeText` must see its text. */
   unsure: 0,
   /** Its column holds text. */
@@ -49,7 +49,7 @@ const LETTER_F = 0x66
 const LETTER_T = 0x74
 
 /** Judges the cells of one body. */
-export class FieldJudge {
+export class FieldSummarizer {
   readonly #bytes: Bytes
   readonly #rules: ByteRules
   /** A cell that spells an array, unquoted. */
@@ -62,19 +62,19 @@ export class FieldJudge {
   }
 
   /** Adds a cell, which is not empty, to a summary. @returns one of JUDGED */
-  judge(summary: ColumnSummary, from: number, to: number, mark: number): number {
+  summarize(summary: ColumnSummary, from: number, to: number, mark: number): number {
     if ((mark & MARK.text) === 0) {
-      if (mark & MARK.exponent) return JUDGED.unsure
-      const judged = this.#judgeNumber(summary, from, to)
+      if (mark & MARK.exponent) return CELL_OUTCOME.unsure
+      const judged = this.#summarizeNumber(summary, from, to)
       if (judged !== NOT_A_NUMBER) return judged
     } else if (to - from === 4 || to - from === 5) {
       const spelled = booleanAt(this.#bytes, from, to)
       if (spelled !== NOT_A_BOOLEAN) return judgeBoolean(summary, spelled)
     }
-    return this.#judgeText(summary, from, to, mark)
+    return this.#summarizeText(summary, from, to, mark)
   }
 
-  #judgeNumber(summary: ColumnSummary, from: number, to: number): number {
+  #summarizeNumber(summary: ColumnSummary, from: number, to: number): number {
     const bytes = this.#bytes
     const isNegative = bytes[from] === MINUS
     const whole = isNegative ? from + 1 : from
@@ -91,7 +91,7 @@ export class FieldJudge {
     }
     if (at !== to) return NOT_A_NUMBER
     const mask = summary.scalarMask
-    if (to - from > NUMBER_BYTES_MAX || mask & ~NUMBER_FIELD_KINDS) return JUDGED.unsure
+    if (to - from > NUMBER_BYTES_MAX || mask & ~NUMBER_FIELD_KINDS) return CELL_OUTCOME.unsure
     if (digits < PHONE_DIGITS_MIN || digits > PHONE_DIGITS_MAX) {
       summary.scalarMask = mask & ~KIND_BIT.phoneNumber
     }
@@ -99,35 +99,35 @@ export class FieldJudge {
     summary.elementMask = 0
     if (isLongInteger) summary.seen |= SEEN.longInteger
     const isMinusZero = isNegative && bytes[whole] === DIGIT_0 && isZero(bytes, whole, to)
-    return isMinusZero ? JUDGED.text : JUDGED.token // A minus zero would lose its sign.
+    return isMinusZero ? CELL_OUTCOME.text : CELL_OUTCOME.token // A minus zero would lose its sign.
   }
 
   /** Judges what is no number token and no boolean. */
-  #judgeText(summary: ColumnSummary, from: number, to: number, mark: number): number {
+  #summarizeText(summary: ColumnSummary, from: number, to: number, mark: number): number {
     const bytes = this.#bytes
     const kinds = summary.scalarMask
     const first = bytes[from] ?? 0
     if (kinds & KIND_BIT.number && (first === SPACE || bytes[to - 1] === SPACE)) {
-      return JUDGED.unsure // Spaces may surround a number.
+      return CELL_OUTCOME.unsure // Spaces may surround a number.
     }
     let elementMask = 0
     if (summary.elementMask !== 0) {
-      if (first <= SPACE) return JUDGED.unsure // White space may stand before an array.
+      if (first <= SPACE) return CELL_OUTCOME.unsure // White space may stand before an array.
       if (first === OPEN_BRACKET) {
         const mask = this.#elementMaskOf(summary.elementMask, from, to)
-        if (mask === undefined) return JUDGED.unsure
+        if (mask === undefined) return CELL_OUTCOME.unsure
         elementMask = mask
       }
     }
     const ruled = kinds & RULED_TEXT_KINDS
     if (ruled !== 0) {
-      if (mark & (MARK.wide | MARK.escape | MARK.quote)) return JUDGED.unsure
-      if (this.#rules.endOf(from, to, ruled) !== to) return JUDGED.unsure
+      if (mark & (MARK.wide | MARK.escape | MARK.quote)) return CELL_OUTCOME.unsure
+      if (this.#rules.endOf(from, to, ruled) !== to) return CELL_OUTCOME.unsure
     }
     summary.scalarMask = kinds & (PLAIN_TEXT_KINDS | ruled)
     summary.elementMask = elementMask
     summary.seen |= SEEN.fromText | SEEN.text
-    return JUDGED.text
+    return CELL_OUTCOME.text
   }
 
   /** The kinds out of `candidates` of which a cell spells an array; undefined: unsure. */
@@ -188,8 +188,8 @@ const TRUE = Uint8Array.of(LETTER_T, 0x72, 0x75, LETTER_E)
 const FALSE = Uint8Array.of(LETTER_F, 0x61, 0x6c, 0x73, LETTER_E)
 
 function judgeBoolean(summary: ColumnSummary, spelled: number): number {
-  if (summary.scalarMask & ~BOOLEAN_FIELD_KINDS) return JUDGED.unsure
+  if (summary.scalarMask & ~BOOLEAN_FIELD_KINDS) return CELL_OUTCOME.unsure
   summary.seen |= SEEN.fromText | SEEN.boolean
   summary.elementMask = 0
-  return spelled === LOWER_CASE ? JUDGED.token : JUDGED.text
+  return spelled === LOWER_CASE ? CELL_OUTCOME.token : CELL_OUTCOME.text
 }

@@ -2,13 +2,14 @@
 //
 // Invariant: it was read from one commit, and counts only while the partition says that this is the latest one
 // still. Then nothing has to be read to know where a row is (`point-read.ts`).
+
+import { isSync } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
-import { isHere } from '../../base/soon.js'
 import { extentPageKey, type TableKey } from '../../format/keys.js'
 import type { Generation, TableHead } from '../../format/records.js'
 import type { KvPartition } from '../../kv/kv.js'
-import { readSoon } from '../../kv/read-soon.js'
+import { readAwaitable } from '../../kv/read-awaitable.js'
 
 /** Tables of which something is remembered. */
 const TABLES_MAX = 16
@@ -23,27 +24,27 @@ const LOOKED_FOR_BYTES = 128
 type LookedFor = ByteCache<true>
 
 /** At most TABLES_MAX tables of PAGES_MAX pages, which have a largest size. */
-export class LatestTables {
-  readonly #tables = new Map<string, LatestTable>()
+export class PointReadCache {
+  readonly #tables = new Map<string, PointReadEntry>()
   readonly #lookedFor: LookedFor = new ByteCache(LOOKED_FOR_BYTES_MAX, () => LOOKED_FOR_BYTES)
 
-  of(teamId: string, tableId: string): LatestTable {
+  of(teamId: string, tableId: string): PointReadEntry {
     const name = `${tableId} ${teamId}`
     const known = this.#tables.get(name)
     if (known !== undefined) return known
     const [oldest] = this.#tables.keys()
     if (this.#tables.size >= TABLES_MAX && oldest !== undefined) this.#tables.delete(oldest)
-    const table = new LatestTable(this.#lookedFor)
+    const table = new PointReadEntry(this.#lookedFor)
     this.#tables.set(name, table)
     return table
   }
 }
 
 /** What is remembered of one table. */
-export class LatestTable {
+export class PointReadEntry {
   readonly #lookedFor: LookedFor
   /** Of the partition when the rest was read. */
-  #moment: object | undefined
+  #stamp: object | undefined
   #head: TableHead | undefined
   #isPlain = false
   readonly #pages = new Map<number, Bytes>()
@@ -54,14 +55,14 @@ export class LatestTable {
   }
 
   /** The head as it is now, if that is known. */
-  headAt(moment: object | undefined): TableHead | undefined {
-    return moment !== undefined && moment === this.#moment ? this.#head : undefined
+  headAt(stamp: object | undefined): TableHead | undefined {
+    return stamp !== undefined && stamp === this.#stamp ? this.#head : undefined
   }
 
-  /** @param moment - Of the partition since before the head was read, and still. */
-  remember(moment: object, head: TableHead, isPlain: boolean): void {
-    if (moment !== this.#moment) this.#pages.clear()
-    this.#moment = moment
+  /** @param stamp - Of the partition since before the head was read, and still. */
+  remember(stamp: object, head: TableHead, isPlain: boolean): void {
+    if (stamp !== this.#stamp) this.#pages.clear()
+    this.#stamp = stamp
     this.#head = head
     this.#isPlain = isPlain
   }
@@ -83,9 +84,9 @@ export class LatestTable {
   page(partition: KvPartition, table: TableKey, number: number): Bytes | undefined {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
-    const page = readSoon(partition, (view) => view.get(extentPageKey(table, number)))
+    const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
     // What comes in this turn is of the commit that is the latest one still.
-    if (!isHere(page) || page === null) return undefined
+    if (!isSync(page) || page === null) return undefined
     if (this.#pages.size >= PAGES_MAX) this.#pages.clear()
     this.#pages.set(number, page)
     return page

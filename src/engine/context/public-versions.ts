@@ -9,7 +9,10 @@ export function versionBase({ kv }: OfStore): number {
 }
 
 /** A result with its version as callers know it. */
-export function withBase<T extends Readonly<{ version: number }>>(store: OfStore, result: T): T {
+export function toPublicVersion<T extends Readonly<{ version: number }>>(
+  store: OfStore,
+  result: T,
+): T {
   const base = versionBase(store)
   return base === 0 ? result : { ...result, version: result.version + base }
 }

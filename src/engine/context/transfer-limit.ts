@@ -13,7 +13,7 @@ const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 type Waiter = Readonly<{ teamId: string; enter: () => void }>
 
-export class Transfers {
+export class TransferLimit {
   readonly #max: number
   readonly #runningOf = new Map<string, number>()
   readonly #waiting = new Set<Waiter>()

@@ -6,7 +6,9 @@ export type Emit<T> = (value: T) => Promise<void>
 class Ended extends Error {}
 
 /** At most one value is held: `run` goes on when the reader asks for the next one. */
-export async function* pump<T>(run: (emit: Emit<T>) => Promise<void>): AsyncGenerator<T, void> {
+export async function* fromEmitter<T>(
+  run: (emit: Emit<T>) => Promise<void>,
+): AsyncGenerator<T, void> {
   let held: Readonly<{ value: T; taken: () => void; ended: (failure: Error) => void }> | undefined
   let wake: () => void = () => undefined
   let isOver = false

@@ -19,11 +19,11 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import { ExtentWalk } from '../context/extents.js'
 import type { RowIdRun } from '../context/row-ids.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import type { LinkableRows, RowSource } from '../ingest/row-source.js'
+import type { LinkableRows, OperationRows } from '../ingest/rows-reader.js'
 import { readHead } from '../read/generations.js'
 
 /** IDs that rows keep, as they will be in the next generation. */
-export type KeptIds = Readonly<{
+export type PreservedIds = Readonly<{
   runs: readonly ForwardRun[]
   /** null: no row keeps an ID. */
   forward: ForwardRef | null
@@ -36,11 +36,11 @@ const RUNS_MAX = 1_000_000
 const YIELD_ROWS = 50_000
 
 /** Judges the claims of the input and writes the forward object of the generation to come. */
-export async function keepIds(
+export async function preserveIds(
   { team, table, tableId }: TablePlace,
-  source: RowSource,
+  source: OperationRows,
   rows: LinkableRows,
-): Promise<KeptIds> {
+): Promise<PreservedIds> {
   const { seen, live } = await team.partition.read(async (view) => {
     const { generation } = await readHead(team, view, table, tableId)
     return {
@@ -68,7 +68,7 @@ export async function keepIds(
 }
 
 /** The claims of all rows in input order; row numbers count over the whole input. */
-async function* claimsOf(team: TeamContext, source: RowSource): AsyncGenerator<ClaimRun> {
+async function* claimsOf(team: TeamContext, source: OperationRows): AsyncGenerator<ClaimRun> {
   if (source.inline !== null) {
     yield* source.inline.claims
     return
@@ -197,13 +197,13 @@ async function putForward(team: TeamContext, runs: readonly ForwardRun[]): Promi
     const objectBytes = await team.objects.put(object, encodeForward(object, runs))
     return { object, objectBytes }
   } catch (failure) {
-    team.ids.settle([object])
+    team.ids.release([object])
     throw failure
   }
 }
 
 /** The row IDs of a new generation in order: those of the positions, but for the rows that kept theirs. */
-export function withKeptIds(
+export function withPreservedIds(
   positions: readonly RowIdRun[],
   firstExtent: number,
   kept: readonly ForwardRun[],

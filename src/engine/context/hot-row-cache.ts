@@ -16,7 +16,7 @@ const ROW_BYTES = 250
 /** Of so many row IDs that were asked for is known that they were, about: two of one place leave the later. */
 const ASKED_COUNT = 4_096
 
-export class RowTexts {
+export class HotRowCache {
   readonly #rows: ByteCache<KeptRow>
   /** Row IDs by a number that is made of their characters. */
   readonly #asked: string[] = []

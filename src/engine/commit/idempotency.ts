@@ -10,38 +10,42 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { repeatKey, type TableKey } from '../../format/keys.js'
-import { decodeRepeatRecord, encodeRepeatRecord, type RepeatRecord } from '../../format/records.js'
+import {
+  decodeIdempotencyRecord,
+  encodeIdempotencyRecord,
+  type IdempotencyRecord,
+} from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 import type { ResolvedOptions } from '../api/store-options.js'
 
 /** The record of a key as a view has it. */
-export type Repeat = Readonly<{
+export type IdempotencyState = Readonly<{
   key: Bytes
   digest: Bytes
   bytes: Bytes | null
   /** What the first operation resulted in; null: this one is the first, or that one's time is over. */
-  first: RepeatRecord | null
+  first: IdempotencyRecord | null
 }>
 
-type Limits = Pick<ResolvedOptions, 'clock' | 'repeatTtlMs'>
+type Limits = Pick<ResolvedOptions, 'clock' | 'idempotencyTtlMs'>
 
 /**
  * @param table - To which the operation adds; null: it creates one.
  * @param given - undefined: the operation came without a key, and the result is null.
  * @throws {StoreError} IDEMPOTENCY_KEY_REUSED
  */
-export async function readRepeat(
+export async function readIdempotency(
   limits: Limits,
   table: TableKey | null,
   given: RequestKey | undefined,
   read: ReadRecord,
-): Promise<Repeat | null> {
+): Promise<IdempotencyState | null> {
   if (given === undefined) return null
   const { digest } = given
   const key = repeatKey(table, given.text)
   const bytes = await read(key)
-  const record = bytes === null ? null : decodeRepeatRecord(bytes)
-  const first = record === null || isOver(limits, record) ? null : record
+  const record = bytes === null ? null : decodeIdempotencyRecord(bytes)
+  const first = record === null || isExpired(limits, record) ? null : record
   // Records of earlier versions have no digest.
   if (first?.digest && !sameBytes(first.digest, digest)) throw keyReused(given.text)
   return { key, digest, bytes, first }
@@ -53,20 +57,23 @@ function keyReused(text: string): StoreError {
 }
 
 /** What a first operation's commit has to contain so that its result is kept. */
-export function keepResult(
+export function saveResult(
   { clock }: Limits,
-  repeat: Repeat | null,
-  result: Omit<RepeatRecord, 'at' | 'digest'>,
+  repeat: IdempotencyState | null,
+  result: Omit<IdempotencyRecord, 'at' | 'digest'>,
 ): Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }> {
   if (repeat === null) return { checks: [], puts: [] }
   const { key, digest, bytes } = repeat
-  const record = encodeRepeatRecord({ ...result, digest, at: clock.now() })
+  const record = encodeIdempotencyRecord({ ...result, digest, at: clock.now() })
   return { checks: [{ key, equals: bytes }], puts: [[key, record]] }
 }
 
 /** Whether a record has no effect any more. */
-export function isOver({ clock, repeatTtlMs }: Limits, { at }: Pick<RepeatRecord, 'at'>): boolean {
-  return clock.now() - at >= repeatTtlMs
+export function isExpired(
+  { clock, idempotencyTtlMs }: Limits,
+  { at }: Pick<IdempotencyRecord, 'at'>,
+): boolean {
+  return clock.now() - at >= idempotencyTtlMs
 }
 /** A key of the caller's, with the digest of the request that it came with. */
 export type RequestKey = Readonly<{ text: string; digest: Bytes }>

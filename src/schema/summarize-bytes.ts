@@ -5,8 +5,8 @@
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { ELEMENT, FORM } from './json-byte-values.js'
-import { judgeToken } from './judge.js'
 import { compactToken } from './scan-json.js'
+import { summarizeToken } from './summarize.js'
 import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS, textKindMask } from './value-rules.js'
 
 const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
@@ -16,7 +16,7 @@ const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
  * @param form - FORM.ruledText only if it fits all kinds with a rule that are left in the summary.
  * @returns true: more values of the same form and elements in the same column would tell nothing new.
  */
-export function judgeBytes(
+export function summarizeBytes(
   summary: ColumnSummary,
   from: number,
   to: number,
@@ -46,7 +46,7 @@ export function judgeBytes(
       if (ruled === 0) {
         summary.scalarMask &= PLAIN_TEXT_KINDS
       } else if (form === FORM.escapedText) {
-        judgeToken(summary, textOf(from, to))
+        summarizeToken(summary, textOf(from, to))
         return false
       } else {
         summary.scalarMask &= textKindMask(textOf(from + 1, to - 1), summary.scalarMask)
@@ -59,7 +59,7 @@ export function judgeBytes(
       break
     default:
   }
-  judgeToken(summary, compactToken(textOf(from, to)))
+  summarizeToken(summary, compactToken(textOf(from, to)))
   return false
 }
 

@@ -39,7 +39,7 @@ export function newSummary(id: string): ColumnSummary {
  *
  * @param token - A valid JSON token without white space around or inside arrays and objects.
  */
-export function judgeToken(summary: ColumnSummary, token: string): void {
+export function summarizeToken(summary: ColumnSummary, token: string): void {
   switch (token.charCodeAt(0)) {
     case QUOTE:
       judgeStringToken(summary, token)
@@ -68,13 +68,13 @@ export function judgeToken(summary: ColumnSummary, token: string): void {
 }
 
 /** As `judgeToken`, an array in steps. */
-export function* judgeTokenInSteps(summary: ColumnSummary, token: string): Steps<void> {
+export function* summarizeTokenInSteps(summary: ColumnSummary, token: string): Steps<void> {
   if (token.charCodeAt(0) !== OPEN_BRACKET) {
-    judgeToken(summary, token)
+    summarizeToken(summary, token)
     return
   }
   const judging = beginArray(summary, token)
-  while (judgeElements(judging)) yield STEP_WORK
+  while (summarizeElements(judging)) yield STEP_WORK
   endArray(summary, judging)
 }
 
@@ -104,15 +104,15 @@ function judgeStringToken(summary: ColumnSummary, token: string): void {
 
 function judgeArray(summary: ColumnSummary, token: string): void {
   const judging = beginArray(summary, token)
-  while (judgeElements(judging));
+  while (summarizeElements(judging));
   endArray(summary, judging)
 }
 
-function beginArray({ elementMask }: ColumnSummary, token: string): JudgedElements {
+function beginArray({ elementMask }: ColumnSummary, token: string): SummarizedElements {
   return { elements: JSON.parse(token) as unknown[], at: 0, mask: elementMask, seen: 0 }
 }
 
-function endArray(summary: ColumnSummary, { mask, seen }: JudgedElements): void {
+function endArray(summary: ColumnSummary, { mask, seen }: SummarizedElements): void {
   if (seen & SEEN.misfit) {
     summary.seen |= SEEN.misfit
     return
@@ -122,7 +122,7 @@ function endArray(summary: ColumnSummary, { mask, seen }: JudgedElements): void 
 }
 
 /** The elements of an array, with what those before `at` are. `seen` has SEEN.misfit if one of them fits no kind. */
-type JudgedElements = {
+type SummarizedElements = {
   readonly elements: readonly unknown[]
   at: number
   mask: number
@@ -134,7 +134,7 @@ const STEP_WORK = 4 * 1024
 const ELEMENT_WORK = 16
 
 /** Judges more elements of an array. @returns whether some are left */
-function judgeElements(judging: JudgedElements): boolean {
+function summarizeElements(judging: SummarizedElements): boolean {
   const { elements } = judging
   let { at, mask, seen } = judging
   for (let work = 0; at < elements.length && work < STEP_WORK; at++) {
@@ -169,23 +169,23 @@ function workOf(element: unknown): number {
  *
  * @param text - The field after unquoting. Not empty: an empty field is an empty cell.
  */
-export function judgeText(summary: ColumnSummary, text: string): void {
-  judgeScalarText(summary, text)
+export function summarizeText(summary: ColumnSummary, text: string): void {
+  summarizeScalarText(summary, text)
   const { elementMask } = summary
   if (elementMask !== 0) summary.elementMask = fieldElementMask(text, elementMask)
 }
 
 /** As `judgeText`, a text that spells an array in steps. */
-export function* judgeTextInSteps(summary: ColumnSummary, text: string): Steps<void> {
-  judgeScalarText(summary, text)
+export function* summarizeTextInSteps(summary: ColumnSummary, text: string): Steps<void> {
+  summarizeScalarText(summary, text)
   const { elementMask } = summary
   if (elementMask === 0) return
   const judging = beginField(text, elementMask)
-  while (judgeElements(judging)) yield STEP_WORK
+  while (summarizeElements(judging)) yield STEP_WORK
   summary.elementMask = maskOf(judging)
 }
 
-function judgeScalarText(summary: ColumnSummary, text: string): void {
+function summarizeScalarText(summary: ColumnSummary, text: string): void {
   let seen: number = SEEN.fromText
   if (isNumberToken(text) && isFiniteToken(text)) {
     seen |= isLongInteger(text) ? SEEN.number | SEEN.longInteger : SEEN.number
@@ -211,17 +211,17 @@ function fieldKindMask(text: string, candidates: number): number {
 /** The kinds out of `candidates` of which a field of CSV or TSV spells an array. */
 function fieldElementMask(text: string, candidates: number): number {
   const judging = beginField(text, candidates)
-  while (judgeElements(judging));
+  while (summarizeElements(judging));
   return maskOf(judging)
 }
 
-function beginField(text: string, candidates: number): JudgedElements {
+function beginField(text: string, candidates: number): SummarizedElements {
   const elements = arrayOfText(text)
   if (elements === undefined) return { elements: [], at: 0, mask: 0, seen: 0 }
   return { elements, at: 0, mask: candidates, seen: 0 }
 }
 
-function maskOf({ mask, seen }: JudgedElements): number {
+function maskOf({ mask, seen }: SummarizedElements): number {
   return seen & SEEN.misfit ? 0 : mask
 }
 

@@ -1,12 +1,12 @@
 // Judges the cells of a JSON byte scanner, and tells it which kinds to look for in the texts that follow.
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { FORM } from '../../schema/json-byte-values.js'
-import { judgeBytes } from '../../schema/judge-bytes.js'
 import type { JsonByteScanner } from '../../schema/scan-json-bytes.js'
+import { summarizeBytes } from '../../schema/summarize-bytes.js'
 import { RULED_TEXT_KINDS } from '../../schema/value-rules.js'
 
 /** A bit for each form of a cell, and of arrays for each mix of elements. */
-export function settledBit(what: number): number {
+export function kindKnownBit(what: number): number {
   const form = what & 0xff
   return 1 << (form === FORM.array ? FIRST_ARRAY_BIT + ((what >> 8) & 0xff) : form)
 }
@@ -18,7 +18,7 @@ const FIRST_ARRAY_BIT = 16
  * Judges a cell of a byte scanner, and tells that which kinds to look for in the column's next texts.
  * @returns as `judgeBytes`
  */
-export function judgeCell(
+export function summarizeCell(
   summary: ColumnSummary,
   { ruledOf }: JsonByteScanner,
   number: number,
@@ -31,7 +31,7 @@ export function judgeCell(
   let form = what & 0xff
   // The first texts of a segment are asked for all kinds, whatever those of the last one were.
   if (form === FORM.ruledText && (ruled & ~(ruledOf[number] ?? 0)) !== 0) form = FORM.text
-  const isSettled = judgeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
+  const isSettled = summarizeBytes(summary, from, to, form, (what >> 8) & 0xff, textOf)
   ruledOf[number] = summary.scalarMask & RULED_TEXT_KINDS
   return isSettled
 }

@@ -1,7 +1,7 @@
 // Holding stored rows against a schema: a chunk is judged by its column summaries alone; only a chunk
 // with a misfit is read to name the first one, and only a chunk whose cells are stored in a form that
 // its columns do not take is rewritten.
-import { isHere, type Soon } from '../../base/soon.js'
+import { type Awaitable, isSync } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
 import { type Steps, TimeSlices } from '../../base/time-slices.js'
 import { NO_ROW, type StoredChunk } from '../../format/chunk-records.js'
@@ -10,16 +10,16 @@ import type { FileIds } from '../../format/file-references.js'
 import { convertToken, readSpans, renderKey } from '../../format/row-text.js'
 import type { Column, ColumnType } from '../../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
+import { compactToken } from '../../schema/scan-json.js'
 import {
   describeMisfit,
   describeRule,
   fitsInSteps,
-  judgeTokenInSteps,
   needsTextForm,
   newSummary,
+  summarizeTokenInSteps,
   summaryFits,
-} from '../../schema/judge.js'
-import { compactToken } from '../../schema/scan-json.js'
+} from '../../schema/summarize.js'
 import { isNumberToken } from '../../schema/value-rules.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
@@ -29,7 +29,7 @@ import { storeSegment } from './prepare-rows.js'
 import { invalidValue, unknownColumn } from './row-object.js'
 
 /** What rows are held against. */
-export type Judge = Readonly<{
+export type RowPolicy = Readonly<{
   schema: IndexedSchema
   formatChecks: boolean
   /**
@@ -45,12 +45,12 @@ export type Judge = Readonly<{
 export type Verdict = 'link' | 'convert' | 'rewrite' | 'misfit'
 
 /** Judges a chunk, or a batch of rows, by the summaries of its columns. */
-export function judgeColumns(judge: Judge, columns: StoredChunk['columns']): Verdict {
+export function decideColumns(policy: RowPolicy, columns: StoredChunk['columns']): Verdict {
   let verdict: Verdict = 'link'
   for (const { summary, firstRow } of columns) {
-    const type = judge.schema.columns.get(summary.id)?.type
-    if (type === undefined ? firstRow !== NO_ROW : !columnFits(judge, type, summary)) {
-      if (!judge.drops) return 'misfit'
+    const type = policy.schema.columns.get(summary.id)?.type
+    if (type === undefined ? firstRow !== NO_ROW : !columnFits(policy, type, summary)) {
+      if (!policy.drops) return 'misfit'
       verdict = 'rewrite'
     } else if (type !== undefined) {
       if (needsRewrite(type, summary)) verdict = 'rewrite'
@@ -60,9 +60,9 @@ export function judgeColumns(judge: Judge, columns: StoredChunk['columns']): Ver
   return verdict
 }
 
-function columnFits(judge: Judge, type: ColumnType, summary: ColumnSummary): boolean {
-  if (judge.inferred) return (summary.seen & (SEEN.object | SEEN.misfit)) === 0
-  return summaryFits(type, summary, judge.formatChecks)
+function columnFits(policy: RowPolicy, type: ColumnType, summary: ColumnSummary): boolean {
+  if (policy.inferred) return (summary.seen & (SEEN.object | SEEN.misfit)) === 0
+  return summaryFits(type, summary, policy.formatChecks)
 }
 
 /** Whether some cell must be dropped or stored in another form before the reader may take it as it is. */
@@ -82,33 +82,33 @@ function takesTokens({ kind }: ColumnType): boolean {
 }
 
 /** The texts of rows in the form that the schema's columns take, without misfits. */
-function* conformRows(
-  judge: Judge,
+function* rowsToStoredForm(
+  policy: RowPolicy,
   texts: readonly string[],
   fromText: boolean,
 ): Steps<readonly string[]> {
   const conformed: string[] = []
   for (const text of texts) {
-    conformed.push(yield* conformRow(judge, text, fromText))
+    conformed.push(yield* rowToStoredForm(policy, text, fromText))
     yield text.length
   }
   return conformed
 }
 
-function* conformRow(judge: Judge, text: string, fromText: boolean): Steps<string> {
+function* rowToStoredForm(policy: RowPolicy, text: string, fromText: boolean): Steps<string> {
   const cells: string[] = []
   for (const { id, valueStart, end } of readSpans(text)) {
     const token = text.slice(valueStart, end)
-    const column = judge.schema.columns.get(id)
+    const column = policy.schema.columns.get(id)
     if (column === undefined) continue
-    if (judge.drops && !(yield* cellFits(judge, column, token, fromText))) continue
-    const stored = conformToken(token, column.type, fromText)
+    if (policy.drops && !(yield* cellFits(policy, column, token, fromText))) continue
+    const stored = toStoredToken(token, column.type, fromText)
     if (stored !== null) cells.push(`${renderKey(id)}:${stored}`)
   }
   return cells.join(',')
 }
 
-export function conformToken(token: string, type: ColumnType, fromText: boolean): string | null {
+export function toStoredToken(token: string, type: ColumnType, fromText: boolean): string | null {
   if (token === '""' && type.kind !== 'string' && type.kind !== 'markdown') return null
   if (fromText && token.startsWith('"') && takesTokens(type)) {
     return tokenOfText(fieldOf(token), type)
@@ -125,10 +125,10 @@ function tokenOfText(text: string, { kind }: ColumnType): string {
 }
 
 /** Rewrites a chunk so that its segments can be linked as they are. `files`: what they name. */
-export async function conformChunk(
+export async function chunkToStoredForm(
   context: StoreContext,
   chunk: StoredChunk,
-  judge: Judge,
+  policy: RowPolicy,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   const files = newMarkedFiles()
   const segments: SegmentRef[] = []
@@ -139,14 +139,15 @@ export async function conformChunk(
       const fromText = isFromText(columns)
       const texts: string[] = []
       for await (const stored of context.segments.rowTexts(ref, 0, ref.rowCount)) {
-        for (const text of await slices.run(conformRows(judge, stored, fromText))) texts.push(text)
+        for (const text of await slices.run(rowsToStoredForm(policy, stored, fromText)))
+          texts.push(text)
       }
       const summaries = await slices.run(summarize(texts, columns))
       const batch = { texts, columns: summaries, claims: [] }
       segments.push(await storeSegment(context, batch, files))
     }
   } catch (failure) {
-    context.ids.settle(segments.map(({ object }) => object))
+    context.ids.release(segments.map(({ object }) => object))
     throw failure
   }
   return { chunk: { ...chunk, segments, namesFiles: !files.isEmpty }, files }
@@ -161,7 +162,7 @@ function* summarize(
   for (const text of texts) {
     for (const { id, valueStart, end } of readSpans(text)) {
       const summary = columns.get(id)
-      if (summary !== undefined) yield* judgeTokenInSteps(summary, text.slice(valueStart, end))
+      if (summary !== undefined) yield* summarizeTokenInSteps(summary, text.slice(valueStart, end))
     }
     yield text.length
   }
@@ -169,12 +170,12 @@ function* summarize(
 }
 
 /** The inline twin of `conformChunk`: rows that become row records. */
-export function conformBatch(
+export function batchToStoredForm(
   { options }: StoreContext,
   { texts, columns }: RowBatch,
-  judge: Judge,
-): Soon<readonly string[]> {
-  return new TimeSlices(options.clock).run(conformRows(judge, texts, isFromText(columns)))
+  policy: RowPolicy,
+): Awaitable<readonly string[]> {
+  return new TimeSlices(options.clock).run(rowsToStoredForm(policy, texts, isFromText(columns)))
 }
 
 function isFromText(columns: readonly ColumnSummary[]): boolean {
@@ -200,12 +201,12 @@ export async function* rowsOfChunk(context: StoreContext, chunk: StoredChunk): S
  */
 export async function findMisfit(
   { options }: StoreContext,
-  judge: Judge,
+  policy: RowPolicy,
   chunk: StoredChunk,
   rows: SearchedRows,
   serial: string | undefined,
 ): Promise<StoreError> {
-  const unknown = firstUnknownColumn(judge, chunk)
+  const unknown = firstUnknownColumn(policy, chunk)
   const place = (row: number): { row: number; chunk?: string; line?: number } => ({
     row,
     ...(serial === undefined ? {} : { chunk: serial }),
@@ -216,8 +217,8 @@ export async function findMisfit(
   for await (const { columns, texts } of rows) {
     const fromText = isFromText(columns)
     for (const text of texts) {
-      const misfit = slices.run(rowMisfit(judge, text, fromText, place(row)))
-      const error = isHere(misfit) ? misfit : await misfit
+      const misfit = slices.run(rowMisfit(policy, text, fromText, place(row)))
+      const error = isSync(misfit) ? misfit : await misfit
       const ahead = unknown?.firstRow === row ? unknownColumn(unknown.id, place(row)) : null
       const first = firstOf(chunk, error, ahead)
       if (first !== null) return first
@@ -241,18 +242,18 @@ function firstOf(
 }
 
 function* rowMisfit(
-  judge: Judge,
+  policy: RowPolicy,
   text: string,
   fromText: boolean,
   place: { row: number; chunk?: string; line?: number },
 ): Steps<StoreError | null> {
   for (const { id, valueStart, end } of readSpans(text)) {
-    const column = judge.schema.columns.get(id)
+    const column = policy.schema.columns.get(id)
     if (column === undefined) return unknownColumn(id, place)
     const token = text.slice(valueStart, end)
-    if (!(yield* cellFits(judge, column, token, fromText))) {
+    if (!(yield* cellFits(policy, column, token, fromText))) {
       const value = fromText ? fieldOf(token) : token
-      const rule = brokenRule(judge, column, token, fromText)
+      const rule = brokenRule(policy, column, token, fromText)
       return invalidValue(id, { ...place, value, rule, isField: fromText })
     }
   }
@@ -261,24 +262,24 @@ function* rowMisfit(
 
 /** Whether one stored cell fits its column, by the rules of the body that it came in. */
 export function* cellFits(
-  judge: Judge,
+  policy: RowPolicy,
   { id, type }: Column,
   token: string,
   fromText: boolean,
 ): Steps<boolean> {
-  if (judge.inferred) {
+  if (policy.inferred) {
     const summary = { ...newSummary(id), ...NO_KINDS } // Only what no type holds counts.
-    if (!fromText) yield* judgeTokenInSteps(summary, token)
-    return columnFits(judge, type, summary)
+    if (!fromText) yield* summarizeTokenInSteps(summary, token)
+    return columnFits(policy, type, summary)
   }
-  return yield* fitsInSteps(type, fromText ? fieldOf(token) : token, judge.formatChecks, fromText)
+  return yield* fitsInSteps(type, fromText ? fieldOf(token) : token, policy.formatChecks, fromText)
 }
 
 const NO_KINDS = { scalarMask: 0, elementMask: 0 }
 
 /** The rule that a cell breaks which does not fit. */
 export function brokenRule(
-  { inferred }: Judge,
+  { inferred }: RowPolicy,
   { type }: Column,
   token: string,
   fromText: boolean,
@@ -293,12 +294,12 @@ function fieldOf(token: string): string {
 
 /** A column that the table lacks and of which only empty cells came, which no row's text shows. */
 function firstUnknownColumn(
-  judge: Judge,
+  policy: RowPolicy,
   chunk: StoredChunk,
 ): { id: string; firstRow: number } | null {
   let first: { id: string; firstRow: number } | null = null
   for (const { summary, firstRow } of chunk.columns) {
-    if (judge.schema.columns.has(summary.id) || firstRow === NO_ROW) continue
+    if (policy.schema.columns.has(summary.id) || firstRow === NO_ROW) continue
     if (first === null || firstRow < first.firstRow) first = { id: summary.id, firstRow }
   }
   return first

@@ -1,8 +1,8 @@
 // Files of one store that are read piece by piece, and kept open as long as the process has room (kept-files).
 import { fstatSync, openSync, read, readSync } from 'node:fs'
-import type { ByteRange, Soon } from '../../src/index.js'
+import type { Awaitable, ByteRange } from '../../src/index.js'
+import { CachedDescriptor, type DescriptorCache, freedFor } from './descriptor-cache.js'
 import { systemCode } from './fs-error.js'
-import { freedFor, KeptFile, type KeptFiles } from './kept-files.js'
 
 /**
  * Reads up to this long always happen at once, on the calling thread: out of the system's cache they take 3 µs, on the
@@ -22,10 +22,10 @@ const CACHED_MS_MAX = 2
 const POOLED_READS = 64
 
 export class OpenFiles {
-  readonly #kept: KeptFiles
+  readonly #kept: DescriptorCache
   readonly #pathOf: (name: string) => string
   readonly #nowMs: () => number
-  readonly #files = new Map<string, KeptFile>()
+  readonly #files = new Map<string, CachedDescriptor>()
   /** How many of the reads that are not short still go to the thread pool. */
   #pooledReads = 0
 
@@ -33,7 +33,11 @@ export class OpenFiles {
    * @param pathOf - Where the file of a name is; asked only when it has to be opened.
    * @param nowMs - A clock that only goes forward.
    */
-  constructor(kept: KeptFiles, pathOf: (name: string) => string, nowMs = () => performance.now()) {
+  constructor(
+    kept: DescriptorCache,
+    pathOf: (name: string) => string,
+    nowMs = () => performance.now(),
+  ) {
     this.#kept = kept
     this.#pathOf = pathOf
     this.#nowMs = nowMs
@@ -44,8 +48,12 @@ export class OpenFiles {
    * fails.
    * @param memory - Where they are put, if it is large enough; else they get memory of their own.
    */
-  read(name: string, { start, limit }: ByteRange, memory?: Uint8Array): Soon<Uint8Array | null> {
-    let file: KeptFile | null | undefined = this.#files.get(name)
+  read(
+    name: string,
+    { start, limit }: ByteRange,
+    memory?: Uint8Array,
+  ): Awaitable<Uint8Array | null> {
+    let file: CachedDescriptor | null | undefined = this.#files.get(name)
     if (file === undefined) {
       file = this.#open(name)
       if (file === null) return null
@@ -74,17 +82,17 @@ export class OpenFiles {
     for (const file of [...this.#files.values()]) this.#kept.drop(file)
   }
 
-  #open(name: string): KeptFile | null {
+  #open(name: string): CachedDescriptor | null {
     const descriptor = openToRead(this.#pathOf(name), this.#kept)
     if (descriptor === null) return null
-    const file = new KeptFile(descriptor, () => this.#files.delete(name))
+    const file = new CachedDescriptor(descriptor, () => this.#files.delete(name))
     this.#files.set(name, file)
     this.#kept.keep(file)
     return file
   }
 }
 
-function openToRead(path: string, kept: KeptFiles): number | null {
+function openToRead(path: string, kept: DescriptorCache): number | null {
   try {
     return openSync(path, 'r')
   } catch (failure) {
@@ -95,7 +103,7 @@ function openToRead(path: string, kept: KeptFiles): number | null {
 }
 
 async function readLong(
-  file: KeptFile,
+  file: CachedDescriptor,
   { start, limit }: ByteRange,
   memory: Uint8Array | undefined,
 ): Promise<Uint8Array> {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { LatestTables } from '../../../src/engine/context/latest-tables.js'
+import { PointReadCache } from '../../../src/engine/context/point-read-cache.js'
 import { renderRowId } from '../../../src/format/row-id.js'
 import type { Store, StoreError, Table } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
@@ -28,7 +28,7 @@ async function open(): Promise<Counted> {
     iterator: (...given: unknown[]) => [iterator(...given), reads++][0],
   })
   const store = await openStore({
-    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1, graceMs: 0 },
+    ...{ sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1, orphanGraceMs: 0 },
     ...{ inlineRowsMax: 0, cacheBytesMax: 0 },
     kv: await openLevelKv(database, { recordCacheBytes: 0 }),
     objects: memoryObjects(),
@@ -54,11 +54,11 @@ describe('a table that was imported', () => {
   test('is read without asking the database, from the second row on', async () => {
     const { store, reads } = await open()
     const { table, ids } = await fill(store, 't')
-    await table.rowText(ids[7] ?? '')
+    await table.getJson(ids[7] ?? '')
     const before = reads()
 
     for (const [n, id] of ids.entries()) {
-      expect(await table.rowText(id)).toEqual({ json: `{"$rowID":"${id}","n":${n}}`, version: 1 })
+      expect(await table.getJson(id)).toEqual({ json: `{"$rowID":"${id}","n":${n}}`, version: 1 })
     }
     // The page of its extents is asked for once.
     expect(reads() - before).toBeLessThanOrEqual(1)
@@ -69,12 +69,12 @@ describe('a table that was imported', () => {
     const { table, ids } = await fill(store, 't')
     await table.updateRow(ids[3] ?? '', { n: -1 })
     for (let n = 0; n < 3; n++) {
-      await table.rowText(ids[20] ?? '')
+      await table.getJson(ids[20] ?? '')
       await table.updateRow(ids[4] ?? '', { n })
     }
-    await table.rowText(ids[20] ?? '')
+    await table.getJson(ids[20] ?? '')
     const before = reads()
-    await table.rowText(ids[21] ?? '')
+    await table.getJson(ids[21] ?? '')
     // The head, the page of its extent and the row record.
     expect(reads() - before).toBeLessThanOrEqual(3)
     expect((await table.get(ids[4] ?? '')).row['n']).toBe(2)
@@ -84,7 +84,7 @@ describe('a table that was imported', () => {
     const { store } = await open()
     const { table, ids } = await fill(store, 't')
     await table.updateRow(ids[3] ?? '', { n: -1 })
-    await table.rowText(ids[20] ?? '')
+    await table.getJson(ids[20] ?? '')
 
     expect((await table.get(ids[3] ?? '')).row['n']).toBe(-1)
   })
@@ -94,18 +94,18 @@ describe('a table that was imported', () => {
     const { table, ids } = await fill(store, 't')
     const [first = '', second = '', third = ''] = ids
     await table.page()
-    await table.rowText(third)
+    await table.getJson(third)
     await table.updateRow(first, { n: -1 })
     await table.deleteRow(second)
     await store.sweep()
     for (let time = 0; time < 3; time++) {
       await table.page() // Finds that there are no row records any more.
-      expect(await table.rowText(first)).toEqual({
+      expect(await table.getJson(first)).toEqual({
         json: `{"$rowID":"${first}","n":-1}`,
         version: 2,
       })
-      expect(await table.rowText(second).catch(codeOf)).toBe('ROW_NOT_FOUND')
-      expect(await table.rowText(third)).toEqual({
+      expect(await table.getJson(second).catch(codeOf)).toBe('ROW_NOT_FOUND')
+      expect(await table.getJson(third)).toEqual({
         json: `{"$rowID":"${third}","n":2}`,
         version: 1,
       })
@@ -115,7 +115,7 @@ describe('a table that was imported', () => {
   test('is read in the kinds that its columns have now', async () => {
     const { store } = await open()
     const { table, ids } = await fill(store, 't')
-    await table.rowText(ids[5] ?? '')
+    await table.getJson(ids[5] ?? '')
     await table.addRows([{ n: 'text' }], { onSchemaError: 'updateSchema' })
     for (const n of [5, 6, 15]) expect((await table.get(ids[n] ?? '')).row['n']).toBe(String(n))
 
@@ -142,7 +142,7 @@ describe('a table that was imported', () => {
       return copy.toString('base64url')
     }
     expect(renderRowId(bytes.subarray(0, 8), bytes.readUIntBE(8, 6), 0)).toBe(id)
-    await table.rowText(id)
+    await table.getJson(id)
     const wrong = [
       '',
       `${id}A`,
@@ -153,10 +153,10 @@ describe('a table that was imported', () => {
       other.ids[0] ?? '',
     ]
     for (const each of wrong) {
-      expect(await table.rowText(each).catch(codeOf), each).toBe('ROW_NOT_FOUND')
+      expect(await table.getJson(each).catch(codeOf), each).toBe('ROW_NOT_FOUND')
     }
-    expect(await store.team('u').table(table.id).rowText(id).catch(codeOf)).toBe('TABLE_NOT_FOUND')
-    expect(await table.rowText(id)).toMatchObject({ version: 1 })
+    expect(await store.team('u').table(table.id).getJson(id).catch(codeOf)).toBe('TABLE_NOT_FOUND')
+    expect(await table.getJson(id)).toMatchObject({ version: 1 })
   })
 
   test('shows every change of any table at once, whatever was read before', async () => {
@@ -208,8 +208,8 @@ describe('a table that was imported', () => {
 })
 
 test('of many tables some are remembered', () => {
-  const tables = new LatestTables()
-  const head = {} as Parameters<ReturnType<LatestTables['of']>['remember']>[1]
+  const tables = new PointReadCache()
+  const head = {} as Parameters<ReturnType<PointReadCache['of']>['remember']>[1]
   const moment = {}
   for (let n = 0; n < 100; n++) tables.of('t', `table ${n}`).remember(moment, head, true)
   expect(tables.of('t', 'table 99').headAt(moment)).toBe(head)

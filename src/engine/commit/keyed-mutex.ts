@@ -1,5 +1,5 @@
 /** Steps that would only refuse each other take turns: one after the other for each name. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<T>(name: string, step: () => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import type { ObjectId } from '../../objects/objects.js'
 const INCARNATION_BYTES = 8
 const COUNTER_DIGITS = 16
 
-export class ObjectNames {
+export class ObjectIds {
   readonly incarnation: string
   readonly #pending = new Set<ObjectId>()
   #count = 0
@@ -28,13 +28,13 @@ export class ObjectNames {
   }
 
   /** The ids are named by a commit now, or were given up for the sweep to delete. */
-  settle(ids: Iterable<ObjectId>): void {
+  release(ids: Iterable<ObjectId>): void {
     for (const id of ids) this.#pending.delete(id)
   }
 
   /** As `settle`, unless the operation failed with an unknown outcome: then a commit may name the ids. */
-  settleAfter(failure: unknown, ids: Iterable<ObjectId>): void {
-    if (!isStoreError(failure) || failure.outcome !== 'unknown') this.settle(ids)
+  releaseAfter(failure: unknown, ids: Iterable<ObjectId>): void {
+    if (!isStoreError(failure) || failure.outcome !== 'unknown') this.release(ids)
   }
 
   isPending(id: ObjectId): boolean {

@@ -1,7 +1,8 @@
 // The rows of a table operation, from a body or from a stash, made ready to be linked: schema inferred
 // or checked in O(chunks), misfits named, chunks that need another form rewritten.
+
+import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
-import type { Soon } from '../../base/soon.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -11,30 +12,30 @@ import type { ObjectId } from '../../objects/objects.js'
 import type { Column, ColumnType } from '../../schema/column-kind.js'
 import { type ColumnSummary, mergeSummary, SEEN } from '../../schema/column-summary.js'
 import { inferType } from '../../schema/infer.js'
-import { newSummary } from '../../schema/judge.js'
+import { newSummary } from '../../schema/summarize.js'
 import { checkSchemaSize, isColumnId } from '../../schema/table-schema.js'
 import { widenType } from '../../schema/widen.js'
 import type { OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
+import { versionBase } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
-import { versionBase } from '../context/versions.js'
 import type { RowBatch } from './chunk-builder.js'
-import {
-  conformBatch,
-  conformChunk,
-  findMisfit,
-  type Judge,
-  judgeColumns,
-  rowsOfChunk,
-  type Verdict,
-} from './conform.js'
 import { prepareRows } from './prepare-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
+import {
+  batchToStoredForm,
+  chunkToStoredForm,
+  decideColumns,
+  findMisfit,
+  type RowPolicy,
+  rowsOfChunk,
+  type Verdict,
+} from './stored-form.js'
 
 /** Rows as they came, judged by nothing yet. */
-export type RowSource = Readonly<{
+export type OperationRows = Readonly<{
   chunks: readonly Readonly<{ serial?: string; chunk: SerialChunk['chunk'] }>[]
   inline: RowBatch | null
   /** Holds as long as the stash has the same chunks. */
@@ -42,10 +43,10 @@ export type RowSource = Readonly<{
 }>
 
 /** Where an operation's rows come from; bodies are read once, stashes again for every try. */
-export class RowSources {
+export class RowsReader {
   readonly #team: TeamContext
   readonly #stash: TeamStash | null
-  #prepared: RowSource | null = null
+  #prepared: OperationRows | null = null
   readonly #objects: ObjectId[] = []
   /** What the segments name that the operation writes: those of a stash were marked when they were put. */
   readonly #files = newMarkedFiles()
@@ -69,7 +70,7 @@ export class RowSources {
   }
 
   /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
-  async read(view: KvView): Promise<RowSource> {
+  async read(view: KvView): Promise<OperationRows> {
     if (this.#prepared !== null) return this.#prepared
     const stashId = this.#stash?.id ?? ''
     const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
@@ -79,38 +80,38 @@ export class RowSources {
   }
 
   /** Makes rows linkable; the objects that this writes are pending until `settle`. */
-  async conform(source: RowSource, judge: Judge): Promise<LinkableRows> {
-    if (source.inline !== null) return conformInline(this.#team, source, source.inline, judge)
+  async toStoredForm(source: OperationRows, policy: RowPolicy): Promise<LinkableRows> {
+    if (source.inline !== null) return inlineToStoredForm(this.#team, source, source.inline, policy)
     const segments: LinkableSegment[] = []
-    for (const { chunk, verdict } of await this.#judgeAll(source, judge)) {
-      const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, judge) : chunk
-      const form = { convert: verdict === 'convert', namesFiles: linked.namesFiles }
+    for (const { chunk, verdict } of await this.#decideAll(source, policy)) {
+      const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, policy) : chunk
+      const form = { needsQuoting: verdict === 'convert', namesFiles: linked.namesFiles }
       for (const ref of linked.segments) segments.push({ ref, ...form })
     }
     return { segments, files: this.#files }
   }
 
   /** The verdict on each chunk, before any is rewritten. @throws the error of the first misfit */
-  async #judgeAll(
-    source: RowSource,
-    judge: Judge,
+  async #decideAll(
+    source: OperationRows,
+    policy: RowPolicy,
   ): Promise<{ chunk: SerialChunk['chunk']; verdict: Verdict }[]> {
     const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
     let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
     for (const { chunk, serial } of source.chunks) {
       const { columns } = chunk
-      if (judged?.columns !== columns) judged = { columns, verdict: judgeColumns(judge, columns) }
+      if (judged?.columns !== columns) judged = { columns, verdict: decideColumns(policy, columns) }
       const { verdict } = judged
       if (verdict === 'misfit') {
-        throw await findMisfit(this.#team, judge, chunk, rowsOfChunk(this.#team, chunk), serial)
+        throw await findMisfit(this.#team, policy, chunk, rowsOfChunk(this.#team, chunk), serial)
       }
       verdicts.push({ chunk, verdict })
     }
     return verdicts
   }
 
-  async #rewrite(chunk: SerialChunk['chunk'], judge: Judge): Promise<SerialChunk['chunk']> {
-    const conformed = await conformChunk(this.#team, chunk, judge)
+  async #rewrite(chunk: SerialChunk['chunk'], policy: RowPolicy): Promise<SerialChunk['chunk']> {
+    const conformed = await chunkToStoredForm(this.#team, chunk, policy)
     for (const { object } of conformed.chunk.segments) this.#objects.push(object)
     this.#files.addAll(conformed.files)
     return conformed.chunk
@@ -122,41 +123,41 @@ export class RowSources {
   }
 
   /** The operation has ended: its objects are named by a commit, or are the sweep's. */
-  settled<T>(result: T): T {
-    this.#team.ids.settle(this.#objects)
+  released<T>(result: T): T {
+    this.#team.ids.release(this.#objects)
     return result
   }
 
   /** The operation has failed. */
-  settleAfter(failure: unknown): void {
-    this.#team.ids.settleAfter(failure, this.#objects)
+  releaseAfter(failure: unknown): void {
+    this.#team.ids.releaseAfter(failure, this.#objects)
   }
 }
 
 /** Whether a plan may still link what was read: its stash must not have changed. */
 export async function sourceHolds(
-  { check }: RowSource,
-  read: (key: Bytes) => Soon<Bytes | null>,
+  { check }: OperationRows,
+  read: (key: Bytes) => Awaitable<Bytes | null>,
 ): Promise<boolean> {
   if (check === null) return true
   const now = await read(check.key)
   return now !== null && check.equals !== null && sameBytes(now, check.equals)
 }
 
-async function conformInline(
+async function inlineToStoredForm(
   context: StoreContext,
-  source: RowSource,
+  source: OperationRows,
   batch: RowBatch,
-  judge: Judge,
+  policy: RowPolicy,
 ): Promise<LinkableRows> {
   const chunk = source.chunks[0]?.chunk
-  if (chunk === undefined || judgeColumns(judge, chunk.columns) !== 'misfit') {
-    return { texts: await conformBatch(context, batch, judge) }
+  if (chunk === undefined || decideColumns(policy, chunk.columns) !== 'misfit') {
+    return { texts: await batchToStoredForm(context, batch, policy) }
   }
   async function* rows(): AsyncGenerator<RowBatch> {
     yield batch
   }
-  throw await findMisfit(context, judge, chunk, rows(), undefined)
+  throw await findMisfit(context, policy, chunk, rows(), undefined)
 }
 
 /**
@@ -166,12 +167,12 @@ async function conformInline(
  * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
  *   that is too large
  */
-export function judgeOf(
+export function policyOf(
   { options }: StoreContext,
-  source: RowSource,
+  source: OperationRows,
   base: IndexedSchema | null,
   onSchemaError: OnSchemaError,
-): Judge {
+): RowPolicy {
   const inferred = base === null || onSchemaError === 'updateSchema'
   const drops = onSchemaError === 'dropColumns'
   const { formatChecks, columnsMax } = options
@@ -183,7 +184,7 @@ export function judgeOf(
 }
 
 /** The columns of all chunks in order of first appearance, with the summaries of all their values. */
-function mergeColumns({ chunks }: RowSource): ReadonlyMap<string, ColumnSummary> {
+function mergeColumns({ chunks }: OperationRows): ReadonlyMap<string, ColumnSummary> {
   const merged = new Map<string, ColumnSummary>()
   let last: readonly ChunkColumn[] | undefined
   for (const { chunk } of chunks) {
@@ -243,4 +244,8 @@ export type LinkableRows =
   | Readonly<{ texts: readonly string[] }>
 
 /** `convert`: the reader has to bring some cells into the form of their columns. */
-export type LinkableSegment = Readonly<{ ref: SegmentRef; convert: boolean; namesFiles: boolean }>
+export type LinkableSegment = Readonly<{
+  ref: SegmentRef
+  needsQuoting: boolean
+  namesFiles: boolean
+}>

@@ -7,7 +7,7 @@ export type SourceLimits = Readonly<{
 }>
 
 /** A source that has begun to answer. Read its body to the end, stop reading it, or close it. */
-export type Source = Readonly<{
+export type FetchedSource = Readonly<{
   /** The `Content-Type` as it was sent, unchecked. */
   contentType: string | undefined
   /** The name that `Content-Disposition` gives, `filename*` before `filename`; as it was sent, so clean it. */
@@ -23,7 +23,7 @@ export type Source = Readonly<{
   close(): void
 }>
 
-export interface Sources {
+export interface UrlFetcher {
   /**
    * Asks a URL for its bytes, with a GET and nothing else. An implementation must keep to public
    * addresses unless its host allowed others, and must bound the time and the size of an answer.
@@ -32,5 +32,5 @@ export interface Sources {
    * @throws {StoreError} SOURCE_URL_NOT_ALLOWED (one message for all reasons, so that nobody can map a
    *   network by it), SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT, FILE_TOO_LARGE, ABORTED (by the signal)
    */
-  fetch(url: string, limits: SourceLimits, signal?: AbortSignal): Promise<Source>
+  fetch(url: string, limits: SourceLimits, signal?: AbortSignal): Promise<FetchedSource>
 }

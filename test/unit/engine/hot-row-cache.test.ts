@@ -1,7 +1,7 @@
 // Rows that are kept as they go out: which, for how long, and that no change is missed.
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { RowTexts } from '../../../src/engine/context/row-texts.js'
+import { HotRowCache } from '../../../src/engine/context/hot-row-cache.js'
 import type { TableHead } from '../../../src/format/records.js'
 import type { Store, StoreOptions, Table } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
@@ -12,7 +12,7 @@ const ROW = { json: '{"$rowID":"x","a":1}', version: 1 }
 
 describe('rows that were found', () => {
   test('are kept from the second time on, under their head only', () => {
-    const rows = new RowTexts(10_000)
+    const rows = new HotRowCache(10_000)
     rows.note(HEAD, 'x', ROW)
     expect(rows.get(HEAD, 'x')).toBeUndefined()
     rows.note(HEAD, 'x', ROW)
@@ -22,7 +22,7 @@ describe('rows that were found', () => {
   })
 
   test('take no more memory than they may', () => {
-    const rows = new RowTexts(100_000)
+    const rows = new HotRowCache(100_000)
     const ids = Array.from({ length: 500 }, (_, i) => `row ${i}`)
     const json = 'x'.repeat(1_000)
     for (const id of ids) for (let time = 0; time < 2; time++) rows.note(HEAD, id, { ...ROW, json })
@@ -32,7 +32,7 @@ describe('rows that were found', () => {
   })
 
   test('are not kept without memory for them', () => {
-    const rows = new RowTexts(0)
+    const rows = new HotRowCache(0)
     for (let time = 0; time < 3; time++) rows.note(HEAD, 'x', ROW)
     expect(rows.get(HEAD, 'x')).toBeUndefined()
   })
@@ -44,7 +44,7 @@ async function open(options: StoreOptions = {}): Promise<Store> {
     sweepIntervalMs: 0,
     foldIntervalMs: 0,
     foldRecordsMin: 1,
-    graceMs: 0,
+    orphanGraceMs: 0,
     ...options,
     kv: await openLevelKv(database),
     objects: memoryObjects(),
@@ -54,9 +54,9 @@ async function open(options: StoreOptions = {}): Promise<Store> {
 }
 
 async function readThrice(table: Table, rowId: string): Promise<{ json: string; version: number }> {
-  await table.rowText(rowId)
-  await table.rowText(rowId)
-  return table.rowText(rowId)
+  await table.getJson(rowId)
+  await table.getJson(rowId)
+  return table.getJson(rowId)
 }
 
 type Case = Readonly<{
@@ -149,7 +149,7 @@ describe.each([
     await change(table, ids, store)
 
     for (let time = 0; time < 3; time++) {
-      const found = await table.rowText(rowId).catch((failure: { code: string }) => failure.code)
+      const found = await table.getJson(rowId).catch((failure: { code: string }) => failure.code)
       const expected =
         version === undefined ? shown : { json: `{"$rowID":"${rowId}",${shown}}`, version }
       expect(found).toEqual(expected)

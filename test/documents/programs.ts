@@ -139,7 +139,7 @@ const library: Program = {
 const CLAIM = /^(\s*)(error\.\w+) \/\/ (.+)$/gm
 
 const failure: Program = {
-  document: 'README.md',
+  document: 'src/EMBEDDING.md',
   begins: 'try {',
   declared: [
     "import { isStoreError } from 'rowstash'",
@@ -208,7 +208,7 @@ const server: Program = {
 }
 
 const inFastify: Program = {
-  document: 'README.md',
+  document: 'src/contract/HOSTING.md',
   begins: 'app.register(async (scope) => {',
   declared: [
     "declare const app: import('fastify').FastifyInstance",
@@ -240,7 +240,7 @@ const inFastify: Program = {
 }
 
 const files: Program = {
-  document: 'README.md',
+  document: 'src/EMBEDDING.md',
   begins: 'const file = await team.files.put(stream',
   declared: [
     "declare const team: import('rowstash').Team",
@@ -261,7 +261,7 @@ const files: Program = {
 }
 
 const hosts: Program = {
-  document: 'README.md',
+  document: 'src/contract/HOSTING.md',
   begins: 'nodeHandler(store, { keys, baseUrl:',
   declared: [
     "import { nodeHandler } from 'rowstash/node'",
@@ -285,7 +285,7 @@ const hosts: Program = {
 }
 
 const inBrowser: Program = {
-  document: 'README.md',
+  document: 'src/EMBEDDING.md',
   begins: "import { Level } from 'level'",
   async run({ text }, { folder, onEnd }) {
     class Level extends ClassicLevel {
@@ -307,7 +307,7 @@ const inBrowser: Program = {
 }
 
 const suites: Program = {
-  document: 'README.md',
+  document: 'src/EMBEDDING.md',
   begins: "import { test } from 'node:test'",
   declared: "declare const openMyKvStore: () => Promise<import('rowstash').KvStore>",
   async run({ text }) {

@@ -1,0 +1,151 @@
+// Goal: documents can be followed. Links lead somewhere, what comments cite is there, every folder says what lives
+// in it, and lines can be read in a terminal.
+import { existsSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { projectFiles, ROOT, readText } from '../support/source-files.js'
+
+const files = projectFiles()
+const documents = files.filter((path) => path.endsWith('.md'))
+
+type Link = Readonly<{ document: string; target: string; path: string; anchor: string }>
+
+/** Links of a document into the repository; what stands in fences is no link. */
+function linksOf(document: string, text = readText(document)): Link[] {
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+    if (/^[a-z]+:/.test(target)) return []
+    const [file = '', anchor = ''] = target.split('#')
+    const path = file === '' ? document : posix.join(posix.dirname(document), file)
+    return [{ document, target, path, anchor }]
+  })
+}
+
+/** The anchors of headings, as GitHub makes them. */
+function anchorsOf(document: string): string[] {
+  return [...readText(document).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-'),
+  )
+}
+
+describe('links', () => {
+  const links = documents.flatMap((document) => linksOf(document))
+
+  test('a link leads to a file, and its anchor to a heading', () => {
+    const broken = links.filter(({ path, anchor }) => {
+      if (!existsSync(join(ROOT, path))) return true
+      return anchor !== '' && !anchorsOf(path).includes(anchor)
+    })
+
+    expect(links.length).toBeGreaterThan(30)
+    expect(broken.map(({ document, target }) => `${document}: ${target}`)).toEqual([])
+  })
+
+  test('links are found outside of fences', () => {
+    const text = '[a](b.md#c)\n```\n[d](e.md)\n```\n[f](https://g)\n'
+
+    expect(linksOf('src/X.md', text)).toEqual([
+      { document: 'src/X.md', target: 'b.md#c', path: 'src/b.md', anchor: 'c' },
+    ])
+  })
+
+  test('the documents that the README links to are in the package', () => {
+    const { files: shipped } = JSON.parse(readText('package.json')) as { files: string[] }
+    const isShipped = (path: string) =>
+      shipped.some((pattern) =>
+        pattern === 'src/**/*.md' ? /^src\/.*\.md$/.test(path) : pattern === path,
+      )
+    const missing = linksOf('README.md').filter(({ path }) => !isShipped(path))
+
+    expect(missing.map(({ target }) => target)).toEqual([])
+  })
+})
+
+describe('citations', () => {
+  const sources = files.filter((path) => /\.(?:ts|mjs|md)$/.test(path))
+
+  test.each([
+    ['LEVELDB.md', 'src/kv/LEVELDB.md', /\bF\d+/g],
+    ['PERFORMANCE.md', 'src/PERFORMANCE.md', /\bP\d+/g],
+  ])('every entry of %s that is cited is there', (name, path, form) => {
+    const rows = readText(path).match(/^\| [FP\d, ]+ \|/gm) ?? []
+    const known = new Set(rows.flatMap((row) => row.match(form) ?? []))
+    const citation = new RegExp(
+      `${name.replace('.', '\\.')}, ((?:[FP]\\d+(?:, | and | to )?)+)`,
+      'g',
+    )
+    const cited = sources.flatMap((source) =>
+      [...readText(source).matchAll(citation)].flatMap(([, list = '']) =>
+        (list.match(form) ?? []).map((entry) => ({ source, entry })),
+      ),
+    )
+
+    expect(known.size).toBeGreaterThan(10)
+    expect(cited.filter(({ entry }) => !known.has(entry))).toEqual([])
+  })
+
+  test('every section of CONTRACT.md that is cited is there', () => {
+    const known = new Set(readText('src/contract/CONTRACT.md').match(/^## \d+/gm))
+    const cited = sources.flatMap((source) =>
+      [...readText(source).matchAll(/CONTRACT\.md, sections? (\d+)/g)].map(([, number]) => ({
+        source,
+        section: `## ${number}`,
+      })),
+    )
+
+    expect(cited.length).toBeGreaterThan(30)
+    expect(cited.filter(({ section }) => !known.has(section))).toEqual([])
+  })
+})
+
+describe('folders', () => {
+  const folders = [
+    ...new Set(
+      files.filter((path) => /^(?:src|adapters)\/.*\.ts$/.test(path)).map((path) => dirname(path)),
+    ),
+  ]
+
+  test('a folder with two files or more has a README', () => {
+    const sizes = folders.map((folder) => files.filter((path) => dirname(path) === folder).length)
+    const silent = folders.filter(
+      (folder, index) => (sizes[index] ?? 0) > 1 && !files.includes(`${folder}/README.md`),
+    )
+
+    expect(silent).toEqual([])
+  })
+
+  test('the code map names every folder', () => {
+    const map = readText('src/ARCHITECTURE.md')
+    const missing = folders.filter(
+      (folder) =>
+        !['src', 'adapters', 'adapters/base'].includes(folder) &&
+        !map.includes(`| \`${folder}\` |`),
+    )
+
+    expect(missing).toEqual([])
+  })
+})
+
+/** Where lines are as long as they are: lists of results, and the specification of the format. */
+const LONG_LINES = /^(?:CHANGELOG\.md|bench\/results\/|test\/quality\/|src\/format\/FORMAT\.md)/
+const LINE_CHARS_MAX = 200
+
+test(`a line of a document has at most ${LINE_CHARS_MAX} characters, but for tables, links and code`, () => {
+  const long = documents
+    .filter((document) => !LONG_LINES.test(document))
+    .flatMap((document) => {
+      let isCode = false
+      return readText(document)
+        .split('\n')
+        .flatMap((line, index) => {
+          if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
+          const isFree = isCode || line.startsWith('|') || line.includes('](')
+          return isFree || line.length <= LINE_CHARS_MAX ? [] : [`${document}:${index + 1}`]
+        })
+    })
+
+  expect(long).toEqual([])
+})

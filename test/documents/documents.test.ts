@@ -117,6 +117,18 @@ describe('folders', () => {
     expect(silent).toEqual([])
   })
 
+  test('the files that the tables of a README name are in its folder', () => {
+    const missing = folders.flatMap((folder) => {
+      const document = `${folder}/README.md`
+      if (!files.includes(document)) return []
+      const cells = readText(document).match(/^\| `[^|]*\|/gm) ?? []
+      const names = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, n = '']) => n))
+      return names.filter((name) => !isIn(folder, name)).map((name) => `${document}: ${name}`)
+    })
+
+    expect(missing).toEqual([])
+  })
+
   test('the code map names every folder', () => {
     const map = readText('src/ARCHITECTURE.md')
     const missing = folders.filter(
@@ -128,6 +140,13 @@ describe('folders', () => {
     expect(missing).toEqual([])
   })
 })
+
+/** Whether a name is that of a file or a folder in a folder; `*` stands for the rest of a name. */
+function isIn(folder: string, name: string): boolean {
+  const rest = posix.join(folder, name).replaceAll('.', '\\.').replaceAll('*', '[^/]*')
+  const pattern = new RegExp(`^${rest}(?:\\.(?:ts|mjs)$|/|$)`)
+  return files.some((path) => pattern.test(path))
+}
 
 /** Where lines are as long as they are: lists of results, and the specification of the format. */
 const LONG_LINES = /^(?:CHANGELOG\.md|bench\/results\/|test\/quality\/|src\/format\/FORMAT\.md)/

@@ -7,7 +7,7 @@ import { nodeSources, openDirectory } from '../node.js'
 import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
-import { removeServed, writeServed } from './served-file.js'
+import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
 
 export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
@@ -62,6 +62,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
   const adminKey = makeKey()
   const failures = new FailureLog((line) => io.warn(line))
+  const warn = (warning: string): void => io.warn(`rowstash: ${warning}`)
   const server = await startServer(store, {
     ...settings,
     keys: keys.map(({ key, teamId }) => ({ key, teamId })),
@@ -70,10 +71,11 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     onWarning: (warning) => io.warn(`rowstash: ${withSources(warning, given)}`),
   })
   try {
-    if (directory !== undefined) await writeServed(directory, { url: server.localUrl, adminKey })
+    const served = { url: server.localUrl, adminKey }
+    const takeBack = directory === undefined ? null : await noteServed(directory, served, warn)
     io.print(`listening on ${server.url}`)
     await aborted(io.signal)
-    if (directory !== undefined) await removeServed(directory)
+    await takeBack?.()
   } finally {
     await server.close().finally(() => failures.close())
   }

@@ -46,7 +46,10 @@ export async function readOrMakeKey(directory: string): Promise<KeptKey> {
   const kept = await readKey(path)
   if (kept !== null) return { key: kept, path, isNew: false }
   const key = makeKey()
-  await writeKey(path, key)
+  await writeKey(path, key).catch((failure: Error) => {
+    const problem = `The key file ${path} cannot be written: ${failure.message}`
+    throw new CommandFailure(1, `${problem}; give a key by ${KEY_VARIABLE}`, { cause: failure })
+  })
   return { key, path, isNew: true }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -86,6 +86,17 @@ describe('rowstash serve', () => {
     expect(second).toMatchObject({ code: 1, stdout: '' })
     expect(second.stderr).toMatch(/^rowstash: Another process has the directory .*held open\n$/)
     expect(await first.stop()).toBe(0)
+  })
+
+  test('serves also where it cannot note its address', async () => {
+    const directory = join(folder, 'unnoted')
+    await (await serve('--directory', directory, '--key', KEY)).stop()
+    await mkdir(join(directory, 'served'))
+
+    const { url, stop } = await serve('--directory', directory, '--key', KEY)
+
+    expect(await fetchJson(`${url}/tables`, KEY)).toEqual({ data: [] })
+    expect(await stop()).toBe(0)
   })
 
   test('ends with 1 in a directory of somebody else, which stays as it is', async () => {

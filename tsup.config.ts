@@ -1,10 +1,15 @@
-import { defineConfig } from 'tsup'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { defineConfig, type Options } from 'tsup'
 
 const library = {
   index: 'src/index.ts',
   node: 'adapters/node.ts',
   testing: 'test/conformance/testing.ts',
 }
+
+/** What other entries import of the core in their declarations: it stays an import, of the core's own file. */
+const CORE = /(?:\.\.\/)+src\/index\.js/
 
 /**
  * Declares the constants of a bundle as such. esbuild writes `var` for them, which V8 must read again at
@@ -17,17 +22,49 @@ const constants = {
   },
 }
 
-export default defineConfig(({ outDir }) => ({
-  entry: { ...library, cli: 'adapters/programs/cli.ts' },
-  format: 'esm',
-  target: 'node20',
-  platform: 'node',
-  dts: { entry: library },
-  splitting: true,
-  sourcemap: true,
-  clean: true,
-  // package.json says what it is, for browsers and for all others. It says so in the package alone, so a build
-  // that goes elsewhere takes it in.
-  external: outDir === undefined ? ['#csv-parse'] : [],
-  plugins: [constants],
-}))
+/** One file of declarations for an entry, with nothing in it that the entry does not need. */
+function declarations(name: keyof typeof library, outDir: string): Options {
+  return {
+    entry: { [name]: library[name] },
+    format: 'esm',
+    dts: { only: true },
+    external: name === 'index' ? [] : [CORE],
+    outDir,
+  }
+}
+
+/** tsup has no hook for the end of declarations, so this runs at the end of its process. */
+function pointToIndex(outDir: string): void {
+  for (const name of ['node', 'testing']) {
+    const path = `${outDir}/${name}.d.ts`
+    if (!existsSync(path)) continue
+    writeFileSync(path, readFileSync(path, 'utf8').replace(CORE, './index.js'))
+  }
+}
+
+export default defineConfig(({ outDir = 'dist', dts }) => {
+  if (dts !== false) process.once('exit', () => pointToIndex(outDir))
+  return [
+    {
+      entry: { ...library, cli: 'adapters/programs/cli.ts' },
+      format: 'esm',
+      target: 'node20',
+      platform: 'node',
+      splitting: true,
+      sourcemap: true,
+      clean: true,
+      outDir,
+      // package.json says what it is, for browsers and for all others. It says so in the package alone, so a build
+      // that goes elsewhere takes it in.
+      external: outDir === 'dist' ? ['#csv-parse'] : [],
+      plugins: [constants],
+    },
+    ...(dts === false
+      ? []
+      : [
+          declarations('index', outDir),
+          declarations('node', outDir),
+          declarations('testing', outDir),
+        ]),
+  ]
+})

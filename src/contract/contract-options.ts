@@ -4,56 +4,55 @@ import { parseBaseUrl } from './base-url.js'
 /** A key of the API and the team whose objects it reaches. */
 export type ContractKey = Readonly<{ key: string; teamId: string }>
 
-/** Whom a key stands for. */
+/** The team that a key belongs to. */
 export type Identity = Readonly<{ teamId: string }>
 
 export interface ContractOptions {
   /**
-   * The known keys, at least one. Kept as digests only. Give either `keys` or `authenticate`.
-   * A key: 1 to 1,024 visible ASCII characters, better 16 or more random ones. The same key twice is an error.
+   * The known keys, at least one; either `keys` or `authenticate` must be given. Only their digests are kept.
+   * A key has 1 to 1,024 visible ASCII characters; use 16 or more random ones. Duplicates are an error.
    */
   readonly keys?: readonly ContractKey[] | undefined
   /**
-   * Finds the team of a key, on every request, so that a revoked key stops working at once.
-   * undefined or null: the key is unknown. Compare in constant time, or look up by a digest.
+   * Returns the team of a key, or undefined or null for an unknown key. Called on every request, so that a revoked
+   * key stops working at once. Compare in constant time, or look up by a digest.
    */
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
-   * Keys of whoever runs the server, for `POST /admin/verify` and `POST /admin/backup`, which read all teams. Kept as
-   * digests only. An admin key: 16 to 1,024 visible ASCII characters, and no key of a team. Default: none; then
-   * these paths are unknown.
+   * Keys of the operator, for `POST /admin/verify` and `POST /admin/backup`, which read all teams. Only their digests
+   * are kept. An admin key has 16 to 1,024 visible ASCII characters and is no key of a team. Default: none; these
+   * paths are unknown then.
    */
   readonly adminKeys?: readonly string[]
   /**
-   * IDs of the apps that exist, for `appsToLink` and uploads. Default: every app ID is known.
+   * IDs of the apps that exist, for `appsToLink` and uploads. Default: all app IDs exist.
    */
   readonly apps?: readonly string[] | undefined
   /**
-   * Where clients reach this contract, an http or https URL with its base path: what `uploadLocation`
-   * begins with. Set it where a proxy stands before the server. Default: as each request came in.
+   * The http or https URL at which clients reach this contract, with the base path; `uploadLocation` begins with it.
+   * Set it behind a proxy. Default: the origin of each request.
    */
   readonly baseUrl?: string | undefined
   /**
-   * Where everybody reaches the files: what their URLs begin with. Give them a host name of their own,
-   * which leads to this contract too: then no file can ever act in the name of the host's own pages.
-   * Default: as `baseUrl`.
+   * The URL at which files are reached; their URLs begin with it. Use a host name of its own that leads to this
+   * contract too, so that no file can run in the origin of your pages. Default: `baseUrl`.
    */
   readonly publicBaseUrl?: string | undefined
   /**
-   * Memory for answers that are on their way to clients, in bytes: pages, long rows and lists. Requests that find none wait,
-   * and are answered 503 after 30 seconds; no team takes more than about half.
-   * Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than one page takes.
+   * Memory of answers in flight, in bytes: pages, long rows and lists. Requests that find none wait, and are answered
+   * with 503 after 30 seconds. A team holds at most about half.
+   * Default: 64 MiB. Range: 1 KiB to 16 GiB; at least what one page takes.
    */
   readonly answerBytesInFlightMax?: number | undefined
   /**
-   * Told of every failure that was answered with a status of 500 or above, which shows the client no
-   * details. Requests refused under load are among them (STORAGE_UNAVAILABLE with the outcome `unchanged`):
-   * a log should count them. Must not throw.
+   * Called with every failure that was answered with a status of 500 or above, whose details the client does not
+   * see. Requests refused under load are among them (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should
+   * only count those. Must not throw.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
-   * Called when the contract is created, with what is allowed but unsafe: keys that are easy to guess.
-   * Default: none; `nodeHandler` makes it a warning of the process.
+   * Called when the contract is created, for settings that are allowed but unsafe, such as keys that are easy to guess.
+   * Default: none; `nodeHandler` emits a process warning.
    */
   readonly onWarning?: ((warning: string) => void) | undefined
 }

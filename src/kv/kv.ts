@@ -1,7 +1,7 @@
 // The port for small control records: ordered keys, consistent views, compare-and-commit.
 //
-// What every implementation owes (proved by the KvStore suite in `rowstash/testing`):
-// - All that one `read` sees is one and the same commit.
+// Every implementation must (see the KvStore suite in `rowstash/testing`):
+// - Everything that one `read` sees is of one commit.
 // - `commit` is atomic, durable when it resolves (unless the host chose less), and strictly serializable within a partition.
 // - A damaged record is reported as DATA_CORRUPT, never returned and never taken for absent.
 
@@ -11,7 +11,7 @@ import type { Bytes } from '../base/bytes.js'
 /** Keys from `start` (included) to `limit` (not included), in byte order. */
 export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
 
-/** One condition of a commit: the record's exact bytes, or null for "there is none". */
+/** One condition of a commit: the exact bytes of a record, or null if there must be none. */
 export type KvCheck = Readonly<{ key: Bytes; equals: Bytes | null }>
 
 export type KvCommit = Readonly<{
@@ -21,14 +21,14 @@ export type KvCommit = Readonly<{
   deletes?: readonly Bytes[]
 }>
 
-/** A refused commit changed nothing; `failed` has the present value of each check that did not hold. */
+/** A refused commit changed nothing; `failed` has the current value of each check that failed. */
 export type KvCommitResult =
   | Readonly<{ ok: true }>
   | Readonly<{ ok: false; failed: readonly Readonly<{ key: Bytes; value: Bytes | null }>[] }>
 
 export type KvScan = KeyRange &
   Readonly<{
-    /** At most so many entries; fewer only when the range is done. 1 to 100,000. */
+    /** Entries at most, 1 to 100,000; fewer are returned only at the end of the range. */
     count: number
     /** Largest keys first. Default: false. */
     reverse?: boolean
@@ -36,11 +36,11 @@ export type KvScan = KeyRange &
 
 /** A frozen view: no later commit shows in it. Valid only inside the `read` that made it. */
 export interface KvView {
-  /** At once, if it is known without waiting; a failure is always a rejected promise. */
+  /** Returns the value itself if it is in memory. A failure is always a rejected promise. */
   get(key: Bytes): Awaitable<Bytes | null>
   getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
   scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
-  /** Whether it is known, without looking, that there are no records in a range; absent: it never is. */
+  /** Whether the range is known to be empty, without a look at the database. Optional. */
   isEmpty?(range: KeyRange): boolean
 }
 
@@ -54,19 +54,19 @@ export interface KvPartition {
   read<T>(use: (view: KvView) => Awaitable<T>): Promise<T>
 
   /**
-   * As `read`, for readers whose records are mostly in memory: what `use` returns at once is returned at
-   * once, if nothing else has to be waited for. A failure is always a rejected promise.
+   * As `read`, but returns the result itself if `use` does and nothing else must be waited for. A failure is
+   * always a rejected promise. Optional: a faster path for records that are in memory.
    */
   readAwaitable?<T>(use: (view: KvView) => Awaitable<T>): Awaitable<T>
 
   /**
-   * Stands for the latest commit: while it is the same object, all that was read between two calls is as it was. So
-   * who remembers what it read need not read it again. undefined: it cannot be told now; absent: never.
+   * An object that stands for the latest commit: while it stays the same, everything that was read still holds, so
+   * callers may cache it. undefined while that is unknown. Optional.
    */
   commitStamp?(): object | undefined
 
   /**
-   * Writes all of it or nothing. Resolves when it is durable, or with the failed checks.
+   * Writes everything or nothing. Resolves when it is durable, or with the failed checks.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE, whose `outcome` says whether
    *   nothing happened (`unchanged`) or the commit may be there after a reopen (`unknown`); STORE_CLOSED.
    */
@@ -74,22 +74,23 @@ export interface KvPartition {
 
   /**
    * Deletes up to `count` records of a range that no reader needs: repeatable, not atomic.
-   * @returns how many it deleted; fewer than `count` means that the range is empty.
+   * @returns The number of deleted records; fewer than `count` means that the range is empty.
    */
   sweep(range: KeyRange, count: number): Promise<number>
 }
 
-/** What a check of a whole store tells: a partition that holds records, or something that is damaged. */
+/** A result of `check`: a partition that contains records, or something damaged. */
 export type KvCheckItem =
   | Readonly<{ kind: 'partition'; partition: string }>
   | Readonly<{ kind: 'record' | 'commit-log' | 'unreadable'; message: string }>
 
+/** A store of small records in partitions, one per team. */
 export interface KvStore {
-  /** Whether another process may write too. If not, what was read stays true until this one commits. */
+  /** Whether other processes may write too. If not, what was read stays true until this one commits. */
   readonly shared: boolean
   /**
-   * What is added to the versions of all tables and rows; undefined: 0. It grows between two openings, by more
-   * than the commits that may have been lost meanwhile, and stays while the store is open.
+   * A number that is added to the versions of all tables and rows. It grows between two openings by more than
+   * the number of commits that may have been lost, and is constant while the store is open. Default: 0.
    */
   readonly versionBase?: number
   /**
@@ -101,32 +102,31 @@ export interface KvStore {
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**
-   * Resolves when all that was committed until now is on the disk; absent: it is when a commit resolves. A store
-   * opened to never sync does not wait for it either.
-   * @throws {StoreError} as a commit does.
+   * Resolves when all earlier commits are on disk. Optional: without it they are when `commit` resolves. A store
+   * that never syncs does not wait here either.
+   * @throws {StoreError} as `commit`
    */
   flush?(): Promise<void>
   /**
-   * Gives the disk space of deleted and replaced records back, where the database does not do it by
-   * itself soon; reads and commits go on meanwhile. Called after each sweep, so it must be cheap when
-   * little was written since.
-   * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, STORE_CLOSED: nothing is lost.
+   * Frees the disk space of deleted and replaced records, if the database does not do so by itself. Reads and
+   * commits go on meanwhile. Called after each sweep, so it must be cheap if little was written since. Optional.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, STORE_CLOSED; nothing is lost
    */
   reclaim?(): Promise<void>
   /**
-   * Reads all partitions in one view of the latest commit; absent where they have no moment in common. What
-   * it is given makes the view of a partition by its name.
+   * Runs `use` with views of all partitions, all of the latest commit. Optional: absent where partitions have no
+   * commit in common.
    */
   readAll?<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T>
   /**
-   * Looks for damage that reading records by their keys does not show, on a view of the latest commit.
-   * @param full - Look at every record, not only at what the store keeps for itself.
+   * Looks for damage that reads of single records do not show. Optional.
+   * @param full - Check every record, not only those that the store keeps for itself.
    */
   check?(full: boolean): AsyncIterable<KvCheckItem>
   /**
    * Waits for commits in flight. Later calls fail with STORE_CLOSED.
-   * @throws {StoreError} DATA_LOSS, STORAGE_UNAVAILABLE: what the store is kept in was taken away, or used by somebody
-   *   else; the store is closed all the same.
+   * @throws {StoreError} DATA_LOSS, STORAGE_UNAVAILABLE if the directory of the store was taken away or used by another
+   *   process; the store is closed anyway.
    */
   close(): Promise<void>
 }

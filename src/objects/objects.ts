@@ -1,6 +1,6 @@
-// The port for big immutable bytes: segments and users' files.
+// The port for large immutable bytes: segments and files.
 //
-// What every implementation owes (proved by the ObjectStore suite in `rowstash/testing`):
+// Every implementation must (see the ObjectStore suite in `rowstash/testing`):
 // - `put` is durable when it resolves; a put that fails leaves nothing that `get` or `list` shows.
 // - An id is written once; its bytes never change until it is deleted. Only an id that `presignPut` gave
 //   away is written from outside.
@@ -16,48 +16,48 @@ export type ObjectId = string
 
 export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
 
-/** What somebody who holds a signed URL may put. */
+/** What the holder of a signed URL may PUT. */
 export type PresignTerms = Readonly<{
   contentType: string
   /** null: any length up to `bytesMax`. */
   contentLength: number | null
   bytesMax: number
-  /** How long the URL is good. */
+  /** How long the URL is valid, in milliseconds. */
   ttlMs: number
 }>
 
+/** A store of large immutable objects. */
 export interface ObjectStore {
   /**
-   * Stores bytes under an id that was never used before. Once it settles, the caller may use the bytes'
-   * buffer for something else.
-   * @returns the number of bytes stored.
+   * Stores bytes under an ID that was never used before. The caller may reuse the buffer once the call has settled.
+   * @returns The number of bytes stored.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE: nothing is stored.
    */
   put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number>
 
   /**
-   * Reads an object or a range of it, cut at its end. null: there is no such object. At once, if that takes no
-   * longer than to ask for it; a failure is always a rejected promise.
-   * @param memory - Where the bytes may be put, if it is large enough; they may as well come elsewhere.
+   * Reads an object, or a range of it that is cut at its end. null if there is no such object. May return the bytes
+   * themselves instead of a promise; a failure is always a rejected promise.
+   * @param memory - The bytes may be written here, if there is room; they may also be returned elsewhere.
    * @throws {StoreError} STORAGE_UNAVAILABLE
    */
   get(id: ObjectId, range?: ByteRange, memory?: Bytes): Awaitable<Bytes | null>
 
-  /** As `get`, in pieces of bounded size, so that any object can be read in little memory. */
+  /** As `get`, in pieces of bounded size. */
   stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null>
 
   /**
-   * Only of a store that can sign for itself: an absolute URL to which a client without credentials may
-   * PUT an object with an id that was never used before, once or again until the URL ends. What it puts
-   * is untrusted and may change as long as the URL is good: whoever wants it copies it.
+   * Signs an absolute URL to which a client without credentials may PUT an object under a new ID, any number of
+   * times until the URL expires. The bytes are untrusted and may change until then, so they must be copied before
+   * use. Optional: only in stores that can sign URLs.
    */
   presignPut?(id: ObjectId, terms: PresignTerms): Promise<string>
 
-  /** Deletes objects; those that are not there are no error. */
+  /** Deletes objects; a missing object is no error. */
   delete(ids: readonly ObjectId[]): Promise<void>
 
   /**
-   * Object ids that begin with a prefix, ascending, after `after`; at most 1,000, an empty list when done.
+   * Lists object IDs with a prefix, ascending, after `after`: at most 1,000, and none at the end.
    */
   list(prefix: string, after?: ObjectId): Promise<ObjectId[]>
 

@@ -2,20 +2,20 @@
 
 export type BackupOptions = Readonly<{
   /**
-   * `include`: the bytes of files are in the backup. `reference`: only their digests are, for files that are
-   * kept safe in another way; who restores it says where they are. Default: `include`.
+   * `include`: the backup contains the bytes of files. `reference`: it contains only their digests, for files that
+   * are backed up in another way; a restore must then be told where they are. Default: `include`.
    */
   files?: 'include' | 'reference'
-  /** Ends it early: it fails with ABORTED, and what there is of it cannot be restored. */
+  /** Aborts the backup, which fails with ABORTED; its bytes cannot be restored. */
   signal?: AbortSignal
 }>
 
 /** What was restored. */
 export type RestoreResult = Readonly<{
-  /** When the backup was begun, in milliseconds since 1970 UTC. */
+  /** When the backup was started, in milliseconds since 1970 UTC. */
   createdAt: number
   records: number
   objects: number
-  /** Of the objects. */
+  /** Bytes of the objects. */
   bytes: number
 }>

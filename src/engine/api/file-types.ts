@@ -1,7 +1,7 @@
-// The library surface of files, as interfaces.
+// The public interfaces of files and uploads.
 import type { ByteRange } from '../../objects/objects.js'
 
-/** What a file is made of: bytes, text (as UTF-8), a Node stream or other iterable of bytes, a web stream. */
+/** The content of a file: bytes, text (as UTF-8), a Node stream or other iterable of bytes, or a web stream. */
 export type FileContent =
   | Uint8Array
   | string
@@ -10,11 +10,11 @@ export type FileContent =
 
 export type StoredFile = Readonly<{
   id: string
-  /** Where the contract serves it, below the base URL: `files/{id}/{name}`. Any URL that ends so names the file. */
+  /** Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this ending names the file. */
   path: string
   /** Cleaned: a label, never a path. */
   fileName: string
-  /** As it was given, in canonical form. */
+  /** The media type that was given, in canonical form. */
   contentType: string
   bytes: number
   /** 64 lower-case hex digits. */
@@ -23,13 +23,13 @@ export type StoredFile = Readonly<{
   completedAt: number
 }>
 
-/** A file whose bytes can be read, as often as wanted. */
+/** A file whose bytes can be read, any number of times. */
 export interface OpenFile extends StoredFile {
   /**
-   * The bytes, or a range of them that is cut at the file's end, in pieces of bounded size. Reading all of
-   * them also checks them: the last piece is given only if the whole is what was stored.
-   * @throws {StoreError} DATA_CORRUPT, FILE_NOT_FOUND (it was deleted meanwhile), REQUEST_VALIDATION_ERROR
-   *   (the range); when the first piece is asked for or later
+   * The bytes, or a range of them, cut at the end of the file, in pieces of bounded size. Every piece is checked;
+   * a read of the whole also checks the SHA-256 before the last piece.
+   * @throws {StoreError} from the iterator: DATA_CORRUPT, FILE_NOT_FOUND (deleted meanwhile),
+   *   REQUEST_VALIDATION_ERROR (the range)
    */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>
   /** As `stream`, as a web stream. */
@@ -39,28 +39,28 @@ export interface OpenFile extends StoredFile {
 export type FileDetails = Readonly<{
   /** 1 to 255 characters; cleaned before it is kept. */
   fileName: string
-  /** A media type, with its parameters or without. */
+  /** A media type, with or without parameters. */
   contentType: string
-  /** Fails with CONTENT_LENGTH_MISMATCH if the bytes are more or fewer. */
+  /** The number of bytes; others fail with CONTENT_LENGTH_MISMATCH. Default: any number. */
   contentLength?: number | undefined
 }>
 
 export type UploadInit = FileDetails &
   Readonly<{
-    /** Only a completion that names the same app completes it. Default: none. */
+    /** The app of the upload: its completion must name the same one. Default: none. */
     appId?: string | undefined
-    /** Whoever is named here has at most `uploadsOpenMax` uploads open. Default: nobody is counted. */
+    /** Who opens the upload: an owner has at most `uploadsOpenMax` open. Default: not counted. */
     owner?: string | undefined
   }>
 
 export type UploadTicket = Readonly<{
   uploadId: string
   /**
-   * Where the bytes go with a PUT: `uploads/{id}?…` below the base URL of the contract, or an absolute URL
-   * when the object store signs for itself. To be used as it is, to the letter.
+   * Where to PUT the bytes: `uploads/{id}?…` below the base URL of the contract, or an absolute URL if the object
+   * store signs URLs itself. Use it unchanged.
    */
   target: string
-  /** When the target ends, in milliseconds since 1970 UTC. */
+  /** When the target expires, in milliseconds since 1970 UTC. */
   expiresAt: number
 }>
 
@@ -69,11 +69,11 @@ export interface Files {
   /**
    * Stores a file; it is durable when this resolves.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH,
-   *   PAYMENT_REQUIRED, and whatever the content throws; then nothing is stored
+   *   PAYMENT_REQUIRED, or the error of the content; nothing is stored then
    */
   put(content: FileContent, about: FileDetails): Promise<StoredFile>
   /**
-   * Fetches and stores a file. Name and type are those given, else the source's, else `file` and
+   * Fetches a file from a URL and stores it. Name and type default to those of the source, else to `file` and
    * `application/octet-stream`.
    * @throws {StoreError} as `put`; SOURCE_URL_NOT_ALLOWED, SOURCE_URL_FAILED, SOURCE_URL_TIMEOUT,
    *   RATE_LIMITED
@@ -83,61 +83,62 @@ export interface Files {
     about?: Readonly<{ fileName?: string | undefined; contentType?: string | undefined }>,
   ): Promise<StoredFile>
   /**
-   * Opens an upload: somebody without a key may put its bytes at the target, once or again until the
+   * Opens an upload: a client without a key may PUT its bytes to the target, any number of times until the
    * upload is completed.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, RATE_LIMITED (too many are open)
    */
   createUpload(about: UploadInit): Promise<UploadTicket>
   /**
-   * Makes a file of the bytes that were put. A repeat gives the same file.
-   * @throws {StoreError} UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (it stays open);
-   *   PAYMENT_REQUIRED, FILE_TOO_LARGE (its bytes are gone)
+   * Makes a file of the received bytes. A repeat returns the same file.
+   * @throws {StoreError} UPLOAD_NOT_FOUND, APP_NOT_ALLOWED, UPLOAD_INCOMPLETE (the upload stays open),
+   *   PAYMENT_REQUIRED or FILE_TOO_LARGE (the upload ends)
    */
   completeUpload(
     uploadId: string,
     about?: Readonly<{ appId?: string | undefined }>,
   ): Promise<StoredFile>
-  /** By its ID, or by any text that has the ID in it, as its URL. null: this team has no such file. */
+  /** A file by its ID, or by a text that contains the ID, such as its URL. null if this team has no such file. */
   get(idOrUrl: string): Promise<OpenFile | null>
+  /** As `get`, without access to the bytes. */
   stat(idOrUrl: string): Promise<StoredFile | null>
-  /** Deletes a file also when rows refer to it. @returns whether it was there. */
+  /** Deletes a file, even if rows contain its URL. @returns Whether there was such a file. */
   delete(idOrUrl: string): Promise<boolean>
 }
 
-/** A digest that came with a body. */
+/** A digest that a client sent with a body. */
 export type Checksum = Readonly<{ algorithm: 'md5' | 'sha256'; digest: Uint8Array }>
 
-/** A PUT to the target of an upload, as it came. */
+/** A PUT to the target of an upload, as it was received. */
 export type UploadRequest = Readonly<{
   /** From the path, not decoded. */
   uploadId: string
-  /** What stood after the question mark, not decoded. */
+  /** The query without the question mark, not decoded. */
   query: string
   contentType: string | undefined
-  /** Of the body; undefined: its length was not announced. */
+  /** Length of the body; undefined if it was not announced. */
   contentLength: number | undefined
-  /** Each of them must hold. */
+  /** The body must match each of them. */
   checksums?: readonly Checksum[]
   body: AsyncIterable<Uint8Array>
 }>
 
-/** What may be done with files without a key: the address says enough. */
+/** Operations on files that need no key, because the address is secret or signed. */
 export interface PublicFiles {
   /**
-   * Takes the bytes of an upload. What fails or ends early leaves nothing, and may be repeated.
+   * Receives the bytes of an upload. A PUT that fails or breaks off leaves nothing and may be repeated.
    * @throws {StoreError} UPLOAD_SIGNATURE_INVALID, UPLOAD_EXPIRED, UPLOAD_ALREADY_COMPLETED,
    *   CONTENT_TYPE_MISMATCH, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, FILE_TOO_LARGE, RATE_LIMITED
    */
   receive(request: UploadRequest): Promise<void>
-  /** null: there is no such file. */
+  /** Opens a file; null if there is none. */
   open(fileId: string): Promise<OpenFile | null>
 }
 
-/** What the quota hook decides on. */
+/** The file that the quota hook decides on. */
 export type QuotaRequest = Readonly<{
   teamId: string
-  /** Of the file that is about to be stored. */
+  /** Size of the file that is about to be stored. */
   bytes: number
-  /** Of the files that the team has. */
+  /** Size of all files of the team. */
   teamBytes: number
 }>

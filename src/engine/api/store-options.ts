@@ -14,7 +14,7 @@ import type { Compression } from '../../format/frame-codec.js'
 import type { QuotaRequest } from './file-types.js'
 import type { UrlFetcher } from './url-fetcher.js'
 
-/** What may be set when a store is opened. Every option has a default; unknown names are refused. */
+/** Options of a store. Each has a default; an unknown name is OPTION_NOT_ALLOWED. */
 export interface StoreOptions {
   /**
    * How long a stash is kept after its last acknowledged chunk, in milliseconds.
@@ -22,15 +22,15 @@ export interface StoreOptions {
    */
   readonly stashTtlMs?: number
   /**
-   * How long the result of a create or an add with an `idempotencyKey` is kept for its repeats, in
+   * How long the result of a create or an add with an `idempotencyKey` is kept for repeats, in
    * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
    */
   readonly idempotencyTtlMs?: number
-  /** Chunks that one stash may hold. Default: 20,000. Range: 1 to 65,535. */
+  /** Chunks of one stash, at most. Default: 20,000. Range: 1 to 65,535. */
   readonly stashChunksMax?: number
-  /** Columns of a table, and of one chunk. Default: 1,000. Range: 1 to 10,000. */
+  /** Columns of a table, and of one chunk, at most. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
-  /** Text of one row, in bytes, also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  /** Text of one row, in bytes, at most; also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly rowBytesMax?: number
   /** Body of one HTTP request, in bytes. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly bodyBytesMax?: number
@@ -39,23 +39,23 @@ export interface StoreOptions {
    * Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
    */
   readonly bodyBytesInFlightMax?: number
-  /** Rows of one page. Default: 10,000. Range: 1 to 100,000. */
+  /** Rows of one page, at most. Default: 10,000. Range: 1 to 100,000. */
   readonly pageRowsMax?: number
-  /** Text of one page, in bytes; a single larger row still makes a page. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  /** Text of one page, in bytes, at most; a page of a single row may be larger. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly pageBytesMax?: number
   /** How long the rows of an overwritten table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
   readonly overwrittenRowsTtlMs?: number
   /** How many overwritten row sets of a table stay readable. Default: 2. Range: 0 to 100. */
   readonly overwrittenRowSetsMax?: number
   /**
-   * Bytes of segments that the overwritten row sets of a table may hold together: the sweep drops the
-   * oldest ones first, and what a `scan()` of this process reads only when it has ended.
+   * Bytes of segments that the overwritten row sets of a table may hold together. The sweep drops the
+   * oldest first; a row set that a `scan()` of this process reads is dropped when the scan has ended.
    * Default: 8 GiB. Range: 0 to 2^53 - 1.
    */
   readonly overwrittenBytesMax?: number
   /**
    * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
-   * It protects readers that found the object just before. Default: 10 minutes. Range: 0 to 1 day.
+   * Protects readers that looked the object up before. Default: 10 minutes. Range: 0 to 1 day.
    */
   readonly orphanGraceMs?: number
   /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
@@ -63,48 +63,48 @@ export interface StoreOptions {
   /** Time between two background folds, in milliseconds; 0 switches them off. Default: 30 seconds. Range: 0 to 1 day. */
   readonly foldIntervalMs?: number
   /**
-   * Row records over a segment from which on a fold rewrites it: fewer cost a reader less than the
-   * rewriting costs. Default: 64. Range: 1 to 65,536.
+   * A fold rewrites a segment that has at least this many row records over it. Fewer cost readers less than
+   * the rewrite does. Default: 64. Range: 1 to 65,536.
    */
   readonly foldRecordsMin?: number
   /**
-   * Rows and bytes of text up to which an add stays out of a segment and becomes row records.
+   * An add of at most this many rows and bytes of text becomes row records instead of a segment.
    * Defaults: 1,000 rows, 256 KiB. Ranges: 0 to 1,000 rows, 0 to 1 MiB.
    */
   readonly inlineRowsMax?: number
   readonly inlineBytesMax?: number
-  /** Rows of one segment. Default and most: 65,536. Least: 1. */
+  /** Rows of one segment, at most. Default: 65,536. Range: 1 to 65,536. */
   readonly segmentRowsMax?: number
-  /** Text of one segment, in bytes (one larger row still makes a segment). Default: 4 MiB. Range: 1 KiB to 64 MiB. */
+  /** Text of one segment, in bytes, at most; a segment of a single row may be larger. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly segmentBytesMax?: number
   /**
-   * How the rows of new segments are compressed; those that are there stay as they are and are read anyhow.
-   * `zstd` takes about a quarter of the space, is made on other threads, and needs Node 22.15 or newer, for
-   * reading too; `deflate` takes as much, is slower, and is read everywhere; `none` is the
-   * fastest to read. Default: `auto`, which is `zstd` where the runtime has it, else `none`.
+   * Compression of new segments; existing ones stay as they are and are still read. `zstd` takes about a
+   * quarter of the space and needs Node 22.15 or newer, also for reading. `deflate` takes as much space, is
+   * slower, and can be read everywhere. `none` is the fastest to read. Compression runs on other threads.
+   * Default: `auto`, which is `zstd` where the runtime has it, else `none`.
    */
   readonly compression?: 'auto' | Compression
   /**
-   * Memory for frames, footers and rows that were read, in bytes. The row IDs that overwrites kept have as much of
-   * their own, and parsed schemas 16 MiB. Default: 16 MiB. Range: 0 to 16 GiB.
+   * Memory of the cache of frames, footers and rows, in bytes. Preserved row IDs have a cache of the same size,
+   * parsed schemas one of 16 MiB. Default: 16 MiB. Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
-  /** One file, in bytes. Default: 5 GiB. Range: 1 byte to 1 TiB. */
+  /** Size of one file, in bytes, at most. Default: 5 GiB. Range: 1 byte to 1 TiB. */
   readonly fileBytesMax?: number
   /**
-   * All files of one team, in bytes, with what uploads have received and what is on its way.
-   * Default and most: 2^53 - 1, which is no limit. Least: 0.
+   * Size of all files of one team, in bytes, at most; received and incoming bytes of uploads count.
+   * Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
    */
   readonly teamFileBytesMax?: number
-  /** Uploads that one owner may have open. Default: 50. Range: 1 to 10,000. */
+  /** Open uploads of one owner, at most. Default: 50. Range: 1 to 10,000. */
   readonly uploadsOpenMax?: number
-  /** How long the signed location of an upload is good, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day. */
+  /** How long the signed location of an upload is valid, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day. */
   readonly uploadUrlTtlMs?: number
   /** How long an upload may take from its creation to its completion, in milliseconds. Default: 24 hours. Range: 1 minute to 30 days. */
   readonly uploadTtlMs?: number
   /**
-   * How long an upload may take from the receipt of its bytes to its completion, in milliseconds; it ends with
-   * `uploadTtlMs` all the same. Default: 1 hour. Range: 1 minute to 30 days.
+   * How long an upload may take from the receipt of its bytes to its completion, in milliseconds; never longer
+   * than `uploadTtlMs` in all. Default: 1 hour. Range: 1 minute to 30 days.
    */
   readonly uploadReceivedTtlMs?: number
   /**
@@ -113,21 +113,21 @@ export interface StoreOptions {
    */
   readonly fileRetentionMs?: number
   /**
-   * Time between two background sweeps of files, in milliseconds; 0: only `store.sweep()` sweeps them.
+   * Time between two background sweeps of files, in milliseconds; with 0 only `store.sweep()` sweeps them.
    * Default: 1 hour. Range: 0 to 1 day.
    */
   readonly fileSweepIntervalMs?: number
   /**
-   * Uploads and source URLs that are read at one time. A team begins one only while it has fewer than there are
-   * places free, so one alone has at most half of them. More wait for their turn, and beyond 1,000 that wait, or
-   * 500 of one team, they are refused with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   * Uploads and source URLs that are read at the same time. A team starts one only while it has fewer than there
+   * are free places, so a single team has at most half of them. Others wait; beyond 1,000 waiting, or 500 of one
+   * team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
   /** Fetches files from URLs. Default: none, and `fromUrl` fails; `openDirectory` has one. */
   readonly sources?: UrlFetcher
   /**
-   * Asked before each file is stored, one file of a team at a time; it must not itself change files. false:
-   * the file is deleted, and the operation fails with PAYMENT_REQUIRED. Default: every file is welcome.
+   * Called before a file is stored, for one file of a team at a time; it must not change files itself. If it
+   * returns false, the file is deleted and the operation fails with PAYMENT_REQUIRED. Default: no quota.
    */
   readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
   /**

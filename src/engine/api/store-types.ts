@@ -1,4 +1,4 @@
-// The library surface, as interfaces: what `openStore` gives, and what the HTTP contract is served from.
+// The public interfaces of a store, its teams, tables and stashes.
 import type { Bytes } from '../../base/bytes.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
@@ -7,36 +7,35 @@ import type { Files, PublicFiles } from './file-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 /**
- * A row as the library takes and gives it: cells by column ID. null and undefined are empty cells. A BigInt is a
- * number of all its digits, in an array too; see ReadOptions for how to read it so.
+ * A row: cells by column ID. null and undefined are empty cells. A BigInt is stored with all its digits, also
+ * within an array; `ReadOptions` says how to read it.
  */
 export type RowObject = Readonly<Record<string, unknown>>
 
-/** A body of rows in a text form. Strings are the decoded text, bytes are UTF-8; a byte order mark is dropped. */
+/** Rows as text. Strings are decoded text, bytes are UTF-8; a byte order mark is dropped. */
 export type TextRows =
   | Readonly<{
       json: Bytes | string
-      /** Characters that stood before it in a larger text: messages count from there. Default 0. */
+      /** Characters before it in a larger text: messages count from the beginning of that text. Default: 0. */
       offset?: number | undefined
     }>
   | Readonly<{ csv: Bytes | string }>
   | Readonly<{ tsv: Bytes | string }>
 
-/** A row as an operation takes it: also an object of a class or interface, but no array and no other iterable. */
+/** An input row: also an instance of a class or an interface, but no array and no other iterable. */
 export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })
 
 /** Rows as objects (an async iterable of any length is read in bounded memory) or as text. */
 export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows
 
 /**
- * What happens to data that does not fit the schema. `abort` (default): nothing is written, and the
- * first misfit is the error. `dropColumns`: what does not fit is left out, the rest goes in.
- * `updateSchema`: unknown columns are added, and others widened until all values fit; what no type
- * holds is an error as with `abort`.
+ * What happens to data that does not fit the schema. `abort` (default): nothing is written, and the first
+ * misfit is the error. `dropColumns`: cells that do not fit are left empty. `updateSchema`: unknown columns
+ * are added and others widened until all values fit; a value that no type holds is an error as with `abort`.
  */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 
-/** The IDs of the rows of an operation in input order: computed when asked for, never held as strings. */
+/** The IDs of the rows of an operation, in input order. They are computed on access, never held as strings. */
 export interface RowIds extends Iterable<string> {
   readonly length: number
   /**
@@ -44,10 +43,11 @@ export interface RowIds extends Iterable<string> {
    * @throws {StoreError} REQUEST_VALIDATION_ERROR if the operation has no such row
    */
   get(index: number): string
-  /** As `get`, or from the end where the index is negative, as Array.prototype.at; undefined outside. */
+  /** As `Array.prototype.at`: a negative index counts from the end; undefined outside of the range. */
   at(index: number): string | undefined
 }
 
+/** The schema of a table. `type` is a kind, `{ kind }`, or `{ kind: 'array', items: { kind } }`. */
 export type SchemaInput = Readonly<{
   columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
 }>
@@ -58,9 +58,9 @@ export type CreateTableRequest = Readonly<{
   schema?: SchemaInput | undefined
   rows: RowsInput | Stash
   onSchemaError?: OnSchemaError | undefined
-  /** As in AddOptions: a repeat answers with the table that there is. For the creates of one team. */
+  /** As in `AddOptions`: a repeat returns the table that the first create made. Keys are those of the team. */
   idempotencyKey?: string | undefined
-  /** As in AddOptions. */
+  /** As in `AddOptions`. */
   requestDigest?: Bytes | undefined
 }>
 
@@ -68,19 +68,18 @@ export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /**
    * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat on the same table with the same key
-   * has no effect and answers with the result of the first, even if the stash that the first one used is
-   * gone. A failed operation leaves the key unused, and so does one without rows. 1 to 64 printable ASCII
-   * characters; take a random text.
+   * has no effect and returns the first result, even if its stash is gone. A failed operation leaves the key
+   * unused, and so does one without rows. 1 to 64 printable ASCII characters; use a random text.
    *
-   * The same key with another request fails with IDEMPOTENCY_KEY_REUSED, and changes nothing. Compared are
-   * `onSchemaError`, the name and the schema of a create, and the rows: a text or an array as a whole, a
-   * stash by its ID. Other iterables are not compared, as they would have to be read for it: use a key of
-   * theirs for one import only.
+   * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
+   * compared by `onSchemaError`, the name and the schema of a create, and the rows: text and arrays as a whole,
+   * a stash by its ID. Other iterables are not compared, because that would mean reading them: use a new key
+   * for each import from one.
    */
   idempotencyKey?: string | undefined
   /**
-   * 32 bytes that stand for the request, compared instead of the above: for callers that pass on the
-   * requests of others, as the HTTP contract does. Only with `idempotencyKey`. Default: none.
+   * A digest of the request, 32 bytes, to be compared instead: for callers that forward requests of others, as
+   * the HTTP contract does. Only with `idempotencyKey`. Default: none.
    */
   requestDigest?: Bytes | undefined
 }>
@@ -105,15 +104,15 @@ export type ChangeResult = Readonly<{ version: number; rowIds: RowIds }>
 
 export type ReadOptions = Readonly<{
   /**
-   * What the numbers of rows become. Default `'number'`: the nearest doubles. `'bigint'` reads large integers
-   * exactly, `'text'` every number as it was sent. A BigInt goes in again as the same integer; a text does not
-   * fit a `number` column.
+   * The form of numbers. `'number'`: the nearest double. `'bigint'`: integers beyond 2^53 as BigInt. `'text'`:
+   * every number as it was sent. A BigInt can be written back as the same integer; a text does not fit a
+   * `number` column. Default: `'number'`.
    */
   numbers?: NumberForm
 }>
 
 export type PageBounds = Readonly<{
-  /** Rows at most; above the store's `pageRowsMax` fewer are returned. A positive integer. */
+  /** Rows of the page, at most: a positive integer. Never more than `pageRowsMax` of the store. */
   limit?: number | undefined
   /** The `continuation` of the page before. */
   continuation?: string | undefined
@@ -124,23 +123,23 @@ export type PageRequest = PageBounds & ReadOptions
 export type PageBytesRequest = PageBounds &
   Readonly<{
     /**
-     * Memory of the caller for the JSON, which saves making some for each page: fresh memory of this size keeps the
-     * garbage collector busy. Nobody else may use it until the page is there; what was in it is lost, also when the call
-     * fails. 64 bytes a row more than the texts of the rows are enough. Default, and if it is too small: memory of its own.
+     * Memory for the JSON, to be reused between pages: fresh memory of this size keeps the garbage collector busy.
+     * It must not be used otherwise until the call settles, and its content is lost, also if the call fails. The
+     * texts of the rows and 64 bytes a row are enough. Default, and if it is too small: fresh memory.
      */
     memory?: Bytes | undefined
   }>
 
-/** Makes the memory that somebody holds so many bytes; undefined: at once. */
+/** Changes a reservation of memory to this many bytes. Returns undefined if that is done at once. */
 export type ReserveMemory = (bytes: number) => Promise<void> | undefined
 
 export type OpenPageRequest = PageBounds &
   Readonly<{
-    /** Called before the page holds more in memory than it was last called with. */
+    /** Called before the page holds more memory than the last call reserved. */
     reserve?: ReserveMemory | undefined
   }>
 
-/** Where a piece of a page begins: for the page that gave it. */
+/** Where a piece begins. Only valid for the page that returned it. */
 export type PieceStart = Readonly<{
   run: number
   slot: number
@@ -153,28 +152,28 @@ export type PieceRequest = Readonly<{
   start?: PieceStart | undefined
   /** The piece ends with the row that reaches this length, in bytes: at least 1,024. */
   bytes: number
-  /** What reading the piece may take: at least three times `bytes`, as what is stored, its rows and the JSON are held together. */
+  /** Memory that reading the piece may take: at least three times `bytes`, for stored bytes, rows and JSON. */
   memoryBytes: number
-  /** Memory of the caller for the piece, as in `PageBytesRequest`. */
+  /** As in `PageBytesRequest`. */
   memory?: Bytes | undefined
 }>
 
 export type PagePiece = Readonly<{
   json: Bytes
-  /** Where the next piece begins; undefined: this is the last one. */
+  /** Where the next piece begins; absent in the last one. */
   next?: PieceStart
-  /** Only with the last piece, and only when more rows exist. */
+  /** Only in the last piece, and only if more rows exist. */
   continuation?: string
 }>
 
 /**
- * A page whose rows were chosen and are read in pieces, so that it is never in memory as a whole. Put together, the pieces
- * are what `pageBytes` gives. A piece may be read again, and is the same then.
+ * A page whose rows are chosen and whose bytes are read in pieces, so that it is never in memory as a whole.
+ * Joined, the pieces are what `pageBytes` returns. A piece may be read again and is the same then.
  */
 export interface OpenPage {
   readonly version: number
   /**
-   * @returns `needs`: the next row takes so much memory, in bytes; ask again with that.
+   * @returns The piece; or `needs`, if the next row takes more memory, in bytes: call again with that.
    * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE
    */
   piece(request: PieceRequest): Promise<PagePiece | Readonly<{ needs: number }>>
@@ -185,9 +184,9 @@ export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
 
 export type Page = Readonly<{
   rows: readonly RowWithId[]
-  /** Present only when more rows exist. */
+  /** Present if and only if more rows exist. */
   continuation?: string
-  /** The version of the table as this page saw it. */
+  /** The version of the table that this page shows. */
   version: number
 }>
 
@@ -202,35 +201,35 @@ export type PageBytes = Readonly<{
 export type TableEntry = Readonly<{ id: string; name: string }>
 
 export interface Store {
-  /** The objects of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
+  /** The tables, stashes and files of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
   team(teamId: string): Team
   /**
-   * Folds row records into segments, then deletes what nothing references and what has expired. Both
-   * run in the background too.
+   * Folds row records into segments, then deletes what is unreferenced or expired. Both also run in the
+   * background.
    */
   sweep(): Promise<SweepReport>
   /**
-   * Holds the store against its own rules, while it is in use: that all is there that its records name, and
-   * with `full` that every byte and row is what was stored. Changes nothing.
+   * Verifies the store while it is in use: that everything its records name exists, and with `full` every row
+   * and byte against its checksum. Changes nothing.
    * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it)
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>
   /**
-   * Backs the store up while it is in use: the bytes of all that it held at one moment, as `restoreBackup`
-   * takes them. It holds as well what must be kept secret, such as the keys that sign upload locations.
-   * Until it is read to its end or given up, no object is deleted: so read on without long pauses.
-   * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it), DATA_CORRUPT (what is
-   *   damaged is not backed up), STORAGE_UNAVAILABLE; from the iterator, whose bytes are none of a backup then
+   * Backs up the store while it is in use: its content at one moment, as bytes for `restoreBackup`. They contain
+   * secrets, such as the keys that sign upload locations. No object is deleted until the iterator has ended, so
+   * read it without long pauses.
+   * @throws {StoreError} from the iterator, whose bytes are then no backup: OPTION_NOT_ALLOWED, ABORTED,
+   *   STORE_CLOSED (a close ends it), DATA_CORRUPT (damaged data is not backed up), STORAGE_UNAVAILABLE
    */
   backup(options?: BackupOptions): AsyncIterableIterator<Bytes>
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
   readonly limits: StoreLimits
-  /** What needs no team: taking the bytes of uploads, and serving files. */
+  /** Operations that need no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles
 }
 
-/** What one sweep did: what it deleted, and extents whose row records became a segment. */
+/** What one sweep did: extents that it folded, and how many of each kind it deleted. */
 export type SweepReport = Readonly<{
   folds: number
   objects: number
@@ -252,42 +251,61 @@ export type StoreLimits = Readonly<{
 export interface Team {
   readonly id: string
   readonly files: Files
+  /**
+   * Creates a table with its rows, in one commit: on any error there is no table. Two creates with one name
+   * make two tables.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED,
+   *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   */
   createTable(request: CreateTableRequest): Promise<CreateResult>
-  /** All tables in order of creation; a table is listed as soon as it was created. */
+  /** All tables in order of creation, including every table whose create has resolved. */
   tables(): Promise<readonly TableEntry[]>
+  /** A table by its ID. Does not check that it exists: its operations fail with TABLE_NOT_FOUND. */
   table(tableId: string): Table
-  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the ID breaks the contract's rule. */
+  /**
+   * A stash by an ID of the caller: 1 to 256 letters, digits, `-` and `_`, beginning with a letter or a digit.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR for another ID
+   */
   stash(stashId: string): Stash
 }
 
 export interface Stash {
   readonly id: string
   /**
-   * Stores or replaces one chunk; durable when it resolves. Parallel puts are normal.
-   * @param serial - A number, 0 or above, stands for its decimal digits.
-   * @throws {StoreError} STASH_NOT_FOUND: earlier chunks have expired, or may have been lost; delete the stash, and put
-   *   them again. That a stash has expired is remembered for 30 days, of the 10,000 of a team that expired last.
+   * Stores or replaces one chunk; durable when it resolves. Chunks may be put in parallel.
+   * @param serial - Orders the chunks. A number, 0 or above, stands for its decimal digits.
+   * @throws {StoreError} STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
+   *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
    */
   put(serial: string | number, rows: RowsInput): Promise<void>
-  /** Also resolves when there is no such stash. Tables made from it stay. */
+  /** Deletes the stash; resolves also if there is none. Tables made from it stay. */
   delete(): Promise<void>
 }
 
 export interface Table {
   readonly id: string
+  /** Adds rows at the end, all or none. Adding no rows makes no version. */
   addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>
-  /** Replaces all rows at once, and with `schema` the schema too. */
+  /**
+   * Replaces all rows at once, and with `schema` the schema too. A row with the `$rowID` of a row of the table
+   * keeps that ID.
+   */
   overwrite(request: OverwriteRequest): Promise<ChangeResult>
+  /**
+   * One page of rows in order of insertion. Pass its `continuation` to get the next one. A walk to the end shows
+   * each row that existed all the time exactly once.
+   * @throws {StoreError} TABLE_NOT_FOUND, CONTINUATION_INVALID, DATA_CORRUPT
+   */
   page(request?: PageRequest): Promise<Page>
-  /** As `page`, without parsing the rows: what the HTTP contract sends. */
+  /** As `page`, as JSON bytes, without parsing the rows. */
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
-  /** As `pageBytes`, to be read in pieces: for a server that sends pages to many at the same time. */
+  /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
   openPage(request?: OpenPageRequest): Promise<OpenPage>
-  /** Every row of one generation, in order, in bounded memory. */
+  /** All rows, in order, in bounded memory. An overwrite meanwhile does not disturb it. */
   scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
-  /** @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
+  /** One row and its version. @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
   get(rowId: string, options?: ReadOptions): Promise<Readonly<{ row: RowWithId; version: number }>>
-  /** As `get`, the row as JSON text. */
+  /** As `get`, with the row as JSON text. */
   getJson(rowId: string): Promise<Readonly<{ json: string; version: number }>>
   /**
    * Changes the given cells of a row: null empties a cell, absent columns stay.
@@ -299,15 +317,16 @@ export interface Table {
     cells: RowInput,
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
-  /** As `updateRow`, from the text of a JSON object, so that its tokens are stored as they are. */
+  /** As `updateRow`, from the text of a JSON object, whose tokens are stored as they are. */
   updateRowJson(
     rowId: string,
     json: Bytes | string,
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
-  /** Also resolves when there is no such row; then the version stays. */
+  /** Deletes a row; resolves also if there is none, and then the version stays. */
   deleteRow(rowId: string): Promise<Readonly<{ version: number }>>
-  /** @throws {StoreError} TABLE_NOT_FOUND */
+  /** The version of the table. @throws {StoreError} TABLE_NOT_FOUND */
   version(): Promise<number>
+  /** The schema of the table. @throws {StoreError} TABLE_NOT_FOUND */
   schema(): Promise<TableSchema>
 }

@@ -2,37 +2,54 @@
 
 export type VerifyOptions = Readonly<{
   /**
-   * Also reads every frame and row of every segment, every record, and every byte of every file. Without
-   * it, all that names something is held against what is there, which reads little. Default: false.
+   * Also read every record, every row of every segment and every byte of every file. Without it only the names
+   * are checked against what exists, which reads little. Default: false.
    */
   full?: boolean
-  /** Ends it early: it fails with ABORTED. */
+  /** Aborts the verification, which fails with ABORTED. */
   signal?: AbortSignal
-  /** Called with each finding at once, also with those that the report has no room for. */
+  /** Called with each finding at once, also with those beyond the 1,000 of the report. */
   onFinding?: (finding: VerifyFinding) => void
 }>
 
 /**
- * What is found. The names are public API. Damage: rows, files or records are lost or wrong, and reading
- * them fails. Information (`orphan-object`, `orphan-record`): something is there that nothing needs; it
- * costs space only, and the sweep deletes it in time.
+ * The kind of a finding. The names are public API. The last two are information: they cost only space, and the sweep
+ * deletes them. All others are damage: rows, files or records are lost or wrong, and reading them fails.
+ *
+ * - `store`: the store cannot be opened (only from the command line)
+ * - `commit-log`: acknowledged commits are missing
+ * - `record`: a record fails its checksum or cannot be decoded
+ * - `record-missing`: a record that others need is missing
+ * - `record-mismatch`: records contradict each other
+ * - `object-missing`: an object that a record names is missing
+ * - `object-length`: an object has another length than its record says
+ * - `segment`: a part of a segment fails its checksum or does not fit the others
+ * - `row`: a row cannot be parsed, or has a column that its segment does not list
+ * - `row-count`: the number of rows is not that of the table head
+ * - `row-id`: two rows have one ID, or a preserved ID is impossible
+ * - `row-version`: a row or an extent has a version that the table has not reached
+ * - `summary`: a column summary does not match the values of its column
+ * - `file`: the bytes of a file do not match their checksum
+ * - `unreadable`: the disk returned an error
+ * - `orphan-object`: nothing names this object
+ * - `orphan-record`: nothing needs this record
  */
 export type VerifyFindingKind =
-  | 'store' // The store cannot be opened. Only of the command, whose message says why.
-  | 'commit-log' // Commits that were acknowledged are missing.
-  | 'record' // A record fails its checksum or cannot be decoded.
-  | 'record-missing' // A record that others need is not there.
-  | 'record-mismatch' // Records that contradict each other.
-  | 'object-missing' // An object that a record names is not there.
-  | 'object-length' // An object is shorter or longer than what names it says.
-  | 'segment' // A piece of a segment fails its checksum, or does not fit the others.
-  | 'row' // The text of a row breaks the grammar of rows, or names a column that its segment does not list.
-  | 'row-count' // There are more or fewer rows than the table counts.
-  | 'row-id' // Two rows have one ID, or an ID is kept that cannot be.
-  | 'row-version' // A row or an extent has a version that its table has not reached.
-  | 'summary' // A column summary does not say what the values of its column are.
-  | 'file' // The bytes of a file are not those that were stored.
-  | 'unreadable' // The disk gave an error instead of the bytes.
+  | 'store'
+  | 'commit-log'
+  | 'record'
+  | 'record-missing'
+  | 'record-mismatch'
+  | 'object-missing'
+  | 'object-length'
+  | 'segment'
+  | 'row'
+  | 'row-count'
+  | 'row-id'
+  | 'row-version'
+  | 'summary'
+  | 'file'
+  | 'unreadable'
   | 'orphan-object'
   | 'orphan-record'
 
@@ -51,7 +68,7 @@ export type VerifyPlace = Readonly<{
   file?: string
   /** ID of the object. */
   object?: string
-  /** What is meant in there, such as a frame or a row, in words. */
+  /** The part of it, such as a frame or a row, in words. */
   place?: string
 }>
 
@@ -63,7 +80,7 @@ export type VerifyFinding = VerifyPlace &
     message: string
   }>
 
-/** How much was looked at. */
+/** How much was checked. */
 export type VerifyCounts = Readonly<{
   teams: number
   tables: number
@@ -73,7 +90,7 @@ export type VerifyCounts = Readonly<{
   files: number
   uploads: number
   objects: number
-  /** Of objects: bytes that were read. */
+  /** Bytes of objects that were read. */
   bytes: number
 }>
 
@@ -83,7 +100,7 @@ export type VerifyReport = Readonly<{
   full: boolean
   damageCount: number
   informationCount: number
-  /** The first findings, in the order in which they were made: 1,000 at most. */
+  /** The first findings, at most 1,000, in the order of their discovery. */
   findings: readonly VerifyFinding[]
   checked: VerifyCounts
 }>

@@ -1,7 +1,17 @@
-// `npm run test:quick`: something of each layer, in small sizes and always with the same choices. Files share
-// their modules, so that nothing is loaded twice: a file belongs here only if it changes no global state.
+// `npm run test:quick`: tests of each layer that are quick and say most, in small sizes, always with the same choices.
+// Files share their modules, so that nothing is loaded twice: a file that changes global state and leaves it
+// so, or needs a process of its own, does not belong here.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+
+/** Slow even in small sizes. */
+const SLOW = [
+  'test/unit/base/codecs.test.ts',
+  'test/unit/contract/{answer-memory,row-ids-answer,page-pieces}.test.ts',
+  'test/unit/engine/{compression,file-name,schema-cache,segment-codecs}.test.ts',
+  'test/unit/format/{byte-writer-parts,sealed-content}.test.ts',
+  'test/unit/kv/{durability,level-recovery,version-base,high-water}.test.ts',
+]
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -9,12 +19,17 @@ export default defineConfig({
     include: [
       'test/tidy.test.ts',
       'test/format/golden.test.ts',
-      'test/rungs/planted/planted-bugs.test.ts',
+      'test/unit/{base,schema,format,kv,engine,contract}/*.test.ts',
+      'test/unit/adapters/{directory-level,import-places,leveldb-manifest,source-guard}.test.ts',
+      'test/store/{files,preserved-ids,page-ends,uploads}.test.ts',
+      'test/quality/store-in-memory.ts',
       'test/rungs/model/model.test.ts',
-      'test/unit/{base,format,schema,kv,contract}/*.test.ts',
+      'test/rungs/planted/planted-bugs.test.ts',
     ],
-    env: { ROWSTASH_RUNS: '15', ROWSTASH_RUNS_SCALE: '0.03', ROWSTASH_SEED: '1' },
-    testTimeout: 30_000,
+    exclude: SLOW,
+    env: { ROWSTASH_RUNS: '10', ROWSTASH_RUNS_SCALE: '0.02', ROWSTASH_SEED: '1' },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     maxWorkers: 2,
     pool: 'threads',
     isolate: false,

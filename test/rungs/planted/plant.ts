@@ -40,7 +40,7 @@ type Range = Readonly<{ start: number; end: number }>
 
 /** Where a piece of code stands in a source. */
 export function findCode(source: string, piece: string): Range[] {
-  const { text, offsets } = withoutTrivia(source)
+  const { text, offsets } = tokensOf(source)
   const wanted = piece.replace(/\s+/g, '')
   const found: Range[] = []
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
@@ -51,8 +51,19 @@ export function findCode(source: string, piece: string): Range[] {
   return found
 }
 
+type Tokens = Readonly<{ text: string; offsets: readonly number[] }>
+
+/** Many bugs are in one file, which is parsed once. */
+const known = new Map<string, Tokens>()
+
+function tokensOf(source: string): Tokens {
+  const tokens = known.get(source) ?? withoutTrivia(source)
+  known.set(source, tokens)
+  return tokens
+}
+
 /** A source without comments and white space, and where each of its characters stood. */
-function withoutTrivia(source: string): Readonly<{ text: string; offsets: readonly number[] }> {
+function withoutTrivia(source: string): Tokens {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest)
   const offsets: number[] = []
   const visit = (node: ts.Node): void => {

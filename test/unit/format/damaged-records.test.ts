@@ -246,7 +246,7 @@ describe('a forward object', () => {
     const read = (bytes: Bytes) => problemOf(() => new ForwardMap(OBJECT, bytes))
 
     expect(read(content)).toBe('nothing')
-    expect(read(withByte(content, 0, 0))).toMatch('it has no magic')
+    expect(read(withByte(content, 0, 0))).toMatch('its magic number is missing')
     expect(read(withByte(content, 12, 1))).toMatch('its checksum is wrong')
     expect(read(concatBytes([content, Uint8Array.of(0)]))).toMatch('its checksum is wrong')
     expect(read(content.subarray(0, -1))).toMatch('it ends early')
@@ -331,8 +331,16 @@ describe('a footer whose checksums are right', () => {
     ['no frame index', without(SECTION.frameIndex), 'it has no frame index'],
     ['a frame index that ends within an entry', shorter(SECTION.frameIndex, 1), 'no frame index'],
     ['no columns', without(SECTION.columns), 'it has no columns'],
-    ['a version too few', shorter(SECTION.rowVersions, 8), 'not a version for each row'],
-    ['no bit for its rows', shorter(SECTION.deletedRows, 1), 'not a bit for each row'],
+    [
+      'a version too few',
+      shorter(SECTION.rowVersions, 8),
+      'its row-version section has the wrong length',
+    ],
+    [
+      'no bit for its rows',
+      shorter(SECTION.deletedRows, 1),
+      'its section of deleted rows has the wrong length',
+    ],
     [
       'a list of files that ends within an ID',
       (sections: Section[]): Section[] => [...sections, [SECTION.files, new Uint8Array(15)]],

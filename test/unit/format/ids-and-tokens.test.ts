@@ -86,10 +86,11 @@ describe('row IDs', () => {
     expect(expected.map((_, i) => ids.at(i))).toEqual(expected)
     expect(expected.map((_, i) => ids.get(i))).toEqual(expected)
     for (const outside of [-1, 5, 0.5, Number.NaN, undefined, '0']) {
+      const shown = typeof outside === 'string' ? `"${outside}"` : outside
       expect(() => ids.get(outside as number)).toThrow(
         expect.objectContaining({
           code: 'REQUEST_VALIDATION_ERROR',
-          message: `There is no row at index ${outside}: the operation has 5 rows`,
+          message: `There is no row at index ${shown}: the operation has 5 rows`,
         }),
       )
     }

@@ -127,7 +127,9 @@ test('pieces that are cut off, or not those that the table names, are refused', 
   expect(() => decodeFramePlaces(built.ref, footer.subarray(0, -1))).toThrow('too short')
   expect(() => readRowText(built.ref, place, frame.subarray(0, -1), 0)).toThrow('cut off')
   const more = { ...built.ref, rowCount: built.ref.rowCount + 1 }
-  expect(() => decodeFramePlaces(more, footer)).toThrow('not the one')
+  expect(() => decodeFramePlaces(more, footer)).toThrow(
+    'it is not the segment that the table refers to',
+  )
   const shorter = { ...place, rowCount: place.rowCount - 1 }
   expect(() => readRowText(built.ref, shorter, frame, 0)).toThrow('do not agree')
   expect(() => readRowText(built.ref, place, frame, place.rowCount)).toThrow('does not fit')

@@ -1,0 +1,39 @@
+// Goal: a list of tests in a configuration does not go stale: vitest says nothing of a file that is not there.
+import { expect, test, vi } from 'vitest'
+import { projectFiles } from '../support/source-files.js'
+
+type Config = Readonly<{
+  default: Readonly<{ test?: Readonly<{ include?: string[]; exclude?: string[] }> }>
+}>
+
+/** `a/{b,c}.ts` as `a/b.ts` and `a/c.ts`; braces within braces are not known here. */
+function expand(pattern: string): string[] {
+  const [, before = '', choices, after = ''] = /^(.*?)\{([^{}]*)\}(.*)$/.exec(pattern) ?? []
+  if (choices === undefined) return [pattern]
+  return choices.split(',').flatMap((choice) => expand(before + choice + after))
+}
+
+function isThere(pattern: string): boolean {
+  const source = pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]+')
+  return projectFiles().some((path) => new RegExp(`^${source}$`).test(path))
+}
+
+test('patterns are expanded and looked for', () => {
+  expect(expand('x/{a,b}/{c,d}.ts')).toEqual(['x/a/c.ts', 'x/a/d.ts', 'x/b/c.ts', 'x/b/d.ts'])
+  expect(isThere('test/quality/*.test.ts')).toBe(true)
+  expect(isThere('test/quality/no-such-file.test.ts')).toBe(false)
+})
+
+test.each(['../quick.config.js', './mutation.config.js'])(
+  'every file that %s names is there',
+  async (path) => {
+    vi.stubEnv('ROWSTASH_MUTANTS_WIDE', '1')
+    const { default: config } = (await import(path)) as Config
+    vi.unstubAllEnvs()
+    const { include = [], exclude = [] } = config.test ?? {}
+    const patterns = [...include, ...exclude].flatMap(expand)
+
+    expect(patterns.length).toBeGreaterThan(20)
+    expect(patterns.filter((pattern) => !isThere(pattern))).toEqual([])
+  },
+)

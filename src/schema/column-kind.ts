@@ -1,7 +1,24 @@
 // The column kinds (CONTRACT.md, section 3) and their bits in a kind mask.
 
+/** What a column holds. CONTRACT.md, section 3, says what each kind takes. */
+export type ColumnKind =
+  | 'string'
+  | 'markdown'
+  | 'uri'
+  | 'imageURI'
+  | 'audioURI'
+  | 'emailAddress'
+  | 'phoneNumber'
+  | 'emoji'
+  | 'date'
+  | 'time'
+  | 'dateTime'
+  | 'duration'
+  | 'number'
+  | 'boolean'
+
 /** Bit of each kind in a kind mask. Written to disk: never change or reuse a number. */
-export const KIND_BIT = Object.freeze({
+export const KIND_BIT: Readonly<Record<ColumnKind, number>> = Object.freeze({
   string: 1 << 0,
   markdown: 1 << 1,
   uri: 1 << 2,
@@ -18,8 +35,7 @@ export const KIND_BIT = Object.freeze({
   boolean: 1 << 13,
 })
 
-export type ColumnKind = keyof typeof KIND_BIT
-
+/** All kinds, in the order of their bits. */
 export const COLUMN_KINDS = Object.freeze(Object.keys(KIND_BIT)) as readonly ColumnKind[]
 
 export const ALL_KINDS = (1 << 14) - 1

@@ -5,7 +5,7 @@
 import type { BufferPool } from '../base/buffer-pool.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
-import { lostMemory, type MemoryBudget, type Room } from './memory-budget.js'
+import type { MemoryBudget, Room } from './memory-budget.js'
 
 export type BodyLimits = Readonly<{ bytesMax: number; budget: MemoryBudget; buffers: BufferPool }>
 
@@ -28,7 +28,7 @@ export async function collectBody<T>(
     lose = reject
   })
   lost.catch(() => {}) // Whoever reads the body sees it.
-  const room = limits.budget.open(team, () => lose(lostMemory()))
+  const room = limits.budget.open(team, (failure) => lose(failure))
   const body = new GrowingBody(room, limits, announced ?? limits.bytesMax)
   try {
     room.setMoving(true)

@@ -30,6 +30,9 @@ import { deleteStash, putChunk } from './stashes.js'
 import { createTable, listTables, overwriteTable } from './tables.js'
 import { completeUpload, createUpload } from './uploads.js'
 
+const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
+const ANSWERS = 'answers (answerBytesInFlightMax)'
+
 /** Buffers of bodies that are kept for the next ones. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024
 
@@ -48,7 +51,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
-  const answers = new MemoryBudget(answerBudget(store.limits, resolved))
+  const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
   const bodyLimits = bodyLimitsOf(store.limits)
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
@@ -107,9 +110,10 @@ function checkStore(store: Store): void {
 }
 
 function bodyLimitsOf({ bodyBytesMax, bodyBytesInFlightMax }: Store['limits']) {
+  const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }
   return {
     bytesMax: bodyBytesMax,
-    budget: new MemoryBudget({ bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }),
+    budget: new MemoryBudget(size, BODIES),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
   }
 }

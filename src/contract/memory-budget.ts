@@ -68,7 +68,7 @@ type Waiting = Readonly<{
 
 /** A room as the budget sees it. */
 type Occupant = Holder & {
-  readonly onLost: () => void
+  readonly onLost: (failure: StoreError) => void
   waiting: Waiting | undefined
   isLost: boolean
   isMoving: boolean
@@ -80,19 +80,22 @@ type Occupant = Holder & {
 
 export class MemoryBudget {
   readonly #accounts: MemoryAccounts<Occupant>
+  readonly #name: string
   readonly #occupants = new Set<Occupant>()
   readonly #line = new Set<Occupant>()
   #timer: (() => void) | undefined
 
-  constructor(size: BudgetSize) {
+  /** @param name - What the memory is for and which option sets it, for messages. */
+  constructor(size: BudgetSize, name = 'requests') {
     this.#accounts = new MemoryAccounts(size)
+    this.#name = name
   }
 
   /**
    * A room that holds nothing yet.
-   * @param onLost - Called once if what it holds is taken back (rule 5): let go of it at once.
+   * @param onLost - Called once, with STORAGE_UNAVAILABLE, if what it holds is taken back (rule 5): let go of it at once.
    */
-  open(team: string, onLost: () => void): Room {
+  open(team: string, onLost: (failure: StoreError) => void): Room {
     const pace = { isMoving: false, movedBytes: 0, paceSince: 0, isSlow: false }
     const occupant: Occupant = {
       team,
@@ -133,8 +136,8 @@ export class MemoryBudget {
   }
 
   async #wait(occupant: Occupant, bytes: number): Promise<void> {
-    if (occupant.isLost) throw lostMemory()
-    if (this.#line.size >= WAITING_MAX) throw noMemory('too many requests wait for it')
+    if (occupant.isLost) throw this.#lost()
+    if (this.#line.size >= WAITING_MAX) throw this.#noMemory('too many requests wait for it')
     const admitted = new Promise<void>((admit, refuse) => {
       occupant.waiting = { bytes, since: monotonicMs(), admit, refuse }
     })
@@ -199,7 +202,9 @@ export class MemoryBudget {
   #check(now: number): void {
     for (const occupant of this.#line) {
       if (now - (occupant.waiting?.since ?? now) < WAIT_MS_MAX) continue
-      this.#leaveLine(occupant)?.refuse(noMemory('none was free in time'))
+      this.#leaveLine(occupant)?.refuse(
+        this.#noMemory(`none was free for ${WAIT_MS_MAX / 1_000} s`),
+      )
     }
     for (const occupant of this.#occupants) measurePace(occupant, now)
     const first = this.#first(() => true)
@@ -225,11 +230,22 @@ export class MemoryBudget {
     return slowest
   }
 
+  /** For those whose memory was taken back. */
+  #lost(): StoreError {
+    return this.#noMemory('a client that was too slow lost its share to others that waited')
+  }
+
+  /** What waits for memory was not begun yet. */
+  #noMemory(problem: string): StoreError {
+    const message = `There is not enough memory for ${this.#name}: ${problem}`
+    return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+  }
+
   #take(occupant: Occupant): void {
     occupant.isLost = true
     occupant.isSlow = false
     this.#accounts.hold(occupant, 0)
-    occupant.onLost()
+    occupant.onLost(this.#lost())
     this.#serve()
   }
 }
@@ -251,15 +267,4 @@ function measurePace(occupant: Occupant, now: number): void {
   if (isMeasured && now - paceSince < SLOW_MS) return
   beginPace(occupant, now)
   occupant.isSlow = isMeasured && movedBytes < BYTES_PER_MS_MIN * (now - paceSince)
-}
-
-/** For those whose memory was taken back. */
-export function lostMemory(): StoreError {
-  return noMemory('it came too slowly while others waited')
-}
-
-/** What waits for memory was not begun yet. */
-function noMemory(problem: string): StoreError {
-  const message = `The request needs memory, and ${problem}`
-  return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }

@@ -121,7 +121,7 @@ describe('whoever waits', () => {
   })
 
   test('is refused after 30 s, unchanged, and what it held is free', async () => {
-    const budget = new MemoryBudget({ bytesMax: 2 * MIB, holderBytesMax: MIB })
+    const budget = new MemoryBudget({ bytesMax: 2 * MIB, holderBytesMax: MIB }, 'tests (anOption)')
     const rooms = [0.25, 0.25, 0.5].map((size) => hold(budget, 'a', size * MIB))
     for (const room of rooms) room.setMoving(false) // The store works on them.
     void rooms[0]?.resize(MIB) // Has the reserve now.
@@ -129,6 +129,7 @@ describe('whoever waits', () => {
     const refused = expect(waiting.resize(0.75 * MIB)).rejects.toMatchObject({
       code: 'STORAGE_UNAVAILABLE',
       outcome: 'unchanged',
+      message: 'There is not enough memory for tests (anOption): none was free for 30 s',
     })
     await vi.advanceTimersByTimeAsync(29_000)
     expect(vi.getTimerCount()).toBe(1)

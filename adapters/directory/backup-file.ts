@@ -1,7 +1,7 @@
 // A backup as a file.
 //
-// Invariant: a file under the name that was asked for is a whole backup on the disk: it was written and
-// flushed under a sibling name, and renamed.
+// Invariant: a file under the requested name is a complete backup on disk: it was written and synced under a
+// sibling name, and renamed.
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { BackupOptions, Store } from '../../src/index.js'
@@ -13,11 +13,11 @@ import { syncDirectory } from '../fs/fs-folders.js'
 import { removeUnfinishedBackups, temporaryPath } from './leftovers.js'
 
 /**
- * Backs a store up into a new file, while the store is in use.
- * @param path - As a text, or as a `file:` URL.
- * @returns the size of the file in bytes.
- * @throws {StoreError} OPTION_NOT_ALLOWED: there is such a file, or as `store.backup`; ABORTED, STORE_CLOSED,
- *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then there is no file.
+ * Backs up a store into a new file while the store is in use. On failure there is no file.
+ * @param path - A path, or a `file:` URL.
+ * @returns The size of the file in bytes.
+ * @throws {StoreError} OPTION_NOT_ALLOWED (the file exists, or as `store.backup`), ABORTED, STORE_CLOSED,
+ *   DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
 export async function backupToFile(
   store: Store,

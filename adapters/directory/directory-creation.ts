@@ -1,9 +1,9 @@
 // Makes an empty store under a sibling name and renames it into place.
 //
 // Invariants:
-// - The rename is the commit point. Before it, all files and folders of the store are on the disk:
-//   a database that a power cut met while LevelDB made it cannot be opened (LEVELDB.md, F12).
-// - Of several makers one wins. The others remove theirs, and use the winner's.
+// - The rename is the commit point. Before it, all files and folders of the store are on disk: after a power cut
+//   during its creation a database cannot be opened (LEVELDB.md, F12).
+// - If several processes create one store, one wins. The others remove theirs and use the winner's.
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NO_BYTES, toHex } from '../../src/base/bytes.js'

@@ -7,7 +7,7 @@
 //       "created-by: rowstash " version "\n"    // for people; nothing depends on it
 //       "store: " hex[32] "\n"                  // random name of this store
 //
-// A store of another format keeps the first two lines, so that its number can be told.
+// A store of another format keeps the first two lines, so that its number can be read.
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
@@ -20,7 +20,7 @@ export const PACKAGE_VERSION = '0.1.0'
 const FORMAT_NUMBER = 1
 const FORMAT_BYTES_MAX = 1_024
 const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
-/** What a later version may add to format 1 in a way that this one would read wrongly. */
+/** Features that a later version may add to format 1 and that this one would misread. */
 const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/
 const REST_PATTERN = /^created-by: rowstash [0-9A-Za-z.+-]{1,64}\nstore: ([0-9a-f]{32})\n$/
 

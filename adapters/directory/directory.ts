@@ -42,15 +42,15 @@ export type DirectoryPorts = Readonly<{
 
 export interface DirectoryPortOptions {
   /**
-   * Opens a store although commits that it had acknowledged are missing, or cannot be told to be there: it goes
-   * on with what is left. Default: false, which refuses it with DATA_LOSS or DATA_CORRUPT and says what is missing.
+   * Opens a store even if acknowledged commits are missing, or may be missing, with the ones that are left.
+   * Default: false; such a store fails with DATA_LOSS or DATA_CORRUPT, and the message says what is missing.
    */
   readonly acceptLoss?: boolean | undefined
   /**
-   * When a change is answered. `commit`: when it is on the disk, so that a power cut takes nothing back. `interval`:
-   * before; a power cut may take the changes of the last `flushMs` back, the newest first, and nothing else. `none`:
-   * before, and nothing is ever synced; a power cut may take any of the latest changes back, and the store may then
-   * refuse to open: for data that can be made again. No mode loses anything when only the process ends.
+   * When a change is acknowledged. `commit`: when it is on disk, so that a power cut loses nothing. `interval`:
+   * earlier; a power cut may lose the changes of the last `flushMs`, the newest first, and nothing else. `none`:
+   * earlier, and nothing is ever synced; a power cut may lose any of the latest changes, and the store may refuse to
+   * open: for data that can be made again. If only the process ends, no mode loses anything.
    * Default: `commit`.
    */
   readonly durability?: 'commit' | 'interval' | 'none' | undefined
@@ -60,14 +60,14 @@ export interface DirectoryPortOptions {
 
 type PortOptions = DirectoryPortOptions &
   Readonly<{
-    /** Of a store that is made to be restored: see LevelKvOptions. */
+    /** See `LevelKvOptions`; set when a backup is restored. */
     versionBaseMin?: number
   }>
 
 /**
  * Opens the store in a directory, or makes one in a directory that is missing or empty.
- * @throws {StoreError} FORMAT_UNKNOWN: the path is something else, and was not touched; STORE_LOCKED: this
- *   or another process has it open; DATA_LOSS, DATA_CORRUPT: the store is damaged; STORAGE_UNAVAILABLE,
+ * @throws {StoreError} FORMAT_UNKNOWN (the path is something else, and was not touched), STORE_LOCKED (this
+ *   or another process has it open), DATA_LOSS, DATA_CORRUPT (the store is damaged), STORAGE_UNAVAILABLE,
  *   INSUFFICIENT_STORAGE
  */
 export async function openDirectoryPorts(
@@ -78,7 +78,7 @@ export async function openDirectoryPorts(
   try {
     if ((await findDirectory(absolute)) !== 'store') {
       await createDirectory(absolute)
-      await findDirectory(absolute) // Who lost a race of creation finds what the winner made.
+      await findDirectory(absolute) // After a lost race of creation this finds the winner's store.
     }
     const real = await realpath(absolute)
     const { dev, ino, mode } = await stat(real, { bigint: true })
@@ -113,7 +113,7 @@ function warnOfFull(path: string): void {
 }
 
 /**
- * What is at a path that may become or be a store.
+ * Whether a path is missing, an empty directory, or a store.
  * @throws {StoreError} FORMAT_UNKNOWN
  */
 async function findDirectory(path: string): Promise<'missing' | 'empty' | 'store'> {

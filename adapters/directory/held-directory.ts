@@ -1,11 +1,11 @@
 // Whether the directory of an open store still belongs to this process.
 //
-// LevelDB locks the file kv/LOCK, not its name. When somebody removes that file, another process can open the
-// database, and LevelDB lets the first one go on writing to files that are gone (LEVELDB.md, F15). So the
-// names are held against what they stood for when the store was opened.
+// LevelDB locks the file kv/LOCK, not its name. If that file is removed, another process can open the database,
+// and the first one keeps writing to files that are gone (LEVELDB.md, F15). So the inodes behind the names are
+// compared with those at open (PERFORMANCE.md, P30).
 //
-// Invariant: `check` returns only if no other process had begun to open the database when it was called. Who calls it
-// between a write and its answer never answers for a write that the other one does not read.
+// Invariant: `check` returns only if no other process had begun to open the database when it was called. So a write
+// that is acknowledged after a check is read by the other process.
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'

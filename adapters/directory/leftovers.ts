@@ -1,9 +1,9 @@
-// Stores and backups are made under temporary names, and renamed. This finds what killed processes left of them.
+// Stores and backups are made under temporary names, and renamed. This finds the remains of killed processes.
 //
 // Invariants:
-// - Nothing is removed that a living process is at work on. Who makes a store says so in a file of it: whether that
-//   process lives is known on the same system, and guessed by age on another one, as when containers share a disk.
-// - What cannot be removed hinders nobody: the next one tries again.
+// - Nothing is removed that a living process works on. The maker of a store leaves a file that names its process:
+//   on the same system that shows whether it lives; elsewhere, as when containers share a disk, age decides.
+// - Remains that cannot be removed do no harm: the next run tries again.
 import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -11,7 +11,7 @@ import { basename, dirname, join } from 'node:path'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../fs/fs-calls.js'
 import { systemCode } from '../fs/fs-error.js'
 
-/** Whoever has done nothing for a day is taken for dead. */
+/** A process that has done nothing for a day is considered dead. */
 const LEFTOVER_AGE_MS = 24 * 3_600_000
 
 /** So that cleaning up never takes long; the rest is left to the next one. */

@@ -1,10 +1,9 @@
 // Restores a backup into a new directory.
 //
 // Invariants:
-// - What is restored is made under a sibling name, verified in full there, and renamed into place: the
-//   rename is the commit point. A restore that fails leaves nothing behind; what one leaves that is killed is removed
-//   by the next.
-// - Nothing that is there is ever replaced: the directory is missing, or empty.
+// - The store is made under a sibling name, verified in full and renamed into place: the rename is the commit
+//   point. A restore that fails leaves nothing behind; the next one removes what a killed one left.
+// - Nothing is ever replaced: the directory must be missing or empty.
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,21 +17,21 @@ import { makeBeside } from './directory-creation.js'
 
 export type RestoreOptions = Readonly<{
   /**
-   * Of a backup that has its files by reference: the directory of the store that was backed up, or a copy of
-   * it. Only its `objects` are read.
+   * For a backup with files by reference: the directory of the store that was backed up, or a copy of it. Only its
+   * `objects` are read. Default: the files are in the backup.
    */
   filesFrom?: string | URL
-  /** Ends it early: it fails with ABORTED. */
+  /** Aborts the restore, which fails with ABORTED. */
   signal?: AbortSignal
 }>
 
 /**
- * Restores a backup into a directory that is missing or empty. All versions go on 2^32 above those of the
- * backup, so that no ETag of the old store comes back with other content.
- * @param directory - As a text, or as a `file:` URL.
- * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early, FORMAT_UNKNOWN,
- *   OPTION_NOT_ALLOWED (there is something in the directory; or the files are elsewhere), FILE_NOT_FOUND,
- *   ABORTED, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE. Then nothing is left behind.
+ * Restores a backup into a directory that is missing or empty. All versions continue 2^32 above those of the
+ * backup, so that no ETag of the old store names other content. On failure nothing is left behind.
+ * @param directory - A path, or a `file:` URL.
+ * @throws {StoreError} DATA_CORRUPT (the backup is damaged or truncated), FORMAT_UNKNOWN, OPTION_NOT_ALLOWED (the
+ *   directory is not empty, or `filesFrom` is missing), FILE_NOT_FOUND, ABORTED, STORAGE_UNAVAILABLE,
+ *   INSUFFICIENT_STORAGE
  */
 export async function restoreDirectory(
   directory: string | URL,
@@ -53,7 +52,7 @@ export async function restoreDirectory(
   }
 }
 
-/** A stream may fail before it is read. Its reader is told then; without a listener the process would end. */
+/** A stream may fail before it is read; its reader sees the error. Without a listener the process would end. */
 function keepError(backup: AsyncIterable<Uint8Array>): void {
   if (backup instanceof Readable) backup.once('error', () => undefined)
 }

@@ -1,12 +1,11 @@
-// Files that stay open to be read again, of all stores of this process together: opening one costs as much as
-// reading a frame of it.
+// Files that stay open to be read again, for all stores of this process together (PERFORMANCE.md, P19).
 //
 // Invariants:
 // - A descriptor is closed once, and never while a read of it is under way.
-// - At most so many files as may be kept stay open, beyond those that are being read.
-// - No file is kept for which the table of descriptors would have to grow on the thread that reads.
-// - Keeping files never makes something else fail for want of a descriptor, as far as it is ours: whoever fails so
-//   has them closed, and tries again.
+// - The number of cached files is bounded; files that are being read come on top.
+// - No file is cached for which the kernel's table of descriptors would have to grow on the thread that reads.
+// - The cache never makes another call of ours fail for want of a descriptor: on EMFILE all cached files are closed,
+//   and the call is repeated.
 import { close, closeSync, open, readFileSync } from 'node:fs'
 import { systemCode } from './fs-error.js'
 
@@ -16,15 +15,15 @@ const KEPT_MAX_UNKNOWN = 128
 /** Files kept at most: each costs about 300 bytes, and as much as 1.5 KB in the system. */
 const KEPT_MAX = 4_096
 
-/** The share of its descriptors that a process spends on kept files: most containers have 1,024, so 256. */
+/** The share of the process's descriptors for cached files: most containers have 1,024, so 256. */
 const KEPT_SHARE = 1 / 4
 
 /** From this share of descriptors in use on, no more files are kept than the one that is read now. */
 const CROWDED_SHARE = 3 / 4
 
 /**
- * Linux doubles a process's table of descriptors at the 257th, 513th and so on, and the thread that asked waits 7 to
- * 17 ms for all others. So before the table is full, another thread lets it grow.
+ * Linux doubles a process's table of descriptors at the 257th, 513th and so on, and the thread that opens it stalls
+ * (PERFORMANCE.md, P21). So before the table is full, another thread makes it grow.
  */
 const TABLE_FIRST = 256
 

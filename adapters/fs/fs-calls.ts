@@ -1,5 +1,5 @@
-// Calls of the file system on plain descriptors, as promises. `node:fs/promises` makes an object for each file
-// and an error with a stack for each name that is not there: a put costs a third of that this way.
+// Calls of the file system on plain descriptors, as promises. `node:fs/promises` creates an object for each file
+// and an error with a stack for each missing name, which costs a put three times as much (PERFORMANCE.md, P7).
 import {
   close,
   closeSync,
@@ -69,7 +69,7 @@ export function closeFile(descriptor: number): Promise<void> {
   return ended((done) => close(descriptor, done))
 }
 
-/** On this thread, which waits for nothing if the file's bytes are on the disk: a trip costs more. */
+/** On the calling thread: if the bytes are on disk it does not block, and a trip to the thread pool costs more. */
 export function closeNow(descriptor: number): void {
   closeSync(descriptor)
 }

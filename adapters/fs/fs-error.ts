@@ -10,7 +10,7 @@ export function systemCode(failure: unknown): string | undefined {
   return code
 }
 
-/** Names what a failure of the file system means to us. One that is ours already stays as it is. */
+/** Maps a failure of the file system to a `StoreError`. A `StoreError` stays as it is. */
 export function fileError(failure: unknown, message: string, outcome?: WriteOutcome): StoreError {
   if (isStoreError(failure)) return failure
   const full = FULL_CODES.has(systemCode(failure))

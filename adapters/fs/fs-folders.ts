@@ -1,10 +1,10 @@
 // Folders that come and go under one directory, and their way to the disk.
 //
 // Invariants:
-// - A file system operation that must outlast a power cut is followed by an fsync of the folder that
-//   it changed, which began after it. One fsync serves all who asked before it began.
-// - A folder in use is not removed, and nobody begins to use one that is being removed. All of it
-//   happens in this process, which is the only one on the directory.
+// - A file system operation that must survive a power cut is followed by an fsync of the changed folder that began
+//   after it. One fsync serves all callers that asked before it began.
+// - A folder in use is not removed, and a folder that is being removed is not used. This process is the only one
+//   on the directory.
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { withDescriptor } from './descriptor-cache.js'

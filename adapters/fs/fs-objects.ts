@@ -5,11 +5,12 @@
 // so that up to 4,096 consecutive ids of one incarnation share a folder, and no name comes from outside.
 //
 // Invariants:
-// - When a put resolves, the bytes and the name of the file are on the disk. (Not in a store that never syncs.)
-// - Bytes that come in pieces are written and flushed as `<id>.tmp`, and renamed: what a crash leaves of them is a
-//   `.tmp` file, which the next open removes.
-// - Bytes in one piece are written under the final name, where one call flushes them, while the folder is synced. Until
-//   the put resolves nobody knows the id: what a crash leaves is an object that nothing names, which the sweep deletes.
+// - When a put resolves, the bytes and the name of the file are on disk. (Not in a store that never syncs.)
+// - Bytes in pieces are written and synced as `<id>.tmp`, and renamed. A crash leaves a `.tmp` file, which the next
+//   open removes.
+// - Bytes in one piece are written and synced under the final name by one call, while the folder is synced
+//   (PERFORMANCE.md, P6). Nobody knows the ID until the put resolves: a crash leaves an object that nothing names,
+//   which the sweep deletes.
 import { stat, unlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { type Awaitable, isSync } from '../../src/base/awaitable.js'

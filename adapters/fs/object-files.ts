@@ -1,23 +1,21 @@
-// Files of one store that are read piece by piece, and kept open as long as the process has room (kept-files).
+// Files of one store that are read piece by piece, and kept open as long as the process has room (descriptor-cache).
 import { fstatSync, openSync, read, readSync } from 'node:fs'
 import type { Awaitable, ByteRange } from '../../src/index.js'
 import { CachedDescriptor, type DescriptorCache, freedFor } from './descriptor-cache.js'
 import { systemCode } from './fs-error.js'
 
 /**
- * Reads up to this long always happen at once, on the calling thread: out of the system's cache they take 3 µs, on the
- * thread pool 23.
+ * Reads up to this length always run on the calling thread (PERFORMANCE.md, P20).
  */
 const SHORT_BYTES_MAX = 65_536
 
 /**
- * Reads up to this long, those of a page, happen at once as long as the system has the bytes in its cache, which takes
- * 0.1 ms; the trip to the thread pool takes as much of this thread, and a page twice as long. Longer ones let the thread
- * do something else meanwhile.
+ * Reads up to this length, those of a page, run on the calling thread while the system has the bytes in its cache
+ * (PERFORMANCE.md, P14). Longer ones go to the thread pool.
  */
 const AT_ONCE_BYTES_MAX = 1_048_576
 
-/** A read at once that took longer was one of the disk: then that many go to the thread pool, and the next is tried again. */
+/** A read that took longer came from the disk: the next `POOLED_READS` go to the thread pool. */
 const CACHED_MS_MAX = 2
 const POOLED_READS = 64
 

@@ -1,4 +1,4 @@
-// The connections of a server that faces strangers: how many there may be, which one gives way, how they end.
+// The connections of a server that faces untrusted clients: how many there may be, which one gives way, how they end.
 //
 // Invariants:
 // - A connection on which a known key was seen is never closed to make room for another.
@@ -12,15 +12,15 @@ import { checkOptionNames, type IntegerRange, integerOption } from '../base/argu
 /** Limits of the connections of one server. Unknown names are refused. */
 export interface ConnectionLimits {
   /**
-   * Connections at one time. A further one takes the place of the oldest on which no known key was seen and
-   * that has no request under way, or is closed. Default: 1,000. Range: 4 to 65,535.
+   * Connections at the same time. A new one beyond them replaces the oldest one without a known key and without a
+   * request in flight, or is closed. Default: 1,000. Range: 4 to 65,535.
    */
   readonly connectionsMax?: number
   /**
-   * Of those, connections of one address on which no known key was seen yet; of an IPv6 address the first 64
-   * bits count. A further one takes the place of the oldest that has no request under way, or is closed.
-   * Raise it where a proxy, whose address all connections have, passes on many requests without a key: reads
-   * of files and the bytes of uploads. Default: 256. Range: 1 to 65,535.
+   * Connections without a known key of one address (for IPv6, of its first 64 bits). A new one beyond them
+   * replaces the oldest one without a request in flight, or is closed. Raise it behind a proxy, whose address all
+   * connections have, if it forwards many requests without a key: reads of files and the bytes of uploads.
+   * Default: 256. Range: 1 to 65,535.
    */
   readonly keylessPerAddressMax?: number
 }
@@ -30,7 +30,7 @@ const RANGES = {
   keylessPerAddressMax: { default: 256, min: 1, max: 65_535 },
 } as const satisfies Record<keyof ConnectionLimits, IntegerRange>
 
-/** What of all places connections without a known key may take. */
+/** The share of all places that connections without a known key may take. */
 const KEYLESS_SHARE = 3 / 4
 
 /** Emitted on the response of a request when its key turns out to be known. */
@@ -38,7 +38,7 @@ export const KEY_KNOWN = Symbol('the key of the request is known')
 
 type Connection = {
   readonly socket: Socket
-  /** Whom it is counted for. */
+  /** The client that it counts for. */
   readonly address: string
   readonly endpoint: string
   /** Answers that are not sent yet, in the order of their requests. */
@@ -47,7 +47,7 @@ type Connection = {
   isTaken: boolean
 }
 
-/** What node:http counts includes connections that are closing, also those that made room for others. */
+/** The count of node:http includes connections that are closing, also replaced ones. */
 const CLOSING_FACTOR = 2
 
 const watched = new WeakMap<Server, Connections>()
@@ -220,7 +220,7 @@ function endpointOf({ remoteAddress, remotePort }: Socket): string {
 
 const IPV4_AS_IPV6 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i
 
-/** Who is counted as one: an IPv4 address, or the 64 bits of an IPv6 address that one network is given. */
+/** The client of an address: an IPv4 address, or the first 64 bits of an IPv6 address, which one network has. */
 export function addressOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string {
   const address = remoteAddress.replace(IPV4_AS_IPV6, '')
   if (!address.includes(':')) return address

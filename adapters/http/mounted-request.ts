@@ -1,5 +1,5 @@
-// What frameworks do to a request of node:http before a handler sees it: they take the path of a mount off its URL,
-// and read its body.
+// Undoes what frameworks do to a request before a handler sees it: they remove the mount path from its URL, and read
+// its body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid, typeName } from '../base/arguments.js'
 
@@ -36,7 +36,7 @@ export function originOf(request: IncomingMessage, basePath: string): string {
   return `${scheme}://${headers.host ?? ''}${mountOf(request)}${basePathLeft(request, basePath)}`
 }
 
-/** What a framework's body parser left of a body that it read; null: the body was not read yet. */
+/** The body as a framework's parser left it; null if it was not read yet. */
 export function parsedBody(request: IncomingMessage): Uint8Array | null {
   const { body } = request as { body?: unknown }
   if (!request.readableDidRead || !request.readableEnded || body === undefined) return null

@@ -29,18 +29,18 @@ import { answerUnparsed } from './unparsed-request.js'
 export interface NodeHandlerOptions extends ContractOptions {
   /**
    * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.
-   * Not needed where a framework takes it off `req.url`, as Express does for `app.use('/api', handler)`; given
-   * there too, it counts once. Default: none.
+   * Not needed if a framework removes it from `req.url`, as Express does for `app.use('/api', handler)`; giving it
+   * there too is harmless. Default: none.
    */
   readonly basePath?: string | undefined
 }
 
-/** What `http.createServer`, Express (`app.use`) and the like take. */
+/** A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Serves a store by the REST contract. Mount it before body parsers; what a parser has already
- * consumed is taken from `req.body`, but numbers then lost the digits they were sent with.
+ * Serves a store over HTTP. Mount it before body parsers: a body that a parser has consumed is taken from
+ * `req.body`, where numbers have lost the digits they were sent with.
  *
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */

@@ -5,7 +5,7 @@ import { Patience } from './patience.js'
 /** A body must come at the least rate from here on, see patience.ts. */
 const SENDER_PATIENCE_MS = 10_000
 
-/** What may end a wait for more of a request. */
+/** Events that may end a wait for more of a request. */
 const EVENTS = ['readable', 'end', 'error', 'close'] as const
 
 /**

@@ -1,9 +1,9 @@
-// How slow the other side of a connection may be. A limit on the whole time would be too short for a large body,
-// or leave a small one hours; so there is a least rate.
+// How slow the other side of a connection may be. A limit of the whole time would be too short for a large body,
+// or give a small one hours; so there is a minimum rate.
 //
 // Invariants:
-// - Only time spent waiting for the other side uses patience up: a pause of ours is not its fault.
-// - Bytes give patience back, never above where it began: nobody earns an hour of silence by one fast second.
+// - Only time spent waiting for the other side counts.
+// - Bytes restore patience, up to its initial amount: one fast second does not earn an hour of silence.
 
 /** 16 KB a second. */
 const BYTES_PER_MS_MIN = 16

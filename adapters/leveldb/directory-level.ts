@@ -15,15 +15,14 @@ type BareBatch = Readonly<{
 }>
 
 export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
-  /** A batch that nobody fills or writes: a new one for each write would stay until the next collection of garbage. */
+  /** An idle batch to be reused: new ones would stay in memory until the next garbage collection. */
   #idle: BareBatch | undefined
 
   /**
-   * Three operations and their sync take 330 µs, 70 of them on the main thread; by the public methods of a batch 390
-   * and 90, as an array 500 and 140.
+   * Writes a small batch operation by operation, past the checks of the public methods (PERFORMANCE.md, P26, P27).
    */
   async writeSmall(operations: readonly LevelOperation[], sync: boolean): Promise<void> {
-    // Of a database that is not open this throws.
+    // Throws if the database is not open.
     const batch = this.status === 'open' && this.#idle ? this.#idle : bare(this.batch())
     this.#idle = undefined
     for (const operation of operations) {

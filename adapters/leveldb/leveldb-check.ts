@@ -1,11 +1,11 @@
-// Checks the files of a LevelDB database before it is opened. LevelDB does not look at the checksums of its tables
-// when it reads (LEVELDB.md, F1, F2): a flipped bit may hide a record, or show an older one in its place, which no
-// checksum inside the records can tell. And some damage of its other files makes it end the process (F16).
+// Checks the files of a LevelDB database before it is opened. LevelDB does not verify the checksums of its tables
+// on reads (LEVELDB.md, F1, F2): a flipped bit may hide a record or show an older one, which no checksum inside the
+// records detects. And some damage of its other files makes it end the process (F16).
 //
 // Invariants:
 // - Nothing is changed, so that a damaged database stays as it is.
-// - Of the tables that the manifest names, and of the logs that will be replayed, every byte is looked at. (What a
-//   crash left of others is not.)
+// - Every byte of the tables that the manifest names, and of the logs that will be replayed, is checked. (Remains
+//   of other files are not.)
 import type { FileHandle } from 'node:fs/promises'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
-// What a LevelDB database consists of, as its manifest says.
+// Reads the manifest: the tables and logs of which a LevelDB database consists.
 //
-// LevelDB is built with its assertions, which end the process where a manifest contradicts itself (LEVELDB.md,
-// F16). So nothing is taken here that it does not write.
+// LevelDB is built with assertions, which end the process if a manifest contradicts itself (LEVELDB.md, F16). So
+// a manifest that LevelDB does not write is refused.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Cursor, compareInternalKeys, Malformed } from './leveldb-codec.js'

@@ -1,13 +1,13 @@
 // Checks the logs that LevelDB will replay when it opens a database.
 //
-// LevelDB takes any log whose number is high enough, in the order of their numbers, and whatever is in it: an old one
-// brings old values back, one with the same changes twice, or with other bytes than batches in it, ends the
-// process (LEVELDB.md, F16, F17).
+// LevelDB replays any log with a high enough number, in order of the numbers, whatever it contains. An old log brings
+// old values back; a log that repeats changes, or contains something other than batches, ends the process (LEVELDB.md,
+// F16, F17).
 //
 // Invariants:
-// - Of all batches that LevelDB would replay, the sequence numbers are dense, also from one log to the next.
-// - Nothing follows what is damaged: only the end of the last log may be, as a power cut leaves it.
-// - If there is any batch, the last one holds the last commit of the database, which is not below the mark.
+// - The sequence numbers of all batches that LevelDB would replay are dense, also from one log to the next.
+// - Only the end of the last log may be damaged, as a power cut leaves it; nothing follows the damage.
+// - The last batch, if there is one, contains the last commit of the database, which is not below the mark.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'

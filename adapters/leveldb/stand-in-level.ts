@@ -1,10 +1,10 @@
-// The database of a directory whose disk is full, to read from. LevelDB opens nothing without writing: it replaces its
-// log and its manifest. So it opens a folder on another disk instead, with links to the tables, which never change,
-// and copies of the few files that it replaces.
+// The database of a directory whose disk is full, for reading. LevelDB cannot open a database without writing: it
+// replaces its log and its manifest. So it opens a folder on another disk, with links to the tables, which never
+// change, and copies of the files that it replaces.
 //
 // Invariants:
 // - No file of the store is written or removed.
-// - The lock is that of the store: the stand-in has a link to it, and LevelDB locks what the link leads to.
+// - The lock is that of the store: the stand-in has a link to it, and LevelDB locks the target of the link.
 import { copyFile, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -19,7 +19,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** What a command has of its surroundings, so that tests can run it in process. */
+/** The environment of a command, so that tests can run it in process. */
 export type CommandIo = Readonly<{
   /** Writes a line to stdout: what a script may read. */
   print(line: string): void

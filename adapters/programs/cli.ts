@@ -59,7 +59,7 @@ function isOfStore(failure: unknown): boolean {
   return isStoreError(failure) && failure.code !== 'ABORTED'
 }
 
-/** What the user can act on is shown as one line; a fault of this program with its stack. */
+/** Shows failures that the user can act on as one line, and faults of this program with their stack. */
 function reportFailure(failure: unknown, help: string, io: CommandIo): number {
   if (failure instanceof CommandFailure) {
     const { exitCode, message } = failure
@@ -86,7 +86,7 @@ function isArgumentError(failure: unknown): failure is Error {
   )
 }
 
-// What commands write is their user's alone, also what LevelDB writes by itself.
+// Files of commands are private to their user, also those that LevelDB writes itself.
 process.umask(0o077)
 
 const ended = new AbortController()
@@ -98,7 +98,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
 /** The exit code once the output could not be written, which may show after the command is done. */
 let outputCode: FailureCode | 0 = 0
 
-// Whoever reads the output may stop, as `head` does: then the command stops too, without a word.
+// If the reader of the output stops, as `head` does, the command stops too, silently.
 process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
   if (outputCode !== 0) return
   const isPipe = failure.code === 'EPIPE'

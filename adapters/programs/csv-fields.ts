@@ -1,8 +1,8 @@
 // Fields of CSV with any delimiter: which one a header uses, where the fields of a record are, and the same
 // records with commas, which is the CSV that the contract knows.
 //
-// Invariant: a record is cut here where the server cuts it. Of a record that breaks the rules of quotes, enough
-// stays wrong for the server to refuse it.
+// Invariant: a record is cut here where the server cuts it. A record with broken quotes stays broken enough for the
+// server to refuse it.
 
 const COMMA = 0x2c
 const QUOTE = 0x22

@@ -1,4 +1,4 @@
-// What a server prints of requests that failed: each kind of failure at once when it appears, then only how often.
+// Prints failed requests of a server: the first failure of a kind at once, later ones only as a count.
 import { isStoreError, type StoreErrorCode } from '../../src/index.js'
 
 /** Over which repeated failures are counted. */

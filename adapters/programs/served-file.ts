@@ -1,4 +1,4 @@
-// Where a server that has a directory open tells commands of the same user how to reach it.
+// A file with the address of the server that has a directory open, for commands of the same user.
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PRIVATE_FILE } from '../fs/fs-calls.js'

@@ -1,7 +1,7 @@
 // The failures of fetching from a source URL.
 import { isStoreError, StoreError } from '../../src/index.js'
 
-/** One message for all reasons: which rule was broken would tell a caller about our network. */
+/** One message for all reasons: the broken rule would reveal our network to the caller. */
 export function sourceNotAllowed(): StoreError {
   return new StoreError(
     'SOURCE_URL_NOT_ALLOWED',

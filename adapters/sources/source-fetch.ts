@@ -1,9 +1,9 @@
-// Fetches files from source URLs over node:http, from hosts of which nothing good is assumed.
+// Fetches files from source URLs over node:http. The hosts are untrusted.
 //
 // Invariants:
 // - One GET per hop, with nothing of ours in it: no key, no cookie, no proxy. Never a HEAD.
 // - Every hop passes the same checks as the first (source-guard).
-// - What is stored is what was sent: an answer in any encoding is refused and never decoded.
+// - An encoded answer is refused and never decoded: what is stored is what was sent.
 
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -14,7 +14,7 @@ import { openGuarded, parseSourceUrl, type SourceTarget } from './source-guard.j
 import { SourceLife } from './source-life.js'
 import { resolveSourceOptions, type SourceOptions, type SourceSettings } from './source-options.js'
 
-/** Of one answer, status line included. */
+/** Headers of one answer, with the status line. */
 const HEADER_BYTES_MAX = 16 * 1_024
 const HEADERS_MAX = 200
 /** Answers with a status of 1xx before the one that counts. */

@@ -1,4 +1,4 @@
-// Keeps source URLs away from what only this machine can reach.
+// Keeps source URLs away from addresses that only this machine can reach.
 //
 // Invariants:
 // - A socket is opened to a checked address, never to a name, so no second look-up can change it.
@@ -26,9 +26,9 @@ const PORT_OF_SCHEME: ReadonlyMap<string, number> = new Map([
   ['https:', 443],
 ])
 
-/** A resolver may return so many addresses of a name; all are checked. */
+/** Addresses of a name, at most; all are checked. */
 const ADDRESSES_MAX = 64
-/** So many of them are tried. */
+/** Addresses that are tried. */
 const ATTEMPTS_MAX = 4
 
 /** Letters, digits, hyphens and underscores, in labels of at most 63; the URL parser has made all else of it. */

@@ -1,4 +1,4 @@
-// What one fetch holds open, its time limits, and the reason for which it ended.
+// The resources of one fetch, its time limits, and the reason for its end.
 //
 // Invariant: the first reason wins. Everything that the fetch waits for ends with that reason, and no
 // socket outlives it.
@@ -64,7 +64,7 @@ export class SourceLife {
     })
   }
 
-  /** Ends the fetch and lets go of all it holds. */
+  /** Ends the fetch and releases its resources. */
   end(reason = new StoreError('ABORTED', 'The source was closed')): void {
     if (this.#over !== undefined) return
     this.#over = reason

@@ -1,4 +1,4 @@
-// What may be set for fetching from source URLs.
+// Options for fetching from source URLs.
 import { lookup as systemLookup } from 'node:dns/promises'
 import {
   checkOptionNames,
@@ -10,27 +10,27 @@ import {
 /** Finds the addresses of a host name, as texts. */
 export type SourceLookup = (hostName: string) => Promise<readonly string[]>
 
-/** Every option has a default; unknown names are refused. */
+/** Options for fetching from source URLs. Each has a default; unknown names are refused. */
 export interface SourceOptions {
   /**
-   * Also fetch from addresses that are not public, and from any port. Whoever may name a source URL can
-   * then read what this machine can reach: for tests and for networks that trust their users.
+   * Also fetch from addresses that are not public, and from any port. Clients that may name a source URL can then
+   * read everything that this machine can reach: for tests, and for networks that trust their users.
    * Default: false.
    */
   readonly allowPrivate?: boolean
   /** Ports that may be fetched from. Default: 80 and 443. Range: 1 to 100 ports from 1 to 65,535. */
   readonly ports?: readonly number[]
   /**
-   * Time to find a host's addresses, connect and agree on TLS, for each hop, in milliseconds.
+   * Time for DNS, connection and TLS of each hop, in milliseconds.
    * Default: 5 seconds. Range: 10 ms to 1 minute.
    */
   readonly connectTimeoutMs?: number
   /**
-   * Time until the headers of an answer are complete, and until more of its body arrives, in milliseconds.
-   * Time in which the body is not read does not count. Default: 10 seconds. Range: 10 ms to 10 minutes.
+   * Time until the headers of an answer are complete, and between parts of its body, in milliseconds. Time in
+   * which the body is not read does not count. Default: 10 seconds. Range: 10 ms to 10 minutes.
    */
   readonly idleTimeoutMs?: number
-  /** Time for all of it, from the first hop to the last byte. Default: 1 minute. Range: 10 ms to 1 day. */
+  /** Time from the first hop to the last byte, in milliseconds. Default: 1 minute. Range: 10 ms to 1 day. */
   readonly totalTimeoutMs?: number
   /** Redirects that are followed. Default: 3. Range: 0 to 20. */
   readonly redirectsMax?: number

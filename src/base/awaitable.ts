@@ -1,7 +1,7 @@
-// Values that may be here already. What is in memory is handed on at once: each promise on the way of a row
-// that is there costs more than finding the row.
+// A value or a promise of it. Values in memory are passed on without a promise, which would cost more than finding a row
+// (PERFORMANCE.md, P18).
 
-/** A value, or a promise of it. Whoever awaits it sees no difference. */
+/** A value, or a promise of it; `await` takes both. */
 export type Awaitable<T> = T | Promise<T>
 
 /** Whether the value is here. A promise may be of another realm, or a class of its own. */

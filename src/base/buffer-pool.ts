@@ -1,5 +1,5 @@
-// Large buffers that are used again: a fresh one costs page faults, and many of them make the garbage
-// collector hold far more memory than is in use.
+// Reuses large buffers: a fresh one costs page faults, and many of them make the garbage collector hold far more memory
+// than is in use (PERFORMANCE.md, P15).
 import type { Bytes } from './bytes.js'
 
 const SIZE_MIN = 64 * 1024

@@ -1,6 +1,6 @@
 import { builtInHex } from './platform.js'
 
-/** A run of bytes. Whoever hands one on does not change it afterwards. */
+/** A run of bytes, which is not changed after it was passed on. */
 export type Bytes = Uint8Array
 
 const encoder = new TextEncoder()

@@ -55,7 +55,7 @@ type Convert = (
   done: (failure: unknown, out: Converted) => void,
 ) => void
 
-/** What is used of `node:zlib`; the parts of zstd came with Node 22.15. */
+/** The members of `node:zlib` that are used; those of zstd came with Node 22.15. */
 type Zlib = Readonly<{
   constants: Readonly<Record<string, number>>
   createDeflateRaw: OpenZlib
@@ -68,12 +68,12 @@ type Zlib = Readonly<{
   zstdDecompressSync?: ConvertSync
 }>
 
-/** Frames are compressed to be read often, so the fastest level of each; the next ones save 5 % more. */
+/** The fastest level of each codec, because frames are read often (PERFORMANCE.md, P10). */
 const LEVEL = 1
 
 /**
- * Larger pieces go through a stream of their own, and are decompressed on another thread: of this many bytes the
- * main thread sees a millisecond. Only frames of one large row are larger.
+ * Larger pieces have a stream of their own and are decompressed on another thread; a piece of this size costs the main
+ * thread a millisecond (PERFORMANCE.md, P9). Only frames of one large row are larger.
  */
 const SMALL_BYTES_MAX = 512 * 1024
 

@@ -1,5 +1,5 @@
-// What a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the
-// runtime for the built-in, and falls back to its own code where there is none (browsers, workers).
+// Functions that a runtime may do better than plain TypeScript. The core imports no `node:` module: it asks the runtime
+// for the built-in, and falls back to its own code where there is none (browsers, workers).
 import { hmacOfSha256, Sha256 } from './sha256.js'
 import { StoreError } from './store-error.js'
 
@@ -35,7 +35,7 @@ export function requirePackage(name: string, from: string): unknown {
   }
 }
 
-/** What runs this, for messages: `Node 20.19.0`. */
+/** The runtime, for messages: `Node 20.19.0`. */
 export function runtimeName(): string {
   const { process } = globalThis as { process?: { versions?: { node?: string } } }
   const version = process?.versions?.node

@@ -1,7 +1,7 @@
-// Long work of the main thread in slices: other work of the process gets its turn between them.
+// Runs long work of the main thread in slices, with other work of the process between them (PERFORMANCE.md, P5).
 //
-// A slice ends by the time that was spent, or by an amount of work that mostly takes less: what work costs
-// depends on its input, and whoever sends that must not decide how long all others wait.
+// A slice ends after a time, or after an amount of work that mostly takes less. The cost of work depends on its input,
+// and the sender of the input must not decide how long all others wait.
 
 import type { Awaitable } from './awaitable.js'
 import type { Clock } from './clock.js'

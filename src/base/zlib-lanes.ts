@@ -1,10 +1,10 @@
-// Compresses on the threads of Node's zlib, with streams that are kept. A stream of its own for each piece would
-// cost the main thread more than compressing there: 120 µs for 27 KB, where a kept one takes 20.
+// Compresses on the threads of Node's zlib, with streams that are kept: a new stream for each piece would cost the main
+// thread more than compressing there (PERFORMANCE.md, P8).
 //
-// A stream works on one piece at a time, and is used again only when that piece came out without a failure.
+// A stream works on one piece at a time, and is reused only if that piece succeeded.
 import { type Bytes, concatBytes, NO_BYTES } from './bytes.js'
 
-/** What is used of a stream of `node:zlib`. */
+/** The members of a stream of `node:zlib` that are used. */
 export interface ZlibStream {
   write(piece: Bytes, done: (failure?: unknown) => void): unknown
   on(event: 'data', call: (piece: Bytes) => void): unknown

@@ -1,8 +1,8 @@
 // Writes batches as durably as the store was opened for.
 //
-// `interval` answers before the disk has a batch, and still loses only the newest ones in a power cut: LevelDB
-// syncs no log but the one that it writes to, so a synced batch may survive an earlier one whose log was
-// closed unsynced (17 of 25 power cuts, LEVELDB.md, F6).
+// `interval` acknowledges a batch before it is on disk, and still loses only the newest ones in a power cut. LevelDB
+// syncs only the log that it writes to, so a synced batch may survive an earlier one whose log was closed unsynced
+// (LEVELDB.md, F6).
 //
 // Invariants in `interval`:
 // - All bytes that are not on the disk are in one log, the one being written: the memory table is flushed,

@@ -1,9 +1,8 @@
 // The dense sequence of commit records, by which an open notices that the database lost some.
 //
-// LevelDB drops a damaged part of its log without an error and keeps what follows (40 of 40 flipped
-// bits, LEVELDB.md, F3). So each written batch also puts commit record number n, one more than the
-// batch before, and a missing number tells that acknowledged commits are gone. Records cut off at the
-// end leave no gap: no record inside the database can show those, but the high-water mark beside it can.
+// LevelDB drops a damaged part of its log without an error and keeps what follows (LEVELDB.md, F3). So each batch also
+// puts commit record n, one more than the batch before, and a missing number shows that acknowledged commits are gone.
+// Records cut off at the end leave no gap: only the high-water mark beside the database shows those.
 //
 // Invariants:
 // - The records of `lowest` to `last` are all there, and none above; `lowest` is in the checkpoint

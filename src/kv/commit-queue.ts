@@ -4,12 +4,11 @@
 // Invariants:
 // - Commits take effect in the order in which they were queued. A check sees the database plus what
 //   earlier commits of its group put or delete.
-// - Nobody is answered before the group's batch is as durable as the store was opened for: neither a commit that is part of it, nor a
-//   refused one, whose refusal may rest on a neighbour that could still fail.
+// - No commit is answered before the batch of its group is as durable as the store was opened for; a refused commit
+//   neither, because its refusal may rest on another commit of the group that could still fail.
 // - One batch is written at a time, each with its commit record, so commit numbers are dense.
-// - The first failed batch puts the queue out of use: LevelDB goes on to acknowledge writes after an error and
-//   loses them (13 of 14 configurations, LEVELDB.md, F7). Nothing is written any more: a queue serves
-//   one opening of the database.
+// - The first failed batch ends the queue: LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7).
+//   A queue serves one opening of the database.
 
 import { type Awaitable, chain, isSync } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
@@ -31,8 +30,8 @@ const GROUP_OPERATIONS_MAX = 1_000
 const GROUP_BYTES_MAX = 4 * 1_048_576
 
 /**
- * From so many commits under way on, a group takes half of them: the others are planned while it is written.
- * Of fewer, planning takes less time than another sync.
+ * With at least this many commits in flight, a group takes half of them, and the others are planned while it is
+ * written (PERFORMANCE.md, P24). With fewer, planning takes less time than another sync.
  */
 const HALVED_MIN = 24
 

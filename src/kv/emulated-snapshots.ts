@@ -1,5 +1,5 @@
-// Snapshots for a database that has none, such as IndexedDB (browser-level). We are its only writer, so before a
-// batch is written, what it will replace is read and noted in each open snapshot.
+// Snapshots for a database that has none, such as IndexedDB (browser-level). We are its only writer, so before a batch
+// is written, the values that it will replace are read and noted in each open snapshot.
 //
 // Invariants:
 // - A note stands before the write of its batch begins. So a read that finds a newer value finds the note as well:

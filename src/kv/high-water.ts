@@ -1,5 +1,5 @@
-// How far a store has got, kept beside its database. LevelDB opens without a word when its log was cut
-// or deleted (LEVELDB.md, F4), and no record inside it can tell that later ones are gone.
+// The high-water mark: the last commit known to be on disk, kept beside the database. LevelDB opens without an error if
+// its log was cut or deleted (LEVELDB.md, F4), and no record inside the database shows that later ones are gone.
 //
 //     high_water := mark running
 //     mark       := "RSHW" version:u8 (1) flags:u8 store:16 commit:u64 versionBase:u64 crc:u32
@@ -17,31 +17,31 @@ import { crc32, every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { decodeUint64, encodeUint32, encodeUint64 } from './record-envelope.js'
 
-/** A place of some bytes outside the database, on the same disk. */
+/** A small file outside of the database, on the same disk. */
 export interface HighWaterFile {
-  /** All of its bytes; null: there is no such file. */
+  /** All bytes of the file; null if there is none. */
   read(): Promise<Bytes | null>
-  /** Puts these bytes in the place of what is there, or leaves that; durable when it resolves. */
+  /** Replaces the content, or leaves it as it is on failure. Durable when it resolves. */
   replace(bytes: Bytes): Promise<void>
   /**
-   * Writes some bytes over what the last `replace` put, without waiting for the disk. They may change as soon
-   * as this returns.
+   * Overwrites a part of the content without waiting for the disk. The caller may reuse the bytes at once.
    */
   overwrite(at: number, bytes: Bytes): void
   /**
-   * Makes sure that what is written still gets to where the store was opened, and that nobody else writes there.
-   * @param all - Else at least what costs little is looked at, and the rest once a second.
-   * @throws {StoreError} DATA_LOSS: somebody else may have written, so nothing more may be; STORAGE_UNAVAILABLE
+   * Checks that writes still reach the place where the store was opened, and that nobody else writes there.
+   * @param all - Make all checks; otherwise the cheap ones, and the others once a second.
+   * @throws {StoreError} DATA_LOSS (another process may have written, so writing must end), STORAGE_UNAVAILABLE
    */
   check(all: boolean): void
-  /** Fails while the disk has no room for what the database writes when it is opened. */
+  /** Fails while the disk has no room for an open of the database. */
   probe(): Promise<void>
   close(): Promise<void>
 }
 
+/** The high-water mark of a store. */
 export type HighWaterPlace = Readonly<{
   file: HighWaterFile
-  /** 16 bytes that name the store, so that the file of another one is no proof. */
+  /** 16 bytes that name the store, so that the mark of another store is refused. */
   store: Bytes
 }>
 
@@ -52,7 +52,7 @@ export type HighWater = Readonly<{
   closed: boolean
   /** Commits after it may have been acknowledged before they were on the disk. */
   relaxed: boolean
-  /** What is added to the versions that leave the store. */
+  /** The number that is added to versions that leave the store. */
   versionBase: number
 }>
 

@@ -1,5 +1,5 @@
-// Looks at a whole database: every key and checksum, and whether the commit records are dense. It goes on
-// behind what is damaged, so that all of it is told.
+// Checks a whole database: every key and checksum, and that the commit records are dense. It continues after damage, so
+// that all of it is reported.
 import type { AbstractSnapshot } from 'abstract-level'
 import type { Bytes } from '../base/bytes.js'
 import { toHex } from '../base/bytes.js'

@@ -109,10 +109,7 @@ function isUnsure(mark: HighWater | null, { highWater, written }: ResolvedLevelO
   return mark.relaxed && !mark.closed
 }
 
-/**
- * Records written or deleted from which on a compaction is worth it. LevelDB compacts by itself, but only as
- * it grows: after 200,000 small writes and a fold, the 150,000 deleted row records still took 33 MB.
- */
+/** The database is compacted after this many writes and deletions (PERFORMANCE.md, P31). */
 const RECLAIM_OPERATIONS_MIN = 20_000
 
 class LevelKv implements KvStore {

@@ -13,53 +13,54 @@ import type { Durability } from './batch-writer.js'
 import type { HighWaterPlace } from './high-water.js'
 import type { LevelDatabase } from './level-database.js'
 
+/** Options of `openLevelKv`. Each has a default; unknown names are refused. */
 export interface LevelKvOptions {
   /**
-   * How many of the latest commit records are kept at least. Lost commits are noticed among those.
+   * Commit records that are kept, at least. A lost commit is noticed if its record is among them.
    * Default: 65,536. Range: 1 to 1,000,000.
    */
   readonly commitRecordsMin?: number
   /**
-   * After how many batches older commit records are deleted.
+   * Older commit records are deleted after this many batches.
    * Default: 1,024. Range: 1 to 65,536.
    */
   readonly checkpointBatches?: number
-  /** Records that stay in memory to be read again, in bytes. Default: 4 MiB. Range: 0 to 1 GiB. */
+  /** Memory of the cache of records, in bytes. Default: 4 MiB. Range: 0 to 1 GiB. */
   readonly recordCacheBytes?: number
   /**
-   * Whether the database was written to before, so that one without any commit record is a damaged one.
-   * Default: false, which takes such a database for a new one.
+   * Whether the database was written to before: one without any commit record is damaged then.
+   * Default: false; such a database is a new one.
    */
   readonly written?: boolean
-  /** Where the store keeps how far it got. Default: nowhere; then a database whose end is cut off opens. */
+  /** Where the high-water mark is kept. Default: nowhere; a database whose latest commits are cut off opens then. */
   readonly highWater?: HighWaterPlace
   /**
-   * Opens a database whose commits are missing or cannot be read, with those that are there, and forgets that
-   * there were others. Default: false, which refuses it with DATA_LOSS or DATA_CORRUPT.
+   * Opens a database even if commits are missing or cannot be read, with the ones that are left. Default: false;
+   * such a database fails with DATA_LOSS or DATA_CORRUPT.
    */
   readonly acceptLoss?: boolean | undefined
   /**
-   * When a commit is answered: `commit`, when it is on the disk; `interval`, before, and a power cut may take the
-   * newest commits back; `none`, before, and nothing is ever synced: a power cut may take any commits back, and
-   * when later ones are left, the store does not open. Default: `commit`.
+   * When a commit is acknowledged. `commit`: when it is on disk. `interval`: earlier; a power cut may lose the newest
+   * commits. `none`: earlier, and nothing is ever synced; a power cut may lose any commits, and if later ones are
+   * left, the store does not open. Default: `commit`.
    */
   readonly durability?: Durability | undefined
-  /** In `interval`, the time after which commits are on the disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
+  /** With `interval`: the time within which commits are on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
   readonly flushMs?: number | undefined
   /**
-   * In `interval`, how many bytes are written before the database's memory table is flushed: at most half of what
-   * it holds before it is written out by itself. Default: 2 MiB, half of LevelDB's. Range: 1 KiB to 1 GiB.
+   * With `interval`: bytes that are written before the memory table of the database is flushed, at most half of its
+   * size. Default: 2 MiB, half of LevelDB's default. Range: 1 KiB to 1 GiB.
    */
   readonly flushBytes?: number
   /**
-   * The versions of the store are raised until their base is this at least: what a restore sets, to that of the store that was
-   * backed up and `RESTORED_VERSION_STEP`. Default: 0. Range: 0 to 2^52.
+   * The version base of the store is raised to this at least. A restore sets it to the base of the backup plus
+   * `RESTORED_VERSION_STEP`. Default: 0. Range: 0 to 2^52.
    */
   readonly versionBaseMin?: number
   /**
-   * Opens another database that holds the same, under the same lock, when there is no room on the disk to open that of the
-   * source, which writes to do so. It is read until that one can be opened; until then writes fail with
-   * INSUFFICIENT_STORAGE. Default: none; then the store does not open.
+   * Opens a copy of the database, under the same lock, if there is no room on the disk to open the database itself,
+   * which writes at every open. The copy serves reads until there is room; until then writes fail with
+   * INSUFFICIENT_STORAGE. Default: none; the open fails then.
    */
   readonly standIn?: ((full: StoreError) => Promise<LevelDatabase>) | undefined
 }

@@ -1,7 +1,7 @@
 // The database of a store, which is closed and opened anew after a failed write.
 //
-// LevelDB goes on to acknowledge writes after an error and loses them (LEVELDB.md, F7), and a write
-// that failed may be there after all once it is opened again (F8). So:
+// LevelDB acknowledges writes after an error and loses them (LEVELDB.md, F7), and a failed write may be there after a
+// reopen (F8). So:
 //
 // Invariants:
 // - After the first failed write nothing is written until the database was opened again and holds every

@@ -1,12 +1,12 @@
-// Views of a database that nobody else writes: records that were read lately come from memory.
+// Views of a database that nobody else writes; recently read records come from memory. README.md has a drawing.
 //
 // Invariants:
-// - All that a view returns is of one commit. What is in memory is what the database holds; before a batch
-//   begins, every view under way takes a snapshot, and until it ends the batch's records do not count.
-// - A record comes into memory only from a snapshot after which no batch began or ended, and never while a
-//   batch that writes it is under way: it is not known from which moment on the database shows that.
-// - A view without a snapshot reads the database itself only where that takes no turn of the event loop, and
-//   while no batch is under way: so it reads what it would have from a snapshot.
+// - A view shows one commit. Memory holds what the database holds; before a batch begins, every open view takes a
+//   snapshot, and until the batch ends its records do not count.
+// - A record is cached only from a snapshot after which no batch began or ended, and never while a batch that writes it
+//   is in flight: the moment from which the database shows the batch is unknown.
+// - A view without a snapshot reads the database only synchronously and while no batch is in flight, which shows what a
+//   snapshot would.
 // - After a batch that failed, its records stay out of memory for good.
 import type { AbstractSnapshot } from 'abstract-level'
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
@@ -26,14 +26,14 @@ const SCAN_COUNT_MAX = 100_000
 /** Records larger than this are read each time: a few of them would push out all others. */
 const CACHED_BYTES_MAX = 64 * 1024
 
-/** What an entry costs beside its key and value, about. */
+/** Estimated memory of an entry besides its key and value. */
 const ENTRY_BYTES = 128
 
 function recordBytes(key: string, value: Bytes | null): number {
   return ENTRY_BYTES + key.length + (value?.length ?? 0)
 }
 
-/** What the LevelDB keys of a partition begin with. */
+/** The prefix of a partition's LevelDB keys. */
 export class Prefix {
   readonly bytes: Bytes
   /** The prefix, and room for the key whose text is wanted. */

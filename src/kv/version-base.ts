@@ -1,7 +1,8 @@
-// What is added to every version that leaves a store, so that no version ever names two contents.
+// The version base: a number that is added to every version that leaves a store, so that no version ever names two
+// contents.
 //
-// A commit that was lost takes its versions back with it, and the next one would give them out again. So
-// whenever commits may have been lost, all versions of the store grow at once, by more than could be lost.
+// If commits are lost, later commits would give out their versions again. So whenever commits may have been lost, the
+// base grows by more than could be lost.
 import type { LevelDatabase } from './level-database.js'
 import { readRecords } from './level-database.js'
 import { decodeUint64, VERSION_BASE_KEY } from './record-envelope.js'

@@ -1,8 +1,8 @@
-// Rows that are asked for again and again, as the JSON that goes out.
+// Caches rows that are read again and again, as the JSON of the answer (PERFORMANCE.md, P23).
 //
-// Invariant: a row is kept together with the head under which it was found, and handed out under that one alone.
-// Every change of a table writes another head, and a head is decoded once for its bytes (table-heads), so what is
-// kept from before a change is never asked for again. A fold moves a row and leaves what it says.
+// Invariant: a row is cached with the head under which it was found, and returned under that head only. Every change of
+// a table writes another head, and a head is decoded once for its bytes (table-heads), so rows from before a change are
+// never returned. A fold moves a row but does not change it.
 import { ByteCache } from '../../base/byte-cache.js'
 import type { TableHead } from '../../format/records.js'
 
@@ -10,10 +10,10 @@ export type RowJson = Readonly<{ json: string; version: number }>
 
 type KeptRow = RowJson & Readonly<{ head: TableHead }>
 
-/** What a row costs beside its text, about, with its ID. */
+/** Estimated memory of a row besides its text, with its ID. */
 const ROW_BYTES = 250
 
-/** Of so many row IDs that were asked for is known that they were, about: two of one place leave the later. */
+/** Slots of a direct-mapped table of recently requested row IDs; on a collision the newer ID wins. */
 const ASKED_COUNT = 4_096
 
 export class HotRowCache {

@@ -1,7 +1,7 @@
-// What is remembered of tables to which nothing was committed since they were last read.
+// Heads and extent pages of tables without a commit since they were last read (PERFORMANCE.md, P17).
 //
-// Invariant: it was read from one commit, and counts only while the partition says that this is the latest one
-// still. Then nothing has to be read to know where a row is (`point-read.ts`).
+// Invariant: an entry was read from one commit, and counts only while the partition has the same commit stamp. Then no
+// record has to be read to find a row (`point-read.ts`).
 
 import { isSync } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'

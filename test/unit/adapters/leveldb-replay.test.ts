@@ -248,7 +248,7 @@ describe('a store', () => {
     await cp(other.kv, mine.kv, { recursive: true })
     await expect(openDirectoryPorts(join(folder, 'store'))).rejects.toMatchObject({
       code: 'DATA_CORRUPT',
-      message: expect.stringContaining('Commit 1 in the database is one of another store'),
+      message: expect.stringContaining('Commit 1 in the database belongs to another store'),
     })
     await (await openDirectoryPorts(join(folder, 'store'), { acceptLoss: true })).close()
     await (await openDirectoryPorts(join(folder, 'store'))).close()

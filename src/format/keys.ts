@@ -183,7 +183,7 @@ const REPEAT_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**
  * Where the result of an operation is kept under a key of the caller's.
- * @param table - The table that the operation changes; null: it is a create.
+ * @param table - null; of an add of earlier versions, which had keys for each table, the table.
  * @param text - The caller's key: ASCII.
  */
 export function repeatKey(table: TableKey | null, text: string): Bytes {

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
-import { NO_BYTES } from '../../src/base/bytes.js'
-import { REPEATS_RANGE } from '../../src/format/keys.js'
+import { fromHex, NO_BYTES } from '../../src/base/bytes.js'
+import { REPEATS_RANGE, repeatKey } from '../../src/format/keys.js'
 import { decodeIdempotencyRecord, encodeIdempotencyRecord } from '../../src/format/records.js'
 import {
   type KvStore,
@@ -183,21 +183,66 @@ describe('a key', () => {
     expect(await listedIds(table)).toHaveLength(3)
   })
 
-  test('is another one on another table, for a create, and in another team', async () => {
+  test('is one of its team: another table and a create are other requests, whatever their digests', async () => {
     const { store, team } = await open()
     const [left, right] = [await newTable(team), await newTable(team)]
     const other = store.team('other')
-    const idempotencyKey = 'k'
+    const refused = { code: 'IDEMPOTENCY_KEY_REUSED' }
+    for (const digest of [{}, { requestDigest: new Uint8Array(32) }]) {
+      const key = { idempotencyKey: `k${Object.keys(digest).length}`, ...digest }
+      const rows = [{ n: 1 }]
 
-    await left.addRows([{ n: 1 }], { idempotencyKey })
-    await right.addRows([{ n: 2 }], { idempotencyKey })
-    await team.createTable({ name: 'C', rows: [{ n: 3 }], idempotencyKey })
-    await other.createTable({ name: 'D', rows: [{ n: 4 }], idempotencyKey })
+      const added = await left.addRows(rows, key)
+      await expect(right.addRows(rows, key)).rejects.toMatchObject(refused)
+      await expect(team.createTable({ name: 'C', rows, ...key })).rejects.toMatchObject(refused)
+      expect(shown(await left.addRows(rows, key))).toEqual(shown(added))
+      await other.createTable({ name: 'D', rows, ...key })
+    }
 
-    expect((await left.page()).rows.map(({ n }) => n)).toEqual([-1, 1])
-    expect((await right.page()).rows.map(({ n }) => n)).toEqual([-1, 2])
-    expect((await team.tables()).map(({ name }) => name)).toEqual(['Rows', 'Rows', 'C'])
-    expect((await other.tables()).map(({ name }) => name)).toEqual(['D'])
+    expect((await left.page()).rows.map(({ n }) => n)).toEqual([-1, 1, 1])
+    expect(await right.version()).toBe(1)
+    expect((await team.tables()).map(({ name }) => name)).toEqual(['Rows', 'Rows'])
+    expect((await other.tables()).map(({ name }) => name)).toEqual(['D', 'D'])
+  })
+
+  test('that eight tables use at once is of one of them', async () => {
+    const { team } = await open()
+    const tables = await Promise.all(rowsOf(8).map(() => newTable(team)))
+
+    const answers = await Promise.allSettled(
+      tables.map((table) => table.addRows([{ n: 1 }], { idempotencyKey: 'k' })),
+    )
+
+    const versions = await Promise.all(tables.map((table) => table.version()))
+    expect(versions.sort()).toEqual([1, 1, 1, 1, 1, 1, 1, 2])
+    const refused = answers.filter(({ status }) => status === 'rejected')
+    expect(refused).toHaveLength(7)
+    for (const answer of refused) {
+      expect(answer).toMatchObject({ reason: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+    }
+  })
+
+  test('of an add that an earlier version kept by its table is found', async () => {
+    const opened = await open()
+    const { team, kv } = opened
+    const [left, right] = [await newTable(team), await newTable(team)]
+    const key = { idempotencyKey: 'k' }
+    const first = await left.addRows([{ n: 1 }], key)
+    const partition = kv.partition('acme')
+    const record = await partition.read((view) => view.get(repeatKey(null, 'k')))
+    const table = fromHex(left.id.replaceAll('-', ''))
+    if (record === null || table === null) throw new Error('the result was kept')
+    await partition.commit({
+      checks: [],
+      puts: [[repeatKey(table, 'k'), record]],
+      deletes: [repeatKey(null, 'k')],
+    })
+
+    expect(shown(await left.addRows([{ n: 1 }], key))).toEqual(shown(first))
+    await expect(left.addRows([{ n: 2 }], key)).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    })
+    expect((await right.addRows([{ n: 1 }], key)).version).toBe(2)
   })
 
   test('that differs in a letter, its case or a space is another one', async () => {
@@ -221,10 +266,9 @@ describe('a key', () => {
       team.createTable({ name: 'A', rows: team.stash('none'), idempotencyKey }),
     ).rejects.toMatchObject({ code: 'STASH_NOT_FOUND' })
     const added = await table.addRows([{ n: 1 }], { idempotencyKey })
-    const created = await team.createTable({ name: 'A', rows: [], idempotencyKey })
 
     expect(added.version).toBe(2)
-    expect((await team.tables()).map(({ id }) => id)).toEqual([table.id, created.tableId])
+    expect((await team.tables()).map(({ id }) => id)).toEqual([table.id])
   })
 
   test('of an add without rows is unused', async () => {
@@ -277,9 +321,13 @@ describe('the answer to a repeat', () => {
     const idempotencyKey = 'k'
     const rows = new Set([{ n: 1 }])
     const added = await table.addRows(rows, { idempotencyKey })
-    const created = await team.createTable({ name: 'A', rows, idempotencyKey })
+    const created = await team.createTable({ name: 'A', rows, idempotencyKey: 'create' })
 
-    const again = await team.createTable({ name: 'A', rows: UNREADABLE, idempotencyKey })
+    const again = await team.createTable({
+      name: 'A',
+      rows: UNREADABLE,
+      idempotencyKey: 'create',
+    })
 
     expect(shown(again)).toEqual(shown(created))
     expect(shown(await table.addRows(UNREADABLE, { idempotencyKey }))).toEqual(shown(added))
@@ -306,7 +354,7 @@ describe('the answer to a repeat', () => {
     const table = await newTable(team)
     for (const send of [
       (n: number) => table.addRows([{ n }], { idempotencyKey: 'k' }),
-      (n: number) => team.createTable({ name: 'A', rows: [{ n }], idempotencyKey: 'k' }),
+      (n: number) => team.createTable({ name: 'A', rows: [{ n }], idempotencyKey: 'create' }),
     ]) {
       holdSecondView(async () => {
         await send(1)
@@ -324,13 +372,12 @@ describe('the answer to a repeat', () => {
     const rows = await newStash(team)
     const idempotencyKey = 'k'
     const added = await table.addRows(rows, { idempotencyKey })
-    const created = await team.createTable({ name: 'A', rows, idempotencyKey })
+    const create = { name: 'A', rows, idempotencyKey: 'create' }
+    const created = await team.createTable(create)
     await rows.delete()
 
     expect(shown(await table.addRows(rows, { idempotencyKey }))).toEqual(shown(added))
-    expect(shown(await team.createTable({ name: 'A', rows, idempotencyKey }))).toEqual(
-      shown(created),
-    )
+    expect(shown(await team.createTable(create))).toEqual(shown(created))
   })
 
   test('does not need the stash that is used and deleted while the repeat is under way', async () => {
@@ -340,7 +387,7 @@ describe('the answer to a repeat', () => {
 
     for (const send of [
       () => table.addRows(rows, { idempotencyKey: 'k' }),
-      () => team.createTable({ name: 'A', rows, idempotencyKey: 'k' }),
+      () => team.createTable({ name: 'A', rows, idempotencyKey: 'create' }),
     ]) {
       await newStash(team)
       const first: unknown[] = []
@@ -385,7 +432,8 @@ describe('the answer to a repeat', () => {
     onTestFinished(() => rm(folder, { recursive: true }))
     const before = await openDirectory(join(folder, 'store'))
     const team = before.team('acme')
-    const created = await team.createTable({ name: 'A', rows: rowsOf(3), idempotencyKey: 'k' })
+    const create = { name: 'A', rows: rowsOf(3), idempotencyKey: 'create' }
+    const created = await team.createTable(create)
     const added = await team
       .table(created.tableId)
       .addRows(rowsOf(1_500), { idempotencyKey: 'k', onSchemaError: 'updateSchema' })
@@ -398,7 +446,6 @@ describe('the answer to a repeat', () => {
 
     const update = { idempotencyKey: 'k', onSchemaError: 'updateSchema' } as const
     expect(shown(await table.addRows(rowsOf(1_500), update))).toEqual(shown(added))
-    const create = { name: 'A', rows: rowsOf(3), idempotencyKey: 'k' }
     expect(shown(await sameTeam.createTable(create))).toEqual(shown(created))
     expect(await listedIds(table)).toEqual([...created.rowIds, ...added.rowIds])
   })
@@ -413,7 +460,7 @@ describe('after its time', () => {
     const table = await newTable(team)
     const idempotencyKey = 'k'
     const first = await table.addRows([{ n: 1 }], { idempotencyKey })
-    await team.createTable({ name: 'A', rows: [], idempotencyKey })
+    await team.createTable({ name: 'A', rows: [], idempotencyKey: 'create' })
 
     clock.pass(ttlMs - 1)
     const kept = await table.addRows([{ n: 1 }], { idempotencyKey })
@@ -421,7 +468,7 @@ describe('after its time', () => {
     const second = await Promise.all(
       rowsOf(8).map(() => table.addRows([{ n: 3 }], { idempotencyKey })),
     )
-    await team.createTable({ name: 'B', rows: [], idempotencyKey })
+    await team.createTable({ name: 'B', rows: [], idempotencyKey: 'create' })
 
     expect(shown(kept)).toEqual(shown(first))
     expect(second.map(({ version }) => version)).toEqual(second.map(() => 3))

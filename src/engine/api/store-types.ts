@@ -58,7 +58,7 @@ export type CreateTableRequest = Readonly<{
   schema?: SchemaInput | undefined
   rows: RowsInput | Stash
   onSchemaError?: OnSchemaError | undefined
-  /** As in `AddOptions`: a repeat returns the table that the first create made. Keys are those of the team. */
+  /** As in `AddOptions`: a repeat returns the table that the first create made. */
   idempotencyKey?: string | undefined
   /** As in `AddOptions`. */
   requestDigest?: Bytes | undefined
@@ -67,14 +67,15 @@ export type CreateTableRequest = Readonly<{
 export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /**
-   * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat on the same table with the same key
-   * has no effect and returns the first result, even if its stash is gone. A failed operation leaves the key
-   * unused, and so does one without rows. 1 to 64 printable ASCII characters; use a random text.
+   * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
+   * returns the first result, even if its stash is gone. A key belongs to one request among all creates and
+   * adds of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
+   * printable ASCII characters; use a random text.
    *
    * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
-   * compared by `onSchemaError`, the name and the schema of a create, and the rows: text and arrays as a whole,
-   * a stash by its ID. Other iterables are not compared, because that would mean reading them: use a new key
-   * for each import from one.
+   * compared by the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and
+   * the rows: text and arrays as a whole, a stash by its ID. Other iterables are not compared, because that
+   * would mean reading them: use a new key for each import from one.
    */
   idempotencyKey?: string | undefined
   /**

@@ -6,7 +6,7 @@
 //   no effect without its record, and no record without its effect.
 // - An operation looks for the record in every view from which it reads what it acts on. So it fails for
 //   want of what the first one used up (its stash) only if there was no first one.
-// - A key is one request's: another request with it is refused, whatever it asks for.
+// - A key is one request's: another request of the team with it is refused, whatever it asks for.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { repeatKey, type TableKey } from '../../format/keys.js'
@@ -30,7 +30,8 @@ export type IdempotencyState = Readonly<{
 type Limits = Pick<ResolvedOptions, 'clock' | 'idempotencyTtlMs'>
 
 /**
- * @param table - To which the operation adds; null: it creates one.
+ * @param table - To which the operation adds; null: it creates one. Neither is a repeat of what another table
+ *   was changed by, whatever the digests are: its answer would be that of rows elsewhere.
  * @param given - undefined: the operation came without a key, and the result is null.
  * @throws {StoreError} IDEMPOTENCY_KEY_REUSED
  */
@@ -42,13 +43,32 @@ export async function readIdempotency(
 ): Promise<IdempotencyState | null> {
   if (given === undefined) return null
   const { digest } = given
-  const key = repeatKey(table, given.text)
+  const key = repeatKey(null, given.text)
   const bytes = await read(key)
-  const record = bytes === null ? null : decodeIdempotencyRecord(bytes)
+  const record =
+    bytes === null ? await readOfTable(table, given.text, read) : decodeIdempotencyRecord(bytes)
   const first = record === null || isExpired(limits, record) ? null : record
-  // Records of earlier versions have no digest.
-  if (first?.digest && !sameBytes(first.digest, digest)) throw keyReused(given.text)
+  if (first !== null && !isOfRequest(first, table, digest)) throw keyReused(given.text)
   return { key, digest, bytes, first }
+}
+
+/** What an add of earlier versions kept, whose keys were those of a table. */
+async function readOfTable(
+  table: TableKey | null,
+  text: string,
+  read: ReadRecord,
+): Promise<IdempotencyRecord | null> {
+  const bytes = table === null ? null : await read(repeatKey(table, text))
+  return bytes === null ? null : decodeIdempotencyRecord(bytes)
+}
+
+/** Records of earlier versions may have no digest: then any request of the kind is taken for the first. */
+function isOfRequest(first: IdempotencyRecord, table: TableKey | null, digest: Bytes): boolean {
+  const isSameTable =
+    table === null
+      ? first.operation === 'create'
+      : first.operation === 'add' && sameBytes(first.table, table)
+  return isSameTable && (first.digest === null || sameBytes(first.digest, digest))
 }
 
 function keyReused(text: string): StoreError {

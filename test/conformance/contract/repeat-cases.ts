@@ -122,7 +122,7 @@ const rules: ContractCase[] = [
     },
   },
   {
-    name: 'an Idempotency-Key is one of its table: another one does not answer for it',
+    name: 'an Idempotency-Key with another path is another request: an add to another table is refused',
     run: async (api) => {
       const [left, right] = [
         await api.createTyped({ n: 'number' }),
@@ -130,13 +130,15 @@ const rules: ContractCase[] = [
       ]
       const request = keyed({ body: [{ n: 1 }] })
       const first = await api.ok('POST', left.rows, request)
-      const second = await api.ok('POST', right.rows, request)
-      assert.notDeepEqual(rowIdsOf(second), rowIdsOf(first))
-      for (const table of [left, right]) assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
+      await api.refused('POST', right.rows, request, REUSED)
+      assert.deepEqual(told(await api.ok('POST', left.rows, request)), told(first))
+      assert.deepEqual(await api.cellsOf(left), [{ n: 1 }])
+      assert.deepEqual(await api.cellsOf(right), [])
+      assert.equal(await api.versionOf(right), 1)
     },
   },
   {
-    name: 'an Idempotency-Key of an add does not answer for a create, and that of a create not for an add',
+    name: 'an Idempotency-Key of a create is refused for an add, and that of an add for a create',
     run: async (api) => {
       const key = uniqueName('key')
       const name = uniqueName('made')
@@ -144,10 +146,14 @@ const rules: ContractCase[] = [
       const { json } = await api.ok('POST', '/tables', create)
       const table = tableAt((json as { data: { tableID: string } }).data.tableID)
       const add = keyed({ body: [{}] }, key)
-      const added = await api.ok('POST', table.rows, add)
-      assert.equal(rowIdsOf(added).length, 1)
+      await api.refused('POST', table.rows, add, REUSED)
       assert.deepEqual((await api.ok('POST', '/tables', create)).json, json)
-      assert.deepEqual(told(await api.ok('POST', table.rows, add)), told(added))
+      const added = keyed({ body: [{}] })
+      await api.ok('POST', table.rows, added)
+      const refused = keyed({ body: { name, rows: [] } }, added.headers?.['idempotency-key'])
+      await api.refused('POST', '/tables', refused, REUSED)
+      assert.equal(await api.tableCount(name), 1)
+      assert.deepEqual(await api.cellsOf(table), [{}])
     },
   },
   {
@@ -179,9 +185,8 @@ const rules: ContractCase[] = [
       await api.refused('POST', '/tables', refused, STASH_NOT_FOUND)
 
       await api.ok('POST', table.rows, keyed({ body: [{ n: 1 }] }, key))
-      await api.ok('POST', '/tables', keyed({ body: { name, rows: [] } }, key))
       assert.deepEqual(await api.cellsOf(table), [{ n: 1 }])
-      assert.equal(await api.tableCount(name), 1)
+      assert.equal(await api.tableCount(name), 0)
     },
   },
   {

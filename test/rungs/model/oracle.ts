@@ -85,6 +85,8 @@ export type ModelRepeat = Readonly<{
   at: number
   /** What stands for the request. */
   digest: number
+  /** The table that was added to; null: one was created. */
+  added: string | null
   tableId: string
   version: number
   ids: readonly string[]

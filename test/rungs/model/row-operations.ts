@@ -160,11 +160,6 @@ export type ModelKey = Readonly<{ text: string; digest: number }>
 
 type Repeatable = Readonly<{ key: ModelKey | null }>
 
-/** Keys of adds are those of a table, keys of creates those of the team. */
-function scopeOf(tableId: string, key: ModelKey | null): ModelKey | null {
-  return key === null ? null : { ...key, text: `${tableId} ${key.text}` }
-}
-
 function keyOptions(key: ModelKey | null): object {
   if (key === null) return {}
   return { idempotencyKey: key.text, requestDigest: new Uint8Array(32).fill(key.digest) }
@@ -177,22 +172,24 @@ function keyText(key: ModelKey | null): string {
 /**
  * Whether the key was used before. Then the result must be that of the first operation, or a refusal if
  * the requests differ.
+ * @param added - The table that is added to; null: one is created.
  */
 function isRepeat(
   { repeats }: State,
   key: ModelKey | null,
+  added: string | null,
   outcome: Outcome,
   { now, limits }: OraclePlace,
 ): boolean {
   const first = key === null ? undefined : repeats.get(key.text)
   if (key === null || first === undefined || now - first.at >= limits.idempotencyTtlMs) return false
-  if (key.digest !== first.digest) {
+  if (key.digest !== first.digest || added !== first.added) {
     expectFailure(outcome, { code: 'IDEMPOTENCY_KEY_REUSED' })
     return true
   }
   const { tableId = first.tableId, version, ids } = expectValue(outcome) as Made
   const { at, digest } = first
-  const found = { at, digest, tableId, version, ids: ids.map(({ id }) => id) }
+  const found = { at, digest, added, tableId, version, ids: ids.map(({ id }) => id) }
   expectEqual('the result of a repeat', found, first)
   return true
 }
@@ -202,34 +199,33 @@ type Made = Readonly<{ tableId?: string; version: number; ids: MadeIds }>
 function noteFirst(
   { repeats }: State,
   key: ModelKey | null,
-  { at, tableId, version, ids }: Omit<ModelRepeat, 'ids' | 'digest'> & Pick<Made, 'ids'>,
+  { at, added, tableId, version, ids }: Omit<ModelRepeat, 'ids' | 'digest'> & Pick<Made, 'ids'>,
 ): void {
   if (key === null) return
   const { text, digest } = key
-  repeats.set(text, { at, digest, tableId, version, ids: ids.map(({ id }) => id) })
+  repeats.set(text, { at, digest, added, tableId, version, ids: ids.map(({ id }) => id) })
 }
 
 export function create(
   instance: number,
   request: RowsRequest & Repeatable & Readonly<{ name: string; schema: ModelSchema | null }>,
 ): Operation {
-  const { name, ref, schema, onSchemaError } = request
-  const key = scopeOf('', request.key)
+  const { name, ref, schema, onSchemaError, key } = request
   return {
     stash: stashOf(ref),
-    text: `create "${name}" ${keyText(request.key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
+    text: `create "${name}" ${keyText(key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
     async run(world) {
       const made = await world.team(instance).createTable({
         name,
         onSchemaError,
         rows: inputOf(ref, world, instance),
         ...(schema && { schema: schema as SchemaInput }),
-        ...keyOptions(request.key),
+        ...keyOptions(key),
       })
       return noteRowIds(world, made)
     },
     check(state, outcome, place, chunks) {
-      if (isRepeat(state, key, outcome, place)) return
+      if (isRepeat(state, key, null, outcome, place)) return
       const resolved = resolve(state, ref, chunks)
       if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
       const judge = judgeOf(resolved.source, schema, onSchemaError)
@@ -239,7 +235,7 @@ export function create(
       expectEqual('the version', version, 1)
       const generations = [newGeneration(newRows(ids, judged.rows, 1), judge.schema)]
       state.tables.push({ id: tableId, name, version, generations })
-      noteFirst(state, key, { at: place.now, tableId, version, ids })
+      noteFirst(state, key, { at: place.now, added: null, tableId, version, ids })
     },
   }
 }
@@ -263,22 +259,21 @@ export function onTable(
 }
 
 export function addRows(target: TableTarget, request: RowsRequest & Repeatable): Operation {
-  const { ref, onSchemaError } = request
-  const key = scopeOf(target.tableId, request.key)
+  const { ref, onSchemaError, key } = request
   return {
     stash: stashOf(ref),
-    text: `add ${keyText(request.key)}${onSchemaError} ${textOf(ref)}`,
+    text: `add ${keyText(key)}${onSchemaError} ${textOf(ref)}`,
     async run(world) {
       const input = inputOf(ref, world, target.instance)
       const options = {
         onSchemaError,
-        ...keyOptions(request.key),
+        ...keyOptions(key),
       }
       return noteRowIds(world, await tableOf(world, target).addRows(input, options))
     },
     check(state, outcome, place, chunks) {
       onTable(state, target, outcome, (table) => {
-        if (isRepeat(state, key, outcome, place)) return
+        if (isRepeat(state, key, table.id, outcome, place)) return
         const resolved = resolve(state, ref, chunks)
         if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
         const generation = currentOf(table)
@@ -294,7 +289,8 @@ export function addRows(target: TableTarget, request: RowsRequest & Repeatable):
         const rows = newRows(ids, judged.rows, version, { others: generation.rows })
         for (const row of rows) generation.rows.push(row)
         if (rows.length === 0) return
-        noteFirst(state, key, { at: place.now, tableId: table.id, version, ids })
+        const at = place.now
+        noteFirst(state, key, { at, added: table.id, tableId: table.id, version, ids })
       })
     },
   }

@@ -117,7 +117,7 @@ const onSchemaError: fc.Arbitrary<OnSchemaError> = fc.constantFrom(
 const anyKey = fc.oneof(
   fc.constant(null),
   fc.record({
-    text: fc.constantFrom('k', 'another key'),
+    text: fc.constantFrom('k', 'another key', 'a third'),
     digest: fc.constantFrom(7, 7, 7, 8),
   }),
 )

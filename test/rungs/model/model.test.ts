@@ -78,7 +78,7 @@ async function checkRuns(
   })
   for (const { seed, runs } of recordedSeeds('T2'))
     await fc.assert(property, { seed, numRuns: runs })
-  const options = { seed: suiteSeed(), ...runOptions(count) }
+  const options = { seed: suiteSeed(), ...runOptions(count, 1) }
   const startedAt = performance.now()
   let violations = 1
   try {

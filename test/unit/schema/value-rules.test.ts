@@ -396,6 +396,16 @@ const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string
   ],
 }
 
+/** Of three runs, as a busy machine may halt one of them. */
+function shortestMs(run: () => unknown): number {
+  const times = [1, 2, 3].map(() => {
+    const begun = performance.now()
+    run()
+    return performance.now() - begun
+  })
+  return Math.min(...times)
+}
+
 describe('a check takes time linear in the text', () => {
   const LENGTHS = [100, 1_000, 10_000, 100_000]
   const TIME_MS_MAX = 200 // A quadratic rule takes seconds for the longest of them.
@@ -404,9 +414,7 @@ describe('a check takes time linear in the text', () => {
     for (const [start, part, end] of ADVERSARIAL[kind]) {
       for (const length of LENGTHS) {
         const text = start + part.repeat(Math.ceil(length / part.length)) + end
-        const begun = performance.now()
-        textFits(kind, text)
-        expect(performance.now() - begun).toBeLessThan(TIME_MS_MAX)
+        expect(shortestMs(() => textFits(kind, text))).toBeLessThan(TIME_MS_MAX)
       }
     }
   })
@@ -417,9 +425,7 @@ describe('a check takes time linear in the text', () => {
       `1e${'0'.repeat(100_000)}x`,
       `${' '.repeat(100_000)}x`,
     ]) {
-      const begun = performance.now()
-      numberTokenOf(text)
-      expect(performance.now() - begun).toBeLessThan(TIME_MS_MAX)
+      expect(shortestMs(() => numberTokenOf(text))).toBeLessThan(TIME_MS_MAX)
     }
   })
 })

@@ -1,6 +1,6 @@
-// What an adapter hands to the contract and gets back: HTTP without a server.
+// Requests and responses between an adapter and the contract: HTTP without a server.
 
-/** Header lines as they came in, duplicates included. Names may have any letter case. */
+/** Header lines as they were received, with duplicates. Names may have any letter case. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
 export type ContractRequest = Readonly<{
@@ -11,16 +11,16 @@ export type ContractRequest = Readonly<{
   query: string
   headers: HeaderList
   /**
-   * Where the client found us, as the adapter saw it: scheme, host and the base path that was removed from
-   * `path`, like `https://example.com/api`. Unchecked, and not needed where the option `baseUrl` is set.
+   * The URL that the client used: scheme, host and the base path that was removed from `path`, such as
+   * `https://example.com/api`. Unchecked, and not needed if the option `baseUrl` is set.
    */
   origin?: string | undefined
   /**
-   * The body, read at most once. The contract may stop before its end; whoever serves the request
-   * then drains or cuts what is left, but not before the response was delivered.
+   * The body, read at most once. The contract may stop before its end; the adapter then drains or cuts the rest, but
+   * not before the response was delivered.
    */
   body: AsyncIterable<Uint8Array>
-  /** Called when the key of the request was found to be known; never for what needs no key. */
+  /** Called if the key of the request is known; never for routes without a key. */
   onKey?: () => void
 }>
 
@@ -29,13 +29,13 @@ export type ContractResponse = Readonly<{
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>
   /**
-   * Text is sent as UTF-8. null: no body, also for every answer to HEAD. Pieces are asked for one by one as the client
-   * takes them; whoever does not read them to their end ends their iterator.
+   * Text is sent as UTF-8. null is no body, also for every answer to HEAD. Pieces are read one by one as the client
+   * takes them; an adapter that stops early ends the iterator.
    */
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null
-  /** The connection must not be used again: a part of the request may be unread, or the key is unknown. */
+  /** Close the connection after the answer: a part of the request may be unread, or the key is unknown. */
   close?: boolean
-  /** Aborted when the rest of the body will not be there: the connection must be cut. Only with a body in pieces. */
+  /** Aborted if the rest of the body will not come: the connection must be cut. Only with a body in pieces. */
   signal?: AbortSignal
 }>
 

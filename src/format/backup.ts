@@ -1,10 +1,10 @@
 // A backup: a store at one moment, as one run of bytes. FORMAT.md section 9; versioned apart from the store.
 //
 // Invariants:
-// - Every frame has a crc over the backup's id, the frame's number and its bytes: so none is changed, left
-//   out, repeated, moved, or taken from another backup without being noticed.
-// - The last frame has the sha256 of all bytes before it, and nothing follows it: so a backup that ends
-//   early, or goes on, is none.
+// - Every frame has a crc over the backup's ID, the frame's number and its bytes. So a frame that is changed, missing,
+//   repeated, moved or taken from another backup is noticed.
+// - The last frame has the SHA-256 of all bytes before it, and nothing follows it. So a truncated backup, and one with
+//   bytes after its end, is refused.
 import { type Bytes, sameBytes, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { typeName } from '../base/options.js'
@@ -34,14 +34,14 @@ const FRAME = Object.freeze({
   end: 0xff,
 })
 
-/** A frame holds at most so much: a row record of the largest size, with room to spare. */
+/** Largest frame: a row record of the largest size fits. */
 const FRAME_BYTES_MAX = 128 * 1024 * 1024
 
-/** What a backup is of. */
+/** The description of a backup. */
 export type BackupStart = Readonly<{
   /** When it was begun, in milliseconds since 1970 UTC. */
   createdAt: number
-  /** What was added to the versions in its records. */
+  /** The version base of its records. */
   versionBase: number
   /** The bytes of files are not in it. */
   filesByReference: boolean
@@ -265,7 +265,7 @@ class PieceReader {
     return this.#taken
   }
 
-  /** Exactly so many bytes. @throws {StoreError} DATA_CORRUPT if there are fewer. */
+  /** Exactly this many bytes. @throws {StoreError} DATA_CORRUPT if there are fewer. */
   async take(count: number): Promise<Bytes> {
     while (this.#heldBytes < count) {
       if (!(await this.#more()))

@@ -1,5 +1,5 @@
-// What a stash keeps of a chunk: where its rows are, and what they hold, so that finalize never looks
-// at the rows. FORMAT.md section 4.
+// The records of a chunk: where its rows are, and the summaries of its columns, so that finalize does not read rows.
+// FORMAT.md section 4.
 import { type Bytes, sameBytes, toHex } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { crc32 } from '../base/platform.js'

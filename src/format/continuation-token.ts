@@ -1,5 +1,5 @@
-// Continuation tokens: where a walk of pages goes on. Stateless, bound to a table, a generation, and the
-// version base of the store: where it grew, other rows may stand at the position.
+// Continuation tokens: the position at which a walk of pages continues. Stateless; bound to a table, a generation and
+// the version base of the store, because after it grew other rows may be at the position.
 import { type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 import { crc32 } from '../base/platform.js'
 import { ByteReader } from './byte-reader.js'

@@ -1,15 +1,15 @@
 // Finds the file IDs that the texts of rows name. FORMAT.md section 6.
 //
 // Invariants:
-// - Found is every ID that stands in a cell (or a column ID), whatever stands before and after it, as its
-//   characters are stored or with their escapes resolved: `"\u0072sf-…"` names a file too. Too much may be
-//   found, as `"\rsf-…"`, which may show that ID once it is quoted; never too little.
-// - An ID never reaches over the end of a string, so texts of rows may stand side by side.
+// - Every ID in a cell (or a column ID) is found, whatever is before and after it, with its characters as they are
+//   stored or with their escapes resolved: `"\u0072sf-…"` names a file too. More may be found, such as `"\rsf-…"`,
+//   which may show that ID once it is quoted; never less.
+// - An ID never crosses the end of a string, so texts of rows may follow each other.
 //
-// This runs over every byte that is imported. Most of it has neither the prefix of an ID nor an escape that may
-// stand for a part of it, which the runtime tells at once. Else it is looked at closely: an ID is 36 characters of which each is, as it is stored, a
-// letter, a digit, `-`, `_` or a part of an escape. Other bytes end such a run every few characters, so the
-// search looks for a run of 36 from its end, and leaps over what cannot be one.
+// This runs over every byte that is imported. Most of it has neither the prefix of an ID nor an escape that may stand
+// for a part of it, which a native search shows at once. The rest is searched closely: an ID is 36 characters, each of
+// which is stored as a letter, a digit, `-`, `_` or a part of an escape. Other bytes end such a run every few
+// characters, so the search looks for a run of 36 from its end, and skips what cannot be one.
 import { type Bytes, compareBytes, fromBase64Url, fromUtf8, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteSearch } from '../base/platform.js'

@@ -1,4 +1,4 @@
-// The forward object of a generation: which of its rows kept an ID that an earlier generation minted.
+// The forward object of a generation: which of its rows have an ID from an earlier generation.
 // FORMAT.md section 8.
 //
 // Invariants:
@@ -58,7 +58,7 @@ export class ForwardMap {
   }
 
   /**
-   * What is wrong with the runs for a generation of these extents; null: nothing. They must be in order,
+   * The problem of the runs for a generation of these extents, or null. They must be in order,
    * lie within the generation, and keep IDs that earlier generations minted, each once.
    */
   problem(firstExtent: number, nextExtent: number): string | null {

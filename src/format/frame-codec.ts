@@ -1,4 +1,4 @@
-// What stands between a frame's rows and its stored bytes. FORMAT.md section 6.
+// The codecs between a frame's rows and its stored bytes. FORMAT.md section 6.
 
 import { type Awaitable, isSync, tryCall } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'

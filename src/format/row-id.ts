@@ -1,5 +1,5 @@
 // A row ID is 16 bytes in 22 characters of base64url: the extent's nonce, the extent, the slot.
-// Nobody can make one up without the nonce, and reading by ID needs no index.
+// It cannot be guessed without the nonce, and a read by ID needs no index.
 import { BASE64URL_CODES, type Bytes, fromBase64Url, toBase64Url } from '../base/bytes.js'
 
 export type RowId = Readonly<{ nonce: Bytes; extent: number; slot: number }>

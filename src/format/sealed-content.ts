@@ -1,5 +1,5 @@
-// The object of a file: its bytes in leaves, each with its checksum, so that any range of them can be checked
-// without the rest. FORMAT.md section 10.
+// The object of a file: its bytes in leaves, each with a checksum, so that any range can be checked alone.
+// FORMAT.md section 10.
 //
 //     sealed := leaf*
 //     leaf   := u8[1..65536] crc:u32        // all but the last have 65,536 bytes
@@ -15,7 +15,7 @@ export const LEAF_BYTES = 65_536
 const CRC_BYTES = 4
 const SEALED_LEAF_BYTES = LEAF_BYTES + CRC_BYTES
 
-/** How long the object of so many bytes is. */
+/** Length of the object of a file with this many bytes. */
 export function sealedBytes(bytes: number): number {
   return bytes + CRC_BYTES * Math.ceil(bytes / LEAF_BYTES)
 }

@@ -1,8 +1,7 @@
-// Reads one row of a segment and nothing else of it: from the footer where its frame is, and from the frame its
-// text. FORMAT.md section 6.
+// Reads one row of a segment: the place of its frame from the footer, and its text from the frame. FORMAT.md section 6.
 //
-// Invariant: what is served passed its crc, and so did all that led to it. What a row does not need is not looked at:
-// other sections of the footer are held against theirs by who reads them (segment-reader), and all of them by verify.
+// Invariant: the served text and everything that led to it passed its crc. Other sections of the footer are not read
+// here: their readers check them (segment-reader), and verification checks all of them.
 import { type Bytes, readUint32 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
 import { objectBytes, type SegmentRef } from './extent-page.js'

@@ -1,10 +1,9 @@
-// Quick answers to "does this text fit the kind", on the bytes of a text, for columns of which only
-// one or two kinds of text are left. A text is read as far as the kind goes, so who does not know yet where it
-// ends (in a JSON body, at its quote) need not look for that first.
+// Fast answers to "does this text fit the kind", on the bytes of a text, for columns with only one or two kinds of
+// text left. A text is read as far as the kind goes, so its end (in a JSON body, its quote) need not be known before.
 //
 // Invariants:
-// - Of a text that ends where it was read to, the rule in text-rules or time-rules says that it fits. Of all
-//   others nothing is said: they go to that rule.
+// - A text that ends where it was read to fits by the rule in text-rules or time-rules. All others are undecided and
+//   go to that rule.
 // - A text that is not all ASCII, or has a quote, a backslash or a control character, fits nothing here.
 import type { Bytes } from '../base/bytes.js'
 import { KIND_BIT } from './column-kind.js'

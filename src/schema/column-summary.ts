@@ -1,12 +1,12 @@
-// What is known of all values of one column of a chunk, so that a chunk of any size is judged against
-// a schema without looking at its rows.
+// The summary of all values of one column of a chunk. It decides whether a chunk of any size fits a schema without a
+// look at its rows.
 //
 // Invariants:
 // - Masks only lose bits, seen-flags only gain bits; so merging chunks is AND and OR, in any order.
 // - Empty cells (null, absent, an empty CSV field) are not seen at all. `""` of JSON only sets
 //   `emptyText`; it strikes out nothing.
-// - A value that fits nothing sets `misfit` (or `object`) and nothing else, so that with those two
-//   flags taken away a summary tells of the other values alone.
+// - A value that fits nothing sets `misfit` (or `object`) and nothing else. So without these two flags a summary
+//   describes the other values.
 
 /** Bits of `seen`. Written to disk: never change or reuse a number. */
 export const SEEN = Object.freeze({
@@ -40,7 +40,7 @@ export type ColumnSummary = {
    * that it spells, and keeps no kind when it spells none. Starts as ALL_KINDS.
    */
   elementMask: number
-  /** What was seen, see SEEN. */
+  /** Flags of seen values, see SEEN. */
   seen: number
 }
 

@@ -1,10 +1,10 @@
 // Reads one JSON value from bytes: where it ends, and what it is. Nothing is decoded.
 //
-// Invariant: a value is taken only if it is JSON; a minus zero, which loses its sign, and what may be a
-// misfit in an array are left to the exact path.
+// Invariant: a value is accepted only if it is JSON. A minus zero, which loses its sign, and possible misfits in
+// arrays go to the exact path.
 import type { Bytes } from '../base/bytes.js'
 
-/** What a value is, as far as the scanner looked. */
+/** The form of a value, as far as the scanner looked. */
 export const FORM = Object.freeze({
   null: 0,
   emptyText: 1,
@@ -22,7 +22,7 @@ export const FORM = Object.freeze({
   boolean: 8,
   /** An array of texts, numbers and booleans that need no closer look; `elements` says which. */
   array: 9,
-  /** An array that `judgeToken` has to look at. */
+  /** An array that `summarizeToken` has to look at. */
   exactArray: 10,
 })
 
@@ -79,7 +79,7 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9
 }
 
-/** Reads values; `form` and `elements` tell of the last one. */
+/** Reads values; `form` and `elements` describe the last one. */
 export class JsonByteValues {
   readonly bytes: Bytes
   form: number = FORM.null

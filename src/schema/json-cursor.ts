@@ -1,10 +1,9 @@
-// A cursor over JSON text: finds where values end, and judges them.
+// A cursor over JSON text: finds the ends of values and validates them.
 //
 // Invariants:
-// - The accepted language is exactly JSON's, less what a cursor's `stop` and JSON_DEPTH_MAX refuse. This
-//   file decides only where a value ends, which no valid JSON text leaves open; `JSON.parse` judges
-//   every key and value that is not plainly valid (a string without escapes and control characters,
-//   a short run of digits).
+// - The accepted language is JSON, limited by `stop` and JSON_DEPTH_MAX. This file decides only where a value ends,
+//   which is unambiguous in valid JSON. `JSON.parse` validates every key and value that is not plainly valid (a
+//   string without escapes and control characters, a short run of digits).
 // - No value reaches `JSON.parse` before its brackets were counted.
 // - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
 import { dataError } from '../base/data-error.js'
@@ -51,7 +50,7 @@ export function openCursor(text: string, offset = 0): Cursor {
   return { text, at, stop: text.length, row: undefined, rowCharsMax: text.length, offset }
 }
 
-/** The row that begins here may have so many characters. */
+/** The row that begins here has at most this many characters. */
 export function limitRow(cursor: Cursor, rowCharsMax: number): void {
   cursor.rowCharsMax = rowCharsMax
   cursor.stop = Math.min(cursor.text.length, cursor.at + rowCharsMax)

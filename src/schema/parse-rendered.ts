@@ -11,19 +11,19 @@ import {
 } from './json-cursor.js'
 
 /**
- * What the numbers of rows become, in cells and in arrays:
+ * The form of the numbers of rows, in cells and in arrays:
  * - `'number'`: the nearest double. Integers beyond `Number.MAX_SAFE_INTEGER` and decimals of more than 15 digits
  *   may be rounded.
  * - `'bigint'`: a BigInt for an integer, written without a point and an exponent, that is no safe integer
  *   (`Number.isSafeInteger`); a number for all others.
- * - `'text'`: a string for every number, as it was sent: `'34.50'`. Only the schema tells it from a text.
+ * - `'text'`: a string for every number, as it was sent: `'34.50'`. Only the schema shows that it is a number.
  */
 export type NumberForm = 'number' | 'bigint' | 'text'
 
 /** A key with an escape: from its last escape on to the colon. */
 const ESCAPED_KEY = /\\.[^"\\]*"\s*:/
 
-/** Every integer that is not safe has at least so many digits. */
+/** Every integer that is not safe has at least this many digits. */
 const LONG_DIGITS = /[0-9]{16}/
 const INTEGER = /^-?[0-9]+$/
 

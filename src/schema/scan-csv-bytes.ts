@@ -1,11 +1,11 @@
-// Reads rows straight from the bytes of a CSV or TSV body, in one pass and without making objects or
-// strings: it finds the bounds of each cell that is not empty. The cells of all rows since `clear` are kept,
-// as only the last one of a segment decides in which form a column is stored.
+// Reads rows from the bytes of a CSV or TSV body, in one pass and without objects or strings: the bounds of each cell
+// that is not empty (PERFORMANCE.md, P2). The cells of all rows since `clear` are kept, because only the last row of a
+// segment decides the stored form of a column.
 //
 // Invariants:
-// - It takes a body only if `scan-csv` takes it, with the same header, rows and cells. Of whatever it is not
-//   sure of (an odd quote, a record that is too long or has too many fields, a header that is refused, bytes
-//   that are not UTF-8) it says so, and the whole body goes to `scan-csv`, which decides and names the fault.
+// - It accepts a body only if `scan-csv` does, with the same header, rows and cells. If it is unsure (an odd quote, a
+//   record that is too long or has too many fields, a header that is refused, bytes that are not UTF-8), the whole
+//   body goes to `scan-csv`, which decides and names the error.
 // - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
 import { type Bytes, markLength } from '../base/bytes.js'
 import { isUtf8, sliceReader } from '../base/platform.js'

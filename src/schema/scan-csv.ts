@@ -1,12 +1,12 @@
 // Reads rows from CSV and TSV: RFC 4180, with a header line of column IDs, and a tab for a comma in TSV.
 //
-// csv-parse judges and splits the records; this file feeds it slices that end with a record, so that
-// no synchronous stretch is long, and turns records into rows.
+// csv-parse validates and splits the records. This file feeds it slices that end with a record, so that no synchronous
+// stretch is long, and turns records into rows.
 //
 // Invariants:
-// - Slices change nothing. A record ends at a line break with an even number of quotes before it, as
-//   long as the input is well-formed; the slice in which it is not holds the fault, so csv-parse finds
-//   it at the same record wherever the slices began. Failures come in the order of the records.
+// - Slices do not change the result. In well-formed input a record ends at a line break with an even number of quotes
+//   before it. The first slice in which it does not contains the error, so csv-parse finds it at the same record
+//   wherever the slices began. Errors come in the order of the records.
 // - Line breaks are CRLF, LF or CR, mixed as they come, in quotes too. Lines are counted here, since
 //   csv-parse counts a CRLF in quotes twice. A record is named by the line on which it starts.
 // - An empty line is a record with one empty field, that is a row without cells, but as the last line
@@ -131,7 +131,7 @@ function* readRecords(
 type Slice = Readonly<{
   start: number
   end: number
-  /** What is wrong with the record that starts at `end`. */
+  /** The error of the record that starts at `end`. */
   fault: string | undefined
 }>
 

@@ -1,17 +1,17 @@
-// Reads rows straight from the bytes of a JSON body, in one pass and without making objects or strings:
-// it finds the bounds of each row and of its cells, and what each value is.
+// Reads rows from the bytes of a JSON body, in one pass and without objects or strings: the bounds of each row and of
+// its cells, and the form of each value (PERFORMANCE.md, P2, P3). README.md has a drawing of KEY and CELL.
 //
 // Invariants:
-// - It takes a row only if `scan-json` takes it, with the same cells. Of whatever it is not sure of
-//   (escapes in keys, a key twice, objects, a minus zero, very long rows, all that is not JSON) it says so,
-//   and the row goes to `scan-json`, which decides and names what is wrong.
-// - The bytes are valid UTF-8: who opens a scanner has checked that.
+// - It accepts a row only if `scan-json` does, with the same cells. If it is unsure (escapes in keys, a duplicate key,
+//   objects, a minus zero, very long rows, everything that is not JSON), the row goes to `scan-json`, which decides and
+//   names the error.
+// - The bytes are valid UTF-8: the caller has checked that.
 import { type Bytes, markLength } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { ByteRules } from './byte-rules.js'
 import { ELEMENT, FORM, isPlain, JsonByteValues, skipSpace } from './json-byte-values.js'
 
-/** What is kept of a cell: the bounds of its value, and `column << 16 | elements << 8 | form`. */
+/** A cell: the bounds of its value, and `column << 16 | elements << 8 | form`. */
 export const CELL = Object.freeze({ from: 0, to: 1, what: 2, size: 3 })
 
 export type ScanStep = 'row' | 'unsure' | 'end' | 'stop'
@@ -23,8 +23,8 @@ const NO_MORE = -2
 const UNKNOWN = -3
 
 /**
- * What is kept of a key that stood at a place of a row: where its bytes began, with the comma before it if it
- * was not the first, how many there were up to its value, its column, and how many of the bytes are white space.
+ * A key at a place of the row before: where its bytes began, with the comma before it unless it was the first; the
+ * number of bytes up to its value; its column; and how many of the bytes are white space.
  */
 const KEY = Object.freeze({ from: 0, length: 1, column: 2, spaces: 3, size: 4 })
 
@@ -49,8 +49,7 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /**
- * One row after the other. After `next` gave 'row', the fields tell of that row; they are overwritten by
- * the next call.
+ * Reads one row after the other. After `next` returned 'row', the fields describe that row until the next call.
  */
 export class JsonByteScanner {
   readonly bytes: Bytes

@@ -1,5 +1,5 @@
 // Reads rows from JSON text without building them: it finds the bounds of each value and keeps the
-// values as they were sent. What is JSON and what is not is decided in json-cursor.ts.
+// values as they were sent. json-cursor.ts decides what JSON is.
 import { fromUtf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import {
@@ -226,7 +226,7 @@ type Cells = {
   rowId: string | undefined
 }
 
-/** Reads one row. Of duplicate keys the last value stands at the first one's place. */
+/** Reads one row. The last value of a duplicate key takes the place of the first. */
 function readCells(cursor: Cursor, columns: ColumnCache, level: number): Cells {
   const { text } = cursor
   const cells: Cells = { ids: [], tokens: [], rowId: undefined }

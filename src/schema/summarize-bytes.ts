@@ -1,7 +1,7 @@
-// Judges the values that a byte scanner found into a column summary.
+// Adds the values that a byte scanner found to a column summary.
 //
-// Invariant: the summary is the one that `judgeToken` makes of the same token. What needs a closer look
-// goes there as a text.
+// Invariant: the summary equals that of `summarizeToken` for the same token. Values that need a closer look go there
+// as text.
 import { KIND_BIT } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { ELEMENT, FORM } from './json-byte-values.js'

@@ -1,7 +1,7 @@
-// Judges cells of CSV and TSV that the byte scanner found into a column summary.
+// Adds cells of CSV and TSV that the byte scanner found to a column summary.
 //
-// Invariant: the summary is the one that `judgeText` makes of the same text. What needs a closer look is left
-// alone, for the caller to take there.
+// Invariant: the summary equals that of `summarizeText` for the same text. Cells that need a closer look are left to
+// the caller, who takes them there.
 import type { Bytes } from '../base/bytes.js'
 import { ByteRules } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
@@ -11,9 +11,9 @@ import { MARK } from './scan-csv-bytes.js'
 import { elementMaskOf } from './summarize-bytes.js'
 import { PLAIN_TEXT_KINDS, RULED_TEXT_KINDS } from './value-rules.js'
 
-/** What came of a cell. */
+/** The result for a cell. */
 export const CELL_OUTCOME = Object.freeze({
-  /** Nothing was noted: `judgeText` must see its text. */
+  /** Nothing was added: `summarizeText` must see its text. */
   unsure: 0,
   /** Its column holds text. */
   text: 1,
@@ -140,7 +140,7 @@ export class FieldSummarizer {
       this.#array[length++] = byte
       if (byte === QUOTE) at++ // It stands twice.
     }
-    // What stands behind it is of other cells: a value that goes on there is no array of this one.
+    // Bytes beyond this cell belong to other cells, so a value that ends there is not this cell's array.
     if (this.#arrayValues.read(0) !== length) return undefined
     if (this.#arrayValues.form !== FORM.array) return undefined
     return elementMaskOf(candidates, this.#arrayValues.elements)

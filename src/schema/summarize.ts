@@ -1,7 +1,7 @@
-// Judges values: one at a time against a type, or many into a column summary that is judged later.
+// Checks values: single ones against a type, or many by way of a column summary.
 //
-// Invariant: for every type, `summaryFits` of a summary says exactly whether each value judged into
-// it fits by `tokenFits` or `textFieldFits`.
+// Invariant: for every type, `summaryFits` of a summary says exactly whether each value added to it fits by
+// `tokenFits` or `textFieldFits`.
 
 import type { Steps } from '../base/time-slices.js'
 import type { ColumnKind, ColumnType } from './column-kind.js'
@@ -67,7 +67,7 @@ export function summarizeToken(summary: ColumnSummary, token: string): void {
   }
 }
 
-/** As `judgeToken`, an array in steps. */
+/** As `summarizeToken`, for an array in steps. */
 export function* summarizeTokenInSteps(summary: ColumnSummary, token: string): Steps<void> {
   if (token.charCodeAt(0) !== OPEN_BRACKET) {
     summarizeToken(summary, token)
@@ -175,7 +175,7 @@ export function summarizeText(summary: ColumnSummary, text: string): void {
   if (elementMask !== 0) summary.elementMask = fieldElementMask(text, elementMask)
 }
 
-/** As `judgeText`, a text that spells an array in steps. */
+/** As `summarizeText`, for a text that spells an array, in steps. */
 export function* summarizeTextInSteps(summary: ColumnSummary, text: string): Steps<void> {
   summarizeScalarText(summary, text)
   const { elementMask } = summary

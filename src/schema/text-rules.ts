@@ -1,5 +1,5 @@
-// The rules of uri, emailAddress, phoneNumber and emoji. Each takes time linear in its text: where
-// the runtime's own parser is slower than that, what it is given is bounded first.
+// The rules of uri, emailAddress, phoneNumber and emoji. Each takes time linear in its text: where the parser of the
+// runtime is slower than that, its input is bounded first.
 import emojiRegex from 'emoji-regex'
 
 const DOT = 0x2e

@@ -1,5 +1,5 @@
 // The rules of the date and time kinds. Hand-written scans: each reads a text once, from left to
-// right, and none of them asks `Date`, which takes 30 February and "2024-2-3".
+// right, and none uses `Date`, which accepts 30 February and "2024-2-3".
 
 const DASH = 0x2d
 const PLUS = 0x2b

@@ -1,10 +1,10 @@
-// Widening: the smallest type that holds what a column has and what is to be put in (CONTRACT.md,
-// section 3, `updateSchema`).
+// Widening: the smallest type that holds the values of a column and the new ones (CONTRACT.md, section 3,
+// `updateSchema`).
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { type ColumnSummary, SEEN } from './column-summary.js'
 import { summaryFits } from './summarize.js'
 
-/** What a kind may become before it becomes `string`. */
+/** The kind that a kind becomes before it becomes `string`. */
 const WIDER_KIND: Partial<Record<ColumnKind, ColumnKind>> = {
   date: 'dateTime',
   imageURI: 'uri',

@@ -1,10 +1,10 @@
-// Writes a backup: all records of one moment, then the objects that they name, while the store is in use.
+// Writes a backup while the store is in use: all records of one moment, then the objects that they name.
 //
 // Invariants:
 // - The records are read in one view of the whole store, where the key-value store has such a view; else in
 //   one view of each team.
-// - The objects are held from before the view until the last one was read: none of them can go meanwhile.
-// - Every object is checked as it is read. A backup that would be damaged ends in an error and is none.
+// - Objects are held from before the view until the last one was read, so none is deleted meanwhile.
+// - Every object is checked as it is read. A backup that would be damaged ends with an error.
 // - Memory: one frame, and the name of each object.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Emit, fromEmitter } from '../../base/from-emitter.js'

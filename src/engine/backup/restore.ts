@@ -1,10 +1,10 @@
 // Restores a backup into an empty store.
 //
 // Invariants:
-// - Everything that comes is held against its checksum before it is used, and the whole against its digest
-//   at the end. Whoever calls this throws away what it wrote if it fails.
-// - No ETag, row ID or continuation of the old store comes back with other content: the version base of the
-//   new store is far above the versions that the old one may have reached after the backup.
+// - Every frame is checked against its checksum before it is used, and the whole against its digest at the end. If the
+//   restore fails, the caller discards what it wrote.
+// - No ETag, row ID or continuation token of the old store names other content in the new one: its version base is far
+//   above the versions that the old store may have reached after the backup.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { checkOptions, hasMethods, optionError, typeName } from '../../base/options.js'
@@ -22,19 +22,19 @@ import type { RestoreResult } from '../api/backup-types.js'
 import { checkPieces } from '../files/file-arguments.js'
 import { storedLeaves } from '../files/file-content.js'
 
-/** What a backup is restored into. */
+/** The empty ports that a backup is restored into. */
 export type RestorePorts = Readonly<{ kv: KvStore; objects: ObjectStore }>
 
-/** Where a backup is restored to. */
+/** The target of a restore. */
 export type RestoreTarget = Readonly<{
   /**
-   * Called once, when the backup is known to be one: opens what it is restored into. Both are empty, and
-   * nobody else uses them. They stay the caller's.
-   * @param versionBase - The key-value store must have this version base, or a higher one: for `openLevelKv`
-   *   it is the option `versionBaseMin`.
+   * Opens the ports, once, after the header of the backup was checked. Both must be empty and not used otherwise. The
+   * caller closes them.
+   * @param versionBase - The key-value store must have at least this version base: the option `versionBaseMin` of
+   *   `openLevelKv`.
    */
   open(versionBase: number): Promise<RestorePorts>
-  /** Where the bytes of files are, if the backup has them by reference. */
+  /** The bytes of files, if the backup has them by reference. */
   files?: Pick<ObjectStore, 'stream'>
 }>
 

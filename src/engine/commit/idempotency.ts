@@ -1,12 +1,11 @@
-// Operations that may be repeated safely: the result of the first is kept under a key of the caller's,
-// and a repeat is answered with it.
+// Idempotency: the first result of an operation is kept under a key of the caller, and a repeat gets it.
 //
 // Invariants:
-// - The record of a result is written by the commit that the result is of, and by no other; so there is
-//   no effect without its record, and no record without its effect.
-// - An operation looks for the record in every view from which it reads what it acts on. So it fails for
-//   want of what the first one used up (its stash) only if there was no first one.
-// - A key is one request's: another request of the team with it is refused, whatever it asks for.
+// - The record of a result is written by the commit of its effect, and by no other. So there is no effect without its
+//   record, and no record without its effect.
+// - An operation looks the record up in every view that it acts on. So it fails for a missing stash only if there was
+//   no first operation that used it.
+// - A key belongs to one request: another request of the team with it is refused.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { repeatKey, type TableKey } from '../../format/keys.js'

@@ -1,8 +1,8 @@
-// What the files of a team may hold together, while bytes are on their way: those of files, those that uploads
-// have received and those that come in count alike, so that uploads which nobody completes fill no disk.
+// The limit of a team's files while bytes are coming in: bytes of files, received bytes of uploads and incoming bytes
+// count alike, so that uploads which are never completed cannot fill a disk.
 //
-// Invariant: bytes are counted once at least at any moment. They are claimed before they are looked at with all
-// others, and a claim is released only when a record counts them. For a moment they may be counted twice.
+// Invariant: bytes are counted at least once at any moment. They are claimed before the sum is computed, and a claim is
+// released only after a record counts them. For a moment they may be counted twice.
 import { StoreError } from '../../base/store-error.js'
 import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
 import { FILES_HEAD_KEY } from '../../format/keys.js'
@@ -42,7 +42,7 @@ export class FileClaims {
     }
   }
 
-  /** What there is room for beside all that is there, received or claimed; negative when that is too much. */
+  /** The bytes that are left beside stored, received and claimed ones; negative if the limit is exceeded. */
   async #room(team: UploadsOfTeam): Promise<number> {
     if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
     const uploads = await this.#uploads.of(team)

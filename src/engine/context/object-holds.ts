@@ -1,7 +1,7 @@
-// Keeps objects from being deleted while a backup reads the names of them that it has seen.
+// Keeps objects from being deleted while a backup reads them.
 //
-// Invariant: an object that a view names which was opened under a hold is there until the hold ends. (What
-// was chosen for deletion before is named by no record any more, and a name that is gone never comes back.)
+// Invariant: an object that is named in a view opened under a hold exists until the hold ends. (Objects chosen for
+// deletion before are named by no record any more, and a name that is gone never comes back.)
 
 export class ObjectHolds {
   #held = 0

@@ -1,4 +1,4 @@
-// Object ids: who made them, and which of them no commit names yet.
+// Allocates object IDs, and knows which of them no commit names yet.
 //
 // Invariants:
 // - An id begins with the incarnation (one opening of the store), so no two openings make the same one.

@@ -1,6 +1,5 @@
-// Which uploads are open: how many each owner of a team has, and how many bytes a team has received and not
-// completed. Counted once, then kept up. A guard against uploads without end, not a truth: on a shared store
-// others open some too.
+// Counts open uploads of each owner, and received bytes of uploads that are not completed. Counted once, then updated.
+// A guard against endless uploads, not exact: on a shared store other processes open uploads too.
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { decodeUpload, type UploadRecord } from '../../format/file-records.js'

@@ -1,4 +1,4 @@
-// Schemas that were parsed. The record is read each time, which is quick; parsing and indexing it is not.
+// Caches parsed schemas. Reading the record is fast; parsing and indexing it is not.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -19,7 +19,7 @@ export type IndexedSchema = Readonly<{
 /** Memory for parsed schemas: some 1,300 of 30 columns. */
 const SCHEMAS_BYTES_MAX = 16 * 1024 * 1024
 
-/** What a column costs beside its names, about, and what a byte of the record costs as a part of a name. */
+/** Estimated memory of a column besides its names, and of a byte of the record in a name. */
 const COLUMN_BYTES = 400
 const NAME_BYTES = 2
 

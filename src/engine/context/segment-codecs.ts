@@ -18,7 +18,7 @@ import { openSegment } from '../segments/read-segment.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
-/** Of a commit that is refused, because others put the record at the same time. */
+/** Attempts of a commit that is refused because others put the record at the same time. */
 const TRIES_MAX = 10
 
 /** A store with more teams is taken for one that has segments: to look at each would take long. */
@@ -42,9 +42,9 @@ export class SegmentCodecs {
   }
 
   /**
-   * Checks, at open, that this runtime can read all segments. What it had to find out it notes for the next time.
-   * What is damaged is left to whoever reads it.
-   * @throws {StoreError} FORMAT_UNKNOWN: it cannot
+   * Checks, at open, that this runtime can read all segments, and notes what it found for the next time. Damage is left
+   * to the readers of the damaged data.
+   * @throws {StoreError} FORMAT_UNKNOWN if it cannot
    */
   async checkReadable(): Promise<void> {
     const record = await this.#read().catch(damaged)

@@ -1,9 +1,9 @@
 // The secrets that locations of uploads are signed with.
 //
 // Invariants:
-// - Two keys are good: the newest signs; the one before it still proves what it signed. A key lives for 30
-//   days after it was replaced at least, which is longer than any location lives.
-// - A key ID is not used again; where a loss takes a key back, the next one of its ID has another secret.
+// - Two keys are valid: the newest signs, and the one before still verifies. A key lives for at least 30 days after it
+//   was replaced, which is longer than any location lives.
+// - A key ID is not reused; if a loss of commits takes a key back, the next one with its ID has another secret.
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'

@@ -24,7 +24,7 @@ import type { TeamAliases } from './team-alias.js'
 import type { TransferLimit } from './transfer-limit.js'
 import type { UploadPuts } from './upload-puts.js'
 
-/** What the parts of one open store share. */
+/** The state that all operations of an open store share. */
 export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
@@ -52,7 +52,7 @@ export type StoreContext = Readonly<{
   claims: FileClaims
 }>
 
-/** What the operations of one team share. */
+/** The state that all operations of one team share. */
 export type TeamContext = StoreContext &
   Readonly<{
     teamId: string

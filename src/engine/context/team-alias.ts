@@ -1,7 +1,7 @@
 // The 8 bytes by which IDs of files and uploads name their team, so that a request without a key finds it.
 //
 // Invariants:
-// - A team gets one alias, at its first file or upload, and keeps it: the IDs that carry it are out there.
+// - A team gets one alias, at its first file or upload, and keeps it, because published IDs contain it.
 // - Both records of an alias, to the team and from it, come in one commit.
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'

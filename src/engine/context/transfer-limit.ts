@@ -1,8 +1,8 @@
-// How many bodies of files are read at one time: each holds a connection, an open file and a few buffers.
+// Limits the bodies of files that are read at the same time: each has a connection, an open file and a few buffers.
 //
 // Invariants:
-// - A team begins a transfer only while it has fewer than there are places free. So one alone has at most half of
-//   them, rounded up, and however many it would begin, there are places for others.
+// - A team starts a transfer only while it has fewer than there are free places. So a single team has at most half of
+//   them, rounded up, and there are always places for others.
 // - First come, first served, but for those whose team must wait.
 import { StoreError } from '../../base/store-error.js'
 

@@ -1,4 +1,4 @@
-// The bytes of a file on their way into the object store and out of it: counted, hashed, checked.
+// Streams the bytes of a file into and out of the object store: counted, hashed, checked.
 //
 // Invariants:
 // - Content that breaks a rule fails the `put` of its object, which then leaves nothing.
@@ -148,7 +148,7 @@ export async function* piecesOf(content: FileContent): AsyncGenerator<Bytes, voi
   else for await (const piece of iterable(content)) yield* slices(checkPiece(piece))
 }
 
-/** What is hashed in one go, without letting other work of the process run. */
+/** Bytes that are hashed before other work of the process gets its turn. */
 const SLICE_BYTES_MAX = 1024 * 1024
 
 function* slices(bytes: Bytes): Generator<Bytes, void> {

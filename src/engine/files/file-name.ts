@@ -1,10 +1,10 @@
-// Names of files. A name is a label and nothing else: no path is ever made from it. It is cleaned all the
-// same, because it ends up in the save dialogs, shells and folders of others.
+// Cleans names of files. A name is only a label, never part of a path. It is cleaned because it ends up in the save
+// dialogs, shells and folders of others.
 //
 // Invariants of a clean name:
 // - 1 to 255 bytes of well-formed UTF-8 in NFC, and cleaning it again changes nothing.
-// - No separator, no character that a common file system refuses, no control character, nothing that
-//   turns the direction of writing or stays invisible where it is shown, no space or dot at its end.
+// - No separator, no character that a common file system refuses, no control character, no character that changes the
+//   text direction or is invisible, no space or dot at the end.
 // - Not the name of a device of Windows, also with an extension.
 import { utf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'

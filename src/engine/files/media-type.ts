@@ -1,5 +1,5 @@
-// Media types (RFC 9110, 8.3.1) by a grammar that is stricter than HTTP's: what browsers, proxies and
-// frameworks read in different ways is no media type here.
+// Parses media types (RFC 9110, 8.3.1) by a stricter grammar than HTTP's: a text that browsers, proxies and frameworks
+// read differently is no media type here.
 //
 // - Names as RFC 6838 registers them; no wildcards. ASCII only: no tab, no line break, no other control.
 // - Spaces only around a semicolon, never at the ends. No empty parameter, no parameter twice.

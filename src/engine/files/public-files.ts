@@ -1,4 +1,4 @@
-// What may be done with files without a key.
+// Operations on files that need no key.
 import { parseFileId } from '../../format/file-id.js'
 import { checkText } from '../api/arguments.js'
 import type { OpenFile, PublicFiles, UploadRequest } from '../api/file-types.js'

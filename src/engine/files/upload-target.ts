@@ -1,10 +1,10 @@
 // The signed location of an upload.
 //
 // Invariants:
-// - What is signed comes from the upload's record and the key, never from the request. So a location is
-//   good if and only if it is, byte for byte, the one that this store would write now for this record:
-//   what was left out, added, doubled, put in another order or encoded in another way is refused.
-// - How long the comparison takes tells nothing about a signature.
+// - The signed text comes from the upload's record and the key, never from the request. So a location is valid if and
+//   only if it is, byte for byte, the one that this store would render now for this record. Omissions, additions,
+//   duplicates, another order and another encoding are refused.
+// - The time of the comparison reveals nothing about a signature.
 import { type Bytes, toBase64Url, utf8 } from '../../base/bytes.js'
 import { hmacSha256, sameSecret } from '../../base/platform.js'
 import { ByteWriter } from '../../format/byte-writer.js'

@@ -1,4 +1,4 @@
-// Reads a whole segment in order, and checks every byte of it: for those who trust none.
+// Reads a whole segment in order and checks every byte of it, for verification and backup.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'

@@ -1,8 +1,8 @@
 // Rows of segments by (segment, row), through a cache of footers and frames with a byte budget.
 //
-// A frame is kept when a single row of it is asked for the second time: of rows that are read once in a while
-// only the footers stay. Runs of rows (pages, scans, rewrites) leave nothing behind, so that a walk does not
-// push out the frames that point reads use.
+// A frame is cached when a second row of it is read (PERFORMANCE.md, P22): of rows that are read once in a while only
+// the footers stay. Runs of rows (pages, scans, rewrites) leave nothing behind, so that a walk does not evict the frames
+// of point reads.
 
 import { type Awaitable, chain, finallyDo, isSync, tryCall } from '../../base/awaitable.js'
 import { BufferPool } from '../../base/buffer-pool.js'

@@ -1,5 +1,5 @@
-// What stands for a request that comes with a key of the caller's. A repeat with the same key must be the same
-// request: another one would be answered with a result that is not its own, and its rows would be lost.
+// The digest of a request with an idempotency key. A repeat with the same key must be the same request: another one
+// would be answered with a result that is not its own, and its rows would be lost.
 import { type Bytes, concatBytes, toHex, utf8 } from '../../base/bytes.js'
 import { sha256, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'

@@ -1,7 +1,7 @@
 // Checks the segments of a generation, a page of entries at a time, and its forward object.
 //
-// Invariant: an object is looked at after the view that showed its name, when it may be gone. So what is
-// wrong with it counts only if its record still names it afterwards: a name that is gone never comes back.
+// Invariant: an object is read after the view that showed its name, when it may be gone. So a problem of it counts only
+// if its record still names it afterwards: a name that is gone never comes back.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   decodeExtentEntry,
@@ -31,7 +31,7 @@ import { readRetirements } from '../read/generations.js'
 import { type Findings, problemsOf } from './verify-findings.js'
 import { verifySegment } from './verify-segment.js'
 
-/** What the checks of one team share. */
+/** The state that the checks of one team share. */
 export type VerifyContext = Readonly<{
   context: StoreContext
   findings: Findings
@@ -39,7 +39,7 @@ export type VerifyContext = Readonly<{
   partition: KvPartition
 }>
 
-/** A look that a change of the table spoils is repeated so often. */
+/** Attempts to check an entry that a concurrent change replaced. */
 const TRIES_MAX = 3
 
 /** A generation as it is now; null: it is gone, or on its way out. */

@@ -1,4 +1,4 @@
-// Collects what a verify finds, in bounded memory, and ends it when it must end.
+// Collects the findings of a verification in bounded memory, and aborts it when it must end.
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { Problem } from '../api/problem.js'
@@ -33,7 +33,7 @@ export class Findings {
     objects: 0,
     bytes: 0,
   }
-  /** Of the frames that were read, a bit for each, see `codecBit`. */
+  /** The codecs of the frames that were read, a bit each, see `codecBit`. */
   codecs = 0
   readonly #options: VerifyOptions
   readonly #lifecycle: Lifecycle

@@ -1,7 +1,7 @@
 // Finds the objects that no record names. They do no harm: the sweep deletes them in time.
 //
-// Objects are listed a window at a time and struck off by walking all names, so memory is bounded by the
-// window. What was listed before the walk and is named by none of it is an orphan, or pending.
+// Objects are listed a window at a time, and a walk over all names removes those that are named, so memory is bounded
+// by the window. An object that was listed before the walk and not named in it is an orphan, or pending.
 import type { KvPartition } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import { namedObjects, objectOf } from '../context/named-objects.js'

@@ -1,7 +1,7 @@
 // Checks one segment: quickly its footer, fully all of its rows.
 //
-// Invariant: what it finds is about these bytes alone. Whether a record still names them is for the caller
-// to look at again, before it takes a finding for one.
+// Invariant: a finding is about these bytes alone. The caller checks whether a record still names them before it
+// reports the finding.
 import { isUtf8, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -16,7 +16,7 @@ import type { Problem } from '../api/problem.js'
 import { openSegment, readFrames } from '../segments/read-segment.js'
 import type { Findings } from './verify-findings.js'
 
-/** Problems that are told of one segment; the first ones say enough. */
+/** Problems reported of one segment; the first ones say enough. */
 const PROBLEMS_MAX = 10
 
 /** What the records say of a segment's rows. */

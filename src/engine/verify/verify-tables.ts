@@ -38,7 +38,7 @@ import { verifyRows } from './verify-rows.js'
 
 /** Tables that are found in one view. */
 const TABLES_AT_ONCE = 1_000
-/** A look that a change of the table spoils is repeated so often. */
+/** Attempts to check a table that a concurrent change altered. */
 const TRIES_MAX = 3
 const COLUMNS_MAX = 65_535
 

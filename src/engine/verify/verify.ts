@@ -1,9 +1,9 @@
-// Holds a whole open store against its own rules, while it is in use.
+// Verifies a whole open store against its own rules, while it is in use.
 //
 // Invariants:
-// - Nothing is changed, and nobody waits: what is seen in one view is of one commit.
-// - A finding is true of the store at some moment of the verify: see verify-rows and verify-extents.
-// - What cannot be read ends only the step that needed it, so that one damaged record hides no others.
+// - Nothing is changed, and nobody waits: everything in one view is of one commit.
+// - A finding is true at some moment of the verification: see verify-rows and verify-extents.
+// - A failed read ends only its own step, so that one damaged record hides no others.
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
 import { checkOptionNames, checkSignal, optionError, shown, typeName } from '../../base/options.js'
 import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../../format/file-records.js'

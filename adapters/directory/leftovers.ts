@@ -37,7 +37,7 @@ export function temporaryPath(path: string): string {
 /** Makes a directory for a store that this process makes. */
 export async function beginStore(temporary: string): Promise<void> {
   await mkdir(temporary, PRIVATE_FOLDER)
-  const maker = `${await thisSystem()} ${process.pid} ${await startOf('self')}\n`
+  const maker = `${await thisSystem()} ${process.pid} ${await ownStart()}\n`
   await writeFile(join(temporary, MAKER_FILE), maker, { mode: PRIVATE_FILE, flag: 'wx' })
 }
 
@@ -142,18 +142,33 @@ async function isRunning(pid: number, started: string): Promise<boolean> {
   } catch (failure) {
     if (systemCode(failure) === 'ESRCH') return false
   }
-  const now = await startOf(pid)
-  return now === started || now === '' // Else the ID is another process's by now.
+  const fields = await fieldsOf(pid)
+  if (fields === undefined) return true
+  return startIn(fields) === started && !isDead(fields) // Else the ID is another process's by now.
 }
 
-/** When a process started, in ticks since the start of the machine; '' where the system does not say. */
-async function startOf(pid: number | 'self'): Promise<string> {
+/** When this process started, in ticks since the start of the machine; '' where the system does not say. */
+async function ownStart(): Promise<string> {
+  const fields = await fieldsOf('self')
+  return fields === undefined ? '' : startIn(fields)
+}
+
+function startIn(fields: readonly string[]): string {
+  return fields[19] ?? ''
+}
+
+/** A process that was killed keeps its ID until its parent asks how it ended, which some never do. */
+function isDead([state = '']: readonly string[]): boolean {
+  return state === 'Z' || state === 'X'
+}
+
+/** What the system says of a process, from its state on; undefined where it says nothing. */
+async function fieldsOf(pid: number | 'self'): Promise<readonly string[] | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before may hold anything.
-    return fields[19] ?? ''
+    return text.slice(text.lastIndexOf(')') + 2).split(' ') // The name before may hold anything.
   } catch (failure) {
     if (systemCode(failure) === undefined) throw failure
-    return ''
+    return undefined
   }
 }

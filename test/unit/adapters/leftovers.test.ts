@@ -3,7 +3,7 @@
 // killed there, or not; and leftovers of other machines.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import {
   mkdir,
   mkdtemp,
@@ -97,6 +97,30 @@ describe.skipIf(process.platform === 'win32')('stores', () => {
 
       expect(await readdir(parent)).toEqual(['store'])
       expect((await readdir(path)).sort()).toEqual(['FORMAT', 'HIGHWATER', 'kv', 'objects'])
+    },
+  )
+
+  test.skipIf(!existsSync('/proc/self/stat'))(
+    'what a killed restore left is removed also if nobody has asked how it ended',
+    async () => {
+      const parent = await newParent()
+      const path = join(parent, 'store')
+      const args = [process.execPath, programs.path('stuck-maker'), 'restore', path, backup]
+      // The shell becomes another program, which knows nothing of the child it has.
+      const careless = ['-c', '"$0" "$@" & exec sleep 1000', ...args]
+      const child = spawn('sh', careless, { stdio: ['ignore', 'pipe', 'inherit'] })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await once(child.stdout, 'data')
+      const [temporary = ''] = await readdir(parent)
+      const maker = await readFile(join(parent, temporary, 'MAKER'), 'utf8')
+      const pid = Number(maker.split(' ')[1])
+      process.kill(pid, 'SIGKILL')
+      const state = async () => /\) (.)/.exec(await readFile(`/proc/${pid}/stat`, 'latin1'))?.[1]
+      await expect.poll(state).toBe('Z')
+
+      await make('restore', path)
+
+      expect(await readdir(parent)).toEqual(['store'])
     },
   )
 

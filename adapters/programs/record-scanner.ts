@@ -299,7 +299,7 @@ function unexpected(byte: number, offset: number): SourceFault {
 }
 
 function notAnArray(byte: number, offset: number): SourceFault {
-  const hint = byte === OPEN_BRACE ? '; for one object a line say --format ndjson' : ''
+  const hint = byte === OPEN_BRACE ? '; use --format ndjson for one object per line' : ''
   return new SourceFault(`the file is not a JSON array${hint}`, offset)
 }
 export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const

@@ -81,7 +81,7 @@ describe('a JSON array', () => {
 
   test.each([
     ['', 'the file is empty'],
-    ['{"a":1}', 'not a JSON array; for one object a line say --format ndjson'],
+    ['{"a":1}', 'not a JSON array; use --format ndjson for one object per line'],
     ['[{"a":1}', 'ends inside its JSON array'],
     ['[{"a":1},]', 'unexpected "]" at byte 10'],
     ['[{"a":1},,{"a":2}]', 'unexpected "," at byte 10'],

@@ -129,6 +129,20 @@ describe('folders', () => {
     expect(missing).toEqual([])
   })
 
+  test('a path that a document of the code names is there', () => {
+    const about = documents.filter(
+      (path) => /^(?:src|adapters)\//.test(path) && !path.startsWith('src/contract/'),
+    )
+    const missing = about.flatMap((document) =>
+      [...readText(document).matchAll(/`((?!rowstash\/)[a-z]+(?:\/[a-z][\w-]*)+)`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !files.some((file) => `/${file}`.match(`/${path}(?:\\.|/)`)))
+        .map((path) => `${document}: ${path}`),
+    )
+
+    expect(missing).toEqual([])
+  })
+
   test('the code map names every folder', () => {
     const map = readText('src/ARCHITECTURE.md')
     const missing = folders.filter(

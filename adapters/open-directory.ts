@@ -7,8 +7,8 @@ import type { SourceOptions } from './sources/source-options.js'
 
 export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, DirectoryPortOptions {
   /**
-   * How files are fetched from URLs: options for the fetcher that is built in, or another fetcher.
-   * Default: the one built in, which keeps to public addresses.
+   * Options of the built-in fetcher of source URLs, or another fetcher. Default: the built-in one, which fetches from
+   * public addresses only.
    */
   readonly sources?: SourceOptions | UrlFetcher
 }
@@ -17,13 +17,15 @@ export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, Directo
 const OWN_OPTIONS: readonly string[] = ['kv', 'objects', 'afterClose']
 
 /**
- * Opens the store in a directory, and makes one if the directory is missing or empty.
- * One process may have a directory open, and once only. Network file systems are not supported.
- * On a full disk it opens to be read, with a warning, if another disk has room for a few files: writes fail with
- * INSUFFICIENT_STORAGE until there is room.
- * @param path - As a text, or as a `file:` URL.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR (the path), OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the directory holds something
- *   else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ * Opens the store in a directory, or creates one if the directory is missing or empty. Only one process may have a
+ * directory open, and only once. Network file systems are not supported.
+ *
+ * On a full disk the store opens for reading, with a warning, if another disk has room for a few files; writes fail
+ * with INSUFFICIENT_STORAGE until there is room.
+ * @param path - A path, or a `file:` URL.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR (the path), OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the
+ *   directory contains something else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE,
+ *   INSUFFICIENT_STORAGE
  */
 export async function openDirectory(
   path: string | URL,

@@ -69,8 +69,8 @@ export function isBeingAnswered(server: Server, socket: Socket): boolean {
 const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
 
 /**
- * Closes a hardened server: it accepts no more connections, closes those without a request under way at once
- * and the others with their answers, which say so, and cuts what is left after the grace.
+ * Closes a hardened server. It accepts no more connections, closes idle ones at once and the others after their
+ * answers, which say so, and cuts the rest after the grace period.
  *
  * @param orphanGraceMs - For requests under way, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
  */

@@ -88,7 +88,7 @@ const HEADERS_MS_MAX = 10_000
 /** A bound for requests whose bodies nobody reads. Those that are read have a least rate, see paced-body.ts. */
 const REQUEST_MS_MAX = 24 * 60 * 60_000
 
-/** Time limits of a server that faces strangers. Pass them to `http.createServer`, then harden what it returns. */
+/** Time limits for `http.createServer` of a server that faces untrusted clients. Pass the server to `hardenServer`. */
 export const serverOptions: Readonly<ServerOptions> = Object.freeze({
   headersTimeout: HEADERS_MS_MAX,
   requestTimeout: REQUEST_MS_MAX,
@@ -96,10 +96,10 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
 })
 
 /**
- * Sets the limits of a server that faces strangers, as far as they can be set after its creation. Call it
- * before the server listens.
+ * Sets the limits of a server that faces untrusted clients. Call it before the server listens, on a server that was
+ * created with `serverOptions`.
  *
- * @returns the same server.
+ * @returns The same server.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function hardenServer<S extends Server>(server: S, limits: ConnectionLimits = {}): S {

@@ -1,10 +1,10 @@
 /** The source of nonces and IDs, so that tests can repeat a run from its seed. */
 export interface Random {
-  /** Fresh bytes that nobody can guess. `count` is at most 65,536. */
+  /** Fresh unpredictable bytes. `count` is at most 65,536. */
   bytes(count: number): Uint8Array
 }
 
-/** Asking the system costs the same for a few bytes as for so many. */
+/** Bytes requested from the system at once: a few bytes cost as much. */
 const BLOCK_BYTES = 4_096
 
 /** Random bytes of the system, each given once. */

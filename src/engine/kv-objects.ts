@@ -31,8 +31,8 @@ const NO_VALUE = new Uint8Array(0)
 const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
 /**
- * Keeps objects in a KvStore, which belongs to it from here on. An object's bytes are in records of 64 KiB.
- * One process, or one tab of a browser, may have the KvStore open.
+ * An object store in a key-value store of its own, which it closes. Objects are stored in records of 64 KiB. One
+ * process, or one tab of a browser, may have the key-value store open.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function kvObjects(kv: KvStore): ObjectStore {

@@ -6,7 +6,7 @@ import type { Store } from './api/store-types.js'
 import { openStore } from './store.js'
 
 /**
- * Opens an empty store that lives in memory and ends when it is closed: for tests.
+ * Opens an empty store in memory, for tests. Its data is gone when it is closed.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export async function openMemory(options: StoreOptions = {}): Promise<Store> {

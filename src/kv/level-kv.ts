@@ -29,18 +29,17 @@ import { encodePartitionPrefix } from './record-envelope.js'
 const SWEEP_COMMIT_COUNT = 500
 
 /**
- * Opens a store on a database. The store owns it from here on: nobody else writes to it, and closing the
- * store closes it. When this fails, a database that is open or opening is the caller's again; one that was
- * made by a function is closed.
+ * Opens a key-value store on an abstract-level database, or on a function that opens one.
  *
- * After a failed write a store on a function opens its database again by itself and goes on; one on a
- * database refuses all further writes.
+ * The store owns the database: nothing else may write to it, and closing the store closes it. If the call fails, a
+ * database that was passed in belongs to the caller again; one that a function opened is closed.
  *
- * With `standIn` a store on a function opens to be read while the disk is full.
+ * After a failed write, a store on a function reopens its database and resumes; a store on a database refuses all
+ * further writes. With `standIn`, a store on a function opens for reading while the disk is full.
  *
- * The arrays of a commit are read after `commit` returned: leave them unchanged until it settles.
- * @throws {StoreError} OPTION_NOT_ALLOWED; DATA_LOSS: acknowledged
- *   commits are missing; DATA_CORRUPT; STORE_LOCKED; STORAGE_UNAVAILABLE
+ * The arrays of a commit must not change until `commit` settles.
+ * @throws {StoreError} OPTION_NOT_ALLOWED, DATA_LOSS (acknowledged commits are missing), DATA_CORRUPT, STORE_LOCKED,
+ *   STORAGE_UNAVAILABLE
  */
 export async function openLevelKv(
   source: LevelSource,

@@ -9,6 +9,7 @@ import { OBJECT_ID_PATTERN } from './objects.js'
 const LIST_COUNT_MAX = 1_000
 const PIECE_BYTES_MAX = 65_536
 
+/** An empty object store in memory. Its objects are gone when the process ends. */
 export function memoryObjects(): ObjectStore {
   return new MemoryObjects()
 }

@@ -39,11 +39,11 @@ export type RestoreTarget = Readonly<{
 }>
 
 /**
- * Restores a backup into an empty key-value store and an empty object store. When this fails, they may hold
- * parts of it and must be thrown away. Open a store on them afterwards and verify it before it is used.
- * @throws {StoreError} DATA_CORRUPT: the backup is damaged or ends early; FORMAT_UNKNOWN: it is none, or of
- *   a version that is not known here; OPTION_NOT_ALLOWED: the target is not empty, or the files are
- *   elsewhere; FILE_NOT_FOUND: they are not there; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+ * Restores a backup into an empty key-value store and an empty object store. If it fails, both may hold parts of the
+ * backup and must be discarded. Open a store on them afterwards, and verify it before use.
+ * @throws {StoreError} DATA_CORRUPT (the backup is damaged or truncated), FORMAT_UNKNOWN (no backup, or of an unknown
+ *   version), OPTION_NOT_ALLOWED (the target is not empty, or the files are elsewhere), FILE_NOT_FOUND (a file is
+ *   missing there), STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
  */
 export async function restoreBackup(
   source: AsyncIterable<Bytes>,

@@ -72,10 +72,10 @@ const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
  * Closes a hardened server. It accepts no more connections, closes idle ones at once and the others after their
  * answers, which say so, and cuts the rest after the grace period.
  *
- * @param orphanGraceMs - For requests under way, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
+ * @param graceMs - Grace period for requests in flight, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
  */
-export async function closeServer(server: Server, orphanGraceMs?: number): Promise<void> {
-  const ms = integerOption('orphanGraceMs', orphanGraceMs, GRACE_MS)
+export async function closeServer(server: Server, graceMs?: number): Promise<void> {
+  const ms = integerOption('graceMs', graceMs, GRACE_MS)
   const connections = watched.get(server)
   if (connections === undefined) throw new StoreError('OPTION_NOT_ALLOWED', NOT_HARDENED)
   const grace = setTimeout(() => connections.cut(), ms)

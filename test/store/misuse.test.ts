@@ -162,7 +162,7 @@ const NODE: Readonly<Record<string, Call>> = {
     { 1: 'connectionsMax keylessPerAddressMax' },
   ),
   closeServer: call(
-    (server, orphanGraceMs) => node.closeServer(server, orphanGraceMs),
+    (server, graceMs) => node.closeServer(server, graceMs),
     () => [node.hardenServer(createServer()), 1],
   ),
   nodeSources: call(

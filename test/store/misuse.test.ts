@@ -272,7 +272,7 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [rowId, {}],
     { 1: 'numbers' },
   ),
-  rowText: call(
+  getJson: call(
     (id) => table.getJson(id),
     () => [rowId],
   ),
@@ -281,7 +281,7 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => [rowId, { a: 2 }, {}],
     { 2: 'ifMatch onSchemaError' },
   ),
-  updateRowText: call(
+  updateRowJson: call(
     (id, json, options) => table.updateRowJson(id, json, options),
     () => [rowId, '{"a":2}', {}],
     { 2: 'ifMatch onSchemaError' },
@@ -428,17 +428,17 @@ test('of the wrong values these work', () => {
       "STORE backup": "0: undefined | 0.files: undefined | 0.signal: undefined | 0: {} | 0: an object without a prototype",
       "STORE team": "0: 'x' | 0: a text with a NUL",
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
-      "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.idempotencyKey: 'x' | 1: {} | 1: an object without a prototype",
+      "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1: {} | 1: an object without a prototype",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE get": "1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
+      "TABLE getJson": "",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0.reserve: a function",
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0.memory: bytes",
-      "TABLE rowText": "",
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
-      "TABLE updateRowText": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
+      "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM stash": "0: 'x'",
       "TEAM table": "",

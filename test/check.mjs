@@ -7,8 +7,9 @@ import process from 'node:process'
 
 const ROOT = join(import.meta.dirname, '..')
 const CACHE = join(ROOT, 'node_modules/.cache/rowstash-check')
+const COLORS = process.stdout.isTTY ? [] : ['--colors=off']
 const TOOLS = [
-  ['@biomejs/biome/bin/biome', 'ci', '.'],
+  ['@biomejs/biome/bin/biome', 'ci', '.', ...COLORS],
   ['typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', join(CACHE, 'tsc.json')],
 ]
 

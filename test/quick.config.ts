@@ -21,7 +21,7 @@ export default defineConfig({
       'test/format/golden.test.ts',
       'test/unit/{base,schema,format,kv,engine,contract}/*.test.ts',
       'test/unit/adapters/{directory-level,import-places,leveldb-manifest,source-guard}.test.ts',
-      'test/store/{files,preserved-ids,page-ends,uploads}.test.ts',
+      'test/store/{files,fold,preserved-ids,page-ends,uploads}.test.ts',
       'test/quality/store-in-memory.ts',
       'test/rungs/model/model.test.ts',
       'test/rungs/planted/planted-bugs.test.ts',

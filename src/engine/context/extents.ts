@@ -154,8 +154,3 @@ async function readEntriesBefore(
   }
   return { entries, checks: [{ key, equals }] }
 }
-
-/** A row without a segment has a record as long as it is not folded, be it a tombstone. */
-export function missingRecord(slot: number): StoreError {
-  return new StoreError('DATA_CORRUPT', `The record of the row in slot ${slot} is missing`)
-}

@@ -11,7 +11,8 @@ import { convertRowText } from '../../format/row-text.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { KvView, ReadRecord } from '../../kv/kv.js'
 import type { PieceStart, ReserveMemory } from '../api/store-types.js'
-import { type Extent, ExtentWalk, missingRecord } from '../context/extents.js'
+import { type Extent, ExtentWalk } from '../context/extents.js'
+import { foldedSegment, isLiveSlot, laidBy, showsSegment } from '../context/live-slot.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from '../segments/frame-parts.js'
@@ -115,8 +116,8 @@ async function deletedRows(
   { segments }: StoreContext,
   { entry }: Extent,
 ): Promise<SegmentFooter['isDeleted']> {
-  if (entry === null || entry.segment === null || !entry.folded) return null
-  return (await segments.footer(entry.segment)).isDeleted
+  const folded = foldedSegment(entry)
+  return folded === null ? null : (await segments.footer(folded)).isDeleted
 }
 
 async function planRun(
@@ -126,15 +127,12 @@ async function planRun(
   { first, wanted }: Readonly<{ first: number; wanted: number }>,
 ): Promise<Run> {
   const laid = await records.ofExtent(extent.extent)
-  const sealed = extent.entry?.segment != null
   let liveRows = 0
   let slot = first
   for (; slot < extent.rowCount && liveRows < wanted; slot++) {
     if (records.isBeyondBudget({ extent: extent.extent, slot })) break
-    const record = laid.get(slot)
-    if (record === undefined && !sealed && !extent.entry?.folded) throw missingRecord(slot)
-    const isLive = record === undefined ? sealed && !extent.isDeleted?.(slot) : record.text !== null
-    if (isLive) liveRows++
+    const over = laidBy(laid.get(slot))
+    if (isLiveSlot(over, extent.entry, extent.isDeleted, slot)) liveRows++
   }
   const converts = extent.entry?.convert === true || extent.extent < convertBefore
   return { extent, first, limit: slot, records: laid, liveRows, converts }
@@ -358,16 +356,17 @@ function takeFrame(
 ): Taken {
   const { writer, texts } = reading
   const limitSlot = firstSlot + limit - first
-  const isPlain = (slot: number): boolean => !records.has(slot) && !extent.isDeleted?.(slot)
-  const isAllPlain = records.size === 0 && extent.isDeleted === null
+  const { isDeleted } = extent
+  const isPlain = (slot: number): boolean => showsSegment(records.has(slot), isDeleted, slot)
+  const isAllPlain = records.size === 0 && isDeleted === null
   for (let slot = firstSlot; slot < limitSlot; ) {
     if (writer.isPieceFull) return { slot, isPageFull: false }
     const row = first + slot - firstSlot
     const record = records.get(slot)
-    const isLaidOver = record !== undefined || extent.isDeleted?.(slot)
-    if (isLaidOver || texts.ofStored !== null) {
+    const showsStored = showsSegment(record !== undefined, isDeleted, slot)
+    if (!showsStored || texts.ofStored !== null) {
       const laid = record === undefined ? null : texts.ofRecord(record)
-      const text = isLaidOver ? laid : (texts.ofStored?.(frame.rowText(row)) ?? null)
+      const text = showsStored ? (texts.ofStored?.(frame.rowText(row)) ?? null) : laid
       if (text !== null && !takeText(reading, extent, slot, text)) return { slot, isPageFull: true }
       slot++
     } else {

@@ -10,7 +10,7 @@ import { decodeRowRecord, type Generation } from '../../format/records.js'
 import { parseRowId, type RowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import { missingRecord } from '../context/extents.js'
+import { foldedSegment, shownSegment } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 
 export type FoundRow = Readonly<{
@@ -55,22 +55,19 @@ function readStored(
   generation: Generation,
   { position, entry }: Place,
 ): Awaitable<FoundRow | null> {
-  if (entry === null || entry.segment === null) {
-    if (entry?.folded) return null // No row of the extent was alive when it was folded.
-    throw missingRecord(position.slot)
-  }
-  const { segment } = entry
-  const converts = entry.convert || position.extent < generation.convertBefore
-  const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
-  const readText = (version: number): Awaitable<FoundRow> =>
-    chain(context.segments.rowText(segment, position.slot), (text) => {
+  const { slot } = position
+  const folded = foldedSegment(entry)
+  const footer = folded === null ? null : context.segments.footer(folded)
+  return chain(footer, (fold) => {
+    const segment = shownSegment(entry, fold?.isDeleted ?? null, slot)
+    if (segment === null || entry === null) return null
+    const version = fold?.versionOf?.(slot) ?? entry.version
+    const converts = entry.convert || position.extent < generation.convertBefore
+    const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
+    return chain(context.segments.rowText(segment, slot), (text) => {
       const row = { position, version, stored: { text, schemaNumber } }
       return asItReads(context, read, table, generation, row)
     })
-  if (!entry.folded) return readText(entry.version)
-  return chain(context.segments.footer(segment), ({ isDeleted, versionOf }) => {
-    if (isDeleted?.(position.slot)) return null
-    return readText(versionOf?.(position.slot) ?? entry.version)
   })
 }
 

@@ -17,6 +17,7 @@ import type { RowId } from '../../format/row-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { ExtentWalk } from '../context/extents.js'
+import { foldedSegment, isLiveSlot, LAID } from '../context/live-slot.js'
 import type { RowIdRun } from '../context/row-ids.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import type { LinkableRows, OperationRows } from '../ingest/rows-reader.js'
@@ -155,11 +156,13 @@ async function readLiveIds(
   }
   const live = new LiveIds(firstExtent, extents, await team.forwards.of(generation))
   if (generation.deletedRows === 0) return live
-  for (const [extent, { segment, rowCount }] of folded) {
-    const isDeleted =
-      segment === null ? () => true : (await team.segments.footer(segment)).isDeleted
-    if (isDeleted === null) continue
-    for (let slot = 0; slot < rowCount; slot++) if (isDeleted(slot)) live.remove({ extent, slot })
+  // A deleted row stays deleted: no row record comes over it, so the records below only take more away.
+  for (const [extent, entry] of folded) {
+    const segment = foldedSegment(entry)
+    const isDeleted = segment === null ? null : (await team.segments.footer(segment)).isDeleted
+    for (let slot = 0; slot < entry.rowCount; slot++) {
+      if (!isLiveSlot(LAID.none, entry, isDeleted, slot)) live.remove({ extent, slot })
+    }
   }
   const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
   for await (const entries of scanBatches(view, range)) {

@@ -26,7 +26,7 @@ import { SegmentBuilder } from '../../format/segment-writer.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
-import { missingRecord } from '../context/extents.js'
+import { foldedSegment, isLiveSlot, laidBy } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 
 /** An extent, with as many row records as were counted. */
@@ -163,18 +163,14 @@ async function writeFolded(
   const deleted = new Uint8Array(Math.ceil(entry.rowCount / 8))
   let liveRows = 0
   let chars = 0
-  const old =
-    entry.folded && entry.segment !== null ? await context.segments.footer(entry.segment) : null
+  const folded = foldedSegment(entry)
+  const old = folded === null ? null : await context.segments.footer(folded)
   // An extent that a fold found dead has no rows, but may still have some of its tombstones.
-  const wasDeleted = (slot: number): boolean => {
-    if (entry.segment === null && !entry.folded) throw missingRecord(slot)
-    return entry.segment === null || (old?.isDeleted?.(slot) ?? false)
-  }
   for await (const stored of storedTexts(context, entry)) {
     for (const text of stored) {
       const slot = texts.length
       const laid = records.get(slot)?.record
-      const isDeleted = laid === undefined ? wasDeleted(slot) : laid.text === null
+      const isDeleted = !isLiveSlot(laidBy(laid), entry, old?.isDeleted ?? null, slot)
       if (isDeleted) deleted[slot >> 3] = (deleted[slot >> 3] ?? 0) | (1 << (slot & 7))
       else liveRows++
       versions.push(laid?.version ?? old?.versionOf?.(slot) ?? entry.version)

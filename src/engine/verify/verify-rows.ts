@@ -20,6 +20,14 @@ import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Problem } from '../api/problem.js'
 import type { VerifyPlace } from '../api/verify-types.js'
+import {
+  type DeletedSlots,
+  foldedSegment,
+  isLiveSlot,
+  LAID,
+  laidBy,
+  needsRecords,
+} from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 import { type Findings, problemOf } from './verify-findings.js'
 
@@ -55,8 +63,6 @@ type WalkedExtent = Readonly<{
   entry: ExtentEntry | null
   laid: Uint8Array
 }>
-
-const LAID = Object.freeze({ none: 0, row: 1, tombstone: 2 })
 
 class RowWalk {
   readonly #context: Pick<StoreContext, 'segments'>
@@ -182,8 +188,9 @@ class RowWalk {
     const tell = (problem: Problem): void =>
       this.#tell({ ...problem, place: `row record of slot ${slot}` }, extent)
     try {
-      const { version, schemaNumber, text } = decodeRowRecord(bytes)
-      if (slot < laid.length) laid[slot] = text === null ? LAID.tombstone : LAID.row
+      const record = decodeRowRecord(bytes)
+      const { version, schemaNumber, text } = record
+      if (slot < laid.length) laid[slot] = laidBy(record)
       if (slot >= rowCount) {
         tell({ kind: 'record-mismatch', message: `Its extent has only ${rowCount} rows` })
       }
@@ -208,15 +215,12 @@ class RowWalk {
     if (laid.length === 0 && rowCount > 0) return // An extent that cannot be told of.
     const deleted = await this.#deletedRows(entry)
     if (deleted === undefined) return
-    const hasSegment = entry?.segment != null
-    const mayLack = hasSegment || entry?.folded === true
+    const mustHave = needsRecords(entry)
     let [live, missing] = [0, 0]
-    for (let slot = 0; slot < laid.length; slot++) {
-      const over = laid[slot]
-      if (over === LAID.row) live++
-      else if (over === LAID.none && hasSegment && !deleted?.(slot)) live++
-      else if (over === LAID.none && !mayLack) missing++
-    }
+    laid.forEach((over, slot) => {
+      if (mustHave && over === LAID.none) missing++
+      else if (isLiveSlot(over, entry, deleted, slot)) live++
+    })
     if (missing > 0) {
       this.#isCountable = false
       const message = `The records of ${missing} of its ${rowCount} rows are missing`
@@ -227,12 +231,11 @@ class RowWalk {
   }
 
   /** Which rows a fold found deleted; null: none, or it is no fold. undefined: its footer cannot be read. */
-  async #deletedRows(
-    entry: ExtentEntry | null,
-  ): Promise<((row: number) => boolean) | null | undefined> {
-    if (entry === null || entry.segment === null || !entry.folded) return null
+  async #deletedRows(entry: ExtentEntry | null): Promise<DeletedSlots | undefined> {
+    const folded = foldedSegment(entry)
+    if (folded === null) return null
     try {
-      return (await this.#context.segments.footerOnce(entry.segment)).isDeleted
+      return (await this.#context.segments.footerOnce(folded)).isDeleted
     } catch (failure) {
       problemOf(failure, 'segment') // Told by the check of the segment, if it is still in use then.
       this.#isCountable = false

@@ -40,9 +40,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'a page ignores the tombstone over a row of a segment',
     file: 'page-reader.ts',
     find: `const laid = record === undefined ? null : texts.ofRecord(record)
-      const text = isLaidOver`,
+      const text = showsStored`,
     replace: `const laid = record === undefined ? null : (texts.ofRecord(record) ?? frame.rowText(row))
-      const text = isLaidOver`,
+      const text = showsStored`,
   },
   {
     name: 'the reference of a replaced chunk comes back',

@@ -1,0 +1,72 @@
+// Whether a row stands in a slot of an extent. The one rule, for all that read, fold, count or verify rows:
+//
+//   a row record      decides alone: a row is live, a tombstone is deleted
+//   a segment         shows its row, unless a fold marked the slot as deleted
+//   a folded extent   without a segment had no live row when it was folded
+//   nothing           is damage: a slot without a segment below it has a row record
+//
+// Record and segment are looked at in the same view, so an extent that a fold swaps meanwhile agrees with its records.
+import { StoreError } from '../../base/store-error.js'
+import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
+
+/** What a row record lays over a slot. */
+export const LAID = Object.freeze({ none: 0, row: 1, tombstone: 2 })
+
+/** The slots that a fold marked as deleted; null: none. */
+export type DeletedSlots = ((slot: number) => boolean) | null
+
+/** What of an entry the rule needs. */
+type Below = Pick<ExtentEntry, 'segment' | 'folded'>
+
+/** @param record - undefined: the slot has none. */
+export function laidBy(record: Readonly<{ text: string | null }> | undefined): number {
+  if (record === undefined) return LAID.none
+  return record.text === null ? LAID.tombstone : LAID.row
+}
+
+/**
+ * @param laid - One of `LAID`.
+ * @param below - The entry of the extent; null: the extent is open.
+ * @throws {StoreError} DATA_CORRUPT: the slot must have a row record and has none.
+ */
+export function isLiveSlot(
+  laid: number,
+  below: Below | null,
+  deleted: DeletedSlots,
+  slot: number,
+): boolean {
+  if (laid !== LAID.none) return laid === LAID.row
+  if (needsRecords(below)) throw missingRecord(slot)
+  return below?.segment != null && showsSegment(false, deleted, slot)
+}
+
+/** The rule where it is known that a segment is below: whether its row shows. Pages ask it row by row. */
+export function showsSegment(hasRecord: boolean, deleted: DeletedSlots, slot: number): boolean {
+  return !hasRecord && (deleted === null || !deleted(slot))
+}
+
+/**
+ * The segment whose row shows in a slot without a row record; null: the row is deleted.
+ * @throws {StoreError} DATA_CORRUPT: the slot must have a row record.
+ */
+export function shownSegment(
+  below: Below | null,
+  deleted: DeletedSlots,
+  slot: number,
+): SegmentRef | null {
+  return isLiveSlot(LAID.none, below, deleted, slot) ? (below?.segment ?? null) : null
+}
+
+/** Whether every slot of an extent must have a row record, be it a tombstone. */
+export function needsRecords(below: Below | null): boolean {
+  return below === null || (below.segment === null && !below.folded)
+}
+
+/** The segment whose footer says which slots were deleted when it was folded; null: none does. */
+export function foldedSegment(below: Below | null): SegmentRef | null {
+  return below?.folded ? below.segment : null
+}
+
+function missingRecord(slot: number): StoreError {
+  return new StoreError('DATA_CORRUPT', `The record of the row in slot ${slot} is missing`)
+}

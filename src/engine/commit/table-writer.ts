@@ -18,6 +18,7 @@ import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
+import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
 
 /** What a change writes beside the head. `next` is the new generation state; the version grows by one. */
@@ -51,9 +52,6 @@ export type TableWriterOptions = Readonly<{
   /** Told when a change has ended and no other is under way. */
   onIdle: (writer: TableWriter) => void
 }>
-
-/** On a store that others write too, so many refusals in a row end a change. */
-const TRIES_MAX = 100
 
 export class TableWriter {
   readonly #partition: KvPartition
@@ -98,11 +96,11 @@ export class TableWriter {
   async change<T>(plan: Plan<T>): Promise<T> {
     this.#waiting++
     try {
-      for (let tries = 0; tries < TRIES_MAX; tries++) {
+      return await commitUntilAccepted('The table is too busy', async () => {
         const step = this.#inTurn(() => this.#planNext(plan))
         const { planned, commit } = isSync(step) ? step : await step
-        if (commit === undefined || (await commit)) return planned.result
-      }
+        return commit === undefined || (await commit) ? planned.result : REFUSED
+      })
     } finally {
       this.#waiting--
       if (this.isIdle) {
@@ -110,9 +108,6 @@ export class TableWriter {
         this.#onIdle(this)
       }
     }
-    throw new StoreError('STORAGE_UNAVAILABLE', 'The table is too busy; try again', {
-      outcome: 'unchanged',
-    })
   }
 
   /** At once, if nobody is before it and nothing has to be waited for. */
@@ -229,9 +224,9 @@ export class TableWriter {
   }
 }
 
+/** What of a TablePlace a writer needs. */
 type WriterPlace = Readonly<{
-  teamId: string
-  partition: KvPartition
+  team: Readonly<{ teamId: string; partition: KvPartition }>
   table: TableKey
   tableId: string
 }>
@@ -249,13 +244,13 @@ export class TableWriters {
 
   /** Changes a table in its turn; see TableWriter.change. */
   change<T>(place: WriterPlace, plan: Plan<T>): Promise<T> {
-    const key = `${place.tableId}${place.teamId}` // Every table ID is as long.
+    const key = `${place.tableId}${place.team.teamId}` // Every table ID is as long.
     return (this.#writers.get(key) ?? this.#open(key, place)).change(plan)
   }
 
-  #open(key: string, { partition, table, tableId }: WriterPlace): TableWriter {
+  #open(key: string, { team, table, tableId }: WriterPlace): TableWriter {
     const onIdle = (writer: TableWriter): void => this.#rest(key, writer)
-    const writer = new TableWriter(partition, { ...this.#shared, onIdle }, table, tableId)
+    const writer = new TableWriter(team.partition, { ...this.#shared, onIdle }, table, tableId)
     this.#writers.set(key, writer)
     return writer
   }

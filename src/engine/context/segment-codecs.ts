@@ -7,19 +7,17 @@
 //   store, or when every frame was looked at.
 import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
-import { isStoreError, StoreError } from '../../base/store-error.js'
+import { isStoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import { checkCodecs, codecBit, EVERY_CODEC, lacksCodec } from '../../format/frame-codec.js'
 import { CODECS_KEY } from '../../format/keys.js'
 import { decodeCodecs, encodeCodecs } from '../../format/records.js'
 import type { KvPartition, KvStore, KvView } from '../../kv/kv.js'
 import type { ObjectStore } from '../../objects/objects.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { openSegment } from '../segments/read-segment.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
-
-/** Attempts of a commit that is refused because others put the record at the same time. */
-const TRIES_MAX = 10
 
 /** A store with more teams is taken for one that has segments: to look at each would take long. */
 const TEAMS_LOOKED_AT_MAX = 1_000
@@ -70,15 +68,12 @@ export class SegmentCodecs {
   }
 
   async #note(codecs: number): Promise<void> {
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
+    await commitUntilAccepted('The codecs record is too busy', async () => {
       this.#noting ??= this.#extend(codecs).finally(() => {
         this.#noting = undefined
       })
       await this.#noting
-      if (this.#isNoted(codecs)) return
-    }
-    throw new StoreError('STORAGE_UNAVAILABLE', 'The store is too busy; try again', {
-      outcome: 'unchanged',
+      return this.#isNoted(codecs) || REFUSED
     })
   }
 

@@ -6,7 +6,6 @@
 // - A key ID is not reused; if a loss of commits takes a key back, the next one with its ID has another secret.
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import { StoreError } from '../../base/store-error.js'
 import {
   decodeSigningKeys,
   encodeSigningKeys,
@@ -15,6 +14,7 @@ import {
 } from '../../format/file-records.js'
 import { SIGNING_KEYS_KEY } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -22,7 +22,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const KEY_AGE_MS_MAX = 30 * DAY_MS
 
 const SECRET_BYTES = 32
-const TRIES_MAX = 10
 
 export class SigningKeys {
   readonly #system: KvPartition
@@ -36,8 +35,8 @@ export class SigningKeys {
   }
 
   /** The key to sign with now; made if there is none or if it is too old. */
-  async newest(): Promise<SigningKey> {
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
+  newest(): Promise<SigningKey> {
+    return commitUntilAccepted('The signing keys are too busy', async () => {
       const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
       const keys = record === null ? [] : decodeSigningKeys(record)
       const createdAt = this.#clock.now()
@@ -50,10 +49,8 @@ export class SigningKeys {
         checks: [{ key: SIGNING_KEYS_KEY, equals: record }],
         puts: [[SIGNING_KEYS_KEY, value]],
       })
-      if (ok) return made
-    }
-    const problem = 'The signing keys are too busy; try again'
-    throw new StoreError('STORAGE_UNAVAILABLE', problem, { outcome: 'unchanged' })
+      return ok ? made : REFUSED
+    })
   }
 
   /** A key that is still good. */

@@ -6,7 +6,6 @@
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
-import { StoreError } from '../../base/store-error.js'
 import { ALIAS_BYTES } from '../../format/file-id.js'
 import {
   decodeAlias,
@@ -16,6 +15,7 @@ import {
 } from '../../format/file-records.js'
 import { aliasKey, teamAliasKey } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 
 /** Memory for aliases by team, and as much for teams by alias; what one costs beside the team's ID, about. */
 const KNOWN_BYTES_MAX = 4 * 1024 * 1024
@@ -24,9 +24,6 @@ const ALIAS_COST_BYTES = 300
 function costOf(teamId: string): number {
   return ALIAS_COST_BYTES + 2 * teamId.length
 }
-
-/** Another random alias is drawn if one is taken. */
-const TRIES_MAX = 10
 
 export class TeamAliases {
   readonly #system: KvPartition
@@ -47,9 +44,9 @@ export class TeamAliases {
     return record === null ? null : this.#remember(teamId, decodeTeamAlias(record).slice())
   }
 
-  /** The alias of a team, made if there is none. */
-  async make(teamId: string): Promise<Bytes> {
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
+  /** The alias of a team, made if there is none: another random one if that is taken. */
+  make(teamId: string): Promise<Bytes> {
+    return commitUntilAccepted('The aliases of teams are too busy', async () => {
       const found = await this.find(teamId)
       if (found !== null) return found
       const alias = this.#random.bytes(ALIAS_BYTES)
@@ -63,9 +60,8 @@ export class TeamAliases {
           [aliasKey(alias), encodeAlias(teamId)],
         ],
       })
-      if (ok) return this.#remember(teamId, alias)
-    }
-    throw new StoreError('STORAGE_UNAVAILABLE', 'No free alias was found', { outcome: 'unchanged' })
+      return ok ? this.#remember(teamId, alias) : REFUSED
+    })
   }
 
   /** The team that an alias names; null: none. */

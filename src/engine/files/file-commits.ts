@@ -16,11 +16,9 @@ import {
 } from '../../format/file-records.js'
 import { FILES_HEAD_KEY, type FileKey, fileKey, fileMarkerKey } from '../../format/keys.js'
 import type { KvCommit, KvView } from '../../kv/kv.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { teamIsFull } from '../context/file-claims.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
-
-/** Other processes may win so often. */
-const TRIES_MAX = 100
 
 export type FileDecision<T> = Readonly<{
   result: T
@@ -38,8 +36,8 @@ export function changeFiles<Found, T>(
   read: (view: KvView) => Promise<Found>,
   decide: (found: Found, head: FilesHead) => Promise<FileDecision<T>>,
 ): Promise<T> {
-  return team.turns.run('files', async () => {
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
+  return team.turns.run('files', () =>
+    commitUntilAccepted('The files are too busy', async () => {
       const { headBytes, found } = await team.partition.read(async (view) => ({
         headBytes: await view.get(FILES_HEAD_KEY),
         found: await read(view),
@@ -47,12 +45,9 @@ export function changeFiles<Found, T>(
       const { result, commit } = await decide(found, decodeFilesHeadOrEmpty(headBytes))
       if (commit === null) return result
       const checks = [{ key: FILES_HEAD_KEY, equals: headBytes }, ...(commit.checks ?? [])]
-      if ((await team.partition.commit({ ...commit, checks })).ok) return result
-    }
-    throw new StoreError('STORAGE_UNAVAILABLE', 'The files are too busy; try again', {
-      outcome: 'unchanged',
-    })
-  })
+      return (await team.partition.commit({ ...commit, checks })).ok ? result : REFUSED
+    }),
+  )
 }
 
 /** What a commit puts so that a file is there. */

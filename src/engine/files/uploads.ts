@@ -22,6 +22,7 @@ import {
 } from '../../format/file-records.js'
 import { type FileKey, uploadKey } from '../../format/keys.js'
 import type { UploadRequest, UploadTicket } from '../api/file-types.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { teamIsFull } from '../context/file-claims.js'
 import type { UploadsOfTeam } from '../context/open-uploads.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
@@ -31,9 +32,6 @@ import type { CheckedDetails } from './file-arguments.js'
 import { deleteEarly, giveUp, storeContent, tooLarge, wrongLength } from './file-content.js'
 import { parseMediaType } from './media-type.js'
 import { isSigned, keyIdOfQuery, renderTarget } from './upload-target.js'
-
-/** Others may change the record of an upload so often while its bytes are committed. */
-const RECEIVE_TRIES_MAX = 100
 
 export type UploadRequestOfTeam = CheckedDetails & Readonly<{ app: string; owner: string }>
 
@@ -177,7 +175,7 @@ async function commitReceived(
 ): Promise<Received> {
   const key = uploadKey(uploadOf)
   let record: Bytes | null = known
-  for (let tries = 0; tries < RECEIVE_TRIES_MAX; tries++) {
+  return commitUntilAccepted('The upload is too busy', async () => {
     if (record === null) throw expired() // The sweep ended the upload meanwhile.
     const upload = decodeUpload(record)
     if (upload.state === 'completed') throw completed()
@@ -194,9 +192,7 @@ async function commitReceived(
     const replaced = upload.state === 'received' ? upload.received.object : null
     if (result.ok) return { upload: next, replaced }
     record = result.failed[0]?.value ?? null
-  }
-  throw new StoreError('STORAGE_UNAVAILABLE', 'The upload is too busy; try again', {
-    outcome: 'unchanged',
+    return REFUSED
   })
 }
 

@@ -7,6 +7,7 @@ import type { StashHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { RowsInput, Stash } from '../api/store-types.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
@@ -17,9 +18,6 @@ import { firstNumber, type PutState, planDelete, planPut, readPutState } from '.
 const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
 
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
-
-/** Parallel puts that touch the same records get so many tries. */
-const PUT_TRIES_MAX = 100
 
 const STASH_NAME_RULE =
   'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
@@ -82,11 +80,11 @@ export class TeamStash implements Stash {
   delete(): Promise<void> {
     return this.#team.lifecycle.run(async () => {
       const { partition } = this.#team
-      for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
+      await commitUntilAccepted(BUSY, async () => {
         const head = await partition.read((view) => view.get(stashHeadKey(this.id)))
-        if (head === null || (await partition.commit(planDelete(this.id, head))).ok) return
-      }
-      throw busy()
+        const isGone = head === null || (await partition.commit(planDelete(this.id, head))).ok
+        return isGone || REFUSED
+      })
     })
   }
 
@@ -96,12 +94,9 @@ export class TeamStash implements Stash {
    */
   async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
     if (await this.#tryPut(serial, prepared)) return
-    await this.#team.turns.run(`stash ${this.id}`, async () => {
-      for (let tries = 0; tries < PUT_TRIES_MAX; tries++) {
-        if (await this.#tryPut(serial, prepared)) return
-      }
-      throw busy()
-    })
+    await this.#team.turns.run(`stash ${this.id}`, () =>
+      commitUntilAccepted(BUSY, async () => (await this.#tryPut(serial, prepared)) || REFUSED),
+    )
   }
 
   async #tryPut(serial: string, { chunk, files }: PreparedChunk): Promise<boolean> {
@@ -147,11 +142,7 @@ export function tooManyChunks(stashId: string, stashChunksMax: number): StoreErr
   )
 }
 
-function busy(): StoreError {
-  return new StoreError('STORAGE_UNAVAILABLE', 'The stash is too busy; try again', {
-    outcome: 'unchanged',
-  })
-}
+const BUSY = 'The stash is too busy'
 
 /** Memory for the counts of stashes, and what one takes, about: some 10,000. */
 const COUNTS_BYTES_MAX = 2 * 1024 * 1024

@@ -1,6 +1,5 @@
 // Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
 import type { Bytes } from '../../base/bytes.js'
-import { StoreError } from '../../base/store-error.js'
 import {
   catalogKey,
   schemaKey,
@@ -19,6 +18,7 @@ import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { CreateResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
 import type { RequestKey } from '../commit/idempotency.js'
 import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
@@ -35,11 +35,7 @@ import {
 } from '../ingest/rows-reader.js'
 import { emptyGeneration } from '../read/generations.js'
 import { appendRows } from './append-rows.js'
-
-/** Creates of this process take turns; those of others beside them are met by trying again. */
-const COMMIT_TRIES_MAX = 100
-/** A stash whose chunks are replaced while it is used gets so many tries. */
-const STASH_TRIES_MAX = 4
+import { linkUntilDone } from './link-rows.js'
 
 type CreateRequest = Readonly<{
   name: string
@@ -78,32 +74,23 @@ export async function createTable(
 ): Promise<CreateResult> {
   const { key } = request
   await team.ensureTeam()
-  const sources = new RowsReader(team, request.rows)
-  try {
-    await sources.prepare(request.rows)
-    for (let tries = 0; tries < STASH_TRIES_MAX; tries++) {
-      const found = await team.partition.read(async (view) => {
-        const first = createdOf(await readCreateRepeat(team, key, view))
-        return first ?? sources.read(view)
-      })
-      if ('tableId' in found) return sources.released(found)
-      const source = found
-      const base = request.schema === undefined ? null : indexSchema(request.schema)
-      const policy = policyOf(team, source, base, request.onSchemaError)
-      const rows = await sources.toStoredForm(source, policy)
-      const { schema } = policy.schema
-      const created = await team.turns.run('create', () =>
-        commitTable(team, request, schema, source, rows),
-      )
-      if (created !== null) return sources.released(created)
-    }
-  } catch (failure) {
-    sources.releaseAfter(failure)
-    throw failure
-  }
-  sources.released(null)
-  throw new StoreError('STORAGE_UNAVAILABLE', 'The stash keeps changing; try again', {
-    outcome: 'unchanged',
+  const reader = new RowsReader(team, request.rows)
+  const prepare = () => reader.prepare(request.rows)
+  return linkUntilDone(reader, prepare, async () => {
+    const source = await team.partition.read(async (view) => {
+      const first = createdOf(await readCreateRepeat(team, key, view))
+      return first ?? reader.read(view)
+    })
+    if ('tableId' in source) return source
+    const base = request.schema === undefined ? null : indexSchema(request.schema)
+    const policy = policyOf(team, source, base, request.onSchemaError)
+    const rows = await reader.toStoredForm(source, policy)
+    const { schema } = policy.schema
+    // Creates of this process take turns; those of others beside them are met by trying again.
+    const created = await team.turns.run('create', () =>
+      commitTable(team, request, schema, source, rows),
+    )
+    return created ?? 'stash'
   })
 }
 
@@ -122,7 +109,7 @@ async function commitTable(
   const place = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
   const { next, puts, runs, files } = await appendRows(place, rows)
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
-  for (let tries = 0; tries < COMMIT_TRIES_MAX; tries++) {
+  return commitUntilAccepted('Too many tables are being created', async () => {
     const { repeat, teamHead, holds, markers } = await team.partition.read(async (view) => ({
       repeat: await readCreateRepeat(team, key, view),
       teamHead: await view.get(TEAM_HEAD_KEY),
@@ -150,10 +137,7 @@ async function commitTable(
         [tableHeadKey(table), encodeTableHead(head)],
       ],
     })
-    if (ok) return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
-  }
-  throw new StoreError('STORAGE_UNAVAILABLE', 'Too many tables are being created; try again', {
-    outcome: 'unchanged',
+    return ok ? { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) } : REFUSED
   })
 }
 

@@ -25,7 +25,8 @@ import { invalidValue, scanRowObject, unknownColumn } from '../ingest/row-object
 import { checkColumnCount, widenColumns } from '../ingest/rows-reader.js'
 import { brokenRule, cellFits, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
 import { type FoundRow, findRow, rowNotFound } from '../read/row-lookup.js'
-import { checkIfMatch, newSchemaOf, putSchema, underSchema } from './table-change.js'
+import { checkIfMatch } from './if-match.js'
+import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
 
 /** New cells by column ID: JSON tokens, or null for an emptied cell. In the order they were given. */
 export type CellChanges = ReadonlyMap<string, string | null>
@@ -53,13 +54,13 @@ export function changesOfText(json: Bytes | string, options: ResolvedOptions): C
 
 /** @param changes - Or what is wrong with their columns, which comes after the row and its version. */
 export function updateRow(
-  { team, table, tableId }: TablePlace,
+  place: TablePlace,
   rowId: string,
   changes: CellChanges | StoreError,
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
-  const { teamId, partition } = team
-  return team.writers.change({ teamId, partition, table, tableId }, (head, read) =>
+  const { team, table } = place
+  return team.writers.change(place, (head, read) =>
     chain(findRow(team, read, table, head.generation, rowId), (row) => {
       if (row === null) throw rowNotFound(rowId)
       checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
@@ -72,8 +73,8 @@ export function updateRow(
           const newSchema = newSchemaOf(found, policy.schema)
           const text = spliceRowText(row.stored.text, cells)
           checkRowSize(text, team.options.rowBytesMax)
-          const place = { read, random: team.options.random, table, position: row.position }
-          return writeText(head, place, { ...row.stored, text }, newSchema)
+          const rowPlace = { read, random: team.options.random, table, position: row.position }
+          return writeText(head, rowPlace, { ...row.stored, text }, newSchema)
         })
       })
     }),
@@ -102,9 +103,9 @@ function writeText(
   })
 }
 
-export function deleteRow({ team, table, tableId }: TablePlace, rowId: string): Promise<Version> {
-  const { teamId, partition } = team
-  return team.writers.change({ teamId, partition, table, tableId }, async (head, read) => {
+export function deleteRow(place: TablePlace, rowId: string): Promise<Version> {
+  const { team, table } = place
+  return team.writers.change(place, async (head, read) => {
     const { version, generation } = head
     const row = await findRow(team, read, table, generation, rowId)
     if (row === null) return { result: { version } }

@@ -43,6 +43,8 @@ import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
+import { addRows } from './add-rows.js'
+import { overwriteRows } from './overwrite-rows.js'
 import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
@@ -51,7 +53,6 @@ import {
   deleteRow,
   updateRow,
 } from './row-update.js'
-import { changeRows } from './table-change.js'
 
 type Version = Readonly<{ version: number }>
 
@@ -80,8 +81,7 @@ export class TeamTable implements Table {
       checkArguments('addRows', options, ADD_ARGUMENTS)
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const key = await requestKeyOf(options, ['add', onSchemaError], rows)
-      const added = { rows, overwrite: false, onSchemaError, key }
-      return toPublicVersion(place.team, await changeRows(place, added))
+      return toPublicVersion(place.team, await addRows(place, { rows, onSchemaError, key }))
     })
   }
 
@@ -91,9 +91,8 @@ export class TeamTable implements Table {
       const { schema, rows } = request
       const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
       if (schema !== undefined) await this.version() // As in an update.
-      const changed = await changeRows(place, {
+      const changed = await overwriteRows(place, {
         rows,
-        overwrite: true,
         onSchemaError: checkOnSchemaError(request.onSchemaError),
         ifMatch: checkIfMatchArgument(request.ifMatch),
         schema: schema === undefined ? undefined : readPart(parseSchema),

@@ -23,6 +23,7 @@ import { keyAfter } from '../../kv/key-range.js'
 import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/store-options.js'
+import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { collectUnreferenced } from './file-marks.js'
@@ -140,13 +141,13 @@ async function deleteFiles(
   manyMarker: Bytes | null,
 ): Promise<number> {
   let left = doomed
-  for (let tries = 0; tries < TRIES_MAX && left.length > 0; tries++) {
+  const deleted = await tryToCommit(async () => {
     const { headBytes, records } = await partition.read(async (view) => ({
       headBytes: await view.get(FILES_HEAD_KEY),
       records: await view.getMany(left.map(({ file }) => fileKey(file))),
     }))
     left = left.filter((_, i) => records[i] !== null) // Others sweep too, and this head counts no more.
-    if (left.length === 0) break
+    if (left.length === 0) return 0
     const result = await partition.commit({
       checks: [
         { key: FILES_HEAD_KEY, equals: headBytes },
@@ -160,8 +161,9 @@ async function deleteFiles(
     const changed = new Set(result.failed.map(({ key }) => toHex(key)))
     if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Any of them may be named by now.
     left = left.filter((one) => !checksOf(one).some(({ key }) => changed.has(toHex(key))))
-  }
-  return 0
+    return REFUSED
+  }, TRIES_MAX)
+  return deleted === REFUSED ? 0 : deleted
 }
 
 function checksOf({ file, record, marker }: Candidate): KvCheck[] {

@@ -138,13 +138,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a wider type does not change the versions of the rows that it changes',
-    file: 'table-change.ts',
+    file: 'schema-change.ts',
     find: 'return { ...generation, schemaNumber, convertBefore, widenedAt: version }',
     replace: 'return { ...generation, schemaNumber, convertBefore }',
   },
   {
     name: 'cells that were there before their column was widened stay as they were',
-    file: 'table-change.ts',
+    file: 'schema-change.ts',
     find: '  const { nextExtent: convertBefore } = generation',
     replace: '  const { convertBefore } = generation',
   },

@@ -16,13 +16,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'an add puts no marker',
-    file: 'table-change.ts',
+    file: 'add-rows.ts',
     find: '[...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]',
     replace: '[...added.puts, ...kept.puts]',
   },
   {
     name: 'an overwrite puts no marker',
-    file: 'table-change.ts',
+    file: 'overwrite-rows.ts',
     find: '[...added.puts, ...(await putMarkers(read, random, added.files))]',
     replace: '[...added.puts]',
   },

@@ -4,7 +4,7 @@ import type { PlantedBug } from './planted-bugs.js'
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an overwrite keeps the rows that were there',
-    file: 'table-change.ts',
+    file: 'overwrite-rows.ts',
     find: 'const empty = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)',
     replace: `const fresh = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)
     const empty = { ...before, nonce: fresh.nonce, forward: null }`,

@@ -33,7 +33,7 @@ async function openTables() {
   }
   /** Changes a table, or only looks at it, and gives the version that it had before. */
   const change = (number: number, looks = false): Promise<number> => {
-    const place = { teamId: 't', partition, table: new Uint8Array(16).fill(number) }
+    const place = { team: { teamId: 't', partition }, table: new Uint8Array(16).fill(number) }
     return writers.change({ ...place, tableId: `table-${number}` }, (head) => {
       const result = head.version
       return looks ? { result } : { result, change: { next: head.generation, puts: [] } }

@@ -1,0 +1,40 @@
+// Commits that others refuse are decided and tried again, so that the losers of a race never answer for it.
+import { StoreError } from '../../base/store-error.js'
+
+/** What a try resolves to whose commit was refused: nothing was written, and another try may be accepted. */
+export const REFUSED: unique symbol = Symbol('refused')
+
+/** Tries of one operation. Operations of one process take turns, so only other processes refuse so often. */
+const COMMIT_TRIES_MAX = 100
+
+/**
+ * Decides and commits until a commit is accepted, or none is needed.
+ * @param busy - What is wrong when no try is accepted, as a sentence without its end.
+ * @param decideAndCommit - Reads anew what it acts on; resolves to `REFUSED` or to the result.
+ * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what a try throws
+ */
+export async function commitUntilAccepted<T>(
+  busy: string,
+  decideAndCommit: () => Promise<T | typeof REFUSED>,
+): Promise<T> {
+  const result = await tryToCommit(decideAndCommit, COMMIT_TRIES_MAX)
+  if (result === REFUSED) throw tooBusy(busy)
+  return result
+}
+
+/** As `commitUntilAccepted`, for what a later run does again: `REFUSED` when no try is accepted. */
+export async function tryToCommit<T>(
+  decideAndCommit: () => Promise<T | typeof REFUSED>,
+  triesMax: number,
+): Promise<T | typeof REFUSED> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const result = await decideAndCommit()
+    if (result !== REFUSED) return result
+  }
+  return REFUSED
+}
+
+/** @param problem - As `busy` above. */
+export function tooBusy(problem: string): StoreError {
+  return new StoreError('STORAGE_UNAVAILABLE', `${problem}; try again`, { outcome: 'unchanged' })
+}

@@ -1,0 +1,103 @@
+// Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
+import type { ReadRecord } from '../../kv/kv.js'
+import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import { putMarkers } from '../commit/file-markers.js'
+import {
+  type IdempotencyState,
+  type RequestKey,
+  readIdempotency,
+  saveResult,
+} from '../commit/idempotency.js'
+import type { Plan } from '../commit/table-writer.js'
+import { versionBase } from '../context/public-versions.js'
+import { rowIdsOf } from '../context/row-ids.js'
+import type { TablePlace } from '../context/store-context.js'
+import { RowsReader } from '../ingest/rows-reader.js'
+import { readHead } from '../read/generations.js'
+import { appendRows, linkableCount } from './append-rows.js'
+import {
+  checksOf,
+  linkUntilDone,
+  type Moved,
+  type ReadyRows,
+  readBase,
+  readyRows,
+  whatMoved,
+} from './link-rows.js'
+import { putSchema, underSchema } from './schema-change.js'
+
+type AddRequest = Readonly<{
+  rows: RowsInput | Stash
+  onSchemaError: OnSchemaError
+  /** A repeat under the same key has no effect. */
+  key: RequestKey | undefined
+}>
+
+export async function addRows(place: TablePlace, request: AddRequest): Promise<ChangeResult> {
+  const { team, table, tableId } = place
+  const first = await team.partition.read(async (view) => {
+    await readHead(team, view, table, tableId) // 404 goes first.
+    return changedOf(await readAddRepeat(place, request, (key) => view.get(key)))
+  })
+  if (first !== null) return first
+  const reader = new RowsReader(team, request.rows)
+  const prepare = () => reader.prepare(request.rows)
+  return linkUntilDone(reader, prepare, async () => {
+    const base = await team.partition.read(async (view) => {
+      const repeat = await readAddRepeat(place, request, (key) => view.get(key))
+      return changedOf(repeat) ?? readBase(place, reader, view)
+    })
+    if ('rowIds' in base) return base
+    const ready = await readyRows(place, reader, base, base.schema, request.onSchemaError)
+    return team.writers.change(place, planAdd(place, request, ready))
+  })
+}
+
+function readAddRepeat(
+  { team, table }: TablePlace,
+  { key }: Pick<AddRequest, 'key'>,
+  read: ReadRecord,
+): Promise<IdempotencyState | null> {
+  return readIdempotency(team.options, table, key, read)
+}
+
+/** The first result of a key; null: there is none, or no key was given. */
+function changedOf(repeat: IdempotencyState | null): ChangeResult | null {
+  if (repeat === null || repeat.first === null) return null
+  return { version: repeat.first.version, rowIds: rowIdsOf(repeat.first.runs) }
+}
+
+function planAdd(
+  place: TablePlace,
+  operation: AddRequest,
+  { base, rows, newSchema }: ReadyRows,
+): Plan<ChangeResult | Moved> {
+  const { team, table } = place
+  return async (head, read) => {
+    const repeat = await readAddRepeat(place, operation, read)
+    const first = changedOf(repeat)
+    if (first !== null) return { result: first }
+    const moved = await whatMoved(base, head, read)
+    if (moved !== null) return { result: moved }
+    if (linkableCount(rows) === 0) {
+      return { result: { version: head.version, rowIds: rowIdsOf([]) } }
+    }
+    const version = head.version + 1
+    const { random } = team.options
+    const before = head.generation
+    const generation = newSchema === null ? before : underSchema(before, newSchema, version)
+    const added = await appendRows(
+      { read, random, table, generation, version, base: versionBase(team) },
+      rows,
+    )
+    const { runs } = added
+    const kept = saveResult(team.options, repeat, { operation: 'add', table, version, runs })
+    const puts = [...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]
+    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
+    return {
+      result: { version, rowIds: rowIdsOf(runs) },
+      change: { next: added.next, puts, checks },
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import { StoreError } from '../../base/store-error.js'
+
+/** @throws {StoreError} PRECONDITION_FAILED if the version now is greater than the one given. */
+export function checkIfMatch(
+  what: 'table' | 'row',
+  ifMatch: number | bigint | undefined,
+  version: number,
+): void {
+  if (ifMatch === undefined || BigInt(version) <= BigInt(ifMatch)) return
+  throw new StoreError(
+    'PRECONDITION_FAILED',
+    `The ${what} changed after version ${ifMatch}: it is at version ${version}`,
+  )
+}

@@ -1,0 +1,108 @@
+// What all operations that link rows share: long work is prepared against a state of the table and of the stash, and
+// is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
+import type { TableHead } from '../../format/records.js'
+import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
+import type { OnSchemaError } from '../api/store-types.js'
+import { commitUntilAccepted, REFUSED, tooBusy } from '../commit/commit-until-accepted.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
+import type { TablePlace } from '../context/store-context.js'
+import {
+  type LinkableRows,
+  type OperationRows,
+  policyOf,
+  type RowsReader,
+  sourceHolds,
+} from '../ingest/rows-reader.js'
+import { readHead } from '../read/generations.js'
+import { type NewSchema, newSchemaOf } from './schema-change.js'
+
+/**
+ * What has moved since an operation was prepared: the schema of the table, the chunks of the stash, or the rows whose
+ * IDs an overwrite preserves.
+ */
+export type Moved = 'schema' | 'stash' | 'rows'
+
+/** How often each has moved in one operation. */
+export type MovedCounts = Readonly<Record<Moved, number>>
+
+/** A stash whose chunks are replaced while it is used gets so many tries: each reads all its chunks again. */
+const STASH_TRIES_MAX = 4
+
+/**
+ * Prepares an operation and tries it until nothing moves before its commit.
+ * @param prepare - Once.
+ * @param attempt - Resolves to the result, or to what has moved.
+ * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` when it moves too often; what both throw
+ */
+export async function linkUntilDone<T extends object>(
+  reader: RowsReader,
+  prepare: () => Promise<void>,
+  attempt: (moved: MovedCounts) => Promise<T | Moved>,
+): Promise<T> {
+  const moved = { schema: 0, stash: 0, rows: 0 }
+  try {
+    await prepare()
+    const result = await commitUntilAccepted('The stash or the schema keeps changing', async () => {
+      const done = await attempt(moved)
+      if (typeof done !== 'string') return done
+      if (++moved[done] === STASH_TRIES_MAX && done === 'stash') {
+        throw tooBusy('The stash keeps changing')
+      }
+      return REFUSED
+    })
+    return reader.released(result)
+  } catch (failure) {
+    reader.releaseAfter(failure)
+    throw failure
+  }
+}
+
+/** What rows were prepared against. */
+export type LinkBase = Readonly<{ head: TableHead; schema: IndexedSchema; source: OperationRows }>
+
+/** @throws {StoreError} TABLE_NOT_FOUND, STASH_NOT_FOUND */
+export async function readBase(
+  { team, table, tableId }: TablePlace,
+  reader: RowsReader,
+  view: KvView,
+): Promise<LinkBase> {
+  const head = await readHead(team, view, table, tableId)
+  const source = await reader.read(view)
+  const schema = await team.schemas.get(table, head.generation.schemaNumber, (key) => view.get(key))
+  return { head, source, schema }
+}
+
+/** Rows ready to be linked, and the schema that the table gets with them. */
+export type ReadyRows = Readonly<{
+  base: LinkBase
+  rows: LinkableRows
+  newSchema: NewSchema | null
+}>
+
+/** @param schema - What the rows must fit. */
+export async function readyRows(
+  { team }: TablePlace,
+  reader: RowsReader,
+  base: LinkBase,
+  schema: IndexedSchema,
+  onSchemaError: OnSchemaError,
+): Promise<ReadyRows> {
+  const policy = policyOf(team, base.source, schema, onSchemaError)
+  const rows = await reader.toStoredForm(base.source, policy)
+  return { base, rows, newSchema: newSchemaOf(base.schema, policy.schema) }
+}
+
+/** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */
+export async function whatMoved(
+  base: LinkBase,
+  head: TableHead,
+  read: ReadRecord,
+): Promise<'schema' | 'stash' | null> {
+  if (head.generation.schemaNumber !== base.head.generation.schemaNumber) return 'schema'
+  return (await sourceHolds(base.source, read)) ? null : 'stash'
+}
+
+/** What the commit that links rows checks of their stash. */
+export function checksOf({ check }: OperationRows): readonly KvCheck[] {
+  return check === null ? [] : [check]
+}

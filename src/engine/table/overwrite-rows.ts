@@ -1,0 +1,162 @@
+// Replacing all rows of a table, and its schema if one is given. The rows that were there are retired by the same
+// commit, which runs in the table's commit queue, on the head as it is then.
+import { StoreError } from '../../base/store-error.js'
+import { retirementKey } from '../../format/keys.js'
+import { encodeRetirement, type Generation } from '../../format/records.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import { putMarkers } from '../commit/file-markers.js'
+import type { Plan } from '../commit/table-writer.js'
+import { nextGenerationStart } from '../context/extents.js'
+import { toPublicVersion, versionBase } from '../context/public-versions.js'
+import { rowIdsOf } from '../context/row-ids.js'
+import { indexSchema } from '../context/schema-cache.js'
+import type { TablePlace } from '../context/store-context.js'
+import { RowsReader } from '../ingest/rows-reader.js'
+import { emptyGeneration, readHead } from '../read/generations.js'
+import { appendRows } from './append-rows.js'
+import { checkIfMatch } from './if-match.js'
+import {
+  checksOf,
+  linkUntilDone,
+  type Moved,
+  type ReadyRows,
+  readBase,
+  readyRows,
+  whatMoved,
+} from './link-rows.js'
+import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-ids.js'
+import { putSchema } from './schema-change.js'
+
+/**
+ * So often the kept IDs are found beside other changes of the table. Then they are found in the operation's
+ * turn, where no delete can come between, so that a busy table cannot starve an overwrite.
+ */
+const KEPT_TRIES_MAX = 3
+
+type OverwriteRequest = Readonly<{
+  rows: RowsInput | Stash
+  ifMatch: number | bigint | undefined
+  /** undefined: the table keeps its schema. */
+  schema: TableSchema | undefined
+  onSchemaError: OnSchemaError
+}>
+
+/** With a schema, or what is wrong with its columns, which is reported in its turn. */
+type GivenRequest = Omit<OverwriteRequest, 'schema'> &
+  Readonly<{ schema: TableSchema | StoreError | undefined }>
+
+/** The row IDs that the operation preserves. */
+type KeptIds = Readonly<{
+  /** null: no row carries a `$rowID`. */
+  kept: PreservedIds | null
+  /** Finds the kept IDs once more, in the operation's turn; null: the whole operation is tried again. */
+  keepAgain: (() => Promise<PreservedIds>) | null
+}>
+
+export async function overwriteRows(place: TablePlace, given: GivenRequest): Promise<ChangeResult> {
+  const { team, table, tableId } = place
+  await team.partition.read((view) => readHead(team, view, table, tableId)) // 404 goes first.
+  const reader = new RowsReader(team, given.rows)
+  let request: OverwriteRequest
+  const prepare = async () => {
+    request = { ...given, schema: await prepareInOrder(place, given, reader) }
+  }
+  return linkUntilDone(reader, prepare, ({ rows: timesMoved }) =>
+    attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX),
+  )
+}
+
+/** CONTRACT.md, section 1: a broken body comes before If-Match, and If-Match before what is wrong with data. */
+async function prepareInOrder(
+  place: TablePlace,
+  { rows, ifMatch, schema }: GivenRequest,
+  reader: RowsReader,
+): Promise<TableSchema | undefined> {
+  try {
+    await reader.prepare(rows)
+    if (schema instanceof StoreError) throw schema
+    return schema
+  } catch (failure) {
+    if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) {
+      const { partition } = place.team
+      const head = await partition.read((view) =>
+        readHead(place.team, view, place.table, place.tableId),
+      )
+      checkIfMatch('table', ifMatch, toPublicVersion(place.team, head).version)
+    }
+    throw failure
+  }
+}
+
+async function attempt(
+  place: TablePlace,
+  request: OverwriteRequest,
+  reader: RowsReader,
+  keepsInTurn: boolean,
+): Promise<ChangeResult | Moved> {
+  const { team } = place
+  const base = await team.partition.read((view) => readBase(place, reader, view))
+  checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
+  const schema = request.schema === undefined ? base.schema : indexSchema(request.schema)
+  const ready = await readyRows(place, reader, base, schema, request.onSchemaError)
+  const keep = async (): Promise<PreservedIds> => {
+    const kept = await preserveIds(place, base.source, ready.rows)
+    reader.add(kept.forward)
+    return kept
+  }
+  const hasClaims = base.source.chunks.some(({ chunk }) => chunk.hasClaims)
+  const kept = hasClaims ? await keep() : null
+  const keptIds = { kept, keepAgain: keepsInTurn ? keep : null }
+  return team.writers.change(place, planOverwrite(place, request, ready, keptIds))
+}
+
+function planOverwrite(
+  { team, table }: TablePlace,
+  { ifMatch }: OverwriteRequest,
+  { base, rows, newSchema }: ReadyRows,
+  { kept: keptBefore, keepAgain }: KeptIds,
+): Plan<ChangeResult | Moved> {
+  return async (head, read) => {
+    checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
+    const moved = await whatMoved(base, head, read)
+    if (moved !== null) return { result: moved }
+    const { random, clock } = team.options
+    const before = head.generation
+    const moves = keptBefore !== null && !keptBefore.holds(before)
+    const kept = moves && keepAgain !== null ? await keepAgain() : keptBefore
+    // In its turn it sees durable rows alone: with a delete in flight, it is planned again after that.
+    if (kept !== null && !kept.holds(before)) return { result: 'rows' }
+    const version = head.version + 1
+    const schemaNumber = before.schemaNumber + (newSchema === null ? 0 : 1)
+    const firstExtent = startAfter(before)
+    const empty = emptyGeneration(random.bytes(8), firstExtent, schemaNumber)
+    const generation = { ...empty, forward: kept?.forward ?? null }
+    const added = await appendRows(
+      { read, random, table, generation, version, base: versionBase(team) },
+      rows,
+    )
+    const retirement = encodeRetirement({
+      dropping: false,
+      lastVersion: head.version,
+      retiredAt: clock.now(),
+      generation: before,
+    })
+    const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]
+    puts.push([retirementKey(table, before.firstExtent), retirement])
+    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
+    return {
+      result: { version, rowIds: rowIdsOf(runs) },
+      change: { next: added.next, puts, checks: [...added.checks, ...checksOf(base.source)] },
+    }
+  }
+}
+
+/**
+ * The first extent of the next generation, which touches no page of the one before. One page on even when
+ * that has no extents: retirements are told apart by first extent.
+ */
+function startAfter({ firstExtent, nextExtent }: Generation): number {
+  return nextGenerationStart(Math.max(nextExtent, firstExtent + 1))
+}

@@ -1,0 +1,42 @@
+// A table under another schema: its rows stay as they are stored, and are converted when they are read.
+import type { Bytes } from '../../base/bytes.js'
+import { schemaKey, type TableKey } from '../../format/keys.js'
+import { encodeSchema, type Generation } from '../../format/records.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
+
+export type NewSchema = Readonly<{
+  schema: TableSchema
+  /** A column that there was has another type now, so cells that there are may read differently. */
+  retypes: boolean
+}>
+
+/** null: the table keeps its schema. */
+export function newSchemaOf(before: IndexedSchema, after: IndexedSchema): NewSchema | null {
+  const { schema } = after
+  if (after === before || JSON.stringify(schema) === JSON.stringify(before.schema)) return null
+  const retypes = before.schema.columns.some(({ id, type }) => {
+    return JSON.stringify(after.columns.get(id)?.type) !== JSON.stringify(type)
+  })
+  return { schema, retypes }
+}
+
+/** The generation under a new schema: its rows stay, and are converted when they are read. */
+export function underSchema(
+  generation: Generation,
+  { retypes }: NewSchema,
+  version: number,
+): Generation {
+  const schemaNumber = generation.schemaNumber + 1
+  if (!retypes) return { ...generation, schemaNumber }
+  const { nextExtent: convertBefore } = generation
+  return { ...generation, schemaNumber, convertBefore, widenedAt: version }
+}
+
+export function putSchema(
+  table: TableKey,
+  { schemaNumber }: Generation,
+  { schema }: NewSchema,
+): readonly [Bytes, Bytes] {
+  return [schemaKey(table, schemaNumber), encodeSchema(JSON.stringify(schema))]
+}

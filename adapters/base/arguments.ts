@@ -1,4 +1,4 @@
-// Checks of what callers hand to the functions of `rowstash/node`, by the rules of the core.
+// Checks of the arguments of functions of `rowstash/node`, by the rules of the core.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { typeName } from '../../src/base/options.js'

@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - A connection on which a known key was seen is never closed to make room for another.
-// - Connections without one never take all places, and one that does nothing gives way to a client that comes.
-// - A connection with a request under way is closed only by its answer, or when the grace of a close is over.
+// - Connections without one never take all places, and an idle one gives way to a new client.
+// - A connection with a request in flight is closed only after its answer, or at the end of the grace period of a close.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { StoreError } from '../../src/index.js'

@@ -1,10 +1,10 @@
-// The contract over node:http: bytes ⇄ ContractRequest and ContractResponse. It decides nothing about
-// tables; what it does decide is how a connection is used and when it ends.
+// The contract over node:http: bytes ⇄ ContractRequest and ContractResponse. It decides nothing about tables, only how
+// a connection is used and when it ends.
 //
 // Invariants:
-// - An answer is delivered before the connection is cut, also to a client that is still writing: what is
-//   left of the request is read and dropped first, within bounds.
-// - A request that a proxy could have understood differently than we do is refused.
+// - An answer is delivered before the connection is cut, also to a client that is still writing: the rest of the
+//   request is read and dropped first, within bounds.
+// - A request that a proxy could have understood differently is refused.
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type {
   ContractOptions,

@@ -1,4 +1,4 @@
-// The body of a request as it comes, unless it comes too slowly.
+// The body of a request, which must not arrive too slowly.
 import type { IncomingMessage } from 'node:http'
 import { Patience } from './patience.js'
 

@@ -1,4 +1,4 @@
-// What is answered to requests that do not come as far as the contract.
+// Answers to requests that do not reach the contract.
 
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',

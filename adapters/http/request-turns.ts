@@ -1,10 +1,10 @@
 // The order in which the requests of one connection are served.
 //
 // Invariants:
-// - They are served one after the other, as they came. node:http starts those that come in together at once,
-//   so that a read could overtake the write before it (RFC 9112, 9.3.2).
-// - Between two of them the event loop turns, so that one connection cannot keep all others waiting.
-// - Nothing is served that cannot be answered: its connection is dead, or an answer before it is the last.
+// - They are served in their order. node:http starts pipelined requests at once, so that a read could overtake the write
+//   before it (RFC 9112, 9.3.2).
+// - The event loop turns between two of them, so that one connection cannot keep all others waiting.
+// - A request that cannot be answered is not served: its connection is dead, or an earlier answer is the last one.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 

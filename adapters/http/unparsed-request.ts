@@ -1,5 +1,5 @@
-// Requests that node:http refuses before any handler sees them. It would answer them without a body, which clients
-// that read the error of every answer cannot parse.
+// Answers requests that node:http refuses before any handler sees them. It would answer without a body, which clients
+// that parse every error cannot read.
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { isBeingAnswered } from './connections.js'

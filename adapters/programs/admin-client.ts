@@ -1,4 +1,4 @@
-// Verify and backup of a store by way of the server that has it open.
+// Verifies and backs up a store through the server that has it open.
 import { connect } from 'node:net'
 import type { BackupOptions, VerifyFinding, VerifyReport } from '../../src/index.js'
 import { CommandFailure } from './cli-failure.js'

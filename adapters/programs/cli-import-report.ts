@@ -1,5 +1,4 @@
-// What `rowstash import` says of a new table: the types that were inferred, and the columns that a few values have
-// made text.
+// The report of `rowstash import` on a new table: the inferred types, and columns that a few values turned into text.
 import type { CommandIo } from './cli-failure.js'
 import { CommandFailure } from './cli-failure.js'
 import { ImportClient, RequestFailure } from './import-client.js'

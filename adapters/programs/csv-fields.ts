@@ -1,5 +1,5 @@
-// Fields of CSV with any delimiter: which one a header uses, where the fields of a record are, and the same
-// records with commas, which is the CSV that the contract knows.
+// Fields of CSV with any delimiter: finds the delimiter of a header and the fields of a record, and rewrites records with
+// commas, which the contract requires.
 //
 // Invariant: a record is cut here where the server cuts it. A record with broken quotes stays broken enough for the
 // server to refuse it.

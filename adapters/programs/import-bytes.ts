@@ -1,4 +1,4 @@
-// The bytes of a file that is imported, and the lines in them.
+// The bytes and lines of an imported file.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 

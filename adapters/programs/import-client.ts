@@ -1,7 +1,7 @@
 // The requests of an import: sent over kept-alive connections, and repeated.
 //
-// Invariant: every request may be sent again when nobody knows what became of it. Chunks, deletions and
-// overwrites have the same effect once more; creates and adds carry an Idempotency-Key.
+// Invariant: every request may be repeated if its outcome is unknown. Chunks, deletions and overwrites have the same
+// effect again; creates and adds carry an Idempotency-Key.
 
 import { randomUUID } from 'node:crypto'
 import {

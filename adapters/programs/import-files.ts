@@ -1,11 +1,10 @@
-// Imports files into a table the way any client would: chunks into a stash, in parallel, then one table
-// operation that uses it.
+// Imports files into a table as any client would: chunks into a stash, in parallel, then one table operation on it.
 //
 // Invariants:
 // - Memory does not grow with the files: at most `parallel` + 1 runs are held.
-// - The table changes by one request, after every chunk was acknowledged; before it nothing is visible.
-//   However often that request has to be sent, it has one effect.
-// - The stash is deleted however the import ends, after the last chunk of it was answered or cut off.
+// - One request changes the table, after every chunk was acknowledged; before it nothing is visible. The request has
+//   one effect, however often it is sent.
+// - The stash is deleted at the end in every case, after its last chunk was answered or cut off.
 import { randomUUID } from 'node:crypto'
 import { CommandFailure } from './cli-failure.js'
 import { ImportClient, RequestFailure, type TableAnswer } from './import-client.js'

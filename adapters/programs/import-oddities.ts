@@ -1,5 +1,5 @@
-// The columns of a new table that a few values have made text: without those they would be numbers, booleans,
-// dates or arrays, as somebody expects who looks at the others.
+// Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
+// booleans, dates or arrays.
 import { canReadAgain, linesAt } from './import-bytes.js'
 import type { Tally } from './import-sample.js'
 import { isJson, type RowRun, readFileRuns, type SourceFile } from './import-source.js'

@@ -1,7 +1,7 @@
-// Where in the files of an import a row is that the server refuses.
+// Finds the place of a refused row in the files of an import.
 //
-// A server says `in row 3 (counted from 0) of chunk '7', line 5` of what it was sent, where the chunk is left out
-// of the answer to the chunk itself. The files are read again to find that row, so a good import pays nothing.
+// The server answers `in row 3 (counted from 0) of chunk '7', line 5`, without the chunk in the answer to the chunk
+// itself. The files are read again to find that row, so a successful import pays nothing.
 import { endOfLineBreak } from './csv-fields.js'
 import { canReadAgain, lineAt } from './import-bytes.js'
 import { isJson, type RowRun, readFileRuns, type SourceFile } from './import-source.js'

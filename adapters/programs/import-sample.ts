@@ -1,11 +1,11 @@
-// What a sample of the rows of an import looks like, from which the types of a new table are guessed, and columns
-// that a few values have made text are noticed.
+// A sample of the rows of an import. From it the types of a new table are guessed, and columns are found that a few
+// values turned into text.
 //
 // Invariants:
-// - Every column is in the sample, as it holds the first record that names it.
-// - It costs an import next to nothing: of 231 runs of 1,000 records, some 500 records are looked at.
-// - A record counts for all those that it stands for, so that the first runs, of which more is looked at, have no
-//   more say than the others. Its place in a run changes from run to run, as what is odd may come in a rhythm.
+// - Every column is in the sample, because the sample has the first record that names it.
+// - It costs an import almost nothing: of 231 runs of 1,000 records, some 500 records are sampled.
+// - A record is weighted by the number of records that it stands for, so that the first runs, which are sampled more
+//   densely, have no more weight. Its place in a run varies from run to run, because odd values may be periodic.
 import type { RowRun } from './import-source.js'
 import { isJson } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, type ValueClass } from './import-values.js'

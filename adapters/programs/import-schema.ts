@@ -1,9 +1,9 @@
-// The types that the server has inferred for the columns of a new table.
+// Finds the types that the server inferred for the columns of a new table.
 //
-// No request of the contract tells them. But the server says whether a row fits a table, and refuses two rows if
-// one of them does not fit: so a row of samples in front of one with an unknown column changes nothing, and which
-// of the two is refused tells whether the samples fit. What a sample of the rows looks like is mostly right, so
-// one request confirms all columns but those of dates, which a column of text would take as well.
+// The contract has no request for them. But the server refuses two rows if one of them does not fit. So a row of samples
+// in front of a row with an unknown column changes nothing, and the refused row shows whether the samples fit. The
+// guess from the sample is mostly right, so one request confirms all columns except dates, which a text column would
+// accept too.
 import type { ImportClient } from './import-client.js'
 import type { Tally } from './import-sample.js'
 import type { ValueClass } from './import-values.js'

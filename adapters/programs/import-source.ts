@@ -1,9 +1,8 @@
 // Cuts a file of rows at row bounds into runs that become the chunks of a stash.
 //
 // Invariants:
-// - Rows are neither decoded nor encoded again: a run is bytes of the source as they stand there. Only
-//   the line end between two rows of NDJSON becomes the comma that a JSON array needs, and other delimiters
-//   than comma and tab become commas when a run is sent.
+// - Rows are not decoded: a run has the bytes of the source. Only the line end between two rows of NDJSON becomes the
+//   comma of a JSON array, and delimiters other than comma and tab become commas when a run is sent.
 // - The runs do not depend on the pieces in which the source's bytes arrive.
 // - Memory is bounded by RUN_BYTES_MAX and one piece, whatever the size of the source.
 import { CommandFailure } from './cli-failure.js'

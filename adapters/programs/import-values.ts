@@ -1,7 +1,7 @@
-// The cells of rows that are about to be imported, and what their values look like.
+// The cells of rows before their import, and the classes of their values.
 //
-// Invariant: a class is what the server's inference makes of a value. Where the two differ all the same, a
-// warning is missing or needless, but the types that are shown come from the server.
+// Invariant: a class is the type that the server's inference gives a value. If the two differ, a warning is missing or
+// superfluous; the types that are shown come from the server.
 import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
 import { isJson, type RowRun } from './import-source.js'
 

@@ -1,5 +1,5 @@
-// API keys of the commands: those that are given, and the one of a directory that was started without any, which
-// is made once and kept beside the store's files.
+// API keys of the commands: given ones, and the key of a directory that was served without any, which is made once and
+// kept beside the files of the store.
 //
 // Invariant: a key is read only from a file that other users cannot read.
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Shows how far an import is: a bar that is drawn anew on a terminal, else a line now and then.
+// Shows the progress of an import: a bar on a terminal, otherwise a line from time to time.
 
 const BAR_CELLS = 24
 const REDRAW_MS = 100

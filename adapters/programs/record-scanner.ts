@@ -1,8 +1,8 @@
 // Finds where the rows of a source begin and end, from its bytes alone.
 //
 // Invariants:
-// - A scanner only finds bounds; whether a row is a good one is for the server to say. But it never cuts
-//   inside a row of a good file, and a run of rows of a bad file is as bad as the file was there.
+// - A scanner only finds bounds; the server validates rows. It never cuts inside a row of a valid file, and a run of an
+//   invalid file is invalid where the file is.
 // - The bounds do not depend on the pieces in which the bytes come.
 
 /** A source that is not of its format, or breaks off. */

@@ -1,4 +1,4 @@
-// A store behind an HTTP server: what `rowstash serve` and `npm start` run.
+// A store behind an HTTP server, for `rowstash serve` and `npm start`.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ContractKey, Store } from '../../src/index.js'

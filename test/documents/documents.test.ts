@@ -129,7 +129,23 @@ describe('folders', () => {
     expect(missing).toEqual([])
   })
 
-  test('a path that a document of the code names is there', () => {
+  test('a path that a document names is there', () => {
+    // Media types look like paths, old documents name old paths, and results are not committed.
+    const about = documents.filter(
+      (path) => !/^(?:CHANGELOG\.md|test\/quality\/|src\/contract\/CONTRACT\.md)/.test(path),
+    )
+    const missing = about.flatMap((document) =>
+      [...readText(document).matchAll(/`((?:src|adapters|test|bench)\/[\w./-]+)`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !/\/results\/?$/.test(path))
+        .filter((path) => !isIn('', path) && !isIn(dirname(document), path))
+        .map((path) => `${document}: ${path}`),
+    )
+
+    expect(missing).toEqual([])
+  })
+
+  test('a short path that a document of the code names is there', () => {
     const about = documents.filter(
       (path) => /^(?:src|adapters)\//.test(path) && !path.startsWith('src/contract/'),
     )
@@ -157,8 +173,9 @@ describe('folders', () => {
 
 /** Whether a name is that of a file or a folder in a folder; `*` stands for the rest of a name. */
 function isIn(folder: string, name: string): boolean {
-  const rest = posix.join(folder, name).replaceAll('.', '\\.').replaceAll('*', '[^/]*')
-  const pattern = new RegExp(`^${rest}(?:\\.(?:ts|mjs)$|/|$)`)
+  const path = posix.join(folder, name).replace(/\/$/, '')
+  const rest = path.replaceAll('.', '\\.').replaceAll('*', '[^/]*')
+  const pattern = new RegExp(`^${rest}(?:\\.(?:test\\.)?(?:ts|mjs)$|/|$)`)
   return files.some((path) => pattern.test(path))
 }
 

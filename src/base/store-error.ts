@@ -1,8 +1,46 @@
 import { cutText } from './shown-text.js'
 
 /**
- * Every failure a caller may act on. The code is public API: it changes only with a major version.
- * The message is for people and may change at any time.
+ * The code of a failure. Codes are public API and change only with a major version; messages are for people and may
+ * change at any time.
+ *
+ * - `REQUEST_VALIDATION_ERROR`: an argument breaks its rule
+ * - `TABLE_NOT_FOUND`: the team has no table with this ID
+ * - `ROW_NOT_FOUND`: the table has no row with this ID
+ * - `PRECONDITION_FAILED`: the table or the row changed after the version that the caller gave
+ * - `COLUMN_ID_NOT_FOUND`: a row has a column that the table lacks
+ * - `COLUMN_HAS_INVALID_VALUE`: a value does not fit its column
+ * - `COLUMN_ID_RESERVED`: `$rowID` or `$stashID` is used as a column ID
+ * - `COLUMN_ID_NOT_UNIQUE`: a schema or a header has a column ID twice
+ * - `STASH_NOT_FOUND`: the stash has no chunk, or may have lost some: delete it and put its chunks again
+ * - `IDEMPOTENCY_KEY_REUSED`: the idempotency key belongs to another request
+ * - `CONTINUATION_INVALID`: not a continuation of this table, or its rows are gone
+ * - `SOURCE_URL_NOT_ALLOWED`: the store does not fetch this URL
+ * - `SOURCE_URL_FAILED`: the server of the source URL did not send the file
+ * - `SOURCE_URL_TIMEOUT`: the server of the source URL was too slow
+ * - `APP_NOT_ALLOWED`: the app is unknown, or the upload belongs to another app
+ * - `FILE_NOT_FOUND`: there is no file with this ID, or it was deleted
+ * - `FILE_TOO_LARGE`: the file exceeds its limit, or that of the files of the team
+ * - `UPLOAD_SIGNATURE_INVALID`: not an upload location that this store signed
+ * - `UPLOAD_EXPIRED`: the upload location has expired
+ * - `UPLOAD_NOT_FOUND`: the team has no upload with this ID, or it has expired
+ * - `UPLOAD_INCOMPLETE`: the bytes of the upload were not received yet
+ * - `UPLOAD_SUPERSEDED`: a newer PUT to the same upload location ended this one
+ * - `UPLOAD_ALREADY_COMPLETED`: the upload was completed: its bytes cannot change
+ * - `CONTENT_TYPE_MISMATCH`: the bytes have another media type than the upload
+ * - `CONTENT_LENGTH_MISMATCH`: there are more or fewer bytes than announced
+ * - `CHECKSUM_MISMATCH`: the bytes do not match the checksum that was sent with them
+ * - `RATE_LIMITED`: too many uploads are open or waiting
+ * - `PAYMENT_REQUIRED`: the quota hook of the host refused the file
+ * - `STORAGE_UNAVAILABLE`: the store cannot do this now; see `outcome`
+ * - `INSUFFICIENT_STORAGE`: the disk is full; see `outcome`
+ * - `DATA_CORRUPT`: stored bytes fail their checksum or cannot be decoded
+ * - `DATA_LOSS`: acknowledged commits are missing from the database
+ * - `OPTION_NOT_ALLOWED`: an option is unknown or out of its range
+ * - `STORE_CLOSED`: the store was closed
+ * - `STORE_LOCKED`: another process, or another store of this process, has the directory open
+ * - `FORMAT_UNKNOWN`: the directory is not a store, or of a format that this version cannot read
+ * - `ABORTED`: a signal of the caller, or a broken connection, ended the operation
  */
 export type StoreErrorCode =
   | 'REQUEST_ERROR' // The key is unknown, or the path is.
@@ -48,12 +86,12 @@ export type StoreErrorCode =
   | 'ABORTED' // The caller's signal or a broken connection ended the operation.
 
 /**
- * What is known about an operation that failed for its storage: `unknown` means that its effect may be there after a
- * reopen. Every STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE and STORE_CLOSED of an operation has one; a read changes nothing.
+ * The effect of an operation that failed because of the storage: `unchanged`, or `unknown` if the effect may be there
+ * after a reopen. Every STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE and STORE_CLOSED of an operation has an outcome.
  */
 export type WriteOutcome = 'unchanged' | 'unknown'
 
-/** Where a data error is. The message says it too, in words (`data-error.ts`): HTTP shows only that. */
+/** The place of a data error. The message describes it too, which is all that HTTP shows. */
 export type ErrorPlace = Readonly<{
   /** 0-based index of the row in its chunk when `chunk` is given, else in the input. */
   row?: number
@@ -67,7 +105,7 @@ export type ErrorPlace = Readonly<{
   chunk?: string
   /** 1-based line of CSV or TSV input. */
   line?: number
-  /** Only where the storage failed. */
+  /** The effect of the operation; only if the storage failed. */
   outcome?: WriteOutcome
 }>
 
@@ -76,6 +114,7 @@ const BRAND = Symbol.for('rowstash.StoreError')
 
 const VALUE_CHARS_MAX = 200
 
+/** Every failure of this package that a caller may act on. `isStoreError` recognizes one. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code: StoreErrorCode

@@ -1,7 +1,7 @@
 // Errors of the data that a caller hands in. Their messages say where the data is wrong and which rule it
 // breaks, and are built here alone.
 import { cutText, escapeControls } from './shown-text.js'
-import { type ErrorPlace, StoreError, type StoreErrorCode } from './store-error.js'
+import { type ErrorPlace, isStoreError, StoreError, type StoreErrorCode } from './store-error.js'
 
 /** Characters of an offending value that a message shows; `StoreError.value` has more of it. */
 const SHOWN_VALUE_CHARS_MAX = 80
@@ -26,6 +26,31 @@ export function dataError(
 ): StoreError {
   const message = `${phrase}${renderPlace(details)}${renderRule(details, isField)}`
   return new StoreError(code, escapeControls(message), details)
+}
+
+/** Whether a failure is an error of the data: well-formed rows or columns that break a rule of columns. */
+export function isDataError(failure: unknown): failure is StoreError {
+  return isStoreError(failure) && failure.code.startsWith('COLUMN_')
+}
+
+/** A value of the input that was read; throws the error of its data, if it has one. */
+export type Deferred<T> = () => T
+
+/**
+ * Reads a part of the input now. An error of its data is thrown where the value is used, because
+ * operations report it last, after rows that are missing and versions that have changed. Every other
+ * error is thrown at once.
+ */
+export function deferred<T>(read: () => T): Deferred<T> {
+  try {
+    const value = read()
+    return () => value
+  } catch (failure) {
+    if (!isDataError(failure)) throw failure
+    return () => {
+      throw failure
+    }
+  }
 }
 
 function renderPlace({ row, chunk, line }: ErrorPlace): string {

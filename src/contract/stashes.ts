@@ -1,5 +1,5 @@
 // CONTRACT.md, section 7.
-import { isStoreError } from '../base/store-error.js'
+import { isDataError } from '../base/data-error.js'
 import { parseChunkBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
@@ -32,6 +32,5 @@ export async function deleteStash(call: Call, stashId: string): Promise<Contract
 
 /** This operation publishes only 200 and 400, so what is 422 elsewhere is a broken body here. */
 function asPublished(failure: unknown): unknown {
-  if (!isStoreError(failure) || !failure.code.startsWith('COLUMN_')) return failure
-  return invalidRequest('body', failure.message)
+  return isDataError(failure) ? invalidRequest('body', failure.message) : failure
 }

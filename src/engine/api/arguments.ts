@@ -87,19 +87,6 @@ export function checkPiece(given: PieceRequest): void {
   }
 }
 
-/**
- * Reads a part of a body. An error about columns is returned instead of thrown: it is reported after errors about
- * rows and versions (CONTRACT.md, section 1, order of refusals).
- */
-export function readPart<T>(read: () => T): T | StoreError {
-  try {
-    return read()
-  } catch (failure) {
-    if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) return failure
-    throw failure
-  }
-}
-
 /** A table or row version: a number or bigint that is a whole number and not negative. */
 export function checkIfMatchArgument(given: unknown): number | bigint | undefined {
   if (given === undefined) return undefined

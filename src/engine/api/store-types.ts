@@ -289,7 +289,8 @@ export interface Table {
   addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>
   /**
    * Replaces all rows at once, and with `schema` the schema too. A row with the `$rowID` of a row of the table
-   * keeps that ID.
+   * keeps that ID. Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (schema and rows),
+   * PRECONDITION_FAILED (`ifMatch` against the table's version), COLUMN_….
    */
   overwrite(request: OverwriteRequest): Promise<ChangeResult>
   /**

@@ -1,6 +1,6 @@
 // Replacing all rows of a table, and its schema if one is given. The rows that were there are retired by the same
 // commit, which runs in the table's commit queue, on the head as it is then.
-import { StoreError } from '../../base/store-error.js'
+import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { retirementKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
 import type { TableSchema } from '../../schema/column-kind.js'
@@ -42,9 +42,8 @@ type OverwriteRequest = Readonly<{
   onSchemaError: OnSchemaError
 }>
 
-/** With a schema, or what is wrong with its columns, which is reported in its turn. */
 type GivenRequest = Omit<OverwriteRequest, 'schema'> &
-  Readonly<{ schema: TableSchema | StoreError | undefined }>
+  Readonly<{ readSchema: (() => TableSchema) | undefined }>
 
 /** The row IDs that the operation preserves. */
 type KeptIds = Readonly<{
@@ -57,33 +56,33 @@ type KeptIds = Readonly<{
 export async function overwriteRows(place: TablePlace, given: GivenRequest): Promise<ChangeResult> {
   const { team, table, tableId } = place
   await team.partition.read((view) => readHead(team, view, table, tableId)) // 404 goes first.
+  const { readSchema } = given
+  const schema = readSchema && deferred(readSchema)
   const reader = new RowsReader(team, given.rows)
   let request: OverwriteRequest
-  const prepare = async () => {
-    request = { ...given, schema: await prepareInOrder(place, given, reader) }
+  const prepareRequest = async () => {
+    request = { ...given, schema: await prepare(place, given, schema, reader) }
   }
-  return linkUntilDone(reader, prepare, ({ rows: timesMoved }) =>
+  return linkUntilDone(reader, prepareRequest, ({ rows: timesMoved }) =>
     attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX),
   )
 }
 
-/** CONTRACT.md, section 1: a broken body comes before If-Match, and If-Match before what is wrong with data. */
-async function prepareInOrder(
+/** Reads rows and schema. An error of their data is reported only if the version is as expected. */
+async function prepare(
   place: TablePlace,
-  { rows, ifMatch, schema }: GivenRequest,
+  { rows, ifMatch }: GivenRequest,
+  schema: Deferred<TableSchema> | undefined,
   reader: RowsReader,
 ): Promise<TableSchema | undefined> {
   try {
     await reader.prepare(rows)
-    if (schema instanceof StoreError) throw schema
-    return schema
+    return schema?.()
   } catch (failure) {
-    if (failure instanceof StoreError && failure.code.startsWith('COLUMN_')) {
-      const { partition } = place.team
-      const head = await partition.read((view) =>
-        readHead(place.team, view, place.table, place.tableId),
-      )
-      checkIfMatch('table', ifMatch, toPublicVersion(place.team, head).version)
+    if (ifMatch !== undefined && isDataError(failure)) {
+      const { team, table, tableId } = place
+      const head = await team.partition.read((view) => readHead(team, view, table, tableId))
+      checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
     }
     throw failure
   }

@@ -2,6 +2,7 @@
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
+import type { Deferred } from '../../base/data-error.js'
 import { typeName } from '../../base/options.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
@@ -45,18 +46,17 @@ export function changesOfObject(cells: RowInput): CellChanges {
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
 export function changesOfText(json: Bytes | string, options: ResolvedOptions): CellChanges {
   if (typeof json !== 'string' && !(json instanceof Uint8Array)) {
-    const message = `updateRowText takes the text or the bytes of a JSON object, not ${typeName(json)}`
+    const message = `updateRowJson takes the text or the bytes of a JSON object, not ${typeName(json)}`
     throw new StoreError('REQUEST_VALIDATION_ERROR', message)
   }
   const text = typeof json === 'string' ? json : decodeJsonText(json)
   return scanJsonChanges(text, { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax })
 }
 
-/** @param changes - Or what is wrong with their columns, which comes after the row and its version. */
 export function updateRow(
   place: TablePlace,
   rowId: string,
-  changes: CellChanges | StoreError,
+  changes: Deferred<CellChanges>,
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { team, table } = place
@@ -64,10 +64,10 @@ export function updateRow(
     chain(findRow(team, read, table, head.generation, rowId), (row) => {
       if (row === null) throw rowNotFound(rowId)
       checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
-      if (changes instanceof StoreError) throw changes
+      const given = changes()
       const schema = team.schemas.get(table, head.generation.schemaNumber, read)
       return chain(schema, (found) => {
-        const judged = judgeAndConform(team, changes, found, options.onSchemaError)
+        const judged = judgeAndConform(team, given, found, options.onSchemaError)
         return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
           if (cells.size === 0) return { result: { version: head.version } }
           const newSchema = newSchemaOf(found, policy.schema)

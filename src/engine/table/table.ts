@@ -1,6 +1,6 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { fromHex, fromUtf8 } from '../../base/bytes.js'
-import type { StoreError } from '../../base/store-error.js'
+import { type Deferred, deferred } from '../../base/data-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { TableKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
@@ -16,7 +16,6 @@ import {
   checkReadOptions,
   checkReserve,
   checkText,
-  readPart,
 } from '../api/arguments.js'
 import type {
   AddOptions,
@@ -90,12 +89,11 @@ export class TeamTable implements Table {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
       const { schema, rows } = request
       const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
-      if (schema !== undefined) await this.version() // As in an update.
       const changed = await overwriteRows(place, {
         rows,
         onSchemaError: checkOnSchemaError(request.onSchemaError),
         ifMatch: checkIfMatchArgument(request.ifMatch),
-        schema: schema === undefined ? undefined : readPart(parseSchema),
+        readSchema: schema === undefined ? undefined : parseSchema,
       })
       return toPublicVersion(place.team, changed)
     })
@@ -213,16 +211,16 @@ export class TeamTable implements Table {
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
-      const read = this.#readChanges(changes)
-      const updated = await updateRow(place, rowId, isSync(read) ? read : await read, wanted)
+      const given = this.#readChanges(changes)
+      const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)
       return toPublicVersion(place.team, updated)
     })
   }
 
-  /** What is wrong with the cells is told only of a table that is there. */
-  #readChanges(changes: () => CellChanges): Awaitable<CellChanges | StoreError> {
+  /** The new cells. That they are not well-formed is said only of a table that is there. */
+  #readChanges(changes: () => CellChanges): Awaitable<Deferred<CellChanges>> {
     try {
-      return readPart(changes)
+      return deferred(changes)
     } catch (failure) {
       return this.version().then(() => {
         throw failure

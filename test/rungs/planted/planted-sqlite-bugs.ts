@@ -41,10 +41,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'an overwrite that fails by its precondition has its effect',
     file: 'table.ts',
     find: `        ifMatch: checkIfMatchArgument(request.ifMatch),
-        schema: schema === undefined ? undefined : readPart(parseSchema),
+        readSchema: schema === undefined ? undefined : parseSchema,
       })
 `,
-    replace: `        schema: schema === undefined ? undefined : readPart(parseSchema),
+    replace: `        readSchema: schema === undefined ? undefined : parseSchema,
       })
       const { ifMatch } = request
       if (ifMatch !== undefined && changed.version - 1 > ifMatch) {

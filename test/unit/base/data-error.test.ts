@@ -1,7 +1,7 @@
 // What a message says of the place of bad data.
-import { expect, test } from 'vitest'
-import { dataError } from '../../../src/base/data-error.js'
-import type { ErrorPlace } from '../../../src/base/store-error.js'
+import { describe, expect, test } from 'vitest'
+import { dataError, deferred } from '../../../src/base/data-error.js'
+import { type ErrorPlace, StoreError, type StoreErrorCode } from '../../../src/base/store-error.js'
 
 const PHRASE = "Invalid value for column 'n'"
 const RULE = 'a finite number'
@@ -46,4 +46,35 @@ test('nothing of it can forge a line of a log', () => {
     expect(failure.message).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u)
     expect([failure.column, failure.value]).toEqual([nasty, nasty])
   }
+})
+
+describe('a deferred value', () => {
+  const refuse = (code: StoreErrorCode) => () => {
+    throw new StoreError(code, 'why')
+  }
+
+  test('is read once, at once', () => {
+    let reads = 0
+    const value = deferred(() => ++reads)
+    expect(reads).toBe(1)
+    expect([value(), value()]).toEqual([1, 1])
+  })
+
+  test.each([
+    'COLUMN_ID_NOT_FOUND',
+    'COLUMN_HAS_INVALID_VALUE',
+    'COLUMN_ID_RESERVED',
+    'COLUMN_ID_NOT_UNIQUE',
+  ] as const)('throws %s where it is used', (code) => {
+    const value = deferred(refuse(code))
+    expect(value).toThrow(expect.objectContaining({ code }))
+    expect(value).toThrow(expect.objectContaining({ code }))
+  })
+
+  test.each(['REQUEST_VALIDATION_ERROR', 'STASH_NOT_FOUND'] as const)(
+    '%s is thrown by the reading',
+    (code) => {
+      expect(() => deferred(refuse(code))).toThrow(expect.objectContaining({ code }))
+    },
+  )
 })

@@ -43,8 +43,7 @@ import { cutText } from './shown-text.js'
  * - `ABORTED`: a signal of the caller, or a broken connection, ended the operation
  */
 export type StoreErrorCode =
-  | 'REQUEST_ERROR' // The key is unknown, or the path is.
-  | 'REQUEST_VALIDATION_ERROR' // An argument, a body, a header or a parameter breaks its rule.
+  | 'REQUEST_VALIDATION_ERROR' // An argument breaks its rule.
   | 'TABLE_NOT_FOUND' // No table of this team has this ID.
   | 'ROW_NOT_FOUND' // The table has no row with this ID.
   | 'PRECONDITION_FAILED' // The table or the row changed after the version the caller named.
@@ -70,9 +69,6 @@ export type StoreErrorCode =
   | 'CONTENT_TYPE_MISMATCH' // Bytes of another media type than the upload was created for.
   | 'CONTENT_LENGTH_MISMATCH' // More or fewer bytes than were announced.
   | 'CHECKSUM_MISMATCH' // The bytes do not have the checksum that came with them.
-  | 'METHOD_NOT_ALLOWED' // The path is known, the method is not.
-  | 'REQUEST_TOO_LARGE' // The body of a request is over its limit.
-  | 'UNSUPPORTED_MEDIA_TYPE' // A body type, charset or content encoding that is not taken.
   | 'RATE_LIMITED' // A limit that the host configured.
   | 'PAYMENT_REQUIRED' // The host's quota hook refused.
   | 'STORAGE_UNAVAILABLE' // The store cannot write now; see `outcome`.

@@ -5,7 +5,8 @@ import type { BackupOptions } from '../engine/api/backup-types.js'
 import type { Store } from '../engine/api/store-types.js'
 import type { VerifyFinding } from '../engine/api/verify-types.js'
 import type { AuthenticateAdmin } from './auth.js'
-import { errorResponse, invalidRequest, MethodNotAllowed } from './error-response.js'
+import { errorResponse } from './error-response.js'
+import { invalidRequest, methodNotAllowed } from './refusal.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { watched } from './public-routes.js'
 import { parseQuery, type Query, queryValue } from './query.js'
@@ -21,7 +22,7 @@ export function isAdminPath(path: string): boolean {
 
 /**
  * @param onFailure - As in `watched`.
- * @throws {StoreError} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR
+ * @throws {Refusal} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR
  */
 export async function answerAdmin(
   store: Store,
@@ -31,7 +32,7 @@ export async function answerAdmin(
 ): Promise<ContractResponse> {
   await authenticate(headers)
   onKey?.()
-  if (method !== 'POST') throw new MethodNotAllowed(method, 'POST')
+  if (method !== 'POST') throw methodNotAllowed(method, 'POST')
   const operation = PATHS.get(path)
   if (operation === undefined) throw invalidRequest('params', 'there is no such operation')
   const response = operation(store, parseQuery(query))

@@ -3,13 +3,13 @@
 import { toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { sha256 } from '../base/platform.js'
-import { StoreError } from '../base/store-error.js'
 import type { ContractKey, Identity, ResolvedContractOptions } from './contract-options.js'
 import { isTeamId, TEAM_ID_RULE } from './contract-options.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
+import { Refusal } from './refusal.js'
 
-/** Finds the team of a request. @throws {StoreError} REQUEST_ERROR */
+/** Finds the team of a request. @throws {Refusal} REQUEST_ERROR */
 export type Authenticate = (headers: HeaderList) => Promise<string>
 
 export function createAuthenticate(options: ResolvedContractOptions): Authenticate {
@@ -18,7 +18,7 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
     const token = bearerToken(headers)
     const identity = token === '' ? await lookUpNothing() : await lookUp(token)
     if (identity === undefined || identity === null) {
-      throw new StoreError('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+      throw new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
     }
     invariant(isTeamId(identity.teamId), `authenticate must give a teamId ${TEAM_ID_RULE}`)
     // There are no scopes yet. A host that hands some out must not see them ignored.
@@ -27,7 +27,7 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
   }
 }
 
-/** Passes a request with an admin key. @throws {StoreError} REQUEST_ERROR */
+/** Passes a request with an admin key. @throws {Refusal} REQUEST_ERROR */
 export type AuthenticateAdmin = (headers: HeaderList) => Promise<void>
 
 export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAdmin {
@@ -35,7 +35,7 @@ export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAd
   return async (headers) => {
     const token = bearerToken(headers)
     if ((await lookUp(token)) !== undefined) return
-    throw new StoreError('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+    throw new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
   }
 }
 

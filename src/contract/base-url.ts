@@ -1,5 +1,5 @@
 // Where clients find us: what `uploadLocation` and the URLs of files begin with.
-import { invalidRequest } from './error-response.js'
+import { invalidRequest } from './refusal.js'
 
 const HOST = /(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])/.source
 const PORT = /(?::[0-9]{1,5})?/.source
@@ -10,7 +10,7 @@ const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
  * Checks the base URL that a request names by its own Host header. Whoever can choose that header must
  * not be able to write anything else into our answers.
  *
- * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ * @throws {Refusal} REQUEST_VALIDATION_ERROR
  */
 export function parseOrigin(origin: string | undefined): string {
   const [, server, path] = ORIGIN.exec(origin ?? '') ?? []

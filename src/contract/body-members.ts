@@ -2,7 +2,7 @@
 // counted before it is parsed, as any body can claim to be a schema.
 import type { SchemaInput } from '../engine/api/store-types.js'
 import { type JsonPart, parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
-import { invalidRequest, shownId } from './error-response.js'
+import { invalidRequest, shownId } from './refusal.js'
 
 export type WireSchema = SchemaInput
 

@@ -16,7 +16,7 @@ export type Call = Readonly<{
   apps: ReadonlySet<string> | undefined
   /** A name for the key of this request. */
   owner: () => Promise<string>
-  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if they follow from a request that names no host. */
+  /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they follow from a request that names no host. */
   baseUrls: () => BaseUrls
   /** Stands for the request that an `Idempotency-Key` belongs to. */
   digest: (body: ReceivedBody) => Promise<Bytes>

@@ -3,14 +3,14 @@
 import type { Bytes } from '../base/bytes.js'
 import { fromBase64Url } from '../base/bytes.js'
 import type { Checksum } from '../engine/api/file-types.js'
-import { invalidRequest } from './error-response.js'
+import { invalidRequest } from './refusal.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 
 const MD5_BYTES = 16
 const SHA256_BYTES = 32
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+/** @throws {Refusal} REQUEST_VALIDATION_ERROR */
 export function parseChecksums(headers: HeaderList): readonly Checksum[] {
   const checksums: Checksum[] = []
   for (const value of headerValues(headers, 'content-md5')) {

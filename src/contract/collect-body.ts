@@ -6,6 +6,7 @@ import type { BufferPool } from '../base/buffer-pool.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { MemoryBudget, Room } from './memory-budget.js'
+import { Refusal } from './refusal.js'
 
 export type BodyLimits = Readonly<{ bytesMax: number; budget: MemoryBudget; buffers: BufferPool }>
 
@@ -99,7 +100,7 @@ class GrowingBody {
     return this.#memory.subarray(0, this.#length)
   }
 
-  /** Makes room for more bytes; undefined: at once. @throws {StoreError} REQUEST_TOO_LARGE */
+  /** Makes room for more bytes; undefined: at once. @throws {Refusal} REQUEST_TOO_LARGE */
   reserve(bytes: number): Promise<void> | undefined {
     const needed = this.#length + bytes
     if (needed > this.#limits.bytesMax) throw tooLarge(this.#limits.bytesMax)
@@ -135,9 +136,8 @@ function sizeFor(needed: number, expected: number): number {
   return isPooled ? 2 ** Math.ceil(Math.log2(size)) : size
 }
 
-function tooLarge(bytesMax: number): StoreError {
-  return new StoreError(
-    'REQUEST_TOO_LARGE',
+function tooLarge(bytesMax: number): Refusal {
+  return new Refusal('REQUEST_TOO_LARGE',
     `The request body is over the limit of ${bytesMax} bytes`,
   )
 }

@@ -16,7 +16,8 @@ import { parseOrigin } from './base-url.js'
 import type { BaseUrls, Call, Operation } from './call.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
-import { errorResponse, MethodNotAllowed } from './error-response.js'
+import { errorResponse } from './error-response.js'
+import { methodNotAllowed } from './refusal.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
@@ -160,7 +161,7 @@ function chooseOperation(route: Route, method: string): Operation {
   if (own !== undefined) return own
   const methods = [...operations.keys()]
   if (operations.has('GET') && !operations.has('HEAD')) methods.push('HEAD')
-  throw new MethodNotAllowed(method, methods.join(', '))
+  throw methodNotAllowed(method, methods.join(', '))
 }
 
 function operationsOf(route: Route): ReadonlyMap<string, Operation> {

@@ -6,9 +6,9 @@
 // - Errors that we did not raise, and errors that only an operator can repair, show the client no details.
 
 import { cutText, escapeControls } from '../base/shown-text.js'
-import type { StoreErrorCode } from '../base/store-error.js'
-import { isStoreError, StoreError } from '../base/store-error.js'
+import { isStoreError, type StoreError, type StoreErrorCode } from '../base/store-error.js'
 import type { ContractResponse } from './message.js'
+import { invalidRequest, Refusal, type RefusalCode, shownId } from './refusal.js'
 
 const STATUS_OF_CODE = {
   REQUEST_ERROR: 404,
@@ -52,7 +52,7 @@ const STATUS_OF_CODE = {
   STORE_LOCKED: 500,
   FORMAT_UNKNOWN: 500,
   ABORTED: 400,
-} as const satisfies Record<StoreErrorCode, number>
+} as const satisfies Record<RefusalCode | StoreErrorCode, number>
 
 const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 
@@ -91,6 +91,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Renders a failure of any kind. */
 export function errorResponse(failure: unknown): ContractResponse {
+  if (failure instanceof Refusal) return refusalResponse(failure)
   if (!isStoreError(failure) || !Object.hasOwn(STATUS_OF_CODE, failure.code)) {
     return renderError(500, INTERNAL.type, INTERNAL.message)
   }
@@ -101,40 +102,23 @@ export function errorResponse(failure: unknown): ContractResponse {
   }
   const advice = status === 503 || status === 507 ? `: ${retryAdvice(failure)}` : ''
   const response = renderError(status, type, `${message}${advice}`)
-  if (failure instanceof MethodNotAllowed) return withHeaders(response, { allow: failure.allow })
   if (status === 429 || status === 503) {
     return withHeaders(response, { 'retry-after': RETRY_AFTER_SECONDS })
   }
   return status === 413 ? { ...response, close: true } : response
 }
 
-/** A known path with another method; carries what the `Allow` header says. */
-export class MethodNotAllowed extends StoreError {
-  constructor(
-    method: string,
-    readonly allow: string,
-  ) {
-    super('METHOD_NOT_ALLOWED', `Method ${shownId(method)} is not allowed here; use ${allow}`)
-  }
-}
-
-/** A part of the request that breaks its rule, named as the contract does. */
-export function invalidRequest(part: RequestPart, problem: string): StoreError {
-  return new InvalidRequest(part, problem)
-}
-
-type RequestPart = 'params' | 'query' | 'headers' | 'body'
-
-class InvalidRequest extends StoreError {
-  constructor(part: RequestPart, problem: string) {
-    super('REQUEST_VALIDATION_ERROR', `Invalid request ${part}: ${problem}`)
-  }
+function refusalResponse({ code, message, allow }: Refusal): ContractResponse {
+  const status = STATUS_OF_CODE[code]
+  const response = renderError(status, code.toLowerCase(), message)
+  if (allow !== undefined) return withHeaders(response, { allow })
+  return status === 413 ? { ...response, close: true } : response
 }
 
 function shownMessage(failure: StoreError): string {
   const { code, message } = failure
   if (QUOTE_IDS.has(code)) return cutQuoted(message)
-  if (code !== 'REQUEST_VALIDATION_ERROR' || failure instanceof InvalidRequest) return message
+  if (code !== 'REQUEST_VALIDATION_ERROR') return message
   return invalidRequest('body', lowerFirst(message)).message
 }
 
@@ -149,13 +133,6 @@ const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set(['TABLE_NOT_FOUND', 'ROW_
 function cutQuoted(message: string): string {
   const [, before = '', id = message, after = ''] = /^([^']*')(.*)('[^']*)$/s.exec(message) ?? []
   return `${before}${shownId(id)}${after}`
-}
-
-const SHOWN_ID_CHARS_MAX = 64
-
-/** An outside name as a message shows it: cut, so that it cannot flood a log. */
-export function shownId(id: string): string {
-  return cutText(id, SHOWN_ID_CHARS_MAX)
 }
 
 const MESSAGE_CHARS_MAX = 1_000

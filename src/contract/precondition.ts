@@ -1,4 +1,4 @@
-import { invalidRequest } from './error-response.js'
+import { invalidRequest } from './refusal.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 

@@ -1,7 +1,8 @@
 // What needs no key: the bytes of an upload, whose location is signed, and files, whose URLs cannot be
 // guessed. Pages of any origin may do both, and no cookie plays a part in either.
 import type { Store } from '../engine/api/store-types.js'
-import { errorResponse, MethodNotAllowed } from './error-response.js'
+import { errorResponse } from './error-response.js'
+import { methodNotAllowed } from './refusal.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import type { OpenRoute } from './router.js'
 import { serveFile } from './serve-file.js'
@@ -21,7 +22,7 @@ export async function answerOpenly(
 ): Promise<ContractResponse> {
   const methods = METHODS[route.name].join(', ')
   if (!METHODS[route.name].includes(request.method))
-    throw new MethodNotAllowed(request.method, methods)
+    throw methodNotAllowed(request.method, methods)
   if (request.method === 'OPTIONS') return preflightResponse(methods)
   if (route.name === 'upload') return putUpload(files, request, route.uploadId)
   const response = await serveFile(files, request, route.fileId)

@@ -5,9 +5,8 @@
 // - The type is judged before the size, and both before a byte is read, as far as headers tell.
 
 import type { Bytes } from '../base/bytes.js'
-import { StoreError } from '../base/store-error.js'
 import { type BodyLimits, brokenOff, collectBody } from './collect-body.js'
-import { invalidRequest, shownId } from './error-response.js'
+import { invalidRequest, Refusal, shownId } from './refusal.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
 
@@ -31,7 +30,7 @@ export async function withBody<T>(
   })
 }
 
-/** @throws {StoreError} UNSUPPORTED_MEDIA_TYPE for a body that would have to be decoded. */
+/** @throws {Refusal} UNSUPPORTED_MEDIA_TYPE for a body that would have to be decoded. */
 export function checkEncoding(headers: HeaderList): void {
   for (const value of headerValues(headers, 'content-encoding')) {
     if (value.toLowerCase() === 'identity') continue
@@ -75,7 +74,7 @@ async function formatOf(
   throw unsupported(`Charset '${shownId(foreign)}' is not supported: send UTF-8`)
 }
 
-function unsupportedType(values: readonly string[], formats: readonly BodyFormat[]): StoreError {
+function unsupportedType(values: readonly string[], formats: readonly BodyFormat[]): Refusal {
   const [value] = values
   const given = value === undefined ? 'is missing' : `'${shownId(value)}' is not supported here`
   const problem = values.length > 1 ? 'is given more than once' : given
@@ -127,6 +126,6 @@ async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-function unsupported(problem: string): StoreError {
-  return new StoreError('UNSUPPORTED_MEDIA_TYPE', problem)
+function unsupported(problem: string): Refusal {
+  return new Refusal('UNSUPPORTED_MEDIA_TYPE', problem)
 }

@@ -1,5 +1,5 @@
 // Headers that allow or ask for something on operations that write.
-import { invalidRequest } from './error-response.js'
+import { invalidRequest } from './refusal.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 

@@ -1,9 +1,8 @@
 // Paths of the contract. A path has one spelling and, if wanted, a trailing slash: empty segments, dot
 // segments and percent-encoded fixed segments are unknown paths, so that no proxy in front of us can
 // understand a path differently.
-import { StoreError } from '../base/store-error.js'
 import { stashNameProblem } from '../engine/ingest/stash.js'
-import { invalidRequest } from './error-response.js'
+import { invalidRequest, Refusal } from './refusal.js'
 
 export type Route =
   | Readonly<{ name: 'tables' }>
@@ -38,10 +37,10 @@ const UPLOADS = '/uploads/'
 /** The longest path is `/apps/{appID}/uploads/{uploadID}/complete`. */
 const SEGMENTS_MAX = 5
 
-/** @throws {StoreError} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
+/** @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
 export function matchRoute(path: string): Route {
   const route = routeOf(segmentsOf(path))
-  if (route === undefined) throw new StoreError('REQUEST_ERROR', 'Unknown path')
+  if (route === undefined) throw new Refusal('REQUEST_ERROR', 'Unknown path')
   return route
 }
 

@@ -3,7 +3,7 @@ import { isDataError } from '../base/data-error.js'
 import { parseChunkBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
-import { invalidRequest } from './error-response.js'
+import { invalidRequest } from './refusal.js'
 import type { ContractResponse } from './message.js'
 import { jsonResponse } from './render.js'
 

@@ -1,13 +1,12 @@
 // CONTRACT.md, section 5. Each operation checks in the order of refusals: query and headers, the table, the
 // body, then the engine's own checks.
-import type { StoreError } from '../base/store-error.js'
 import { tableNameProblem } from '../engine/api/arguments.js'
 import type { CreateResult } from '../engine/api/store-types.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import { isWithoutRows } from './empty-rows.js'
-import { invalidRequest } from './error-response.js'
+import { invalidRequest, type Refusal } from './refusal.js'
 import type { ContractResponse } from './message.js'
 import { parseIfMatch } from './precondition.js'
 import { parseOnSchemaError, queryValue, queryValues } from './query.js'
@@ -71,7 +70,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
  * Unknown parameters are ignored; but a client that sends this one with no rows means those of a stash, and
  * its table would be cleared.
  */
-function misplacedStashId(): StoreError {
+function misplacedStashId(): Refusal {
   const remedy = 'to use a stash, send { "$stashID" } as the body'
   const problem = 'stashID is not a parameter of this operation, and the body has no rows'
   return invalidRequest('query', `${problem}; ${remedy}`)

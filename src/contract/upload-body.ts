@@ -4,7 +4,7 @@ import type { Bytes } from '../base/bytes.js'
 import type { JsonPart } from '../schema/scan-json.js'
 import { parsePart } from './body-members.js'
 import { type Members, readMembers, required, wholeText } from './body-shapes.js'
-import { invalidRequest } from './error-response.js'
+import { invalidRequest } from './refusal.js'
 
 export type DirectUpload = Readonly<{
   sourceUrl?: undefined

@@ -1,0 +1,44 @@
+// Refusals of a request by the contract itself, before or instead of a call of the library.
+import { cutText } from '../base/shown-text.js'
+
+/** Codes that the contract gives. REQUEST_VALIDATION_ERROR is a code of the library too. */
+export type RefusalCode =
+  | 'REQUEST_ERROR' // The key is unknown, or the path is.
+  | 'METHOD_NOT_ALLOWED' // The path is known, the method is not.
+  | 'REQUEST_VALIDATION_ERROR' // A part of the request breaks its rule.
+  | 'REQUEST_TOO_LARGE' // The body is over its limit.
+  | 'UNSUPPORTED_MEDIA_TYPE' // A body type, charset or content encoding that is not taken.
+
+/** A request that is answered with an error by its form alone. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+
+  /** @param allow - The methods of the path, for METHOD_NOT_ALLOWED. */
+  constructor(
+    readonly code: RefusalCode,
+    message: string,
+    readonly allow?: string,
+  ) {
+    super(message)
+  }
+}
+
+/** A known path with another method. */
+export function methodNotAllowed(method: string, allow: string): Refusal {
+  const message = `Method ${shownId(method)} is not allowed here; use ${allow}`
+  return new Refusal('METHOD_NOT_ALLOWED', message, allow)
+}
+
+type RequestPart = 'params' | 'query' | 'headers' | 'body'
+
+/** A part of the request that breaks its rule. Clients know the beginning of the message. */
+export function invalidRequest(part: RequestPart, problem: string): Refusal {
+  return new Refusal('REQUEST_VALIDATION_ERROR', `Invalid request ${part}: ${problem}`)
+}
+
+const SHOWN_ID_CHARS_MAX = 64
+
+/** An outside name as a message shows it: cut, so that it cannot flood a log. */
+export function shownId(id: string): string {
+  return cutText(id, SHOWN_ID_CHARS_MAX)
+}

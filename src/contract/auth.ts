@@ -3,8 +3,8 @@
 import { toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { sha256 } from '../base/platform.js'
+import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import type { ContractKey, Identity, ResolvedContractOptions } from './contract-options.js'
-import { isTeamId, TEAM_ID_RULE } from './contract-options.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { Refusal } from './refusal.js'
@@ -20,7 +20,7 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
     if (identity === undefined || identity === null) {
       throw new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
     }
-    invariant(isTeamId(identity.teamId), `authenticate must give a teamId ${TEAM_ID_RULE}`)
+    invariant(isTeamId(identity.teamId), `authenticate must give as teamId ${TEAM_ID_RULE}`)
     // There are no scopes yet. A host that hands some out must not see them ignored.
     invariant(!('scopes' in identity), 'authenticate gave scopes, which are not supported')
     return identity.teamId

@@ -2,8 +2,8 @@
 // text goes to the engine as it came, so that every token is stored as it was sent.
 
 import { type Bytes, markLength } from '../base/bytes.js'
+import { stashNameProblem } from '../engine/api/arguments.js'
 import type { Stash, Team, TextRows } from '../engine/api/store-types.js'
-import { stashNameProblem } from '../engine/ingest/stash.js'
 import { isSpace } from '../schema/json-cursor.js'
 import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'

@@ -33,7 +33,7 @@ export async function collectBody<T>(
   const body = new GrowingBody(room, limits, announced ?? limits.bytesMax)
   try {
     room.setMoving(true)
-    for await (const piece of piecesUntil(pieces, lost)) {
+    for await (const piece of bodyPieces(pieces, lost)) {
       room.moved(piece.length)
       const growing = body.reserve(piece.length)
       if (growing !== undefined) await growing
@@ -47,24 +47,23 @@ export async function collectBody<T>(
   }
 }
 
-/** Named as what a broken connection is for us: a body that never came in whole. */
-export function brokenOff(cause: unknown): StoreError {
-  return new StoreError('ABORTED', 'The request body ended too early', { cause })
-}
-
-/** The pieces of a body up to its end; fails as soon as `lost` does. */
-async function* piecesUntil(
+/**
+ * The pieces of a body up to its end. A connection that breaks is a body that ended too early.
+ *
+ * @param lost - Ends the pieces as soon as it fails.
+ */
+export async function* bodyPieces(
   body: AsyncIterable<Uint8Array>,
-  lost: Promise<never>,
+  lost?: Promise<never>,
 ): AsyncGenerator<Uint8Array, void> {
   const pieces = body[Symbol.asyncIterator]()
   const next = () =>
     pieces.next().catch((cause: unknown) => {
-      throw brokenOff(cause)
+      throw new StoreError('ABORTED', 'The request body ended too early', { cause })
     })
   try {
     for (;;) {
-      const { done, value } = await Promise.race([next(), lost])
+      const { done, value } = await (lost === undefined ? next() : Promise.race([next(), lost]))
       if (done) return
       yield value
     }

@@ -1,4 +1,5 @@
 import { checkOptionNames, optionError, typeName } from '../base/options.js'
+import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import { parseBaseUrl } from './base-url.js'
 
 /** A key of the API and the team whose objects it reaches. */
@@ -155,7 +156,6 @@ function resolveBaseUrl(name: string, given: string | undefined): string | undef
 }
 
 const KEY = /^[\x21-\x7e]{1,1024}$/
-const TEAM_ID_CHARS_MAX = 128
 
 /** Texts that a program makes of a value that is not there: whoever sends one must not be let in. */
 const NO_KEYS: ReadonlySet<string> = new Set(['null', 'undefined'])
@@ -208,14 +208,6 @@ function resolveKey(given: unknown, place: string): ContractKey {
     const hint = isMissing ? '; is the environment variable that it is read from set?' : ''
     throw optionError(`${place}.key`, `${problem}${hint}`)
   }
-  if (!isTeamId(teamId)) throw optionError(`${place}.teamId`, `must be a string ${TEAM_ID_RULE}`)
+  if (!isTeamId(teamId)) throw optionError(`${place}.teamId`, `must be ${TEAM_ID_RULE}`)
   return { key: key as string, teamId }
-}
-
-export const TEAM_ID_RULE = `of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-formed text`
-
-/** Whether a host's team ID is one: well-formed, because it becomes bytes of keys in the database. */
-export function isTeamId(teamId: unknown): teamId is string {
-  if (typeof teamId !== 'string' || teamId === '' || teamId.length > TEAM_ID_CHARS_MAX) return false
-  return !/\p{Surrogate}/u.test(teamId)
 }

@@ -5,7 +5,8 @@
 // - The type is judged before the size, and both before a byte is read, as far as headers tell.
 
 import type { Bytes } from '../base/bytes.js'
-import { type BodyLimits, brokenOff, collectBody } from './collect-body.js'
+import { parseMediaType } from '../engine/files/media-type.js'
+import { type BodyLimits, bodyPieces, collectBody } from './collect-body.js'
 import { invalidRequest, Refusal, shownId } from './refusal.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -54,6 +55,9 @@ const FORMAT_OF_TYPE: ReadonlyMap<string, BodyFormat> = new Map([
   ['text/tsv', 'tsv'],
 ])
 
+/** Some clients end a media type with it, which HTTP allows. */
+const LAST_SEMICOLON = / *;$/
+
 /** All of them are read as UTF-8, of which US-ASCII is a part. */
 const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
@@ -64,14 +68,14 @@ async function formatOf(
   const values = headerValues(request.headers, 'content-type')
   if (values.length === 0 && (await isEmpty(request))) throw invalidRequest('body', 'it is empty')
   const [value = ''] = values
-  const media = values.length === 1 ? parseMediaType(value) : undefined
-  const format = media && FORMAT_OF_TYPE.get(media.type)
+  const media = values.length === 1 ? parseMediaType(value.replace(LAST_SEMICOLON, '')) : undefined
+  const format = media && FORMAT_OF_TYPE.get(media.essence)
   if (media === undefined || format === undefined || !formats.includes(format)) {
     throw unsupportedType(values, formats)
   }
-  const foreign = media.charsets.find((charset) => !CHARSETS.has(charset))
-  if (foreign === undefined) return format
-  throw unsupported(`Charset '${shownId(foreign)}' is not supported: send UTF-8`)
+  const charset = media.parameters.get('charset')
+  if (charset === undefined || CHARSETS.has(charset.toLowerCase())) return format
+  throw unsupported(`Charset '${shownId(charset)}' is not supported: send UTF-8`)
 }
 
 function unsupportedType(values: readonly string[], formats: readonly BodyFormat[]): Refusal {
@@ -83,31 +87,11 @@ function unsupportedType(values: readonly string[], formats: readonly BodyFormat
   return unsupported(`Content-Type ${problem}: send ${accepted.join(' or ')}`)
 }
 
-/** A longer one is refused unread, so that its parameters cannot cost time. */
-const MEDIA_TYPE_CHARS_MAX = 256
-
-const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(?:;(.*))?$/i
-
-/** Type and charsets in lower case; undefined when the text is not a media type. */
-function parseMediaType(
-  value: string,
-): Readonly<{ type: string; charsets: readonly string[] }> | undefined {
-  if (value.length > MEDIA_TYPE_CHARS_MAX) return undefined
-  const [, type, parameters = ''] = MEDIA_TYPE.exec(value) ?? []
-  if (type === undefined) return undefined
-  const charsets: string[] = []
-  for (const parameter of parameters.toLowerCase().split(';')) {
-    const [, charset] = /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(parameter) ?? []
-    if (charset !== undefined) charsets.push(charset)
-  }
-  return { type: type.toLowerCase(), charsets }
-}
-
 /** Whether a body of no type has no bytes either. Reads no more than it takes to know that. */
 async function isEmpty({ headers, body }: ContractRequest): Promise<boolean> {
   const announced = announcedBytes(headers)
   if (announced !== undefined) return announced === 0
-  for await (const piece of chunksOf(body)) if (piece.length > 0) return false
+  for await (const piece of bodyPieces(body)) if (piece.length > 0) return false
   return true
 }
 
@@ -115,15 +99,6 @@ async function isEmpty({ headers, body }: ContractRequest): Promise<boolean> {
 export function announcedBytes(headers: HeaderList): number | undefined {
   const [value] = headerValues(headers, 'content-length')
   return value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : undefined
-}
-
-/** Names a broken connection as what it is for us: a body that never came in whole. */
-async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  try {
-    for await (const piece of body) yield piece
-  } catch (cause) {
-    throw brokenOff(cause)
-  }
 }
 
 function unsupported(problem: string): Refusal {

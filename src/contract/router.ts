@@ -1,7 +1,7 @@
 // Paths of the contract. A path has one spelling and, if wanted, a trailing slash: empty segments, dot
 // segments and percent-encoded fixed segments are unknown paths, so that no proxy in front of us can
 // understand a path differently.
-import { stashNameProblem } from '../engine/ingest/stash.js'
+import { stashNameProblem } from '../engine/api/arguments.js'
 import { invalidRequest, Refusal } from './refusal.js'
 
 export type Route =

@@ -126,13 +126,48 @@ export function checkTableName(name: unknown): asserts name is string {
   if (problem !== undefined) throw invalid(problem)
 }
 
+const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
+const STASH_NAME_RULE =
+  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
+
+type StashNameKind = 'Stash ID' | 'Serial'
+
+/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
+export function stashNameProblem(kind: StashNameKind, name: unknown): string | undefined {
+  if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
+  return `${kind} ${STASH_NAME_RULE}`
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkStashName(kind: StashNameKind, name: unknown): asserts name is string {
+  const problem = stashNameProblem(kind, name)
+  if (problem !== undefined) throw invalid(problem)
+}
+
+/** The serial of a chunk; a number stands for its decimal digits. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkSerial(given: unknown): string {
+  if (typeof given === 'number') {
+    if (Number.isSafeInteger(given) && given >= 0) return String(given)
+    throw invalid(`Serial must be a string, or a whole number from 0 to 2^53 - 1, not ${given}`)
+  }
+  checkStashName('Serial', given)
+  return given
+}
+
 const TEAM_ID_CHARS_MAX = 128
+
+/** The rule that `isTeamId` checks, for messages. */
+export const TEAM_ID_RULE = `a string of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-formed text`
+
+/** Whether this is the ID of a team: well-formed, because it becomes bytes of keys in the database. */
+export function isTeamId(teamId: unknown): teamId is string {
+  const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
+  return isId && isWellFormed(teamId)
+}
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkTeamId(teamId: unknown): asserts teamId is string {
-  const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
-  if (isId && isWellFormed(teamId)) return
-  throw invalid(`A team ID must be a string of 1 to ${TEAM_ID_CHARS_MAX} characters`)
+  if (!isTeamId(teamId)) throw invalid(`A team ID must be ${TEAM_ID_RULE}`)
 }
 
 function invalid(problem: string): StoreError {

@@ -13,6 +13,8 @@ export type MediaType = Readonly<{
    * quotes only where they must be. Two media types mean the same if and only if these are equal.
    */
   canonical: string
+  /** Values by the names of their parameters in lower case, without quotes. */
+  parameters: ReadonlyMap<string, string>
 }>
 
 /** A longer one is refused unread, and so is one whose canonical spelling is longer. */
@@ -23,7 +25,7 @@ const PARAMETER =
   / *; *([A-Za-z0-9!#$%&'*+.^_`|~-]+)=(?:([A-Za-z0-9!#$%&'*+.^_`|~-]+)|"((?:[ !#-[\]-~]|\\[ -~])*)")/y
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 
-/** Reads a media type; undefined when the text is not one. */
+/** Reads a media type, of a file or of a body; undefined when the text is not one. */
 export function parseMediaType(text: string): MediaType | undefined {
   if (text.length > MEDIA_TYPE_CHARS_MAX) return undefined
   const [written] = ESSENCE.exec(text) ?? []
@@ -33,7 +35,7 @@ export function parseMediaType(text: string): MediaType | undefined {
   const essence = written.toLowerCase()
   const sorted = [...parameters].sort(([left], [right]) => (left < right ? -1 : 1))
   const canonical = essence + sorted.map(renderParameter).join('')
-  return canonical.length > MEDIA_TYPE_CHARS_MAX ? undefined : { essence, canonical }
+  return canonical.length > MEDIA_TYPE_CHARS_MAX ? undefined : { essence, canonical, parameters }
 }
 
 /** Parameters by their names in lower case; undefined when the text from `start` on is not a row of them. */

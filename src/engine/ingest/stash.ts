@@ -6,6 +6,7 @@ import { chunksRange, stashHeadKey } from '../../format/keys.js'
 import type { StashHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
+import { checkSerial, checkStashName } from '../api/arguments.js'
 import type { RowsInput, Stash } from '../api/store-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
@@ -14,36 +15,7 @@ import type { TeamContext } from '../context/store-context.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
 
-/** CONTRACT.md, section 7: the rule for stash IDs and serials. */
-const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
-
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
-
-const STASH_NAME_RULE =
-  'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
-
-/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
-export function stashNameProblem(what: 'Stash ID' | 'Serial', name: unknown): string | undefined {
-  if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
-  return `${what} ${STASH_NAME_RULE}`
-}
-
-export function checkStashName(what: 'Stash ID' | 'Serial', name: unknown): asserts name is string {
-  const problem = stashNameProblem(what, name)
-  if (problem === undefined) return
-  throw new StoreError('REQUEST_VALIDATION_ERROR', problem)
-}
-
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-function serialOf(given: unknown): string {
-  if (typeof given === 'number') {
-    if (Number.isSafeInteger(given) && given >= 0) return String(given)
-    const message = `Serial must be a string, or a whole number from 0 to 2^53 - 1, not ${given}`
-    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
-  }
-  checkStashName('Serial', given)
-  return given
-}
 
 export class TeamStash implements Stash {
   readonly id: string
@@ -63,7 +35,7 @@ export class TeamStash implements Stash {
 
   put(given: string | number, rows: RowsInput): Promise<void> {
     return this.#team.lifecycle.run(async () => {
-      const serial = serialOf(given)
+      const serial = checkSerial(given)
       await this.#team.ensureTeam()
       const { chunk, files } = await prepareRows(this.#team, rows, false)
       const objects = chunk.segments.map(({ object }) => object)

@@ -38,6 +38,8 @@ describe('the media type', () => {
     ['text/tab-separated-values;charset=utf8', 'tsv'],
     ['application/csv; charset=US-ASCII', 'csv'],
     ['Text/TSV', 'tsv'],
+    ['application/json;', 'json'],
+    ['application/json ;', 'json'],
   ])('%s is taken', async (type, format) => {
     expect(await receive(typed(type))).toBe(format)
   })
@@ -50,6 +52,8 @@ describe('the media type', () => {
     'application/json; charset=latin1',
     'application/json; charset=utf-8; charset=latin1',
     'application/json; charset=',
+    'application/json; charset=utf-8 text/html',
+    'application/json;;',
     'json',
     '',
     '/',

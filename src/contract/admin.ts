@@ -6,10 +6,10 @@ import type { Store } from '../engine/api/store-types.js'
 import type { VerifyFinding } from '../engine/api/verify-types.js'
 import type { AuthenticateAdmin } from './auth.js'
 import { errorResponse } from './error-response.js'
-import { invalidRequest, methodNotAllowed } from './refusal.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { watched } from './public-routes.js'
 import { parseQuery, type Query, queryValue } from './query.js'
+import { invalidRequest, methodNotAllowed } from './refusal.js'
 
 const PATHS: ReadonlyMap<string, (store: Store, query: Query) => ContractResponse> = new Map([
   ['/admin/verify', verify],

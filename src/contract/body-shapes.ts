@@ -8,8 +8,8 @@ import { isSpace } from '../schema/json-cursor.js'
 import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
 import { parseAppIds, parseName, parsePart, parseSchema } from './body-members.js'
-import { invalidRequest, shownId } from './refusal.js'
 import type { ReceivedBody } from './read-body.js'
+import { invalidRequest, shownId } from './refusal.js'
 
 export type CreateBody = Readonly<{
   name?: string

@@ -3,9 +3,9 @@
 import type { Bytes } from '../base/bytes.js'
 import { fromBase64Url } from '../base/bytes.js'
 import type { Checksum } from '../engine/api/file-types.js'
-import { invalidRequest } from './refusal.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
+import { invalidRequest } from './refusal.js'
 
 const MD5_BYTES = 16
 const SHA256_BYTES = 32

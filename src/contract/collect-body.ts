@@ -136,7 +136,5 @@ function sizeFor(needed: number, expected: number): number {
 }
 
 function tooLarge(bytesMax: number): Refusal {
-  return new Refusal('REQUEST_TOO_LARGE',
-    `The request body is over the limit of ${bytesMax} bytes`,
-  )
+  return new Refusal('REQUEST_TOO_LARGE', `The request body is over the limit of ${bytesMax} bytes`)
 }

@@ -1,4 +1,10 @@
-import { checkOptionNames, optionError, typeName } from '../base/options.js'
+import {
+  checkOptionNames,
+  type IntegerRange,
+  integerOption,
+  optionError,
+  typeName,
+} from '../base/options.js'
 import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import { parseBaseUrl } from './base-url.js'
 
@@ -39,6 +45,13 @@ export interface ContractOptions {
    * contract too, so that no file can run in the origin of your pages. Default: `baseUrl`.
    */
   readonly publicBaseUrl?: string | undefined
+  /** Body of one request, in bytes; uploads of files are not counted. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  readonly bodyBytesMax?: number | undefined
+  /**
+   * Memory for bodies of requests in flight, in bytes. Requests that find none wait, and are answered 503 after 30
+   * seconds; no team takes more than about half. Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
+   */
+  readonly bodyBytesInFlightMax?: number | undefined
   /**
    * Memory of answers in flight, in bytes: pages, long rows and lists. Requests that find none wait, and are answered
    * with 503 after 30 seconds. A team holds at most about half.
@@ -66,6 +79,8 @@ export type ResolvedContractOptions = Readonly<{
   apps: ReadonlySet<string> | undefined
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
+  bodyBytesMax: number
+  bodyBytesInFlightMax: number
   answerBytesInFlightMax: number
   onFailure: (failure: unknown) => void
 }>
@@ -77,6 +92,8 @@ const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
   'apps',
   'baseUrl',
   'publicBaseUrl',
+  'bodyBytesMax',
+  'bodyBytesInFlightMax',
   'answerBytesInFlightMax',
   'onFailure',
   'onWarning',
@@ -102,7 +119,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
-    answerBytesInFlightMax: resolveAnswerBytes(given.answerBytesInFlightMax),
+    ...resolveMemory(given),
     onFailure,
   })
   const short = resolved.keys.flatMap(({ key }, index) =>
@@ -135,15 +152,22 @@ function resolveApps(apps: readonly string[]): ReadonlySet<string> {
 
 const KIB = 1_024
 const MIB = 1_024 * KIB
-const ANSWER_BYTES = { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB }
+const RANGES = {
+  bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
+  bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },
+  answerBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },
+} as const satisfies Record<MemoryOption, IntegerRange>
 
-function resolveAnswerBytes(given: number = ANSWER_BYTES.default): number {
-  const { min, max } = ANSWER_BYTES
-  if (Number.isInteger(given) && min <= given && given <= max) return given
-  throw optionError(
-    'answerBytesInFlightMax',
-    `must be an integer from ${min} to ${max}, not ${String(given)}`,
-  )
+type MemoryOption = 'bodyBytesMax' | 'bodyBytesInFlightMax' | 'answerBytesInFlightMax'
+
+function resolveMemory(given: ContractOptions): Readonly<Record<MemoryOption, number>> {
+  const resolve = (name: MemoryOption) => integerOption(name, given[name], RANGES[name])
+  const bodyBytesMax = resolve('bodyBytesMax')
+  return {
+    bodyBytesMax,
+    bodyBytesInFlightMax: Math.max(bodyBytesMax, resolve('bodyBytesInFlightMax')),
+    answerBytesInFlightMax: resolve('answerBytesInFlightMax'),
+  }
 }
 
 function resolveBaseUrl(name: string, given: string | undefined): string | undefined {

@@ -17,13 +17,13 @@ import type { BaseUrls, Call, Operation } from './call.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { errorResponse } from './error-response.js'
-import { methodNotAllowed } from './refusal.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { answerOpenly, shareWithPages, watched } from './public-routes.js'
 import { parseQuery } from './query.js'
 import { type ReceivedBody, withBody } from './read-body.js'
+import { methodNotAllowed } from './refusal.js'
 import type { OpenRoute, Route } from './router.js'
 import { matchOpenRoute, matchRoute } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
@@ -53,7 +53,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
-  const bodyLimits = bodyLimitsOf(store.limits)
+  const bodyLimits = bodyLimitsOf(resolved)
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
     const teamId = await authenticate(request.headers)
@@ -110,7 +110,7 @@ function checkStore(store: Store): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-function bodyLimitsOf({ bodyBytesMax, bodyBytesInFlightMax }: Store['limits']) {
+function bodyLimitsOf({ bodyBytesMax, bodyBytesInFlightMax }: ResolvedContractOptions) {
   const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }
   return {
     bytesMax: bodyBytesMax,

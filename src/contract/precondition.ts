@@ -1,6 +1,6 @@
-import { invalidRequest } from './refusal.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
+import { invalidRequest } from './refusal.js'
 
 /** Beyond this many digits a version is above every real one, so the rest of them changes nothing. */
 const VERSION_DIGITS_MAX = 400

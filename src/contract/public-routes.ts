@@ -2,8 +2,8 @@
 // guessed. Pages of any origin may do both, and no cookie plays a part in either.
 import type { Store } from '../engine/api/store-types.js'
 import { errorResponse } from './error-response.js'
-import { methodNotAllowed } from './refusal.js'
 import type { ContractRequest, ContractResponse } from './message.js'
+import { methodNotAllowed } from './refusal.js'
 import type { OpenRoute } from './router.js'
 import { serveFile } from './serve-file.js'
 import { putUpload } from './uploads.js'
@@ -21,8 +21,7 @@ export async function answerOpenly(
   onFailure: (failure: unknown) => void,
 ): Promise<ContractResponse> {
   const methods = METHODS[route.name].join(', ')
-  if (!METHODS[route.name].includes(request.method))
-    throw methodNotAllowed(request.method, methods)
+  if (!METHODS[route.name].includes(request.method)) throw methodNotAllowed(request.method, methods)
   if (request.method === 'OPTIONS') return preflightResponse(methods)
   if (route.name === 'upload') return putUpload(files, request, route.uploadId)
   const response = await serveFile(files, request, route.fileId)

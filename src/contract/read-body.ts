@@ -7,9 +7,9 @@
 import type { Bytes } from '../base/bytes.js'
 import { parseMediaType } from '../engine/files/media-type.js'
 import { type BodyLimits, bodyPieces, collectBody } from './collect-body.js'
-import { invalidRequest, Refusal, shownId } from './refusal.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
+import { invalidRequest, Refusal, shownId } from './refusal.js'
 
 export type BodyFormat = 'json' | 'csv' | 'tsv'
 

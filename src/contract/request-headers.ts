@@ -1,7 +1,8 @@
 // Headers that allow or ask for something on operations that write.
-import { invalidRequest } from './refusal.js'
+
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
+import { invalidRequest } from './refusal.js'
 
 /**
  * `x-glide-asynchronous: true` allows an answer of 202, and a synchronous one stays legal: that is

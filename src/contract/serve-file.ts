@@ -5,9 +5,9 @@ import type { OpenFile, PublicFiles } from '../engine/api/file-types.js'
 import { parseRange } from './byte-range.js'
 import { renderDisposition } from './disposition.js'
 import { renderError } from './error-response.js'
-import { shownId } from './refusal.js'
 import { allowsRange, isNotModified } from './file-conditions.js'
 import type { ContractRequest, ContractResponse } from './message.js'
+import { shownId } from './refusal.js'
 import { serveAs } from './served-media.js'
 
 /** GET and HEAD /files/{fileID}[/{file name}] */

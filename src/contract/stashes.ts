@@ -3,8 +3,8 @@ import { isDataError } from '../base/data-error.js'
 import { parseChunkBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
-import { invalidRequest } from './refusal.js'
 import type { ContractResponse } from './message.js'
+import { invalidRequest } from './refusal.js'
 import { jsonResponse } from './render.js'
 
 /** PUT /stashes/{stashID}/{serial} */

@@ -115,9 +115,9 @@ class OpenedStore implements Store {
     this.#afterClose = afterClose
     this.#sweeper = new Sweeper(context)
     this.files = new StorePublicFiles(context)
-    const { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax } = context.options
+    const { pageRowsMax, pageBytesMax } = context.options
     const { fileBytesMax } = context.options
-    this.limits = { bodyBytesMax, bodyBytesInFlightMax, pageRowsMax, pageBytesMax, fileBytesMax }
+    this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }
     const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs } = context.options
     const inBackground = (work: () => Promise<unknown>) => (): void => {
       // What fails is repeated by the next turn; writes report what is wrong with the disk.

@@ -32,13 +32,6 @@ export interface StoreOptions {
   readonly columnsMax?: number
   /** Text of one row, in bytes, at most; also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */
   readonly rowBytesMax?: number
-  /** Body of one HTTP request, in bytes. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
-  readonly bodyBytesMax?: number
-  /**
-   * Bodies of all HTTP requests in flight, in bytes: requests above it wait for their turn.
-   * Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
-   */
-  readonly bodyBytesInFlightMax?: number
   /** Rows of one page, at most. Default: 10,000. Range: 1 to 100,000. */
   readonly pageRowsMax?: number
   /** Text of one page, in bytes, at most; a page of a single row may be larger. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
@@ -156,8 +149,6 @@ const RANGES = {
   stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
   columnsMax: { default: 1_000, min: 1, max: 10_000 },
   rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
-  bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
-  bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * GIB },
   pageRowsMax: { default: 10_000, min: 1, max: 100_000 },
   pageBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
   overwrittenRowsTtlMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
@@ -215,9 +206,7 @@ export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
   const numbers = Object.fromEntries(
     names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
   )
-  const resolved = numbers as Record<NumberOption, number>
-  resolved.bodyBytesInFlightMax = Math.max(resolved.bodyBytesInFlightMax, resolved.bodyBytesMax)
-  return Object.freeze({ ...resolved, ...others })
+  return Object.freeze({ ...(numbers as Record<NumberOption, number>), ...others })
 }
 
 function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {

@@ -240,10 +240,8 @@ export type SweepReport = Readonly<{
   uploads: number
 }>
 
-/** The limits in force, for adapters: see StoreOptions for meanings and ranges. */
+/** The limits in force: see StoreOptions for meanings and ranges. */
 export type StoreLimits = Readonly<{
-  bodyBytesMax: number
-  bodyBytesInFlightMax: number
   pageRowsMax: number
   pageBytesMax: number
   fileBytesMax: number

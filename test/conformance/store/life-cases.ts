@@ -36,10 +36,10 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     name: 'the limits in force can be read',
-    options: { bodyBytesMax: 2_048, pageRowsMax: 7 },
+    options: { fileBytesMax: 2_048, pageRowsMax: 7 },
     async run({ store }) {
-      const { bodyBytesMax, pageRowsMax, pageBytesMax } = store.limits
-      assert.deepEqual([bodyBytesMax, pageRowsMax, pageBytesMax], [2_048, 7, 16 * 1024 * 1024])
+      const { fileBytesMax, pageRowsMax, pageBytesMax } = store.limits
+      assert.deepEqual([fileBytesMax, pageRowsMax, pageBytesMax], [2_048, 7, 16 * 1024 * 1024])
     },
   },
   {

@@ -8,7 +8,7 @@ import { openMemory, type Store } from '../../../src/index.js'
 
 const KEYS = ['a', 'b', 'c'].map((team) => ({ key: `the-key-of-team-${team}`, teamId: team }))
 /** Nothing in common: one body at a time. */
-const LIMITS = { bodyBytesMax: 1_000, bodyBytesInFlightMax: 1_000 }
+const LIMITS = { bodyBytesMax: 1_024, bodyBytesInFlightMax: 1_024 }
 
 const opened: (() => unknown)[] = []
 
@@ -37,8 +37,9 @@ async function listen(
       return { version: 2, rowIds: [] }
     },
   }
-  const store = { team: () => ({ table: () => table }), limits } as unknown as Store
-  return { port: await serve(nodeHandler(store, { keys: KEYS })), added: () => added }
+  const known = { pageRowsMax: 1, pageBytesMax: 1 }
+  const store = { team: () => ({ table: () => table }), limits: known } as unknown as Store
+  return { port: await serve(nodeHandler(store, { keys: KEYS, ...limits })), added: () => added }
 }
 
 async function serve(handler: RequestListener): Promise<number> {
@@ -119,7 +120,7 @@ test('a body that comes slowly is 503 once another waits for its memory', async 
 })
 
 test('bodies of one team that stop half way leave memory to another team', async () => {
-  const limits = { bodyBytesMax: 1_000, bodyBytesInFlightMax: 5_000 }
+  const limits = { bodyBytesMax: 1_024, bodyBytesInFlightMax: 5_120 }
   const { port } = await listen(Promise.resolve(), limits)
   const stopped = Array.from({ length: 10 }, () => add(port, 0, 'x'.repeat(900), 1_000))
   await sleep(100)

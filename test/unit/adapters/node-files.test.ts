@@ -46,7 +46,7 @@ function received(socket: Socket): () => string {
   return () => text
 }
 
-const LIMITS = { bodyBytesMax: 1_000, bodyBytesInFlightMax: 1_000, pageRowsMax: 1, pageBytesMax: 1 }
+const LIMITS = { pageRowsMax: 1, pageBytesMax: 1 }
 
 /** A store with one file of a gigabyte, which counts what is read of it. */
 function endlessFile(): { store: Store; made: () => number; isClosed: () => boolean } {
@@ -275,8 +275,7 @@ describe('the body of a request', () => {
   /** What is answered to a body of which so many bytes are sent every second. */
   async function replyToBodyAt(bytesPerSecond: number): Promise<string> {
     const table = { version: async () => 1, addRows: async () => ({ version: 2, rowIds: [] }) }
-    const limits = { ...LIMITS, bodyBytesMax: 16 * MIB, bodyBytesInFlightMax: 16 * MIB }
-    const store = { team: () => ({ table: () => table }), limits } as unknown as Store
+    const store = { team: () => ({ table: () => table }), limits: LIMITS } as unknown as Store
     const { url, server } = await listen(nodeHandler(store, OPTIONS))
     const connected = once(server, 'connection')
     const socket = open(url)

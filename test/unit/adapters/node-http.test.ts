@@ -138,7 +138,7 @@ function countedIds(length: number): { ids: RowIds; made: () => number } {
 
 function storeAnswering(rowIds: RowIds): Store {
   const table = { version: async () => 1, addRows: async () => ({ version: 2, rowIds }) }
-  const limits = { bodyBytesMax: 100, bodyBytesInFlightMax: 100, pageRowsMax: 10, pageBytesMax: 1 }
+  const limits = { pageRowsMax: 10, pageBytesMax: 1 }
   return { team: () => ({ table: () => table }), limits } as unknown as Store
 }
 
@@ -223,7 +223,7 @@ test('requests of one connection that come in together are served one after the 
   }
   const store = {
     team: () => ({ table: () => table }),
-    limits: { bodyBytesMax: 1, bodyBytesInFlightMax: 1 },
+    limits: { pageRowsMax: 1, pageBytesMax: 1 },
   }
   const url = await listen(nodeHandler(store as unknown as Store, OPTIONS))
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -282,7 +282,7 @@ test('a mistake of the host in onFailure ends the connection, not the process', 
     team: () => {
       throw new Error('broken')
     },
-    limits: { bodyBytesMax: 1, bodyBytesInFlightMax: 1 },
+    limits: { pageRowsMax: 1, pageBytesMax: 1 },
   }
   const onFailure = () => {
     throw new Error('broken too')

@@ -13,7 +13,7 @@ const REQUEST = `HEAD /tables/x/rows HTTP/1.1\r\nHost: x\r\nAuthorization: Beare
 async function connected(serve: () => Promise<number>): Promise<RawClient> {
   const store = {
     team: () => ({ table: () => ({ version: serve }) }),
-    limits: { bodyBytesMax: 1, bodyBytesInFlightMax: 1 },
+    limits: { pageRowsMax: 1, pageBytesMax: 1 },
   }
   const handler = nodeHandler(store as unknown as Store, { keys: [{ key: KEY, teamId: 'team' }] })
   const server = hardenServer(createServer(serverOptions as ServerOptions, handler))

@@ -336,10 +336,3 @@ describe('a long answer that is no page', () => {
     for (const pieces of reading) await (await pieces).return?.()
   })
 })
-
-test.each([0, 1_023, 1.5, 17_179_869_185, '1024'])(
-  'answerBytesInFlightMax is not %s',
-  async (bad) => {
-    await expect(serve(bad as number)).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
-  },
-)

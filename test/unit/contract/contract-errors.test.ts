@@ -15,12 +15,7 @@ function contractOver(failure: unknown, failures: unknown[] = []) {
     tables: () => Promise.reject(failure),
     stash: () => ({ put: () => Promise.reject(failure) }),
   }
-  const limits = {
-    bodyBytesMax: 100,
-    bodyBytesInFlightMax: 100,
-    pageRowsMax: 10,
-    pageBytesMax: 100,
-  }
+  const limits = { pageRowsMax: 10, pageBytesMax: 100 }
   const store = { team: () => team, limits } as unknown as Store
   return { ...contractOn(store, failures), failures }
 }

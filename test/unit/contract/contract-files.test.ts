@@ -131,6 +131,29 @@ describe('apps', () => {
 })
 
 describe('limits', () => {
+  test('a body over bodyBytesMax is 413, and one below it is taken', async () => {
+    const { send } = await open({ bodyBytesMax: 1_024 })
+    const create = (bytes: number) =>
+      send('POST', '/tables', { body: { name: 't', rows: [{ a: 'x'.repeat(bytes) }] } })
+
+    const refused = await create(1_024)
+
+    expect([refused.status, refused.json.error?.type]).toEqual([413, 'request_too_large'])
+    expect((await create(900)).status).toBe(201)
+  })
+
+  test.each(['bodyBytesMax', 'bodyBytesInFlightMax', 'answerBytesInFlightMax'])(
+    '%s is checked when the contract is created',
+    async (name) => {
+      for (const bad of [0, 1_023, 1.5, 17_179_869_185, '1024']) {
+        await expect(open({ [name]: bad })).rejects.toMatchObject({
+          code: 'OPTION_NOT_ALLOWED',
+          message: expect.stringContaining(`"${name}"`),
+        })
+      }
+    },
+  )
+
   test('a file over the limit is 413, announced or counted', async () => {
     const { send, createUpload, put } = await open({}, { fileBytesMax: 10 })
     const body = { ...DIRECT, contentLength: 11 }

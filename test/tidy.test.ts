@@ -113,6 +113,14 @@ describe('layers', () => {
     expect(upward('src/engine/read/page-reader.ts')).toEqual([])
   })
 
+  test('no layer below the contract speaks of requests', () => {
+    const words =
+      /Invalid request|bodyBytes|METHOD_NOT_ALLOWED|REQUEST_(?:ERROR|TOO_LARGE)|UNSUPPORTED_MEDIA_TYPE/
+    const below = shipped.filter((path) => path.startsWith('src/') && layerOf(path) !== 'contract')
+
+    expect(below.filter((path) => words.test(readText(path)))).toEqual([])
+  })
+
   test('nothing that is shipped imports a test', () => {
     const wrong = shipped.flatMap((importer) =>
       importsOf(parseSource(importer))

@@ -29,7 +29,8 @@ export type Call = Readonly<{
 /** Without a slash at the end. */
 export type BaseUrls = Readonly<{ api: string; files: string }>
 
-export type Operation = (call: Call) => Promise<ContractResponse>
+/** @param parameters - Of the path, in their order. */
+export type Operation = (call: Call, ...parameters: readonly string[]) => Promise<ContractResponse>
 
 /** The body types of tabular operations. */
 export const TABULAR: readonly BodyFormat[] = ['json', 'csv', 'tsv']

@@ -1,8 +1,5 @@
 // The HTTP contract over a store (CONTRACT.md): one request in, one answer out, never a throw.
-//
-// Order of refusals (CONTRACT.md, section 1): key, path, method, query and headers, table 404, body
-// 400/413/415, row 404, If-Match 412, data 422. This file makes the first three checks, the operations make the
-// others. Routes without a key (public-routes.ts) are recognized by their path before a key is looked for.
+// Routes without a key (public-routes.ts) are recognized by their path before a key is looked for.
 import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
 import { isRecord, typeName } from '../base/options.js'
@@ -20,16 +17,13 @@ import { errorResponse } from './error-response.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
+import { admit } from './order-of-refusals.js'
 import { answerOpenly, shareWithPages, watched } from './public-routes.js'
-import { parseQuery } from './query.js'
 import { type ReceivedBody, withBody } from './read-body.js'
-import { methodNotAllowed } from './refusal.js'
-import type { OpenRoute, Route } from './router.js'
-import { matchOpenRoute, matchRoute } from './router.js'
-import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
-import { deleteStash, putChunk } from './stashes.js'
-import { createTable, listTables, overwriteTable } from './tables.js'
-import { completeUpload, createUpload } from './uploads.js'
+import { createRouter, matchOpenRoute, type OpenRoute } from './router.js'
+import { ROUTES } from './routes.js'
+
+const router = createRouter<Operation>(ROUTES)
 
 const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
@@ -56,12 +50,10 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const bodyLimits = bodyLimitsOf(resolved)
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
-    const teamId = await authenticate(request.headers)
-    request.onKey?.()
-    const operation = chooseOperation(matchRoute(request.path), request.method)
+    const { teamId, operation, parameters, query } = await admit(request, authenticate, router)
     const call: Call = {
       team: store.team(teamId),
-      query: parseQuery(request.query),
+      query,
       headers: request.headers,
       pageRowsMax: store.limits.pageRowsMax,
       apps: resolved.apps,
@@ -71,7 +63,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       openAnswerRoom: () => openAnswerRoom(answers, teamId),
       receive: (formats, use) => withBody(request, formats, { ...bodyLimits, team: teamId }, use),
     }
-    const make = () => operation(call)
+    const make = () => operation(call, ...parameters)
     const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
     const made = await (isRead ? chargedAnswer(make, call.openAnswerRoom) : make())
     return { ...made, body: watched(made.body, resolved.onFailure) }
@@ -152,46 +144,4 @@ function answerBudget(
 function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
   const api = options.baseUrl ?? parseOrigin(origin)
   return { api, files: options.publicBaseUrl ?? api }
-}
-
-/** HEAD is answered as GET would be, unless a path has its own; its body is dropped above. */
-function chooseOperation(route: Route, method: string): Operation {
-  const operations = operationsOf(route)
-  const own = operations.get(method) ?? (method === 'HEAD' ? operations.get('GET') : undefined)
-  if (own !== undefined) return own
-  const methods = [...operations.keys()]
-  if (operations.has('GET') && !operations.has('HEAD')) methods.push('HEAD')
-  throw methodNotAllowed(method, methods.join(', '))
-}
-
-function operationsOf(route: Route): ReadonlyMap<string, Operation> {
-  switch (route.name) {
-    case 'tables':
-      return new Map([
-        ['GET', listTables],
-        ['POST', createTable],
-      ])
-    case 'table':
-      return new Map([['PUT', (call: Call) => overwriteTable(call, route.tableId)]])
-    case 'rows':
-      return new Map([
-        ['GET', (call: Call) => listRows(call, route.tableId)],
-        ['HEAD', (call: Call) => headRows(call, route.tableId)],
-        ['POST', (call: Call) => addRows(call, route.tableId)],
-      ])
-    case 'row':
-      return new Map([
-        ['GET', (call: Call) => readRow(call, route.tableId, route.rowId)],
-        ['PATCH', (call: Call) => updateRow(call, route.tableId, route.rowId)],
-        ['DELETE', (call: Call) => deleteRow(call, route.tableId, route.rowId)],
-      ])
-    case 'stash':
-      return new Map([['DELETE', (call: Call) => deleteStash(call, route.stashId)]])
-    case 'chunk':
-      return new Map([['PUT', (call: Call) => putChunk(call, route.stashId, route.serial)]])
-    case 'uploads':
-      return new Map([['POST', (call: Call) => createUpload(call, route.appId)]])
-    case 'completion':
-      return new Map([['POST', (call: Call) => completeUpload(call, route.appId, route.uploadId)]])
-  }
 }

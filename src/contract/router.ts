@@ -4,71 +4,76 @@
 import { stashNameProblem } from '../engine/api/arguments.js'
 import { invalidRequest, Refusal } from './refusal.js'
 
-export type Route =
-  | Readonly<{ name: 'tables' }>
-  | Readonly<{ name: 'table'; tableId: string }>
-  | Readonly<{ name: 'rows'; tableId: string }>
-  | Readonly<{ name: 'row'; tableId: string; rowId: string }>
-  | Readonly<{ name: 'stash'; stashId: string }>
-  | Readonly<{ name: 'chunk'; stashId: string; serial: string }>
-  | Readonly<{ name: 'uploads'; appId: string }>
-  | Readonly<{ name: 'completion'; appId: string; uploadId: string }>
+/** What answers a method on a path. Parameters of the path are in braces, each a whole segment. */
+export type Route<O> = readonly [method: string, path: string, operation: O]
 
-/** What is reached without a key. Its parts are what the path says, to the letter. */
-export type OpenRoute =
-  | Readonly<{ name: 'upload'; uploadId: string }>
-  | Readonly<{ name: 'file'; fileId: string }>
+/** What a path leads to. */
+export type Match<O> = Readonly<{
+  /** As it is in the routes. */
+  path: string
+  methods: ReadonlyMap<string, O>
+  /** Decoded, in the order of the path. */
+  parameters: readonly string[]
+}>
 
-/**
- * A path that needs no key; undefined for all others. Everything below `/uploads/` is taken for the ID of
- * an upload, so that an odd path is refused as a wrong signature is. The name in `/files/{fileID}/{name}`
- * is for people and programs that look at URLs: any is good.
- */
-export function matchOpenRoute(path: string): OpenRoute | undefined {
-  if (path.startsWith(UPLOADS) && path.length > UPLOADS.length) {
-    return { name: 'upload', uploadId: path.slice(UPLOADS.length) }
-  }
-  const [, fileId] = /^\/files\/([^/]+)(?:\/(?:[^/]+\/?)?)?$/.exec(path) ?? []
-  return fileId === undefined ? undefined : { name: 'file', fileId }
-}
-
-const UPLOADS = '/uploads/'
+/** @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
+export type Router<O> = (path: string) => Match<O>
 
 /** The longest path is `/apps/{appID}/uploads/{uploadID}/complete`. */
 const SEGMENTS_MAX = 5
 
-/** @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
-export function matchRoute(path: string): Route {
-  const route = routeOf(segmentsOf(path))
-  if (route === undefined) throw new Refusal('REQUEST_ERROR', 'Unknown path')
-  return route
+type Resource<O> = Readonly<{
+  path: string
+  /** Fixed text, or what reads a parameter. */
+  segments: readonly (string | ReadParameter)[]
+  methods: Map<string, O>
+}>
+
+type ReadParameter = (segment: string) => string
+
+export function createRouter<O>(routes: readonly Route<O>[]): Router<O> {
+  const resources = resourcesOf(routes)
+  return (path) => {
+    const given = segmentsOf(path)
+    const resource = resources.find(({ segments }) => isOn(segments, given))
+    if (resource === undefined) throw new Refusal('REQUEST_ERROR', 'Unknown path')
+    const parameters: string[] = []
+    for (const [index, segment] of resource.segments.entries()) {
+      if (typeof segment !== 'string') parameters.push(segment(given[index] ?? ''))
+    }
+    return { path: resource.path, methods: resource.methods, parameters }
+  }
 }
 
-function routeOf(segments: readonly string[]): Route | undefined {
-  const [collection, id = '', part, last = ''] = segments
-  if (collection === 'tables') {
-    if (segments.length === 1) return { name: 'tables' }
-    if (segments.length === 2) return { name: 'table', tableId: decodeId(id) }
-    if (part !== 'rows') return undefined
-    if (segments.length === 3) return { name: 'rows', tableId: decodeId(id) }
-    if (segments.length !== 4) return undefined
-    return { name: 'row', tableId: decodeId(id), rowId: decodeId(last) }
+function resourcesOf<O>(routes: readonly Route<O>[]): readonly Resource<O>[] {
+  const resources = new Map<string, Resource<O>>()
+  for (const [method, path, operation] of routes) {
+    const segments = path.slice(1).split('/').map(segmentOf)
+    const resource = resources.get(path) ?? { path, segments, methods: new Map<string, O>() }
+    resource.methods.set(method, operation)
+    resources.set(path, resource)
   }
-  if (collection === 'stashes') {
-    if (segments.length === 2) return { name: 'stash', stashId: decodeStashId(id) }
-    if (segments.length !== 3 || part === undefined) return undefined
-    return { name: 'chunk', stashId: decodeStashId(id), serial: decodeSerial(part) }
+  for (const { methods } of resources.values()) {
+    const get = methods.get('GET')
+    if (get !== undefined && !methods.has('HEAD')) methods.set('HEAD', get)
   }
-  return collection === 'apps' ? appRouteOf(segments) : undefined
+  return [...resources.values()]
 }
 
-/** /apps/{appID}/uploads and /apps/{appID}/uploads/{uploadID}/complete */
-function appRouteOf(segments: readonly string[]): Route | undefined {
-  const [, appId = '', part, uploadId = '', last] = segments
-  if (part !== 'uploads') return undefined
-  if (segments.length === 3) return { name: 'uploads', appId: decodeId(appId) }
-  if (segments.length !== 5 || last !== 'complete') return undefined
-  return { name: 'completion', appId: decodeId(appId), uploadId: decodeId(uploadId) }
+function segmentOf(text: string): string | ReadParameter {
+  switch (text) {
+    case '{stashID}':
+      return (segment) => decodeStashName('Stash ID', segment)
+    case '{serial}':
+      return (segment) => decodeStashName('Serial', segment)
+    default:
+      return text.startsWith('{') ? decodeId : text
+  }
+}
+
+function isOn(segments: readonly (string | ReadParameter)[], given: readonly string[]): boolean {
+  if (segments.length !== given.length) return false
+  return segments.every((segment, index) => typeof segment !== 'string' || segment === given[index])
 }
 
 /** The segments, or none for a path that no client of ours would write. */
@@ -89,17 +94,29 @@ function decodeId(segment: string): string {
   }
 }
 
-function decodeStashId(segment: string): string {
-  return decodeStashName('Stash ID', segment)
-}
-
-function decodeSerial(segment: string): string {
-  return decodeStashName('Serial', segment)
-}
-
 function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
   const name = decodeId(segment)
   const problem = stashNameProblem(what, name)
   if (problem !== undefined) throw invalidRequest('params', problem)
   return name
+}
+
+/** What is reached without a key. Its parts are what the path says, to the letter. */
+export type OpenRoute =
+  | Readonly<{ name: 'upload'; uploadId: string }>
+  | Readonly<{ name: 'file'; fileId: string }>
+
+const UPLOADS = '/uploads/'
+
+/**
+ * A path that needs no key; undefined for all others. Everything below `/uploads/` is taken for the ID of
+ * an upload, so that an odd path is refused as a wrong signature is. The name in `/files/{fileID}/{name}`
+ * is for people and programs that look at URLs: any is good.
+ */
+export function matchOpenRoute(path: string): OpenRoute | undefined {
+  if (path.startsWith(UPLOADS) && path.length > UPLOADS.length) {
+    return { name: 'upload', uploadId: path.slice(UPLOADS.length) }
+  }
+  const [, fileId] = /^\/files\/([^/]+)(?:\/(?:[^/]+\/?)?)?$/.exec(path) ?? []
+  return fileId === undefined ? undefined : { name: 'file', fileId }
 }

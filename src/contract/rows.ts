@@ -3,6 +3,7 @@ import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import type { ContractResponse } from './message.js'
+import { inOrder } from './order-of-refusals.js'
 import { answerPage } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
 import { parseLimit, parseOnSchemaError, queryValue } from './query.js'
@@ -29,21 +30,25 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
 
 /** POST /tables/{tableID}/rows */
 export async function addRows(call: Call, tableId: string): Promise<ContractResponse> {
-  const onSchemaError = parseOnSchemaError(call.query)
-  const idempotencyKey = parseIdempotencyKey(call.headers)
   const table = call.team.table(tableId)
-  await table.version() // Throws when there is no such table, before its body is read.
-
-  return call.receive(TABULAR, async (body) => {
-    const rows = parseAddBody(body, call.team)
-    const { rowIds, version } = await table.addRows(rows, {
-      ...(onSchemaError && { onSchemaError }),
-      ...(idempotencyKey !== undefined && {
-        idempotencyKey,
-        requestDigest: await call.digest(body),
-      }),
-    })
-    return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
+  return inOrder(call, {
+    parse: () => ({
+      onSchemaError: parseOnSchemaError(call.query),
+      idempotencyKey: parseIdempotencyKey(call.headers),
+    }),
+    table,
+    formats: TABULAR,
+    change: async (body, { onSchemaError, idempotencyKey }) => {
+      const rows = parseAddBody(body, call.team)
+      const { rowIds, version } = await table.addRows(rows, {
+        ...(onSchemaError && { onSchemaError }),
+        ...(idempotencyKey !== undefined && {
+          idempotencyKey,
+          requestDigest: await call.digest(body),
+        }),
+      })
+      return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
+    },
   })
 }
 
@@ -63,17 +68,21 @@ export async function updateRow(
   tableId: string,
   rowId: string,
 ): Promise<ContractResponse> {
-  const onSchemaError = parseOnSchemaError(call.query)
-  const ifMatch = parseIfMatch(call.headers)
   const table = call.team.table(tableId)
-  await table.version() // Throws when there is no such table, before its body is read.
-
-  return call.receive(['json'], async (body) => {
-    const { version } = await table.updateRowJson(rowId, parseCellsBody(body), {
-      ...(ifMatch !== undefined && { ifMatch }),
-      ...(onSchemaError && { onSchemaError }),
-    })
-    return jsonResponse(200, '{}', version)
+  return inOrder(call, {
+    parse: () => ({
+      onSchemaError: parseOnSchemaError(call.query),
+      ifMatch: parseIfMatch(call.headers),
+    }),
+    table,
+    formats: ['json'],
+    change: async (body, { onSchemaError, ifMatch }) => {
+      const { version } = await table.updateRowJson(rowId, parseCellsBody(body), {
+        ...(ifMatch !== undefined && { ifMatch }),
+        ...(onSchemaError && { onSchemaError }),
+      })
+      return jsonResponse(200, '{}', version)
+    },
   })
 }
 

@@ -1,5 +1,4 @@
-// CONTRACT.md, section 5. Each operation checks in the order of refusals: query and headers, the table, the
-// body, then the engine's own checks.
+// CONTRACT.md, section 5.
 import { tableNameProblem } from '../engine/api/arguments.js'
 import type { CreateResult } from '../engine/api/store-types.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
@@ -7,6 +6,7 @@ import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import { isWithoutRows } from './empty-rows.js'
 import type { ContractResponse } from './message.js'
+import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
 import { parseOnSchemaError, queryValue, queryValues } from './query.js'
 import { invalidRequest, type Refusal } from './refusal.js'
@@ -22,48 +22,66 @@ export async function listTables(call: Call): Promise<ContractResponse> {
 
 /** POST /tables */
 export async function createTable(call: Call): Promise<ContractResponse> {
+  return inOrder(call, {
+    parse: () => parseCreate(call),
+    formats: TABULAR,
+    change: async (body, { queryName, queryAppIds, onSchemaError, idempotencyKey }) => {
+      const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
+      const created = await call.team.createTable({
+        name: chooseName(queryName, name),
+        rows,
+        ...(schema && { schema }),
+        ...(onSchemaError && { onSchemaError }),
+        ...(idempotencyKey !== undefined && {
+          idempotencyKey,
+          requestDigest: await call.digest(body),
+        }),
+      })
+      const given = queryAppIds ?? appIds
+      return renderCreated(created, given && linkedApps(call, [...given, ...(appIds ?? [])]))
+    },
+  })
+}
+
+function parseCreate(call: Call) {
   const queryName = nameOfQuery(call)
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
   checkAsynchronous(call.headers)
-  const idempotencyKey = parseIdempotencyKey(call.headers)
-
-  return call.receive(TABULAR, async (body) => {
-    const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
-    const created = await call.team.createTable({
-      name: chooseName(queryName, name),
-      rows,
-      ...(schema && { schema }),
-      ...(onSchemaError && { onSchemaError }),
-      ...(idempotencyKey !== undefined && {
-        idempotencyKey,
-        requestDigest: await call.digest(body),
-      }),
-    })
-    const given = queryAppIds ?? appIds
-    return renderCreated(created, given && linkedApps(call, [...given, ...(appIds ?? [])]))
-  })
+  return {
+    queryName,
+    queryAppIds,
+    onSchemaError,
+    idempotencyKey: parseIdempotencyKey(call.headers),
+  }
 }
 
 /** PUT /tables/{tableID} */
 export async function overwriteTable(call: Call, tableId: string): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  return inOrder(call, {
+    parse: () => parseOverwrite(call),
+    table,
+    formats: TABULAR,
+    change: async (body, { onSchemaError, ifMatch }) => {
+      const { schema, rows } = parseOverwriteBody(body, call.team)
+      if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
+      const { rowIds, version } = await table.overwrite({
+        rows,
+        ...(schema && { schema }),
+        ...(ifMatch !== undefined && { ifMatch }),
+        ...(onSchemaError && { onSchemaError }),
+      })
+      return jsonResponse(200, renderRowIds('{"data":{', rowIds, '}}'), version)
+    },
+  })
+}
+
+function parseOverwrite(call: Call) {
   const onSchemaError = parseOnSchemaError(call.query)
   const ifMatch = parseIfMatch(call.headers)
   checkAsynchronous(call.headers)
-  const table = call.team.table(tableId)
-  await table.version() // Throws when there is no such table, before its body is read.
-
-  return call.receive(TABULAR, async (body) => {
-    const { schema, rows } = parseOverwriteBody(body, call.team)
-    if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
-    const { rowIds, version } = await table.overwrite({
-      rows,
-      ...(schema && { schema }),
-      ...(ifMatch !== undefined && { ifMatch }),
-      ...(onSchemaError && { onSchemaError }),
-    })
-    return jsonResponse(200, renderRowIds('{"data":{', rowIds, '}}'), version)
-  })
+  return { onSchemaError, ifMatch }
 }
 
 /**

@@ -1,21 +1,53 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchRoute } from '../../../src/contract/router.js'
+import { createRouter } from '../../../src/contract/router.js'
+import { ROUTES } from '../../../src/contract/routes.js'
+import { headRows } from '../../../src/contract/rows.js'
+import { readText } from '../../support/source-files.js'
+
+const match = createRouter<unknown>(ROUTES)
 
 describe('known paths', () => {
-  test.each([
-    ['/tables', { name: 'tables' }],
-    ['/tables/', { name: 'tables' }],
-    ['/tables/a', { name: 'table', tableId: 'a' }],
-    ['/tables/a%20b/', { name: 'table', tableId: 'a b' }],
-    ['/tables/a/rows', { name: 'rows', tableId: 'a' }],
-    ['/tables/rows/rows/rows', { name: 'row', tableId: 'rows', rowId: 'rows' }],
-    ['/tables/a/rows/%C3%A4', { name: 'row', tableId: 'a', rowId: 'ä' }],
-    ['/stashes/s', { name: 'stash', stashId: 's' }],
-    ['/stashes/s/0/', { name: 'chunk', stashId: 's', serial: '0' }],
-    ['/stashes/%73/0', { name: 'chunk', stashId: 's', serial: '0' }],
-  ])('%s', (path, route) => {
-    expect(matchRoute(path)).toEqual(route)
+  test.each<readonly [path: string, known: string, ...parameters: string[]]>([
+    ['/tables', '/tables'],
+    ['/tables/', '/tables'],
+    ['/tables/a', '/tables/{tableID}', 'a'],
+    ['/tables/a%20b/', '/tables/{tableID}', 'a b'],
+    ['/tables/a/rows', '/tables/{tableID}/rows', 'a'],
+    ['/tables/rows/rows/rows', '/tables/{tableID}/rows/{rowID}', 'rows', 'rows'],
+    ['/tables/a/rows/%C3%A4', '/tables/{tableID}/rows/{rowID}', 'a', 'ä'],
+    ['/stashes/s', '/stashes/{stashID}', 's'],
+    ['/stashes/s/0/', '/stashes/{stashID}/{serial}', 's', '0'],
+    ['/stashes/%73/0', '/stashes/{stashID}/{serial}', 's', '0'],
+    ['/apps/a%2Fb/uploads', '/apps/{appID}/uploads', 'a/b'],
+    ['/apps/a/uploads/u/complete/', '/apps/{appID}/uploads/{uploadID}/complete', 'a', 'u'],
+  ])('%s', (given, path, ...parameters) => {
+    expect(match(given)).toMatchObject({ path, parameters })
+  })
+})
+
+describe('the routes', () => {
+  test('are those of the contract', () => {
+    const section =
+      readText('src/contract/CONTRACT.md').split('### Routes')[1]?.split('\n- ')[0] ?? ''
+    const told = [...section.matchAll(/^\| `([A-Z]+) (\/(?:tables|stashes|apps)[^`]*)` \|/gm)]
+    const named = told.map(([, method, path]) => `${method} ${path}`)
+
+    expect(named.length).toBeGreaterThan(0)
+    expect(ROUTES.map(([method, path]) => `${method} ${path}`).sort()).toEqual(named.sort())
+  })
+
+  test.each(ROUTES)('%s %s takes the parameters of its path', (_, path, operation) => {
+    expect(operation).toHaveLength(1 + path.split('{').length - 1)
+  })
+
+  test('a path that can be read answers HEAD, by its own route or as GET', () => {
+    const methods = (path: string) => match(path).methods
+    expect([...methods('/tables').keys()]).toEqual(['GET', 'POST', 'HEAD'])
+    expect(methods('/tables').get('HEAD')).toBe(methods('/tables').get('GET'))
+    expect([...methods('/tables/a/rows').keys()]).toEqual(['GET', 'HEAD', 'POST'])
+    expect(methods('/tables/a/rows').get('HEAD')).toBe(headRows)
+    expect([...methods('/tables/a').keys()]).toEqual(['PUT'])
   })
 })
 
@@ -34,19 +66,21 @@ test.each([
   '/%74ables',
   '/stashes',
   '/stashes/s/0/1',
+  '/apps',
+  '/apps/a/upload',
+  '/apps/a/uploads/u',
+  '/apps/a/uploads/u/completed',
   '/toString',
   '/tables/a/rows//',
   `/tables${'/a'.repeat(10_000)}`,
 ])('the path %s is unknown', (path) => {
-  expect(() => matchRoute(path)).toThrow(expect.objectContaining({ code: 'REQUEST_ERROR' }))
+  expect(() => match(path)).toThrow(expect.objectContaining({ code: 'REQUEST_ERROR' }))
 })
 
 test.each(['/tables/%', '/tables/%ZZ/rows', '/tables/a/rows/%ff', '/stashes/%E0%80/0'])(
   'broken percent-encoding in %s breaks a rule',
   (path) => {
-    expect(() => matchRoute(path)).toThrow(
-      expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' }),
-    )
+    expect(() => match(path)).toThrow(expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' }))
   },
 )
 
@@ -55,7 +89,7 @@ test('IDs of any text come through percent-encoding as they were', () => {
   fc.assert(
     fc.property(id, id, (tableId, rowId) => {
       const path = `/tables/${encodeURIComponent(tableId)}/rows/${encodeURIComponent(rowId)}`
-      expect(matchRoute(path)).toEqual({ name: 'row', tableId, rowId })
+      expect(match(path).parameters).toEqual([tableId, rowId])
     }),
   )
 })
@@ -64,7 +98,7 @@ test('any path at all has a route or one of two errors', () => {
   fc.assert(
     fc.property(fc.webPath(), fc.string(), (path, tail) => {
       try {
-        expect(matchRoute(path + tail)).toHaveProperty('name')
+        expect(match(path + tail)).toHaveProperty('parameters')
       } catch (failure) {
         const { code } = failure as { code: string }
         expect(['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR']).toContain(code)

@@ -1,0 +1,60 @@
+// The order of refusals (CONTRACT.md, section 1): which answer a request gets that breaks several rules.
+//
+//     1 key → 2 path → 3 method → 4 query, headers → 5 table → 6 body → 7 row → 8 If-Match → 9 data
+//
+// No other file puts these checks in an order. `admit` makes those that every request with a key passes,
+// `inOrder` those of an operation with a body. The last three are one call of the library, whose promise this
+// order is too (`Table.overwrite`, `Table.updateRow`): only the commit of a change knows the row and its version.
+// An operation without a body reads its parameters, then calls the library, which looks for the table first.
+import type { Table } from '../engine/api/store-types.js'
+import type { Authenticate } from './auth.js'
+import type { Call, Operation } from './call.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+import { parseQuery, type Query } from './query.js'
+import type { BodyFormat, ReceivedBody } from './read-body.js'
+import { methodNotAllowed } from './refusal.js'
+import type { Router } from './router.js'
+
+export type Admitted = Readonly<{
+  teamId: string
+  operation: Operation
+  parameters: readonly string[]
+  query: Query
+}>
+
+/** Steps 1 to 3, and of step 4 what is the same for all operations. */
+export async function admit(
+  request: ContractRequest,
+  authenticate: Authenticate,
+  route: Router<Operation>,
+): Promise<Admitted> {
+  const teamId = await authenticate(request.headers)
+  request.onKey?.()
+  const { methods, parameters } = route(request.path)
+  const operation = methods.get(request.method)
+  if (operation === undefined)
+    throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
+  return { teamId, operation, parameters, query: parseQuery(request.query) }
+}
+
+/** The checks of an operation with a body. */
+export type Steps<P> = Readonly<{
+  /** Step 4: reads query parameters and headers. */
+  parse: () => P
+  /** Step 5: the table must be there before its body is read. */
+  table?: Table
+  /** Step 6: what the body may be. */
+  formats: readonly BodyFormat[]
+  /** Reads the shape of the body, the end of step 6, and makes the change, steps 7 to 9. */
+  change: (body: ReceivedBody, parsed: P) => Promise<ContractResponse>
+}>
+
+/** Steps 4 to 9. */
+export async function inOrder<P>(
+  call: Call,
+  { parse, table, formats, change }: Steps<P>,
+): Promise<ContractResponse> {
+  const parsed = parse()
+  await table?.version()
+  return call.receive(formats, (body) => change(body, parsed))
+}

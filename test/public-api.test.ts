@@ -130,6 +130,7 @@ test('the entry points export exactly these names', () => {
         "type SweepReport",
         "type Table",
         "type TableEntry",
+        "type TableJson",
         "type TableSchema",
         "type Team",
         "type TextRows",

@@ -281,7 +281,24 @@ export interface Stash {
   delete(): Promise<void>
 }
 
-export interface Table {
+/** Operations of a table on the JSON text of rows: for servers and proxies, which neither parse nor render rows. */
+export interface TableJson {
+  /** As `page`, as JSON bytes. */
+  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
+  /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
+  openPage(request?: OpenPageRequest): Promise<OpenPage>
+  /** As `get`, with the row as JSON text. */
+  getJson(rowId: string): Promise<Readonly<{ json: string; version: number }>>
+  /** As `updateRow`, from the text of a JSON object, whose tokens are stored as they are. */
+  updateRowJson(
+    rowId: string,
+    json: Bytes | string,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+}
+
+/** A table, as objects and values. The operations on JSON text are in `TableJson`. */
+export interface Table extends TableJson {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */
   addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>
@@ -297,16 +314,10 @@ export interface Table {
    * @throws {StoreError} TABLE_NOT_FOUND, CONTINUATION_INVALID, DATA_CORRUPT
    */
   page(request?: PageRequest): Promise<Page>
-  /** As `page`, as JSON bytes, without parsing the rows. */
-  pageBytes(request?: PageBytesRequest): Promise<PageBytes>
-  /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
-  openPage(request?: OpenPageRequest): Promise<OpenPage>
   /** All rows, in order, in bounded memory. An overwrite meanwhile does not disturb it. */
   scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
   /** One row and its version. @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
   get(rowId: string, options?: ReadOptions): Promise<Readonly<{ row: RowWithId; version: number }>>
-  /** As `get`, with the row as JSON text. */
-  getJson(rowId: string): Promise<Readonly<{ json: string; version: number }>>
   /**
    * Changes the given cells of a row: null empties a cell, absent columns stay.
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,
@@ -315,12 +326,6 @@ export interface Table {
   updateRow(
     rowId: string,
     cells: RowInput,
-    options?: UpdateOptions,
-  ): Promise<Readonly<{ version: number }>>
-  /** As `updateRow`, from the text of a JSON object, whose tokens are stored as they are. */
-  updateRowJson(
-    rowId: string,
-    json: Bytes | string,
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
   /** Deletes a row; resolves also if there is none, and then the version stays. */

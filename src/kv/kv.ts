@@ -61,7 +61,7 @@ export interface KvPartition {
 
   /**
    * An object that stands for the latest commit: while it stays the same, everything that was read still holds, so
-   * callers may cache it. undefined while that is unknown. Optional.
+   * callers may cache it. A commit of another partition may change it too. undefined while that is unknown. Optional.
    */
   commitStamp?(): object | undefined
 

@@ -1,4 +1,4 @@
-// Heads and extent pages of tables without a commit since they were last read (PERFORMANCE.md, P17).
+// Heads and extent pages that were read since the last commit of the store (PERFORMANCE.md, P17).
 //
 // Invariant: an entry was read from one commit, and counts only while the partition has the same commit stamp. Then no
 // record has to be read to find a row (`point-read.ts`).

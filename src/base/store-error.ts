@@ -43,43 +43,43 @@ import { cutText } from './shown-text.js'
  * - `ABORTED`: a signal of the caller, or a broken connection, ended the operation
  */
 export type StoreErrorCode =
-  | 'REQUEST_VALIDATION_ERROR' // An argument breaks its rule.
-  | 'TABLE_NOT_FOUND' // No table of this team has this ID.
-  | 'ROW_NOT_FOUND' // The table has no row with this ID.
-  | 'PRECONDITION_FAILED' // The table or the row changed after the version the caller named.
-  | 'COLUMN_ID_NOT_FOUND' // A row has a column that the table lacks.
-  | 'COLUMN_HAS_INVALID_VALUE' // A value does not fit its column.
-  | 'COLUMN_ID_RESERVED' // `$rowID` or `$stashID` where a column ID is wanted.
-  | 'COLUMN_ID_NOT_UNIQUE' // The same column ID twice in a schema or a header.
-  | 'STASH_NOT_FOUND' // The stash holds no chunk, or has lost some: then it must be deleted, and its chunks put again.
-  | 'IDEMPOTENCY_KEY_REUSED' // The same idempotency key came with another request.
-  | 'CONTINUATION_INVALID' // Not a token of this table, or its rows are gone.
-  | 'SOURCE_URL_NOT_ALLOWED' // The store does not fetch this URL.
-  | 'SOURCE_URL_FAILED' // The server of a source URL did not give the file.
-  | 'SOURCE_URL_TIMEOUT' // The server of a source URL was too slow.
-  | 'APP_NOT_ALLOWED' // No such app, or the upload belongs to another one.
-  | 'FILE_NOT_FOUND' // No file has this ID, or it was deleted.
-  | 'FILE_TOO_LARGE' // The file is over its limit, or over what the team's files may hold.
-  | 'UPLOAD_SIGNATURE_INVALID' // Not a location that this store signed.
-  | 'UPLOAD_EXPIRED' // The location was good, and its time is over.
-  | 'UPLOAD_NOT_FOUND' // No upload of this team has this ID, or its time is over.
-  | 'UPLOAD_INCOMPLETE' // The bytes of the upload are not there yet.
-  | 'UPLOAD_SUPERSEDED' // A newer PUT to the location of the upload ended this one.
-  | 'UPLOAD_ALREADY_COMPLETED' // The bytes of a completed upload never change.
-  | 'CONTENT_TYPE_MISMATCH' // Bytes of another media type than the upload was created for.
-  | 'CONTENT_LENGTH_MISMATCH' // More or fewer bytes than were announced.
-  | 'CHECKSUM_MISMATCH' // The bytes do not have the checksum that came with them.
-  | 'RATE_LIMITED' // A limit that the host configured.
-  | 'PAYMENT_REQUIRED' // The host's quota hook refused.
-  | 'STORAGE_UNAVAILABLE' // The store cannot write now; see `outcome`.
-  | 'INSUFFICIENT_STORAGE' // The disk is full; see `outcome`.
-  | 'DATA_CORRUPT' // Stored bytes fail their checksum or cannot be decoded.
-  | 'DATA_LOSS' // Commits that were acknowledged are missing from the database.
-  | 'OPTION_NOT_ALLOWED' // An option is unknown or out of its range.
-  | 'STORE_CLOSED' // The store was closed.
-  | 'STORE_LOCKED' // Another process, or another store of this process, holds the directory.
-  | 'FORMAT_UNKNOWN' // The directory is not a store, or one of a version we cannot read.
-  | 'ABORTED' // The caller's signal or a broken connection ended the operation.
+  | 'REQUEST_VALIDATION_ERROR'
+  | 'TABLE_NOT_FOUND'
+  | 'ROW_NOT_FOUND'
+  | 'PRECONDITION_FAILED'
+  | 'COLUMN_ID_NOT_FOUND'
+  | 'COLUMN_HAS_INVALID_VALUE'
+  | 'COLUMN_ID_RESERVED'
+  | 'COLUMN_ID_NOT_UNIQUE'
+  | 'STASH_NOT_FOUND'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'CONTINUATION_INVALID'
+  | 'SOURCE_URL_NOT_ALLOWED'
+  | 'SOURCE_URL_FAILED'
+  | 'SOURCE_URL_TIMEOUT'
+  | 'APP_NOT_ALLOWED'
+  | 'FILE_NOT_FOUND'
+  | 'FILE_TOO_LARGE'
+  | 'UPLOAD_SIGNATURE_INVALID'
+  | 'UPLOAD_EXPIRED'
+  | 'UPLOAD_NOT_FOUND'
+  | 'UPLOAD_INCOMPLETE'
+  | 'UPLOAD_SUPERSEDED'
+  | 'UPLOAD_ALREADY_COMPLETED'
+  | 'CONTENT_TYPE_MISMATCH'
+  | 'CONTENT_LENGTH_MISMATCH'
+  | 'CHECKSUM_MISMATCH'
+  | 'RATE_LIMITED'
+  | 'PAYMENT_REQUIRED'
+  | 'STORAGE_UNAVAILABLE'
+  | 'INSUFFICIENT_STORAGE'
+  | 'DATA_CORRUPT'
+  | 'DATA_LOSS'
+  | 'OPTION_NOT_ALLOWED'
+  | 'STORE_CLOSED'
+  | 'STORE_LOCKED'
+  | 'FORMAT_UNKNOWN'
+  | 'ABORTED'
 
 /**
  * The effect of an operation that failed because of the storage: `unchanged`, or `unknown` if the effect may be there

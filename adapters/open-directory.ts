@@ -5,6 +5,7 @@ import { type DirectoryPortOptions, openDirectoryPorts } from './directory/direc
 import { nodeSources } from './sources/source-fetch.js'
 import type { SourceOptions } from './sources/source-options.js'
 
+/** Options of `openDirectory`. Unknown names are refused. */
 export interface DirectoryOptions extends Omit<StoreOptions, 'sources'>, DirectoryPortOptions {
   /**
    * Options of the built-in fetcher of source URLs, or another fetcher. Default: the built-in one, which fetches from

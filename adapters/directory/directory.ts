@@ -40,6 +40,7 @@ export type DirectoryPorts = Readonly<{
   close(): Promise<void>
 }>
 
+/** Options of the ports of a directory. */
 export interface DirectoryPortOptions {
   /**
    * Opens a store even if acknowledged commits are missing, or may be missing, with the ones that are left.

@@ -15,6 +15,7 @@ import { fileError, systemCode } from '../fs/fs-error.js'
 import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
 import { makeBeside } from './directory-creation.js'
 
+/** Options of `restoreDirectory`. */
 export type RestoreOptions = Readonly<{
   /**
    * For a backup with files by reference: the directory of the store that was backed up, or a copy of it. Only its

@@ -26,6 +26,7 @@ import { createTurns } from './request-turns.js'
 import { sendBody } from './send-body.js'
 import { answerUnparsed } from './unparsed-request.js'
 
+/** Options of `nodeHandler`. Unknown names are refused. */
 export interface NodeHandlerOptions extends ContractOptions {
   /**
    * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one.

@@ -14,6 +14,7 @@ export type ContractKey = Readonly<{ key: string; teamId: string }>
 /** The team that a key belongs to. */
 export type Identity = Readonly<{ teamId: string }>
 
+/** Options of the HTTP contract. Unknown names are refused. */
 export interface ContractOptions {
   /**
    * The known keys, at least one; either `keys` or `authenticate` must be given. Only their digests are kept.

@@ -3,6 +3,7 @@
 /** Header lines as they were received, with duplicates. Names may have any letter case. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
+/** A request, as an adapter passes it to the contract. */
 export type ContractRequest = Readonly<{
   method: string
   /** Path of the request target, still percent-encoded, the base path removed. */
@@ -24,6 +25,7 @@ export type ContractRequest = Readonly<{
   onKey?: () => void
 }>
 
+/** The answer to a request, for the adapter to send. */
 export type ContractResponse = Readonly<{
   status: number
   /** Names in lower case. */

@@ -11,6 +11,7 @@
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 import { flushMemory, operationBytes, writeBatch } from './level-database.js'
 
+/** When a commit is acknowledged; see the option `durability`. */
 export type Durability = 'commit' | 'interval' | 'none'
 
 export type BatchWriterOptions = Readonly<{ durability: Durability; flushBytes: number }>

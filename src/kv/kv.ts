@@ -14,6 +14,7 @@ export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
 /** One condition of a commit: the exact bytes of a record, or null if there must be none. */
 export type KvCheck = Readonly<{ key: Bytes; equals: Bytes | null }>
 
+/** Checks, puts and deletes that take effect together. */
 export type KvCommit = Readonly<{
   checks?: readonly KvCheck[]
   /** A key may be put or deleted at most once in a commit. */
@@ -26,6 +27,7 @@ export type KvCommitResult =
   | Readonly<{ ok: true }>
   | Readonly<{ ok: false; failed: readonly Readonly<{ key: Bytes; value: Bytes | null }>[] }>
 
+/** A request for records of a range, in key order. */
 export type KvScan = KeyRange &
   Readonly<{
     /** Entries at most, 1 to 100,000; fewer are returned only at the end of the range. */

@@ -16,7 +16,7 @@ export type ObjectId = string
 
 export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
 
-/** What the holder of a signed URL may PUT. */
+/** The terms of a signed URL. */
 export type PresignTerms = Readonly<{
   contentType: string
   /** null: any length up to `bytesMax`. */

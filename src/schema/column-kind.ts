@@ -45,6 +45,7 @@ export type ColumnType =
   | Readonly<{ kind: ColumnKind }>
   | Readonly<{ kind: 'array'; items: Readonly<{ kind: ColumnKind }> }>
 
+/** A column of a table. Its ID never changes. */
 export type Column = Readonly<{ id: string; displayName?: string; type: ColumnType }>
 
 /** The schema of a table: its columns in order, IDs unique. */

@@ -1,5 +1,6 @@
 // What `store.backup` takes and `restoreBackup` gives.
 
+/** Options of `backup`. */
 export type BackupOptions = Readonly<{
   /**
    * `include`: the backup contains the bytes of files. `reference`: it contains only their digests, for files that
@@ -10,7 +11,7 @@ export type BackupOptions = Readonly<{
   signal?: AbortSignal
 }>
 
-/** What was restored. */
+/** The result of a restore. */
 export type RestoreResult = Readonly<{
   /** When the backup was started, in milliseconds since 1970 UTC. */
   createdAt: number

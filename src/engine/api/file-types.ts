@@ -8,6 +8,7 @@ export type FileContent =
   | AsyncIterable<Uint8Array>
   | ReadableStream<Uint8Array>
 
+/** A stored file, without its bytes. */
 export type StoredFile = Readonly<{
   id: string
   /** Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this ending names the file. */
@@ -36,6 +37,7 @@ export interface OpenFile extends StoredFile {
   readable(range?: ByteRange): ReadableStream<Uint8Array>
 }
 
+/** The name and type of a new file. */
 export type FileDetails = Readonly<{
   /** 1 to 255 characters; cleaned before it is kept. */
   fileName: string
@@ -45,6 +47,7 @@ export type FileDetails = Readonly<{
   contentLength?: number | undefined
 }>
 
+/** The description of an upload. */
 export type UploadInit = FileDetails &
   Readonly<{
     /** The app of the upload: its completion must name the same one. Default: none. */
@@ -53,6 +56,7 @@ export type UploadInit = FileDetails &
     owner?: string | undefined
   }>
 
+/** An open upload. */
 export type UploadTicket = Readonly<{
   uploadId: string
   /**

@@ -52,6 +52,7 @@ export type SchemaInput = Readonly<{
   columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
 }>
 
+/** A new table and its rows. */
 export type CreateTableRequest = Readonly<{
   name: string
   /** Without it the schema is inferred from all rows. */
@@ -64,6 +65,7 @@ export type CreateTableRequest = Readonly<{
   requestDigest?: Bytes | undefined
 }>
 
+/** Options of `addRows`. */
 export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
   /**
@@ -85,6 +87,7 @@ export type AddOptions = Readonly<{
   requestDigest?: Bytes | undefined
 }>
 
+/** The new rows of a table. */
 export type OverwriteRequest = Readonly<{
   /** Without it the table keeps its schema. */
   schema?: SchemaInput | undefined
@@ -94,15 +97,19 @@ export type OverwriteRequest = Readonly<{
   onSchemaError?: OnSchemaError | undefined
 }>
 
+/** Options of `updateRow`. */
 export type UpdateOptions = Readonly<{
   /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
   onSchemaError?: OnSchemaError | undefined
 }>
 
+/** A created table, its version, and the IDs of its rows in input order. */
 export type CreateResult = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
+/** The new version of the table, and the IDs of the written rows in input order. */
 export type ChangeResult = Readonly<{ version: number; rowIds: RowIds }>
 
+/** Options of reads. */
 export type ReadOptions = Readonly<{
   /**
    * The form of numbers. `'number'`: the nearest double. `'bigint'`: integers beyond 2^53 as BigInt. `'text'`:
@@ -112,6 +119,7 @@ export type ReadOptions = Readonly<{
   numbers?: NumberForm
 }>
 
+/** Where a page begins and ends. */
 export type PageBounds = Readonly<{
   /** Rows of the page, at most: a positive integer. Never more than `pageRowsMax` of the store. */
   limit?: number | undefined
@@ -119,8 +127,10 @@ export type PageBounds = Readonly<{
   continuation?: string | undefined
 }>
 
+/** A request for a page of row objects. */
 export type PageRequest = PageBounds & ReadOptions
 
+/** A request for a page as JSON bytes. */
 export type PageBytesRequest = PageBounds &
   Readonly<{
     /**
@@ -134,6 +144,7 @@ export type PageBytesRequest = PageBounds &
 /** Changes a reservation of memory to this many bytes. Returns undefined if that is done at once. */
 export type ReserveMemory = (bytes: number) => Promise<void> | undefined
 
+/** A request for a page in pieces. */
 export type OpenPageRequest = PageBounds &
   Readonly<{
     /** Called before the page holds more memory than the last call reserved. */
@@ -148,6 +159,7 @@ export type PieceStart = Readonly<{
   textBytes: number
 }>
 
+/** A request for one piece of a page. */
 export type PieceRequest = Readonly<{
   /** Default: the beginning of the page. */
   start?: PieceStart | undefined
@@ -159,6 +171,7 @@ export type PieceRequest = Readonly<{
   memory?: Bytes | undefined
 }>
 
+/** One piece of a page: a part of its JSON. */
 export type PagePiece = Readonly<{
   json: Bytes
   /** Where the next piece begins; absent in the last one. */
@@ -183,6 +196,7 @@ export interface OpenPage {
 /** A row with its `$rowID` and its non-empty cells. */
 export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
 
+/** A page of row objects. */
 export type Page = Readonly<{
   rows: readonly RowWithId[]
   /** Present if and only if more rows exist. */
@@ -199,8 +213,10 @@ export type PageBytes = Readonly<{
   version: number
 }>
 
+/** A table in the list of a team. */
 export type TableEntry = Readonly<{ id: string; name: string }>
 
+/** An open store. Everything in it belongs to a team; see `team`. */
 export interface Store {
   /** The tables, stashes and files of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
   team(teamId: string): Team
@@ -230,7 +246,7 @@ export interface Store {
   readonly files: PublicFiles
 }
 
-/** What one sweep did: extents that it folded, and how many of each kind it deleted. */
+/** The result of a sweep: the number of folded extents, and of deleted things of each kind. */
 export type SweepReport = Readonly<{
   folds: number
   objects: number
@@ -247,6 +263,7 @@ export type StoreLimits = Readonly<{
   fileBytesMax: number
 }>
 
+/** The tables, stashes and files of one team. Nothing of another team can be seen through it. */
 export interface Team {
   readonly id: string
   readonly files: Files
@@ -268,6 +285,7 @@ export interface Team {
   stash(stashId: string): Stash
 }
 
+/** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
 export interface Stash {
   readonly id: string
   /**
@@ -297,7 +315,10 @@ export interface TableJson {
   ): Promise<Readonly<{ version: number }>>
 }
 
-/** A table, as objects and values. The operations on JSON text are in `TableJson`. */
+/**
+ * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version. The
+ * operations on JSON text are in `TableJson`.
+ */
 export interface Table extends TableJson {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */

@@ -1,5 +1,6 @@
 // What `store.verify` takes and gives.
 
+/** Options of `verify`. */
 export type VerifyOptions = Readonly<{
   /**
    * Also read every record, every row of every segment and every byte of every file. Without it only the names
@@ -53,6 +54,7 @@ export type VerifyFindingKind =
   | 'orphan-object'
   | 'orphan-record'
 
+/** Whether something is lost or wrong, or only superfluous. */
 export type VerifySeverity = 'damage' | 'information'
 
 /** Where a finding is; parts that do not apply are left out. */
@@ -72,6 +74,7 @@ export type VerifyPlace = Readonly<{
   place?: string
 }>
 
+/** One finding: its kind, its place and a message. */
 export type VerifyFinding = VerifyPlace &
   Readonly<{
     kind: VerifyFindingKind
@@ -94,6 +97,7 @@ export type VerifyCounts = Readonly<{
   bytes: number
 }>
 
+/** The result of a verification. */
 export type VerifyReport = Readonly<{
   /** No damage was found. */
   ok: boolean

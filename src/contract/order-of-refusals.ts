@@ -5,7 +5,8 @@
 // No other file puts these checks in an order. `admit` makes those that every request with a key passes,
 // `inOrder` those of an operation with a body. The last three are one call of the library, whose promise this
 // order is too (`Table.overwrite`, `Table.updateRow`): only the commit of a change knows the row and its version.
-// An operation without a body reads its parameters, then calls the library, which looks for the table first.
+// An operation without a body reads its parameters, then calls the library, which looks for the table first; one
+// that has a body and no table reads its parameters, then the body.
 import type { Table } from '../engine/api/store-types.js'
 import type { Authenticate } from './auth.js'
 import type { Call, Operation } from './call.js'

@@ -1,4 +1,5 @@
 // Query parameters. Unknown ones are ignored, known ones are judged strictly.
+import { isOnSchemaError } from '../engine/api/arguments.js'
 import type { OnSchemaError } from '../engine/api/store-types.js'
 import { invalidRequest, shownId } from './refusal.js'
 
@@ -48,18 +49,11 @@ export function queryValue(query: Query, name: string): string | undefined {
 
 export function parseOnSchemaError(query: Query): OnSchemaError | undefined {
   const value = queryValue(query, 'onSchemaError')
-  switch (value) {
-    case undefined:
-    case 'abort':
-    case 'dropColumns':
-    case 'updateSchema':
-      return value
-    default:
-      throw invalidRequest(
-        'query',
-        `onSchemaError must be abort, dropColumns or updateSchema, not '${shownId(value)}'`,
-      )
-  }
+  if (value === undefined || isOnSchemaError(value)) return value
+  throw invalidRequest(
+    'query',
+    `onSchemaError must be abort, dropColumns or updateSchema, not '${shownId(value)}'`,
+  )
 }
 
 /** `limit`, never more than `rowsMax`: above the cap fewer rows are returned. */

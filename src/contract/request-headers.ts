@@ -1,5 +1,6 @@
 // Headers that allow or ask for something on operations that write.
 
+import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../engine/api/arguments.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest } from './refusal.js'
@@ -15,13 +16,11 @@ export function checkAsynchronous(headers: HeaderList): void {
   throw invalidRequest('headers', 'x-glide-asynchronous must be true or false')
 }
 
-const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
-
 /** `Idempotency-Key`: a repeat with the same key answers the first result again. */
 export function parseIdempotencyKey(headers: HeaderList): string | undefined {
   const values = headerValues(headers, 'idempotency-key')
   const [value] = values
   if (value === undefined) return undefined
-  if (values.length === 1 && IDEMPOTENCY_KEY.test(value)) return value
-  throw invalidRequest('headers', 'Idempotency-Key must be 1 to 64 printable ASCII characters')
+  if (values.length === 1 && isIdempotencyKey(value)) return value
+  throw invalidRequest('headers', `Idempotency-Key must be ${IDEMPOTENCY_KEY_RULE}`)
 }

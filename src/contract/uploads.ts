@@ -2,7 +2,7 @@
 // store: they are no request body that is held in memory.
 import { StoreError } from '../base/store-error.js'
 import type { PublicFiles, StoredFile } from '../engine/api/file-types.js'
-import { isWellFormed } from '../schema/text-rules.js'
+import { isName, NAME_CHARS_MAX } from '../engine/files/file-arguments.js'
 import type { Call } from './call.js'
 import { parseChecksums } from './checksums.js'
 import type { ContractRequest, ContractResponse } from './message.js'
@@ -17,6 +17,7 @@ export async function createUpload(call: Call, appId: string): Promise<ContractR
   const { api, files } = call.baseUrls()
   checkApp(call, appId)
 
+  // The body's memory is given back before a file is fetched.
   const wanted = await call.receive(['json'], async ({ bytes }) => parseUploadBody(bytes))
 
   if (wanted.sourceUrl !== undefined) {
@@ -62,12 +63,9 @@ export async function putUpload(
   return jsonResponse(200, '{}')
 }
 
-const APP_ID_CHARS_MAX = 256
-
 function checkApp({ apps }: Call, appId: string): void {
-  if (appId.length > APP_ID_CHARS_MAX || !isWellFormed(appId)) {
-    throw invalidRequest('params', `App ID must be ${APP_ID_CHARS_MAX} characters max`)
-  }
+  if (!isName(appId))
+    throw invalidRequest('params', `App ID must be ${NAME_CHARS_MAX} characters max`)
   if (apps === undefined || apps.has(appId)) return
   throw new StoreError('APP_NOT_ALLOWED', `App with ID '${shownId(appId)}' is not known`)
 }

@@ -36,10 +36,14 @@ export function checkText(what: string, given: unknown): string {
   throw invalid(`${what} must be a string, not ${typeName(given)}`)
 }
 
+export function isOnSchemaError(given: unknown): given is OnSchemaError {
+  return given === 'abort' || given === 'dropColumns' || given === 'updateSchema'
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkOnSchemaError(given: unknown): OnSchemaError {
   if (given === undefined) return 'abort'
-  if (given === 'abort' || given === 'dropColumns' || given === 'updateSchema') return given
+  if (isOnSchemaError(given)) return given
   throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
 }
 
@@ -97,11 +101,18 @@ export function checkIfMatchArgument(given: unknown): number | bigint | undefine
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
 
+/** The rule that `isIdempotencyKey` checks, for messages. */
+export const IDEMPOTENCY_KEY_RULE = '1 to 64 printable ASCII characters'
+
+export function isIdempotencyKey(given: unknown): given is string {
+  return typeof given === 'string' && IDEMPOTENCY_KEY.test(given)
+}
+
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkIdempotencyKey(given: unknown): string | undefined {
   if (given === undefined) return undefined
-  if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given
-  throw invalid('idempotencyKey must be a string of 1 to 64 printable ASCII characters')
+  if (isIdempotencyKey(given)) return given
+  throw invalid(`idempotencyKey must be a string of ${IDEMPOTENCY_KEY_RULE}`)
 }
 
 const DIGEST_BYTES = 32

@@ -55,13 +55,19 @@ export function checkPieces(what: string, given: unknown): void {
   )
 }
 
-const NAME_CHARS_MAX = 256
+/** UTF-16 units of the ID of an app or an owner. */
+export const NAME_CHARS_MAX = 256
+
+/** Whether this may be the ID of an app or an owner. */
+export function isName(given: unknown): given is string {
+  const isShort = typeof given === 'string' && given.length > 0 && given.length <= NAME_CHARS_MAX
+  return isShort && isWellFormed(given)
+}
 
 /** The ID of an app or an owner; empty if none is given. @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkName(what: 'appId' | 'owner', given: unknown): string {
   if (given === undefined) return ''
-  const isName = typeof given === 'string' && given.length > 0 && given.length <= NAME_CHARS_MAX
-  if (isName && isWellFormed(given)) return given
+  if (isName(given)) return given
   throw invalid(`${what} must be a string of 1 to ${NAME_CHARS_MAX} characters`)
 }
 

@@ -5,10 +5,13 @@ import { typeName } from '../../src/base/options.js'
 import { StoreError } from '../../src/base/store-error.js'
 
 export {
+  booleanOption,
+  checkFunctionOption,
   checkOptionNames,
   checkSignal,
   type IntegerRange,
   integerOption,
+  integerOptions,
   optionError,
   shown,
   typeName,

@@ -8,10 +8,11 @@ import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { ObjectId, RestoreResult, RestoreTarget } from '../../src/index.js'
+import type { RestoreResult, RestoreTarget } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
 import { checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
+import { objectPath } from '../fs/object-path.js'
 import { type DirectoryPorts, openDirectoryPorts } from './directory.js'
 import { makeBeside } from './directory-creation.js'
 
@@ -123,11 +124,10 @@ const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} 
 
 /** The objects of a store that nobody opens for this: only files of it are read. */
 function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
-  const objectPath = (id: ObjectId): string =>
-    join(directory, 'objects', id.slice(0, 16), id.slice(16, 29), id)
+  const objects = join(directory, 'objects')
   return {
     async stream(id, range) {
-      const path = objectPath(id)
+      const path = objectPath(objects, id)
       try {
         await stat(path)
       } catch (failure) {

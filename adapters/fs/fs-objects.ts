@@ -1,8 +1,4 @@
-// An ObjectStore with one file per object:
-//
-//     <directory>/<first 16 digits of the id>/<next 13 digits>/<id>
-//
-// so that up to 4,096 consecutive ids of one incarnation share a folder, and no name comes from outside.
+// An ObjectStore with one file per object, at the path that object-path gives it. No name comes from outside.
 //
 // Invariants:
 // - When a put resolves, the bytes and the name of the file are on disk. (Not in a store that never syncs.)
@@ -12,7 +8,7 @@
 //   (PERFORMANCE.md, P6). Nobody knows the ID until the put resolves: a crash leaves an object that nothing names,
 //   which the sweep deletes.
 import { stat, unlink } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Awaitable, isSync } from '../../src/base/awaitable.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
@@ -35,6 +31,7 @@ import {
 import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
 import { OpenFiles } from './object-files.js'
+import { INNER_PATTERN, OUTER_PATTERN, objectPath } from './object-path.js'
 
 const LIST_COUNT_MAX = 1_000
 const DELETES_AT_ONCE = 16
@@ -44,10 +41,6 @@ const CLEANED_FOLDERS_MAX = 10_000
 
 const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
-const OUTER_DIGITS = 16
-const INNER_DIGITS = 13
-const OUTER_PATTERN = /^[0-9a-f]{16}$/
-const INNER_PATTERN = /^[0-9a-f]{13}$/
 const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
 
 export interface FsObjectsOptions {
@@ -212,9 +205,7 @@ class FsObjects implements ObjectStore {
   #path(id: ObjectId): string {
     invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
     this.#assertOpen()
-    const outer = id.slice(0, OUTER_DIGITS)
-    const inner = id.slice(OUTER_DIGITS, OUTER_DIGITS + INNER_DIGITS)
-    return `${this.#directory}${sep}${outer}${sep}${inner}${sep}${id}`
+    return objectPath(this.#directory, id)
   }
 
   #assertOpen(): void {

@@ -1,14 +1,11 @@
 // Reads the answer of a table operation as it arrives: `{"data":{"tableID":…,"rowIDs":[…]}}`.
 //
 // The answer of an import of 8 million rows is 200 MB of row IDs. They are counted, not kept.
+import { BACKSLASH, COLON, COMMA, QUOTE } from '../base/ascii.js'
 
 /** What is kept of one text: a table ID is shorter, and all else is only counted. */
 const TEXT_BYTES_MAX = 1_024
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COLON = 0x3a
-const COMMA = 0x2c
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d])
 

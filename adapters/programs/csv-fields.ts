@@ -3,11 +3,8 @@
 //
 // Invariant: a record is cut here where the server cuts it. A record with broken quotes stays broken enough for the
 // server to refuse it.
+import { CARRIAGE_RETURN, COMMA, LINE_FEED, QUOTE } from '../base/ascii.js'
 
-const COMMA = 0x2c
-const QUOTE = 0x22
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
 const ASCII_LIMIT = 0x80
 
 /** Names of delimiters on the command line, which shells and people write more easily. */

@@ -1,6 +1,7 @@
 // The bytes and lines of an imported file.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 
 export const PIECE_BYTES = 1024 * 1024
 
@@ -12,9 +13,6 @@ export function openFileBytes(path: string): AsyncIterable<Uint8Array> {
 export async function canReadAgain(path: string): Promise<boolean> {
   return (await stat(path)).isFile()
 }
-
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
 
 /** The line in which a byte of a file is, as linesAt; null if the file cannot be read again. */
 export async function lineAt(path: string, offset: number): Promise<number | null> {

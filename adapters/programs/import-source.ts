@@ -5,6 +5,7 @@
 //   comma of a JSON array, and delimiters other than comma and tab become commas when a run is sent.
 // - The runs do not depend on the pieces in which the source's bytes arrive.
 // - Memory is bounded by RUN_BYTES_MAX and one piece, whatever the size of the source.
+import { COMMA, LINE_FEED, TAB } from '../base/ascii.js'
 import { CommandFailure } from './cli-failure.js'
 import { detectDelimiter, withCommas } from './csv-fields.js'
 import { lineAt, openFileBytes, PIECE_BYTES, withoutByteOrderMark } from './import-bytes.js'
@@ -63,9 +64,6 @@ export function formatOfPath(path: string): SourceFormat {
     `The name "${path}" does not tell a format; give --format ${SOURCE_FORMATS.join(', ')}`,
   )
 }
-
-const COMMA = 0x2c
-const TAB = 0x09
 
 export function contentTypeOf({ format, delimiter }: RowRun): string {
   if (isJson(format)) return 'application/json'
@@ -132,7 +130,6 @@ export async function* cutRuns(
 }
 
 const NO_BYTES = new Uint8Array(0)
-const LINE_BREAK = 0x0a
 
 class RunCutter {
   readonly #format: SourceFormat
@@ -229,7 +226,7 @@ class RunCutter {
 
 /** Turns the line end after each row but the last into a comma. */
 function commasBetween(bytes: Uint8Array, ends: readonly number[]): void {
-  for (const end of ends) if (bytes[end] === LINE_BREAK) bytes[end] = COMMA
+  for (const end of ends) if (bytes[end] === LINE_FEED) bytes[end] = COMMA
 }
 
 /** The bytes of a source that are read but not yet cut, addressed by their offset in the source. */

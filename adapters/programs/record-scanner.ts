@@ -4,6 +4,19 @@
 // - A scanner only finds bounds; the server validates rows. It never cuts inside a row of a valid file, and a run of an
 //   invalid file is invalid where the file is.
 // - The bounds do not depend on the pieces in which the bytes come.
+import {
+  BACKSLASH,
+  CARRIAGE_RETURN,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+  TAB,
+} from '../base/ascii.js'
 
 /** A source that is not of its format, or breaks off. */
 export class SourceFault extends Error {
@@ -47,10 +60,6 @@ export function openRecordScanner(format: SourceFormat): RecordScanner {
       return new JsonScanner({ isArray: false })
   }
 }
-
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const QUOTE = 0x22
 
 /**
  * Records of CSV and TSV: a line break (CRLF, LF or CR) with an even number of quotes before it ends one.
@@ -104,15 +113,6 @@ class LineScanner implements RecordScanner {
     this.#hasContent = false
   }
 }
-
-const COMMA = 0x2c
-const BACKSLASH = 0x5c
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const SPACE = 0x20
-const TAB = 0x09
 
 /**
  * Values of JSON: the elements of the array that is the whole source, each ended by a comma, or values

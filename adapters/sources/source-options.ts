@@ -1,9 +1,10 @@
 // Options for fetching from source URLs.
 import { lookup as systemLookup } from 'node:dns/promises'
 import {
-  checkOptionNames,
+  booleanOption,
+  checkFunctionOption,
   type IntegerRange,
-  integerOption,
+  integerOptions,
   optionError,
 } from '../base/arguments.js'
 
@@ -80,22 +81,15 @@ const PORT_MAX = 65_535
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */
 export function resolveSourceOptions(given: SourceOptions): SourceSettings {
-  checkOptionNames('sources', given, (name) => {
-    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
-  })
-  const { allowPrivate = false, ports = PORTS_DEFAULT, ca, lookup = lookUpAll } = given
-  if (typeof allowPrivate !== 'boolean') throw optionError('allowPrivate', 'must be true or false')
+  const numbers = integerOptions('sources', given, RANGES, OTHER_OPTIONS)
+  const allowPrivate = booleanOption('allowPrivate', given.allowPrivate, false)
+  const { ports = PORTS_DEFAULT, ca, lookup = lookUpAll } = given
   if (!isPortList(ports)) {
     throw optionError('ports', `must be 1 to ${PORTS_MAX} integers from 1 to ${PORT_MAX}`)
   }
   if (ca !== undefined && typeof ca !== 'string') throw optionError('ca', 'must be a string')
-  if (typeof lookup !== 'function') throw optionError('lookup', 'must be a function')
-  const names = Object.keys(RANGES) as NumberOption[]
-  const numbers = Object.fromEntries(
-    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
-  )
-  const resolved = numbers as Record<NumberOption, number>
-  return Object.freeze({ ...resolved, allowPrivate, ports: new Set(ports), ca, lookup })
+  checkFunctionOption('lookup', lookup)
+  return Object.freeze({ ...numbers, allowPrivate, ports: new Set(ports), ca, lookup })
 }
 
 async function lookUpAll(hostName: string): Promise<readonly string[]> {

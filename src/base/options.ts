@@ -65,6 +65,54 @@ export function integerOption(name: string, value: unknown, range: IntegerRange)
   throw optionError(name, `must be an integer from ${min} to ${max}, not ${shown(value)}`)
 }
 
+/**
+ * Checks the names of options, and resolves those that are integers.
+ * @param what - Whose options they are, for the message.
+ * @param others - The names of the options that are no integers; the caller resolves them.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function integerOptions<Name extends string>(
+  what: string,
+  given: Readonly<Partial<Record<NoInfer<Name>, unknown>>>,
+  ranges: Readonly<Record<Name, IntegerRange>>,
+  others: readonly string[] = [],
+): Record<Name, number> {
+  checkOptionNames(what, given, (name) => Object.hasOwn(ranges, name) || others.includes(name))
+  const names = Object.keys(ranges) as Name[]
+  const resolved = names.map((name) => [name, integerOption(name, given[name], ranges[name])])
+  return Object.fromEntries(resolved) as Record<Name, number>
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function booleanOption(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback
+  if (typeof value === 'boolean') return value
+  throw optionError(name, `must be true or false, not ${shown(value)}`)
+}
+
+/**
+ * One of some words, of which the first is the default.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function choiceOption<Choice extends string>(
+  name: string,
+  value: unknown,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  if (value === undefined) return choices[0]
+  const choice = choices.find((known) => known === value)
+  if (choice !== undefined) return choice
+  const words = choices.map((known) => `'${known}'`).join(choices.length === 2 ? ' or ' : ', ')
+  const rule = choices.length === 2 ? words : `one of ${words}`
+  throw optionError(name, `must be ${rule}, not ${shown(value)}`)
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED for what is given and is no function. */
+export function checkFunctionOption(name: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return
+  throw optionError(name, `must be a function, not ${shown(value)}`)
+}
+
 /** Characters of a text that a message shows. */
 const SHOWN_CHARS_MAX = 80
 

@@ -7,8 +7,8 @@ import { ByteWriter } from './byte-writer.js'
 import { objectBytes } from './extent-page.js'
 import { ALIAS_BYTES, FILE_KEY_BYTES } from './file-id.js'
 import type { FileKey } from './keys.js'
+import { newRecord, openRecord, RECORD_VERSION } from './record-frame.js'
 
-const RECORD_VERSION = 1
 /** Of records that name sealed content. */
 const SEALED_VERSION = 2
 const SHA256_BYTES = 32
@@ -169,22 +169,22 @@ export function decodeFile(bytes: Bytes): FileRecord {
 /** @param nonce - Random in every commit, so that a check on the marker is a check on the commit. */
 export function encodeFileMarker(nonce: Bytes): Bytes {
   invariant(nonce.length === NONCE_BYTES, 'a nonce has 8 bytes')
-  return record(9).bytes(nonce).finish()
+  return newRecord(9).bytes(nonce).finish()
 }
 
 export function decodeFileMarker(bytes: Bytes): Bytes {
-  const reader = open(bytes, 'file marker')
+  const reader = openRecord(bytes, 'file marker')
   const nonce = reader.bytes(NONCE_BYTES)
   reader.end()
   return nonce
 }
 
 export function encodeFilesHead({ files, bytes }: FilesHead): Bytes {
-  return record(15).u48(files).u64(bytes).finish()
+  return newRecord(15).u48(files).u64(bytes).finish()
 }
 
 export function decodeFilesHead(bytes: Bytes): FilesHead {
-  const reader = open(bytes, 'files head')
+  const reader = openRecord(bytes, 'files head')
   const head = { files: reader.u48(), bytes: reader.u64() }
   reader.end()
   return head
@@ -192,11 +192,11 @@ export function decodeFilesHead(bytes: Bytes): FilesHead {
 
 /** The team that an alias stands for. */
 export function encodeAlias(teamId: string): Bytes {
-  return record(64).text(teamId).finish()
+  return newRecord(64).text(teamId).finish()
 }
 
 export function decodeAlias(bytes: Bytes): string {
-  const reader = open(bytes, 'alias')
+  const reader = openRecord(bytes, 'alias')
   const teamId = reader.text()
   reader.end()
   return teamId
@@ -205,11 +205,11 @@ export function decodeAlias(bytes: Bytes): string {
 /** The alias of a team. */
 export function encodeTeamAlias(alias: Bytes): Bytes {
   invariant(alias.length === ALIAS_BYTES, 'an alias has 8 bytes')
-  return record(9).bytes(alias).finish()
+  return newRecord(9).bytes(alias).finish()
 }
 
 export function decodeTeamAlias(bytes: Bytes): Bytes {
-  const reader = open(bytes, 'alias of a team')
+  const reader = openRecord(bytes, 'alias of a team')
   const alias = reader.bytes(ALIAS_BYTES)
   reader.end()
   return alias
@@ -221,7 +221,7 @@ export const SIGNING_KEYS_MAX = 2
 /** @param keys - Newest first. */
 export function encodeSigningKeys(keys: readonly SigningKey[]): Bytes {
   invariant(keys.length <= SIGNING_KEYS_MAX, 'two keys are good at one time')
-  const writer = record(90).u8(keys.length)
+  const writer = newRecord(90).u8(keys.length)
   for (const { id, secret, createdAt } of keys) {
     invariant(secret.length === SECRET_BYTES, 'a secret has 32 bytes')
     writer.u32(id).bytes(secret).u48(createdAt)
@@ -230,7 +230,7 @@ export function encodeSigningKeys(keys: readonly SigningKey[]): Bytes {
 }
 
 export function decodeSigningKeys(bytes: Bytes): SigningKey[] {
-  const reader = open(bytes, 'signing keys')
+  const reader = openRecord(bytes, 'signing keys')
   const count = reader.u8()
   if (count > SIGNING_KEYS_MAX) throw reader.corrupt(`it has ${count} keys`)
   const keys: SigningKey[] = []
@@ -269,16 +269,6 @@ function openContentRecord(
     throw reader.corrupt(`record version ${version} is unknown`)
   }
   return { reader, sealed: version === SEALED_VERSION }
-}
-
-function record(capacity: number): ByteWriter {
-  return new ByteWriter(capacity).u8(RECORD_VERSION)
-}
-
-function open(bytes: Bytes, what: string): ByteReader {
-  const reader = new ByteReader(bytes, what)
-  reader.recordVersion()
-  return reader
 }
 const NO_FILES: FilesHead = { files: 0, bytes: 0 }
 

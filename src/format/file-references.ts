@@ -10,6 +10,7 @@
 // for a part of it, which a native search shows at once. The rest is searched closely: an ID is 36 characters, each of
 // which is stored as a letter, a digit, `-`, `_` or a part of an escape. Other bytes end such a run every few
 // characters, so the search looks for a run of 36 from its end, and skips what cannot be one.
+import { BACKSLASH, DIGIT_ZERO, LOWER_U } from '../base/ascii.js'
 import { type Bytes, compareBytes, fromBase64Url, fromUtf8, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { byteSearch } from '../base/platform.js'
@@ -19,9 +20,6 @@ import type { FileKey } from './keys.js'
 
 const PREFIX = utf8(FILE_ID_PREFIX)
 const [LETTER_R, LETTER_S, LETTER_F, DASH] = PREFIX
-const LETTER_U = 0x75
-const DIGIT_ZERO = 0x30
-const BACKSLASH = 0x5c
 const ID_CHARS = PREFIX.length + FILE_ID_CHARS
 const NAME_BYTES = ALIAS_BYTES + FILE_KEY_BYTES
 const ESCAPE = utf8('\\u')
@@ -240,7 +238,7 @@ function unescapeRun(run: Bytes): Bytes {
     if (byte !== BACKSLASH) {
       plain[length++] = byte
       at++
-    } else if (run[at + 1] !== LETTER_U) {
+    } else if (run[at + 1] !== LOWER_U) {
       plain[length++] = 0
       at += 2
     } else {

@@ -5,11 +5,11 @@ import type { KeyRange } from '../kv/kv.js'
 import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
+import { RECORD_VERSION } from './record-frame.js'
 
 /** Key spaces of the partition. Never change or reuse a number. */
 const SPACE = { head: 0x01, piece: 0x02, unfinished: 0x03 } as const
 
-const RECORD_VERSION = 1
 const ID_CHARS = 32
 
 export function objectHeadKey(id: ObjectId): Bytes {

@@ -7,8 +7,13 @@ import { ByteWriter } from './byte-writer.js'
 import { objectBytes } from './extent-page.js'
 import { nameFiles } from './file-references.js'
 import type { TableKey } from './keys.js'
+import { newRecord, openRecord, RECORD_VERSION } from './record-frame.js'
 
-const RECORD_VERSION = 1
+/**
+ * The `schemaNumber` of a row record whose schema is not known, only that a column was widened since. Written to disk;
+ * no schema gets this number.
+ */
+export const EARLIER_SCHEMA = 0xffffffff
 
 /** Where the text of a row record begins: after record version, flags, version and schema number. */
 const ROW_TEXT_START = 14
@@ -98,11 +103,11 @@ export type IdempotencyRecord = Readonly<{
 }>
 
 export function encodeTeamHead(nextOrder: number): Bytes {
-  return record(7).u48(nextOrder).finish()
+  return newRecord(7).u48(nextOrder).finish()
 }
 
 export function decodeTeamHead(bytes: Bytes): number {
-  const reader = open(bytes, 'team head')
+  const reader = openRecord(bytes, 'team head')
   const nextOrder = reader.u48()
   reader.end()
   return nextOrder
@@ -110,22 +115,22 @@ export function decodeTeamHead(bytes: Bytes): number {
 
 /** @param codecs - A bit for each, see `codecBit`. */
 export function encodeCodecs(codecs: number): Bytes {
-  return record(2).u8(codecs).finish()
+  return newRecord(2).u8(codecs).finish()
 }
 
 export function decodeCodecs(bytes: Bytes): number {
-  const reader = open(bytes, 'codecs')
+  const reader = openRecord(bytes, 'codecs')
   const codecs = reader.u8()
   reader.end()
   return codecs
 }
 
 export function encodeCatalogEntry({ table, name }: CatalogEntry): Bytes {
-  return record(64).bytes(table).text(name).finish()
+  return newRecord(64).bytes(table).text(name).finish()
 }
 
 export function decodeCatalogEntry(bytes: Bytes): CatalogEntry {
-  const reader = open(bytes, 'catalog entry')
+  const reader = openRecord(bytes, 'catalog entry')
   const entry = { table: reader.bytes(16), name: reader.text() }
   reader.end()
   return entry
@@ -136,12 +141,12 @@ export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
 
 export function encodeTableHead({ version, commitNonce, order, generation }: TableHead): Bytes {
   invariant(commitNonce.length === 8, 'a commit nonce has 8 bytes')
-  const writer = record(80).u64(version).bytes(commitNonce).u48(order)
+  const writer = newRecord(80).u64(version).bytes(commitNonce).u48(order)
   return writeGeneration(writer, generation).finish()
 }
 
 export function decodeTableHead(bytes: Bytes): TableHead {
-  const reader = open(bytes, 'table head')
+  const reader = openRecord(bytes, 'table head')
   const head = {
     version: reader.u64(),
     commitNonce: reader.bytes(8),
@@ -155,13 +160,13 @@ export function decodeTableHead(bytes: Bytes): TableHead {
 const DROPPING = 0x01
 
 export function encodeRetirement(retirement: Retirement): Bytes {
-  const writer = record(80).u8(retirement.dropping ? DROPPING : 0)
+  const writer = newRecord(80).u8(retirement.dropping ? DROPPING : 0)
   writer.u64(retirement.lastVersion).u48(retirement.retiredAt)
   return writeGeneration(writer, retirement.generation).finish()
 }
 
 export function decodeRetirement(bytes: Bytes): Retirement {
-  const reader = open(bytes, 'retirement')
+  const reader = openRecord(bytes, 'retirement')
   const retirement = {
     dropping: (reader.u8() & DROPPING) !== 0,
     lastVersion: reader.u64(),
@@ -174,13 +179,13 @@ export function decodeRetirement(bytes: Bytes): Retirement {
 
 /** @param json - The schema in normal form. */
 export function encodeSchema(json: string): Bytes {
-  return record(json.length + 8)
+  return newRecord(json.length + 8)
     .text(json)
     .finish()
 }
 
 export function decodeSchema(bytes: Bytes): string {
-  const reader = open(bytes, 'schema')
+  const reader = openRecord(bytes, 'schema')
   const json = reader.text()
   reader.end()
   return json
@@ -212,7 +217,7 @@ export function textNamingFiles(bytes: Bytes): Bytes | null {
 }
 
 export function decodeRowRecord(bytes: Bytes): RowRecord {
-  const reader = open(bytes, 'row record')
+  const reader = openRecord(bytes, 'row record')
   const tombstone = (reader.u8() & TOMBSTONE) !== 0
   const version = reader.u64()
   const schemaNumber = reader.u32()
@@ -228,11 +233,11 @@ export function decodeRowRecord(bytes: Bytes): RowRecord {
 const STASH_FLAGS = Object.freeze({ open: 0, expiring: 0x01, expired: 0x02 })
 
 export function encodeStashHead({ nonce, number, state, since }: StashHead): Bytes {
-  return record(24).bytes(nonce).u48(number).u8(STASH_FLAGS[state]).u48(since).finish()
+  return newRecord(24).bytes(nonce).u48(number).u8(STASH_FLAGS[state]).u48(since).finish()
 }
 
 export function decodeStashHead(bytes: Bytes): StashHead {
-  const reader = open(bytes, 'stash head')
+  const reader = openRecord(bytes, 'stash head')
   const [nonce, number] = [reader.bytes(8), reader.u48()]
   const flags = reader.u8()
   const state = STASH_STATES.find((one) => STASH_FLAGS[one] === flags)
@@ -286,16 +291,6 @@ export function decodeIdempotencyRecord(bytes: Bytes): IdempotencyRecord {
     runs.push({ nonce, extent, firstSlot: reader.u16(), count: reader.u32() })
   }
   return { ...fields, runs }
-}
-
-function record(capacity: number): ByteWriter {
-  return new ByteWriter(capacity).u8(RECORD_VERSION)
-}
-
-function open(bytes: Bytes, what: string): ByteReader {
-  const reader = new ByteReader(bytes, what)
-  reader.recordVersion()
-  return reader
 }
 
 function writeGeneration(writer: ByteWriter, generation: Generation): ByteWriter {

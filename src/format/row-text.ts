@@ -9,6 +9,16 @@
 //   in what it returns.
 // - Everything here reads texts that this package wrote. A text that does not follow the grammar is
 //   damaged data, not bad input.
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../base/ascii.js'
 import { StoreError } from '../base/store-error.js'
 import type { Column, ColumnKind, ColumnType } from '../schema/column-kind.js'
 
@@ -20,15 +30,6 @@ export type RowSpan = Readonly<{
   valueStart: number
   end: number
 }>
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 
 /** Renders the key of a cell, without the colon: `"name"`. */
 export function renderKey(id: string): string {

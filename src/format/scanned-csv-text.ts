@@ -1,12 +1,10 @@
 // Writes the texts of rows that the byte scanner of CSV and TSV has kept: FORMAT.md section 5.
+import { BACKSLASH, QUOTE } from '../base/ascii.js'
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
 import { type CsvByteScanner, MARK } from '../schema/scan-csv-bytes.js'
 import { ByteWriter } from './byte-writer.js'
 import { renderKey } from './row-text.js'
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 
 const STORED_AS_TOKEN = SEEN.storedNumbers | SEEN.storedBooleans
 

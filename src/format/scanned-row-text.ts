@@ -1,13 +1,8 @@
 // Writes the text of a row that the byte scanner found: FORMAT.md section 5.
+import { BACKSLASH, COLON, COMMA, QUOTE, SPACE } from '../base/ascii.js'
 import { ELEMENT, FORM } from '../schema/json-byte-values.js'
 import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
 import type { ByteWriter } from './byte-writer.js'
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const BACKSLASH = 0x5c
-const SPACE = 0x20
 
 /** Appends the scanner's row: as it was sent if it is compact, else cell by cell. */
 export function writeRowText(writer: ByteWriter, row: JsonByteScanner): void {

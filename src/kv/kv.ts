@@ -95,12 +95,6 @@ export interface KvStore {
    * the number of commits that may have been lost, and is constant while the store is open. Default: 0.
    */
   readonly versionBase?: number
-  /**
-   * How often the store opened its database again after a failed write; undefined: it never does. Nothing is
-   * read while this grows. What was read before may not be true any more although nobody committed: a commit
-   * whose outcome was `unknown` may be there now.
-   */
-  readonly reopenings?: number
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**

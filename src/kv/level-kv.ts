@@ -111,7 +111,7 @@ function isUnsure(mark: HighWater | null, { highWater, written }: ResolvedLevelO
 /** The database is compacted after this many writes and deletions (PERFORMANCE.md, P31). */
 const RECLAIM_OPERATIONS_MIN = 20_000
 
-class LevelKv implements KvStore {
+export class LevelKv implements KvStore {
   readonly shared = false
   readonly #sessions: LevelSessions
   #operationsAtReclaim = 0
@@ -125,6 +125,7 @@ class LevelKv implements KvStore {
     return this.#sessions.versionBase
   }
 
+  /** How often the database was opened again after a failed write. For tests: nothing else may depend on it. */
   get reopenings(): number {
     return this.#sessions.reopenings
   }

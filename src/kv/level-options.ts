@@ -1,8 +1,10 @@
 import {
-  checkOptionNames,
+  booleanOption,
+  checkFunctionOption,
+  choiceOption,
   hasMethods,
   type IntegerRange,
-  integerOption,
+  integerOptions,
   isRecord,
   optionError,
   shown,
@@ -77,7 +79,7 @@ const RANGES = {
 type OtherOption = 'written' | 'highWater' | 'acceptLoss' | 'durability' | 'standIn'
 type NumberOption = Exclude<keyof LevelKvOptions, OtherOption>
 
-const DURABILITIES: readonly Durability[] = ['commit', 'interval', 'none']
+const DURABILITIES: readonly [Durability, ...Durability[]] = ['commit', 'interval', 'none']
 
 const OTHER_OPTIONS: readonly string[] = [
   'written',
@@ -99,31 +101,17 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
   }>
 
 export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions {
-  checkOptionNames('a key-value store', given, (name) => {
-    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
-  })
-  const { written = false, acceptLoss = false, durability = 'commit', highWater, standIn } = given
-  if (!DURABILITIES.includes(durability)) {
-    throw optionError(
-      'durability',
-      `must be one of ${DURABILITIES.join(', ')}, not ${shown(durability)}`,
-    )
-  }
-  for (const [name, value] of Object.entries({ written, acceptLoss })) {
-    if (typeof value !== 'boolean') throw optionError(name, 'must be true or false')
-  }
+  const numbers = integerOptions('a key-value store', given, RANGES, OTHER_OPTIONS)
+  const durability = choiceOption('durability', given.durability, DURABILITIES)
+  const written = booleanOption('written', given.written, false)
+  const acceptLoss = booleanOption('acceptLoss', given.acceptLoss, false)
+  const { highWater, standIn } = given
   if (highWater !== undefined && !isPlace(highWater)) {
     throw optionError('highWater', `must be { file, store }, not ${shown(highWater)}`)
   }
-  if (standIn !== undefined && typeof standIn !== 'function') {
-    throw optionError('standIn', `must be a function, not ${shown(standIn)}`)
-  }
-  const names = Object.keys(RANGES) as NumberOption[]
-  const numbers = Object.fromEntries(
-    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
-  )
+  checkFunctionOption('standIn', standIn)
   return Object.freeze({
-    ...(numbers as Record<NumberOption, number>),
+    ...numbers,
     durability,
     written,
     highWater,

@@ -5,25 +5,27 @@
 // - A text that ends where it was read to fits by the rule in text-rules or time-rules. All others are undecided and
 //   go to that rule.
 // - A text that is not all ASCII, or has a quote, a backslash or a control character, fits nothing here.
+import {
+  AT,
+  COLON,
+  DOT,
+  LOWER_H,
+  LOWER_P,
+  LOWER_S,
+  LOWER_T,
+  MINUS,
+  SLASH,
+  SPACE,
+  UPPER_T,
+  UPPER_Z,
+} from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 import { KIND_BIT } from './column-kind.js'
 
 const URI_KINDS = KIND_BIT.uri | KIND_BIT.imageURI | KIND_BIT.audioURI
 const DAY_KINDS = KIND_BIT.date | KIND_BIT.dateTime
 
-const SPACE = 0x20
-const DASH = 0x2d
-const DOT = 0x2e
-const SLASH = 0x2f
 const DIGIT_0 = 0x30
-const COLON = 0x3a
-const AT = 0x40
-const LETTER_H = 0x68
-const LETTER_P = 0x70
-const LETTER_S = 0x73
-const LOWER_T = 0x74
-const LETTER_T = 0x54
-const LETTER_Z = 0x5a
 
 const LETTER = 1
 const DIGIT = 2
@@ -160,17 +162,17 @@ function endOfHost(bytes: Bytes, from: number, limit: number, allowed: number): 
     if (at === part || at - label > LABEL_CHARS_MAX) return -1
     if (at === limit) return at
     if (bytes[at] === DOT) label = at + 1
-    else if (bytes[at] !== DASH) return at
+    else if (bytes[at] !== MINUS) return at
     at++
   }
 }
 
 /** Where the host of a URI begins; -1: its scheme is another one. */
 function endOfScheme(bytes: Bytes, from: number): number {
-  if (bytes[from] !== LETTER_H || bytes[from + 1] !== LOWER_T || bytes[from + 2] !== LOWER_T)
+  if (bytes[from] !== LOWER_H || bytes[from + 1] !== LOWER_T || bytes[from + 2] !== LOWER_T)
     return -1
-  if (bytes[from + 3] !== LETTER_P) return -1
-  const colon = bytes[from + 4] === LETTER_S ? from + 5 : from + 4
+  if (bytes[from + 3] !== LOWER_P) return -1
+  const colon = bytes[from + 4] === LOWER_S ? from + 5 : from + 4
   if (bytes[colon] !== COLON || bytes[colon + 1] !== SLASH || bytes[colon + 2] !== SLASH) return -1
   return colon + 3
 }
@@ -216,7 +218,7 @@ const LONG_MONTHS = 0b1010110101010
 
 function endOfDay(bytes: Bytes, from: number, limit: number): number {
   if (from + DAY_BYTES > limit) return -1
-  if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH) return -1
+  if (bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS) return -1
   if (twoDigits(bytes, from) < 0 || twoDigits(bytes, from + 2) < 0) return -1
   const month = twoDigits(bytes, from + 5)
   const day = twoDigits(bytes, from + 8)
@@ -231,7 +233,7 @@ const SECONDS_BYTES = 19
 /** `YYYY-MM-DDTHH:mm:ss`, or with a space for the `T`, with a fraction and a `Z` or without. */
 function endOfDateTime(bytes: Bytes, from: number, limit: number): number {
   if (from + SECONDS_BYTES > limit || endOfDay(bytes, from, limit) < 0) return -1
-  if (bytes[from + 10] !== LETTER_T && bytes[from + 10] !== SPACE) return -1
+  if (bytes[from + 10] !== UPPER_T && bytes[from + 10] !== SPACE) return -1
   if (bytes[from + 13] !== COLON || bytes[from + 16] !== COLON) return -1
   const hour = twoDigits(bytes, from + 11)
   const minute = twoDigits(bytes, from + 14)
@@ -243,7 +245,7 @@ function endOfDateTime(bytes: Bytes, from: number, limit: number): number {
     while (at < limit && (classOf(bytes, at) & DIGIT) !== 0) at++
     if (at === fraction) return -1
   }
-  return at < limit && bytes[at] === LETTER_Z ? at + 1 : at
+  return at < limit && bytes[at] === UPPER_Z ? at + 1 : at
 }
 
 function twoDigits(bytes: Bytes, at: number): number {

@@ -2,6 +2,22 @@
 //
 // Invariant: a value is accepted only if it is JSON. A minus zero, which loses its sign, and possible misfits in
 // arrays go to the exact path.
+import {
+  BACKSLASH,
+  CLOSE_BRACKET,
+  COMMA,
+  DOT,
+  LOWER_E,
+  LOWER_F,
+  LOWER_N,
+  LOWER_T,
+  LOWER_U,
+  MINUS,
+  OPEN_BRACKET,
+  PLUS,
+  QUOTE,
+  UPPER_E,
+} from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 
 /** The form of a value, as far as the scanner looked. */
@@ -32,22 +48,8 @@ export const ELEMENT = Object.freeze({ text: 1, number: 2, boolean: 4, space: 8 
 /** Longer numbers may be beyond a double. */
 const NUMBER_BYTES_MAX = 300
 
-const QUOTE = 0x22
-const PLUS = 0x2b
-const COMMA = 0x2c
-const MINUS = 0x2d
-const DOT = 0x2e
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const UPPER_E = 0x45
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const LOWER_E = 0x65
-const LETTER_F = 0x66
-const LETTER_N = 0x6e
-const LETTER_T = 0x74
-const LETTER_U = 0x75
 
 /** Whether a byte inside a string is a part of its text as it is: no quote, no escape, no control character. */
 export function isPlain(byte: number): boolean {
@@ -104,13 +106,13 @@ export class JsonByteValues {
 
   #readOther(at: number): number {
     switch (this.bytes[at]) {
-      case LETTER_T:
+      case LOWER_T:
         this.form = FORM.boolean
         return this.#readWord(at, 0x72, 0x75, 0x65, 0)
-      case LETTER_F:
+      case LOWER_F:
         this.form = FORM.boolean
         return this.#readWord(at, 0x61, 0x6c, 0x73, 0x65)
-      case LETTER_N:
+      case LOWER_N:
         this.form = FORM.null
         return this.#readWord(at, 0x75, 0x6c, 0x6c, 0)
       default:
@@ -140,7 +142,7 @@ export class JsonByteValues {
     this.form = FORM.escapedText
     while (bytes[at] === BACKSLASH) {
       const escaped = bytes[at + 1] ?? 0
-      if (escaped === LETTER_U) {
+      if (escaped === LOWER_U) {
         if (!this.#isHex4(at + 2)) return -1
         this.form = FORM.unicodeText
         at = this.#endOfPlain(at + 6)
@@ -170,7 +172,7 @@ export class JsonByteValues {
     for (let at = start; at < start + 4; at++) {
       const byte = this.bytes[at] ?? 0
       const letter = byte | 0x20
-      if (!isDigit(byte) && (letter < 0x61 || letter > LETTER_F)) return false
+      if (!isDigit(byte) && (letter < 0x61 || letter > LOWER_F)) return false
     }
     return true
   }
@@ -213,7 +215,7 @@ export class JsonByteValues {
     }
     while (bytes[at] !== CLOSE_BRACKET) {
       const byte = bytes[at]
-      if (byte === OPEN_BRACKET || byte === LETTER_N) return -1 // A misfit, or deeper.
+      if (byte === OPEN_BRACKET || byte === LOWER_N) return -1 // A misfit, or deeper.
       at = byte === QUOTE ? this.#readText(at) : this.#readOther(at)
       if (at < 0) return -1
       if (byte === QUOTE) elements |= ELEMENT.text

@@ -6,26 +6,28 @@
 //   string without escapes and control characters, a short run of digits).
 // - No value reaches `JSON.parse` before its brackets were counted.
 // - A cursor never reads at or beyond `stop`, so no row is built beyond its limit.
+import {
+  BACKSLASH,
+  CARRIAGE_RETURN,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DIGIT_NINE,
+  DIGIT_ZERO,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+  TAB,
+} from '../base/ascii.js'
 import { dataError } from '../base/data-error.js'
 import type { StoreError } from '../base/store-error.js'
 
 /** Levels of arrays and objects in a body of rows (its array is the first), or in one member's value. */
 export const JSON_DEPTH_MAX = 32
 
-const TAB = 0x09
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const DIGIT_ZERO = 0x30
-const DIGIT_NINE = 0x39
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 const BYTE_ORDER_MARK = 0xfeff
 
 /** Longest run of digits that is taken as a number without asking `JSON.parse`. */

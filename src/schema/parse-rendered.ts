@@ -1,5 +1,13 @@
 // Values of JSON text that the store rendered itself.
 import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../base/ascii.js'
+import {
   type Cursor,
   decodeString,
   enter,
@@ -27,14 +35,8 @@ const ESCAPED_KEY = /\\.[^"\\]*"\s*:/
 const LONG_DIGITS = /[0-9]{16}/
 const INTEGER = /^-?[0-9]+$/
 
-const QUOTE = 0x22
-const MINUS = 0x2d
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 
 /**
  * As `JSON.parse`, with numbers in the form that is asked for, and where keys are what they are: V8 of Node 24 (seen in 24.21) gives `{"\"":1}` the key `\` once it has met

@@ -7,6 +7,7 @@
 //   record that is too long or has too many fields, a header that is refused, bytes that are not UTF-8), the whole
 //   body goes to `scan-csv`, which decides and names the error.
 // - A cell's bounds are inside its quotes, and what follows it is no digit and no letter.
+import { BACKSLASH, CARRIAGE_RETURN, LINE_FEED, QUOTE, TAB } from '../base/ascii.js'
 import { type Bytes, markLength } from '../base/bytes.js'
 import { isUtf8, sliceReader } from '../base/platform.js'
 import { COLUMN_ID_CHARS_MAX } from './table-schema.js'
@@ -31,12 +32,6 @@ export const MARK = Object.freeze({
 
 /** The byte ends an unquoted field, or is one to look at in a quoted field. */
 const LOOK = 32
-
-const TAB = 0x09
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 
 type Delimiter = ',' | '\t'
 

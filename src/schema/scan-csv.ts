@@ -11,7 +11,9 @@
 //   csv-parse counts a CRLF in quotes twice. A record is named by the line on which it starts.
 // - An empty line is a record with one empty field, that is a row without cells, but as the last line
 //   of the input it is ignored (one such line, in files of any width; `""` is not an empty line).
+
 import { CsvError, parse } from '#csv-parse'
+import { CARRIAGE_RETURN, LINE_FEED, QUOTE } from '../base/ascii.js'
 import { fromUtf8, markLength } from '../base/bytes.js'
 import { dataError } from '../base/data-error.js'
 import { invariant } from '../base/invariant.js'
@@ -36,10 +38,6 @@ const SLICE_BYTES = 64 * 1024
 
 /** UTF-8 bytes of one UTF-16 unit, at most. */
 const BYTES_PER_CHAR_MAX = 3
-
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const QUOTE = 0x22
 
 /**
  * Reads the header of a CSV or TSV body, and opens its rows.

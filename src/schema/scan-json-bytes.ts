@@ -6,6 +6,17 @@
 //   objects, a minus zero, very long rows, everything that is not JSON), the row goes to `scan-json`, which decides and
 //   names the error.
 // - The bytes are valid UTF-8: the caller has checked that.
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+} from '../base/ascii.js'
 import { type Bytes, markLength } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { ByteRules } from './byte-rules.js'
@@ -37,16 +48,6 @@ function isBlank(byte: number | undefined): boolean {
 const CELLS_FIRST = 64
 
 const WORD_BYTES = 4
-
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_BRACKET = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_BRACKET = 0x5d
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 
 /**
  * Reads one row after the other. After `next` returned 'row', the fields describe that row until the next call.

@@ -1,5 +1,18 @@
 // Reads rows from JSON text without building them: it finds the bounds of each value and keeps the
 // values as they were sent. json-cursor.ts decides what JSON is.
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  DIGIT_NINE,
+  DIGIT_ZERO,
+  LOWER_E,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  UPPER_E,
+} from '../base/ascii.js'
 import { fromUtf8 } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import {
@@ -29,18 +42,6 @@ export const JSON_MEMBERS_MAX = 10_000
 
 /** Spellings of keys that are remembered: all of them, unless somebody escapes letters at random. */
 const KEY_SPELLINGS_MAX = 4096
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const MINUS = 0x2d
-const DIGIT_ZERO = 0x30
-const DIGIT_NINE = 0x39
-const UPPER_E = 0x45
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const LOWER_E = 0x65
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
 
 /** A part of a JSON text, and how many characters of the whole stand before it. */
 export type JsonPart = Readonly<{ text: string; offset: number }>

@@ -2,6 +2,7 @@
 //
 // Invariant: the summary equals that of `summarizeText` for the same text. Cells that need a closer look are left to
 // the caller, who takes them there.
+import { DOT, LOWER_E, LOWER_F, LOWER_T, MINUS, OPEN_BRACKET, QUOTE, SPACE } from '../base/ascii.js'
 import type { Bytes } from '../base/bytes.js'
 import { ByteRules } from './byte-rules.js'
 import { KIND_BIT } from './column-kind.js'
@@ -37,16 +38,8 @@ const LONGEST_EXACT_DIGITS = 15
 const PHONE_DIGITS_MIN = 3
 const PHONE_DIGITS_MAX = 20
 
-const SPACE = 0x20
-const QUOTE = 0x22
-const MINUS = 0x2d
-const DOT = 0x2e
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const OPEN_BRACKET = 0x5b
-const LETTER_E = 0x65
-const LETTER_F = 0x66
-const LETTER_T = 0x74
 
 /** Judges the cells of one body. */
 export class FieldSummarizer {
@@ -171,8 +164,8 @@ const LOWER_CASE = 2
 /** Whether a text of 4 or 5 bytes is true or false, and how it is spelled. */
 function booleanAt(bytes: Bytes, from: number, to: number): number {
   const first = (bytes[from] ?? 0) | SPACE
-  if (first !== LETTER_T && first !== LETTER_F) return NOT_A_BOOLEAN
-  const word = first === LETTER_T ? TRUE : FALSE
+  if (first !== LOWER_T && first !== LOWER_F) return NOT_A_BOOLEAN
+  const word = first === LOWER_T ? TRUE : FALSE
   if (to - from !== word.length) return NOT_A_BOOLEAN
   let isLower = true
   for (let i = 0; i < word.length; i++) {
@@ -184,8 +177,8 @@ function booleanAt(bytes: Bytes, from: number, to: number): number {
   return isLower ? LOWER_CASE : ANY_CASE
 }
 
-const TRUE = Uint8Array.of(LETTER_T, 0x72, 0x75, LETTER_E)
-const FALSE = Uint8Array.of(LETTER_F, 0x61, 0x6c, 0x73, LETTER_E)
+const TRUE = Uint8Array.of(LOWER_T, 0x72, 0x75, LOWER_E)
+const FALSE = Uint8Array.of(LOWER_F, 0x61, 0x6c, 0x73, LOWER_E)
 
 function judgeBoolean(summary: ColumnSummary, spelled: number): number {
   if (summary.scalarMask & ~BOOLEAN_FIELD_KINDS) return CELL_OUTCOME.unsure

@@ -3,6 +3,7 @@
 // Invariant: for every type, `summaryFits` of a summary says exactly whether each value added to it fits by
 // `tokenFits` or `textFieldFits`.
 
+import { LOWER_F, LOWER_N, LOWER_T, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import type { Steps } from '../base/time-slices.js'
 import type { ColumnKind, ColumnType } from './column-kind.js'
 import { ALL_KINDS, KIND_BIT } from './column-kind.js'
@@ -22,13 +23,6 @@ import {
 } from './value-rules.js'
 
 const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
-
-const QUOTE = 0x22
-const OPEN_BRACKET = 0x5b
-const OPEN_BRACE = 0x7b
-const LETTER_T = 0x74
-const LETTER_F = 0x66
-const LETTER_N = 0x6e
 
 export function newSummary(id: string): ColumnSummary {
   return { id, scalarMask: ALL_KINDS, elementMask: ALL_KINDS, seen: 0 }
@@ -50,12 +44,12 @@ export function summarizeToken(summary: ColumnSummary, token: string): void {
     case OPEN_BRACE:
       summary.seen |= SEEN.object
       return
-    case LETTER_T:
-    case LETTER_F:
+    case LOWER_T:
+    case LOWER_F:
       summary.seen |= SEEN.boolean | SEEN.scalarToken
       summary.scalarMask &= KIND_BIT.boolean
       return
-    case LETTER_N:
+    case LOWER_N:
       return // An empty cell is not seen.
     default:
       if (!isFiniteToken(token)) {
@@ -238,7 +232,7 @@ function arrayOfText(text: string): unknown[] | undefined {
 /** Whether one JSON value fits the type. `null` and `""` are empty cells and fit every type. */
 export function tokenFits(type: ColumnType, token: string, formatChecks: boolean): boolean {
   const first = token.charCodeAt(0)
-  if (first === LETTER_N || token === '""') return true
+  if (first === LOWER_N || token === '""') return true
   if (first === OPEN_BRACE) return false
   if (type.kind === 'array') {
     return first === OPEN_BRACKET && elementsFit(type.items.kind, JSON.parse(token), formatChecks)

@@ -181,22 +181,6 @@ function shapeError(place: string, problem: string): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', `${place} ${problem}`)
 }
 
-/** A copy of the schema in its normal form, as plain JSON: `{ kind }` for every type. */
-export function renderTableSchema(schema: TableSchema): TableSchema {
-  return {
-    columns: schema.columns.map(({ id, displayName, type }) =>
-      displayName === undefined
-        ? { id, type: renderColumnType(type) }
-        : { id, displayName, type: renderColumnType(type) },
-    ),
-  }
-}
-
-function renderColumnType(type: ColumnType): ColumnType {
-  if (type.kind !== 'array') return { kind: type.kind }
-  return { kind: 'array', items: { kind: type.items.kind } }
-}
-
 /** The columns by ID. */
 export function columnIndex(schema: TableSchema): Map<string, Column> {
   const index = new Map(schema.columns.map((column) => [column.id, column]))

@@ -1,8 +1,8 @@
 // The rules of uri, emailAddress, phoneNumber and emoji. Each takes time linear in its text: where the parser of the
 // runtime is slower than that, its input is bounded first.
-import emojiRegex from 'emoji-regex'
 
-const DOT = 0x2e
+import emojiRegex from 'emoji-regex'
+import { DOT } from '../base/ascii.js'
 
 const LOCAL_PART_CHARS_MAX = 64
 const EMAIL_CHARS_MAX = 254

@@ -1,17 +1,9 @@
 // The rules of the date and time kinds. Hand-written scans: each reads a text once, from left to
 // right, and none uses `Date`, which accepts 30 February and "2024-2-3".
+import { COLON, COMMA, DOT, MINUS, PLUS, SPACE, UPPER_P, UPPER_T, UPPER_Z } from '../base/ascii.js'
 
-const DASH = 0x2d
-const PLUS = 0x2b
-const COMMA = 0x2c
-const DOT = 0x2e
-const COLON = 0x3a
-const SPACE = 0x20
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const LETTER_P = 0x50
-const LETTER_T = 0x54
-const LETTER_Z = 0x5a
 
 const DATE_CHARS = 10
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
@@ -31,19 +23,19 @@ export function isDateTime(text: string): boolean {
   if (!startsWithDate(text)) return false
   if (text.length === DATE_CHARS) return true
   const separator = text.charCodeAt(DATE_CHARS)
-  return (separator === LETTER_T || separator === SPACE) && endsWithTime(text, DATE_CHARS + 1)
+  return (separator === UPPER_T || separator === SPACE) && endsWithTime(text, DATE_CHARS + 1)
 }
 
 /** An ISO 8601 duration with an optional sign, or `[-]H…:mm:ss[.f…]`. */
 export function isDuration(text: string): boolean {
   const first = text.charCodeAt(0)
-  const at = first === DASH || first === PLUS ? 1 : 0
-  if (text.charCodeAt(at) === LETTER_P) return isUnitDuration(text, at + 1)
+  const at = first === MINUS || first === PLUS ? 1 : 0
+  if (text.charCodeAt(at) === UPPER_P) return isUnitDuration(text, at + 1)
   return first !== PLUS && isClockDuration(text, at)
 }
 
 function startsWithDate(text: string): boolean {
-  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH) return false
+  if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS) return false
   const century = twoDigits(text, 0)
   const yearOfCentury = twoDigits(text, 2)
   const month = twoDigits(text, 5)
@@ -75,8 +67,8 @@ function endsWithTime(text: string, start: number): boolean {
 
 function isOffset(text: string, at: number): boolean {
   const sign = text.charCodeAt(at)
-  if (sign === LETTER_Z) return at + 1 === text.length
-  return (sign === PLUS || sign === DASH) && at + 6 === text.length && isHourMinute(text, at + 1)
+  if (sign === UPPER_Z) return at + 1 === text.length
+  return (sign === PLUS || sign === MINUS) && at + 6 === text.length && isHourMinute(text, at + 1)
 }
 
 function isHourMinute(text: string, at: number): boolean {
@@ -102,7 +94,7 @@ function isUnitDuration(text: string, start: number): boolean {
   let unitIndex = 0
   let at = start
   while (at < text.length) {
-    if (units === DATE_UNITS && text.charCodeAt(at) === LETTER_T) {
+    if (units === DATE_UNITS && text.charCodeAt(at) === UPPER_T) {
       units = TIME_UNITS
       unitIndex = 0
       at++

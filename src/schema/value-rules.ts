@@ -1,8 +1,9 @@
 // Which kinds a value fits: the table in CONTRACT.md, section 3.
 
+import { SPACE } from '../base/ascii.js'
 import type { ColumnKind } from './column-kind.js'
 import { KIND_BIT } from './column-kind.js'
-import { isEmailAddress, isEmoji, isPhoneNumber, isUri, isWellFormed } from './text-rules.js'
+import { isEmailAddress, isEmoji, isPhoneNumber, isUri } from './text-rules.js'
 import { isDate, isDateTime, isDuration, isTime } from './time-rules.js'
 
 /** The kinds that any well-formed text fits. */
@@ -31,12 +32,6 @@ export const FORMAT_KINDS =
 export function checkedBit(kind: ColumnKind, formatChecks: boolean): number {
   const bit = KIND_BIT[kind]
   return formatChecks || (bit & FORMAT_KINDS) === 0 ? bit : KIND_BIT.string
-}
-
-/** Whether the content of a JSON string fits the kind. */
-export function textFits(kind: ColumnKind, text: string): boolean {
-  const bit = KIND_BIT[kind]
-  return textKindMask(text, bit) === bit && isWellFormed(text)
 }
 
 /**
@@ -87,8 +82,6 @@ export function numberTokenOf(text: string): string | undefined {
   const token = withoutSpaces(text)
   return isNumberToken(token) && isFiniteToken(token) ? token : undefined
 }
-
-const SPACE = 0x20
 
 function withoutSpaces(text: string): string {
   let start = 0

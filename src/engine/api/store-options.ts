@@ -2,9 +2,10 @@ import type { Clock } from '../../base/clock.js'
 import { systemClock } from '../../base/clock.js'
 import { codecs } from '../../base/codecs.js'
 import {
-  checkOptionNames,
+  checkFunctionOption,
+  choiceOption,
   type IntegerRange,
-  integerOption,
+  integerOptions,
   optionError,
   shown,
 } from '../../base/options.js'
@@ -198,23 +199,15 @@ const OTHER_OPTIONS: readonly string[] = [
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
 export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
-  checkOptionNames('a store', given, (name) => {
-    return Object.hasOwn(RANGES, name) || OTHER_OPTIONS.includes(name)
-  })
+  const resolved = integerOptions('a store', given, RANGES, OTHER_OPTIONS)
   const others = resolveOthers(given)
-  const names = Object.keys(RANGES) as NumberOption[]
-  const numbers = Object.fromEntries(
-    names.map((name) => [name, integerOption(name, given[name], RANGES[name])]),
-  )
-  return Object.freeze({ ...(numbers as Record<NumberOption, number>), ...others })
+  return Object.freeze({ ...resolved, ...others })
 }
 
 function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
-  const { formatChecks = 'on', clock = systemClock, random = openSystemRandom() } = given
+  const { clock = systemClock, random = openSystemRandom() } = given
   const { sources, quota = () => true } = given
-  if (formatChecks !== 'on' && formatChecks !== 'off') {
-    throw optionError('formatChecks', `must be 'on' or 'off', not ${shown(formatChecks)}`)
-  }
+  const formatChecks = choiceOption('formatChecks', given.formatChecks, ['on', 'off'])
   if (typeof clock?.now !== 'function') throw optionError('clock', 'must have a function `now`')
   if (typeof random?.bytes !== 'function') {
     throw optionError('random', 'must have a function `bytes`')
@@ -222,7 +215,7 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
   if (sources !== undefined && typeof sources?.fetch !== 'function') {
     throw optionError('sources', 'must have a function `fetch`')
   }
-  if (typeof quota !== 'function') throw optionError('quota', 'must be a function')
+  checkFunctionOption('quota', quota)
   const compression = resolveCompression(given.compression)
   return { compression, formatChecks: formatChecks === 'on', clock, random, sources, quota }
 }

@@ -8,7 +8,7 @@
 // - Memory: one frame, and the name of each object.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Emit, fromEmitter } from '../../base/from-emitter.js'
-import { checkOptionNames, checkSignal, optionError, shown } from '../../base/options.js'
+import { checkOptionNames, checkSignal, choiceOption } from '../../base/options.js'
 import { openHash } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { BACKUP_ID_BYTES, type BackupFrame, BackupWriter } from '../../format/backup.js'
@@ -79,11 +79,9 @@ function resolveOptions(
   options: BackupOptions,
 ): Required<Pick<BackupOptions, 'files'>> & Pick<BackupOptions, 'signal'> {
   checkOptionNames('a backup', options, (name) => name === 'files' || name === 'signal')
-  const { files = 'include', signal } = options
+  const { signal } = options
   checkSignal(signal)
-  if (files !== 'include' && files !== 'reference') {
-    throw optionError('files', `must be 'include' or 'reference', not ${shown(files)}`)
-  }
+  const files = choiceOption('files', options.files, ['include', 'reference'])
   return signal === undefined ? { files } : { files, signal }
 }
 

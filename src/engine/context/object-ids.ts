@@ -40,8 +40,4 @@ export class ObjectIds {
   isPending(id: ObjectId): boolean {
     return this.#pending.has(id)
   }
-
-  isOurs(id: ObjectId): boolean {
-    return id.startsWith(this.incarnation)
-  }
 }

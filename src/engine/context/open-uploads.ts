@@ -1,5 +1,6 @@
 // Counts open uploads of each owner, and received bytes of uploads that are not completed. Counted once, then updated.
 // A guard against endless uploads, not exact: on a shared store other processes open uploads too.
+import { BoundedMap } from '../../base/bounded-map.js'
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { decodeUpload, type UploadRecord } from '../../format/file-records.js'
@@ -9,7 +10,7 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/store-options.js'
 import { endOfUpload } from './upload-life.js'
 
-/** Teams whose uploads are known; when there are more, all are counted anew as they are asked for. */
+/** Teams whose uploads are known; when there are more, the first one is counted anew when it is asked for. */
 const TEAMS_MAX = 1_000
 
 export type UploadsOfTeam = Readonly<{ teamId: string; partition: KvPartition }>
@@ -19,7 +20,7 @@ type Open = Readonly<{ endsAt: number; bytes: number }>
 
 export class OpenUploads {
   readonly #options: ResolvedOptions
-  readonly #teams = new Map<string, Promise<Counted>>()
+  readonly #teams = new BoundedMap<string, Promise<Counted>>(TEAMS_MAX)
 
   constructor(options: ResolvedOptions) {
     this.#options = options
@@ -63,7 +64,6 @@ export class OpenUploads {
   of({ teamId, partition }: UploadsOfTeam): Promise<Counted> {
     const known = this.#teams.get(teamId)
     if (known !== undefined) return known
-    if (this.#teams.size >= TEAMS_MAX) this.#teams.clear()
     const counting = count(partition, this.#options).catch((failure: unknown) => {
       if (this.#teams.get(teamId) === counting) this.#teams.delete(teamId)
       throw failure

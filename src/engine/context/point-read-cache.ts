@@ -4,6 +4,7 @@
 // record has to be read to find a row (`point-read.ts`).
 
 import { isSync } from '../../base/awaitable.js'
+import { BoundedMap } from '../../base/bounded-map.js'
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { extentPageKey, type TableKey } from '../../format/keys.js'
@@ -25,15 +26,13 @@ type LookedFor = ByteCache<true>
 
 /** At most TABLES_MAX tables of PAGES_MAX pages, which have a largest size. */
 export class PointReadCache {
-  readonly #tables = new Map<string, PointReadEntry>()
+  readonly #tables = new BoundedMap<string, PointReadEntry>(TABLES_MAX)
   readonly #lookedFor: LookedFor = new ByteCache(LOOKED_FOR_BYTES_MAX, () => LOOKED_FOR_BYTES)
 
   of(teamId: string, tableId: string): PointReadEntry {
     const name = `${tableId} ${teamId}`
     const known = this.#tables.get(name)
     if (known !== undefined) return known
-    const [oldest] = this.#tables.keys()
-    if (this.#tables.size >= TABLES_MAX && oldest !== undefined) this.#tables.delete(oldest)
     const table = new PointReadEntry(this.#lookedFor)
     this.#tables.set(name, table)
     return table
@@ -47,7 +46,7 @@ export class PointReadEntry {
   #stamp: object | undefined
   #head: TableHead | undefined
   #isPlain = false
-  readonly #pages = new Map<number, Bytes>()
+  readonly #pages = new BoundedMap<number, Bytes>(PAGES_MAX)
 
   /** @param lookedFor - Generations whose row records were looked for, as hex: of all tables. */
   constructor(lookedFor: LookedFor) {
@@ -87,7 +86,6 @@ export class PointReadEntry {
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
     // What comes in this turn is of the commit that is the latest one still.
     if (!isSync(page) || page === null) return undefined
-    if (this.#pages.size >= PAGES_MAX) this.#pages.clear()
     this.#pages.set(number, page)
     return page
   }

@@ -4,6 +4,7 @@
 // A page is copied, never parsed: the texts of a frame go to the end of the space that their row objects
 // will take, and from there each to its place. A row object is longer than its text, so no text is
 // written over before it was moved.
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACKET, QUOTE } from '../../base/ascii.js'
 import type { Bytes } from '../../base/bytes.js'
 import { NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { ForwardMap } from '../../format/forward.js'
@@ -15,11 +16,6 @@ import type { FrameRows } from '../segments/segment-cache.js'
 export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>
 
 const OPENING = utf8('{"$rowID":"')
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const CLOSE_BRACE = 0x7d
 
 /** A comma before it, the ID's member with its closing quote, a comma after it, and the closing brace. */
 const ROW_BYTES_MAX = 1 + OPENING.length + ROW_ID_CHARS + 1 + 1 + 1

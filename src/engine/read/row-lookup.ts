@@ -6,7 +6,7 @@ import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
 import type { ForwardMap } from '../../format/forward.js'
 import { type Position, rowKey, type TableKey } from '../../format/keys.js'
-import { decodeRowRecord, type Generation } from '../../format/records.js'
+import { decodeRowRecord, EARLIER_SCHEMA, type Generation } from '../../format/records.js'
 import { parseRowId, type RowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
@@ -21,9 +21,6 @@ export type FoundRow = Readonly<{
   /** As it is stored, and the number of the schema it was stored under. */
   stored: Readonly<{ text: string; schemaNumber: number }>
 }>
-
-/** Of rows whose schema is not known any more, only that a column was widened since. No schema gets it. */
-const EARLIER_SCHEMA = 0xffff_ffff
 
 /** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
 export function findRow(

@@ -7,8 +7,7 @@
 // - An object is deleted only if two marks, `orphanGraceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
 //   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
-import { fromUtf8 } from '../../base/bytes.js'
-import { REPEATS_RANGE, TEAM_ENTRIES_RANGE } from '../../format/keys.js'
+import { REPEATS_RANGE } from '../../format/keys.js'
 import { decodeIdempotencyRecord } from '../../format/records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
@@ -18,6 +17,7 @@ import { deleteUnchanged } from '../commit/delete-records.js'
 import { isExpired } from '../commit/idempotency.js'
 import { namedObjects, objectOf } from '../context/named-objects.js'
 import type { StoreContext } from '../context/store-context.js'
+import { readTeams } from '../context/team-entries.js'
 import { foldPartition } from './fold.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
@@ -105,16 +105,8 @@ export class Sweeper {
 
   async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {
     const { kv } = this.#context
-    return kv.partition('').read(async (view) => {
-      const partitions: (readonly [string, KvPartition])[] = []
-      for await (const entries of scanBatches(view, TEAM_ENTRIES_RANGE)) {
-        for (const [key] of entries) {
-          const teamId = fromUtf8(key.subarray(1))
-          partitions.push([teamId, kv.partition(teamId)])
-        }
-      }
-      return partitions
-    })
+    const teams = await kv.partition('').read(readTeams)
+    return teams.map((teamId) => [teamId, kv.partition(teamId)])
   }
 
   async #sweepObjects(): Promise<number> {

@@ -14,7 +14,7 @@ import {
   SLOTS_MAX,
   type TableKey,
 } from '../../format/keys.js'
-import { decodeRowRecord, type Generation } from '../../format/records.js'
+import { decodeRowRecord, EARLIER_SCHEMA, type Generation } from '../../format/records.js'
 import { readSpans } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
@@ -30,9 +30,6 @@ import {
 } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 import { type Findings, problemOf } from './verify-findings.js'
-
-/** Of rows that were stored under a schema before the last widening. */
-const EARLIER_SCHEMA = 0xffff_ffff
 
 /** Findings that are told of one generation; the first ones say enough. */
 const PROBLEMS_MAX = 100

@@ -5,7 +5,12 @@
 // - A finding is true at some moment of the verification: see verify-rows and verify-extents.
 // - A failed read ends only its own step, so that one damaged record hides no others.
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
-import { checkOptionNames, checkSignal, optionError, shown, typeName } from '../../base/options.js'
+import {
+  booleanOption,
+  checkFunctionOption,
+  checkOptionNames,
+  checkSignal,
+} from '../../base/options.js'
 import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../../format/file-records.js'
 import {
   ALIASES_RANGE,
@@ -67,12 +72,8 @@ function checkVerifyOptions(options: VerifyOptions): void {
   })
   const { full, signal, onFinding } = options
   checkSignal(signal)
-  if (full !== undefined && typeof full !== 'boolean') {
-    throw optionError('full', `must be true or false, not ${shown(full)}`)
-  }
-  if (onFinding !== undefined && typeof onFinding !== 'function') {
-    throw optionError('onFinding', `must be a function, not ${typeName(onFinding)}`)
-  }
+  booleanOption('full', full, false)
+  checkFunctionOption('onFinding', onFinding)
 }
 
 /** What the key-value store says of itself. @returns the partitions that it holds. */

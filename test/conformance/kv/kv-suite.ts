@@ -111,10 +111,4 @@ const storeCases: KvRules = {
     const { versionBase = 0 } = store
     assert.ok(Number.isSafeInteger(versionBase) && versionBase >= 0)
   },
-
-  'reopenings are counted, or not told': async (partition, store) => {
-    await put(partition, 'key', 'value')
-
-    assert.ok([undefined, 0].includes(store.reopenings))
-  },
 }

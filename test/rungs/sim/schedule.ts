@@ -1,10 +1,12 @@
 // One history: from its seed come the options of the store, what is done, what fails, and when.
+
 import type { StoreOptions } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import type { Durability } from '../../../src/kv/batch-writer.js'
 import type { Damage } from '../../conformance/faults/fault-disk.js'
 import type { Fault, FaultPlan, PortStep } from '../../conformance/faults/fault-plan.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { reopeningsOf } from '../../support/reopenings.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
@@ -160,7 +162,7 @@ class Schedule {
 
   /** What has no answer is decided when the database was opened again. */
   #noteReopening(): void {
-    const { reopenings = 0 } = this.world.kv
+    const reopenings = reopeningsOf(this.world.kv)
     if (reopenings === this.#reopenings) return
     this.#trace.push('  (opened again by itself)')
     this.#reopenings = reopenings

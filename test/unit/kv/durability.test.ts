@@ -1,4 +1,5 @@
 // What a store that answers before the disk has its commits may lose: in `interval` the newest, whole.
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,7 @@ import type { LevelKvOptions } from '../../../src/kv/level-options.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { NO_FAULTS, nthStep } from '../../conformance/faults/fault-plan.js'
 import { MemoryHighWater, STORE } from '../../support/memory-high-water.js'
+import { reopeningsOf } from '../../support/reopenings.js'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -276,7 +278,7 @@ describe('a failed flush', () => {
     for (let n = 0; n < 60; n++) await put(kv, `k${n}`).catch((failure) => failures.push(failure))
 
     expect(failures[0]).toMatchObject({ code: 'STORAGE_UNAVAILABLE', outcome: 'unknown' })
-    expect(kv.reopenings).toBe(1)
+    expect(reopeningsOf(kv)).toBe(1)
   })
 })
 

@@ -1,5 +1,6 @@
 // After a failed write a store opens its database again by itself: it must keep what it acknowledged,
 // take back nothing, and write again soon.
+
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
 import { isStoreError } from '../../../src/base/store-error.js'
@@ -12,6 +13,7 @@ import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import type { Fault, PortStep } from '../../conformance/faults/fault-plan.js'
 import { NO_FAULTS, nthStep } from '../../conformance/faults/fault-plan.js'
 import { MemoryHighWater, STORE } from '../../support/memory-high-water.js'
+import { reopeningsOf } from '../../support/reopenings.js'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -71,7 +73,7 @@ describe('after a failed write', () => {
     expect(await storedText(kv, 'failed')).toBe(kind === 'zombie' ? 'failed' : null)
     expect(await storedText(kv, 'behind')).toBe(null)
     expect(await storedText(kv, 'after')).toBe('after')
-    expect(kv.reopenings).toBe(1)
+    expect(reopeningsOf(kv)).toBe(1)
   })
 
   test('what waited in the queue behind it is unchanged', async () => {
@@ -152,7 +154,7 @@ describe('on a full disk', () => {
       expect(await storedText(kv, 'a')).toBe('a')
       await expect(put(kv, 'c')).rejects.toMatchObject({ ...full, outcome: 'unchanged' })
     }
-    expect(kv.reopenings).toBe(0)
+    expect(reopeningsOf(kv)).toBe(0)
     expect(file.probes).toBeGreaterThan(250)
     expect(file.probes).toBeLessThan(320)
 

@@ -12,9 +12,9 @@ import {
   textFieldFits,
   tokenFits,
 } from '../../../src/schema/summarize.js'
-import { textFits } from '../../../src/schema/value-rules.js'
 import { ALL_TYPES, cells, csvField, jsonToken } from '../../support/column-types.js'
 import { runs } from '../../support/runs.js'
+import { textFits } from './text-fits.js'
 
 const EQUIVALENCE_RUNS = 6_000
 

@@ -9,7 +9,6 @@ import {
   isReservedColumnId,
   parseStoredSchema,
   parseTableSchema,
-  renderTableSchema,
 } from '../../../src/schema/table-schema.js'
 import { ALL_TYPES } from '../../support/column-types.js'
 import { runs } from '../../support/runs.js'
@@ -243,7 +242,6 @@ test('odd column IDs survive', () => {
   }
   const schema = parseTableSchema(JSON.parse(JSON.stringify(given)))
   expect(schema).toEqual(given)
-  expect(JSON.parse(JSON.stringify(renderTableSchema(schema)))).toEqual(given)
   const index = columnIndex(schema)
   expect([...index.keys()]).toEqual(ODD_IDS)
   for (const id of ODD_IDS) expect(index.get(id)?.id).toBe(id)
@@ -251,7 +249,7 @@ test('odd column IDs survive', () => {
   for (const id of ODD_IDS) expect(isColumnId(id)).toBe(true)
 })
 
-test('a rendered schema parses to the same schema', () => {
+test('a schema that was written as JSON parses to the same schema', () => {
   const column = fc.record(
     {
       id: fc.oneof(
@@ -266,7 +264,7 @@ test('a rendered schema parses to the same schema', () => {
   const columns = fc.uniqueArray(column, { selector: ({ id }) => id })
   fc.assert(
     fc.property(columns, (list) => {
-      const rendered = JSON.stringify(renderTableSchema({ columns: list }))
+      const rendered = JSON.stringify({ columns: list })
       expect(parseTableSchema(JSON.parse(rendered))).toEqual({ columns: list })
     }),
     { numRuns: runs(1_000) },

@@ -11,12 +11,12 @@ import {
   isLongInteger,
   isNumberToken,
   numberTokenOf,
-  textFits,
   textKindMask,
 } from '../../../src/schema/value-rules.js'
 import { nearText } from '../../support/near-text.js'
 import { runs } from '../../support/runs.js'
 import { NUMBERS, type RuledKind, SAMPLES } from '../../support/value-samples.js'
+import { textFits } from './text-fits.js'
 
 const load = createRequire(import.meta.url)
 const validator = load('validator') as {

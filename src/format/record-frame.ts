@@ -1,0 +1,22 @@
+// What every control record begins with: the number of its form. FORMAT.md, section 4.
+import type { Bytes } from '../base/bytes.js'
+import { ByteReader } from './byte-reader.js'
+import { ByteWriter } from './byte-writer.js'
+
+/** Written to disk. A record with another number is refused, but for the records that say what theirs means. */
+export const RECORD_VERSION = 1
+
+/** @param capacity - Bytes that the record has about. */
+export function newRecord(capacity: number): ByteWriter {
+  return new ByteWriter(capacity).u8(RECORD_VERSION)
+}
+
+/**
+ * @param what - Names the record in errors.
+ * @throws {StoreError} DATA_CORRUPT
+ */
+export function openRecord(bytes: Bytes, what: string): ByteReader {
+  const reader = new ByteReader(bytes, what)
+  reader.recordVersion()
+  return reader
+}

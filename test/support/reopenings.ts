@@ -1,0 +1,7 @@
+import type { KvStore } from '../../src/index.js'
+import { LevelKv } from '../../src/kv/level-kv.js'
+
+/** How often a key-value store opened its database again after a failed write. */
+export function reopeningsOf(kv: KvStore): number {
+  return kv instanceof LevelKv ? kv.reopenings : 0
+}

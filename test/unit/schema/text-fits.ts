@@ -1,0 +1,9 @@
+import { type ColumnKind, KIND_BIT } from '../../../src/schema/column-kind.js'
+import { isWellFormed } from '../../../src/schema/text-rules.js'
+import { textKindMask } from '../../../src/schema/value-rules.js'
+
+/** Whether the content of a JSON string fits a kind: the question of the rules for one kind. */
+export function textFits(kind: ColumnKind, text: string): boolean {
+  const bit = KIND_BIT[kind]
+  return textKindMask(text, bit) === bit && isWellFormed(text)
+}

@@ -51,6 +51,7 @@ test('the entry points export exactly these names', () => {
         "restoreBackup",
         "type AddOptions",
         "type Awaitable",
+        "type BackgroundTask",
         "type BackupOptions",
         "type ByteRange",
         "type Bytes",

@@ -84,6 +84,16 @@ export function every(intervalMs: number, call: () => void): () => void {
   return () => clearInterval(timer as Parameters<typeof clearInterval>[0])
 }
 
+/** Warns whoever runs the program: a warning of the process, or of the console where there is none. */
+export function warn(message: string, code: string): void {
+  const { process, console } = globalThis as {
+    process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
+    console?: { warn?: (message: string) => void }
+  }
+  if (process?.emitWarning === undefined) console?.warn?.(`${message} (${code})`)
+  else process.emitWarning(message, { type: 'RowstashWarning', code })
+}
+
 /**
  * Resolves when the promise has settled, however it has, or after so many milliseconds.
  * @param timer - `unref`: it does not keep the process alive.

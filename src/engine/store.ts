@@ -1,7 +1,7 @@
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
-import { checkOptions, optionError, typeName } from '../base/options.js'
+import { checkFunctionOption, checkOptions } from '../base/options.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
@@ -14,6 +14,7 @@ import type { VerifyOptions, VerifyReport } from './api/verify-types.js'
 import { backupStore } from './backup/backup.js'
 import { TableHeads } from './commit/table-heads.js'
 import { TableWriters } from './commit/table-writer.js'
+import { Background } from './context/background.js'
 import { ExtentEntries } from './context/extents.js'
 import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
@@ -65,10 +66,10 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   checkOptions('openStore', request)
   const { kv, objects, afterClose, ...given } = request
   checkPorts(kv, objects)
-  if (afterClose !== undefined && typeof afterClose !== 'function') {
-    throw optionError('afterClose', `must be a function, not ${typeName(afterClose)}`)
-  }
+  checkFunctionOption('afterClose', afterClose)
   const options = resolveStoreOptions(given)
+  const lifecycle = new Lifecycle()
+  const background = new Background(lifecycle, options)
   const heads = new TableHeads()
   const uploads = new OpenUploads(options)
   const rowBytesMax = options.cacheBytesMax * CACHED_ROWS_SHARE
@@ -80,7 +81,7 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
     holds: new ObjectHolds(),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
     segments: new SegmentCache(objects, options.cacheBytesMax - rowBytesMax),
-    codecs: new SegmentCodecs(kv, objects),
+    codecs: new SegmentCodecs(kv, objects, background),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),
     heads,
@@ -89,7 +90,8 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
     pointReads: new PointReadCache(),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
-    lifecycle: new Lifecycle(),
+    lifecycle,
+    background,
     aliases: new TeamAliases(kv, options.random),
     signingKeys: new SigningKeys(kv, options),
     transferLimit: new TransferLimit(options.filesInFlightMax),
@@ -119,13 +121,10 @@ class OpenedStore implements Store {
     const { fileBytesMax } = context.options
     this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }
     const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs } = context.options
-    const inBackground = (work: () => Promise<unknown>) => (): void => {
-      // What fails is repeated by the next turn; writes report what is wrong with the disk.
-      context.lifecycle.run(work).catch(() => undefined)
-    }
-    const sweep = inBackground(() => this.#sweeper.sweepTables())
-    const sweepFiles = inBackground(() => this.#sweeper.sweepFiles())
-    const fold = inBackground(() => this.#sweeper.fold())
+    const { background } = context // What fails is repeated by the next turn.
+    const sweep = () => background.run('sweep', () => this.#sweeper.sweepTables())
+    const sweepFiles = () => background.run('fileSweep', () => this.#sweeper.sweepFiles())
+    const fold = () => background.run('fold', () => this.#sweeper.fold())
     const stops = [
       sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
       foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,

@@ -9,9 +9,12 @@ import {
   optionError,
   shown,
 } from '../../base/options.js'
+import { warn } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
 import { openSystemRandom } from '../../base/random.js'
+import { isStoreError } from '../../base/store-error.js'
 import type { Compression } from '../../format/frame-codec.js'
+import type { BackgroundTask } from './background-types.js'
 import type { QuotaRequest } from './file-types.js'
 import type { UrlFetcher } from './url-fetcher.js'
 
@@ -125,6 +128,12 @@ export interface StoreOptions {
    */
   readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
   /**
+   * Called with each failure of background work, which nobody waits for; the work is repeated later. One that comes
+   * again and again, such as DATA_CORRUPT, needs somebody: run `store.verify()`. What the function throws is an
+   * unhandled rejection. Default: one warning of the process for each task, with the first failure.
+   */
+  readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
+  /**
    * `off`: any string fits the kinds uri, imageURI, audioURI, emailAddress, phoneNumber and emoji.
    * Default: `on`.
    */
@@ -175,7 +184,14 @@ const RANGES = {
   filesInFlightMax: { default: 64, min: 1, max: 10_000 },
 } as const satisfies Record<NumberOption, IntegerRange>
 
-type OtherOption = 'compression' | 'formatChecks' | 'clock' | 'random' | 'sources' | 'quota'
+type OtherOption =
+  | 'compression'
+  | 'formatChecks'
+  | 'clock'
+  | 'random'
+  | 'sources'
+  | 'quota'
+  | 'onBackgroundFailure'
 type NumberOption = Exclude<keyof StoreOptions, OtherOption>
 
 export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
@@ -186,6 +202,7 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
     random: Random
     sources: UrlFetcher | undefined
     quota: NonNullable<StoreOptions['quota']>
+    onBackgroundFailure: NonNullable<StoreOptions['onBackgroundFailure']>
   }>
 
 const OTHER_OPTIONS: readonly string[] = [
@@ -195,6 +212,7 @@ const OTHER_OPTIONS: readonly string[] = [
   'random',
   'sources',
   'quota',
+  'onBackgroundFailure',
 ] satisfies OtherOption[]
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
@@ -206,7 +224,7 @@ export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
 
 function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
   const { clock = systemClock, random = openSystemRandom() } = given
-  const { sources, quota = () => true } = given
+  const { sources, quota = () => true, onBackgroundFailure = warnOnce() } = given
   const formatChecks = choiceOption('formatChecks', given.formatChecks, ['on', 'off'])
   if (typeof clock?.now !== 'function') throw optionError('clock', 'must have a function `now`')
   if (typeof random?.bytes !== 'function') {
@@ -216,8 +234,37 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
     throw optionError('sources', 'must have a function `fetch`')
   }
   checkFunctionOption('quota', quota)
+  checkFunctionOption('onBackgroundFailure', onBackgroundFailure)
   const compression = resolveCompression(given.compression)
-  return { compression, formatChecks: formatChecks === 'on', clock, random, sources, quota }
+  return {
+    compression,
+    formatChecks: formatChecks === 'on',
+    clock,
+    random,
+    sources,
+    quota,
+    onBackgroundFailure,
+  }
+}
+
+const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
+  sweep: 'The background sweep',
+  fileSweep: 'The background sweep of files',
+  fold: 'The background fold',
+  codecs: 'Noting the compressions of the segments',
+})
+
+/** Warns of the first failure of each task. */
+function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
+  const warned = new Set<BackgroundTask>()
+  return (failure, task) => {
+    if (warned.has(task)) return
+    warned.add(task)
+    const code = isStoreError(failure) ? `${failure.code}: ` : ''
+    const problem = failure instanceof Error ? failure.message : String(failure)
+    const message = `${TASK_TITLES[task]} failed and will be repeated: ${code}${problem}`
+    warn(`${message} (set onBackgroundFailure to get every failure)`, 'ROWSTASH_BACKGROUND_FAILURE')
+  }
 }
 
 function resolveCompression(given: StoreOptions['compression'] = 'auto'): Compression {

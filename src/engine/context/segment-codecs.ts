@@ -16,6 +16,7 @@ import type { KvPartition, KvStore, KvView } from '../../kv/kv.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { openSegment } from '../segments/read-segment.js'
+import type { Background } from './background.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
@@ -29,11 +30,13 @@ export class SegmentCodecs {
   readonly #kv: KvStore
   readonly #objects: ObjectStore
   readonly #system: KvPartition
+  readonly #background: Pick<Background, 'report'>
   /** What the record names. `any`: there is none, and there are segments. undefined: not known yet. */
   #noted: number | 'any' | undefined
   #noting: Promise<void> | undefined
 
-  constructor(kv: KvStore, objects: ObjectStore) {
+  constructor(kv: KvStore, objects: ObjectStore, background: Pick<Background, 'report'>) {
+    this.#background = background
     this.#kv = kv
     this.#objects = objects
     this.#system = kv.partition('')
@@ -53,8 +56,12 @@ export class SegmentCodecs {
     const found = await this.#lookAtAll()
     checkCodecs(found.codecs)
     const isNews = noted !== null || found.segments > 0
-    // When it cannot be put, the next one looks again.
-    if (found.isWhole && isNews) await this.#put(record, found.codecs).catch(() => undefined)
+    if (!found.isWhole || !isNews) return
+    try {
+      await this.#put(record, found.codecs)
+    } catch (failure) {
+      this.#background.report('codecs', failure) // The next open looks again.
+    }
   }
 
   /** Called before a commit names segments with these codecs. undefined: there is nothing to wait for. */

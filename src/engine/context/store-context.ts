@@ -8,6 +8,7 @@ import type { TableHeads } from '../commit/table-heads.js'
 import type { TableWriters } from '../commit/table-writer.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
+import type { Background } from './background.js'
 import type { ExtentEntries } from './extents.js'
 import type { FileClaims } from './file-claims.js'
 import type { GenerationPins } from './generation-pins.js'
@@ -44,6 +45,7 @@ export type StoreContext = Readonly<{
   writers: TableWriters
   pins: GenerationPins
   lifecycle: Lifecycle
+  background: Background
   aliases: TeamAliases
   signingKeys: SigningKeys
   transferLimit: TransferLimit

@@ -16,9 +16,11 @@ export function isReached({ url }: Served): Promise<boolean> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[|\]$/g, '')
     const socket = connect({ host, port: Number(port === '' ? 80 : port) })
-    socket.once('connect', () => resolve(true))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
     socket.once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
   })
 }
 

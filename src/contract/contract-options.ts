@@ -1,10 +1,4 @@
-import {
-  checkOptionNames,
-  type IntegerRange,
-  integerOption,
-  optionError,
-  typeName,
-} from '../base/options.js'
+import { type IntegerRange, integerOptions, optionError, typeName } from '../base/options.js'
 import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import { parseBaseUrl } from './base-url.js'
 
@@ -86,23 +80,21 @@ export type ResolvedContractOptions = Readonly<{
   onFailure: (failure: unknown) => void
 }>
 
-const NAMES: ReadonlySet<string> = new Set<keyof ContractOptions>([
+/** The names of the options that are no integers. */
+const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
   'keys',
   'authenticate',
   'adminKeys',
   'apps',
   'baseUrl',
   'publicBaseUrl',
-  'bodyBytesMax',
-  'bodyBytesInFlightMax',
-  'answerBytesInFlightMax',
   'onFailure',
   'onWarning',
-])
+]
 
 /** Fills in defaults and rejects what is unknown, so a misspelled option fails at start. */
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
-  checkOptionNames('the HTTP contract', given ?? {}, (name) => NAMES.has(name))
+  const memory = integerOptions('the HTTP contract', given ?? {}, RANGES, OTHER_NAMES)
   const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given ?? {}
   if ((keys === undefined) === (authenticate === undefined)) {
     throw optionError('keys', 'or "authenticate" must be given, and not both')
@@ -120,7 +112,8 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
-    ...resolveMemory(given),
+    ...memory,
+    bodyBytesInFlightMax: Math.max(memory.bodyBytesMax, memory.bodyBytesInFlightMax),
     onFailure,
   })
   const short = resolved.keys.flatMap(({ key }, index) =>
@@ -160,16 +153,6 @@ const RANGES = {
 } as const satisfies Record<MemoryOption, IntegerRange>
 
 type MemoryOption = 'bodyBytesMax' | 'bodyBytesInFlightMax' | 'answerBytesInFlightMax'
-
-function resolveMemory(given: ContractOptions): Readonly<Record<MemoryOption, number>> {
-  const resolve = (name: MemoryOption) => integerOption(name, given[name], RANGES[name])
-  const bodyBytesMax = resolve('bodyBytesMax')
-  return {
-    bodyBytesMax,
-    bodyBytesInFlightMax: Math.max(bodyBytesMax, resolve('bodyBytesInFlightMax')),
-    answerBytesInFlightMax: resolve('answerBytesInFlightMax'),
-  }
-}
 
 function resolveBaseUrl(name: string, given: string | undefined): string | undefined {
   if (given === undefined) return undefined

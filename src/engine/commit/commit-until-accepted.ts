@@ -13,25 +13,29 @@ const COMMIT_TRIES_MAX = 100
  * @param decideAndCommit - Reads anew what it acts on; resolves to `REFUSED` or to the result.
  * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` after `COMMIT_TRIES_MAX` refusals; what a try throws
  */
-export async function commitUntilAccepted<T>(
+export function commitUntilAccepted<T>(
   busy: string,
   decideAndCommit: () => Promise<T | typeof REFUSED>,
 ): Promise<T> {
-  const result = await tryToCommit(decideAndCommit, COMMIT_TRIES_MAX)
-  if (result === REFUSED) throw tooBusy(busy)
-  return result
+  return tryToCommit(decideAndCommit, COMMIT_TRIES_MAX, () => {
+    throw tooBusy(busy)
+  })
 }
 
-/** As `commitUntilAccepted`, for what a later run does again: `REFUSED` when no try is accepted. */
+/**
+ * As `commitUntilAccepted`, with other bounds.
+ * @param otherwise - The result when no try is accepted.
+ */
 export async function tryToCommit<T>(
   decideAndCommit: () => Promise<T | typeof REFUSED>,
   triesMax: number,
-): Promise<T | typeof REFUSED> {
+  otherwise: () => T,
+): Promise<T> {
   for (let tries = 0; tries < triesMax; tries++) {
     const result = await decideAndCommit()
     if (result !== REFUSED) return result
   }
-  return REFUSED
+  return otherwise()
 }
 
 /** @param problem - As `busy` above. */

@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - An id begins with the incarnation (one opening of the store), so no two openings make the same one.
-// - From `next` until `settle` an id is pending: its object may be on disk with no record naming it,
+// - From `next` until `release` an id is pending: its object may be on disk with no record naming it,
 //   and the sweep must leave it alone.
 import { toHex } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
@@ -32,7 +32,7 @@ export class ObjectIds {
     for (const id of ids) this.#pending.delete(id)
   }
 
-  /** As `settle`, unless the operation failed with an unknown outcome: then a commit may name the ids. */
+  /** As `release`, unless the operation failed with an unknown outcome: then a commit may name the ids. */
   releaseAfter(failure: unknown, ids: Iterable<ObjectId>): void {
     if (!isStoreError(failure) || failure.outcome !== 'unknown') this.release(ids)
   }

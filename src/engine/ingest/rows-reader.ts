@@ -79,7 +79,7 @@ export class RowsReader {
     return { chunks, inline: null, check }
   }
 
-  /** Makes rows linkable; the objects that this writes are pending until `settle`. */
+  /** Makes rows linkable; the objects that this writes are pending until `released`. */
   async toStoredForm(source: OperationRows, policy: RowPolicy): Promise<LinkableRows> {
     if (source.inline !== null) return inlineToStoredForm(this.#team, source, source.inline, policy)
     const segments: LinkableSegment[] = []
@@ -117,7 +117,7 @@ export class RowsReader {
     return conformed.chunk
   }
 
-  /** Another object of the operation, pending until `settle`. */
+  /** Another object of the operation, pending until `released`. */
   add(written: Readonly<{ object: ObjectId }> | null | undefined): void {
     if (written) this.#objects.push(written.object)
   }

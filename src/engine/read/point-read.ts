@@ -59,13 +59,8 @@ function rowOf(
     : text.then((read) => ({ json: renderRowObject(rowId, read), version }))
 }
 
-function noted(
-  { hotRows: rows }: TeamContext,
-  head: TableHead,
-  rowId: string,
-  row: RowJson,
-): RowJson {
-  rows.note(head, rowId, row)
+function noted({ hotRows }: TeamContext, head: TableHead, rowId: string, row: RowJson): RowJson {
+  hotRows.note(head, rowId, row)
   return row
 }
 

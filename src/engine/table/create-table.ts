@@ -35,7 +35,7 @@ import {
 } from '../ingest/rows-reader.js'
 import { emptyGeneration } from '../read/generations.js'
 import { appendRows } from './append-rows.js'
-import { linkUntilDone } from './link-rows.js'
+import { checksOf, linkUntilDone } from './link-rows.js'
 
 type CreateRequest = Readonly<{
   name: string
@@ -123,11 +123,7 @@ async function commitTable(
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
     const kept = saveResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
     const { ok } = await team.partition.commit({
-      checks: [
-        { key: TEAM_HEAD_KEY, equals: teamHead },
-        ...(source.check === null ? [] : [source.check]),
-        ...kept.checks,
-      ],
+      checks: [{ key: TEAM_HEAD_KEY, equals: teamHead }, ...checksOf(source), ...kept.checks],
       puts: [
         ...records,
         ...kept.puts,

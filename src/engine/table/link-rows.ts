@@ -30,20 +30,20 @@ const STASH_TRIES_MAX = 4
 
 /**
  * Prepares an operation and tries it until nothing moves before its commit.
- * @param prepare - Once.
+ * @param prepare - Once; its result goes to each attempt.
  * @param attempt - Resolves to the result, or to what has moved.
  * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` when it moves too often; what both throw
  */
-export async function linkUntilDone<T extends object>(
+export async function linkUntilDone<P, T extends object>(
   reader: RowsReader,
-  prepare: () => Promise<void>,
-  attempt: (moved: MovedCounts) => Promise<T | Moved>,
+  prepare: () => Promise<P>,
+  attempt: (prepared: P, moved: MovedCounts) => Promise<T | Moved>,
 ): Promise<T> {
   const moved = { schema: 0, stash: 0, rows: 0 }
   try {
-    await prepare()
+    const prepared = await prepare()
     const result = await commitUntilAccepted('The stash or the schema keeps changing', async () => {
-      const done = await attempt(moved)
+      const done = await attempt(prepared, moved)
       if (typeof done !== 'string') return done
       if (++moved[done] === STASH_TRIES_MAX && done === 'stash') {
         throw tooBusy('The stash keeps changing')

@@ -59,11 +59,11 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   const { readSchema } = given
   const schema = readSchema && deferred(readSchema)
   const reader = new RowsReader(team, given.rows)
-  let request: OverwriteRequest
-  const prepareRequest = async () => {
-    request = { ...given, schema: await prepare(place, given, schema, reader) }
-  }
-  return linkUntilDone(reader, prepareRequest, ({ rows: timesMoved }) =>
+  const prepareRequest = async (): Promise<OverwriteRequest> => ({
+    ...given,
+    schema: await prepare(place, given, schema, reader),
+  })
+  return linkUntilDone(reader, prepareRequest, (request, { rows: timesMoved }) =>
     attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX),
   )
 }

@@ -160,6 +160,7 @@ async function readLiveIds(
   for (const [extent, entry] of folded) {
     const segment = foldedSegment(entry)
     const isDeleted = segment === null ? null : (await team.segments.footer(segment)).isDeleted
+    if (segment !== null && isDeleted === null) continue // Each slot shows its row.
     for (let slot = 0; slot < entry.rowCount; slot++) {
       if (!isLiveSlot(LAID.none, entry, isDeleted, slot)) live.remove({ extent, slot })
     }

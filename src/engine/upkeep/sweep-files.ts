@@ -141,7 +141,7 @@ async function deleteFiles(
   manyMarker: Bytes | null,
 ): Promise<number> {
   let left = doomed
-  const deleted = await tryToCommit(async () => {
+  const decideAndCommit = async (): Promise<number | typeof REFUSED> => {
     const { headBytes, records } = await partition.read(async (view) => ({
       headBytes: await view.get(FILES_HEAD_KEY),
       records: await view.getMany(left.map(({ file }) => fileKey(file))),
@@ -162,8 +162,8 @@ async function deleteFiles(
     if (changed.has(toHex(MANY_FILES_MARKER_KEY))) return 0 // Any of them may be named by now.
     left = left.filter((one) => !checksOf(one).some(({ key }) => changed.has(toHex(key))))
     return REFUSED
-  }, TRIES_MAX)
-  return deleted === REFUSED ? 0 : deleted
+  }
+  return tryToCommit(decideAndCommit, TRIES_MAX, () => 0)
 }
 
 function checksOf({ file, record, marker }: Candidate): KvCheck[] {

@@ -27,7 +27,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a link commit does not check that the stash is still the same',
     file: 'create-table.ts',
-    find: '...(source.check === null ? [] : [source.check]),',
+    find: '...checksOf(source),',
     replace: '',
   },
   {

@@ -1,5 +1,5 @@
-// The rows of a table operation, from a body or from a stash, made ready to be linked: schema inferred
-// or checked in O(chunks), misfits named, chunks that need another form rewritten.
+// The rows of a table operation, from a body or from a stash, made ready to be linked: checked against a policy in
+// O(chunks), misfits named, chunks that need another form rewritten.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
@@ -9,16 +9,9 @@ import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import type { KvCheck, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { Column, ColumnType } from '../../schema/column-kind.js'
-import { type ColumnSummary, mergeSummary, SEEN } from '../../schema/column-summary.js'
-import { inferType } from '../../schema/infer.js'
-import { newSummary } from '../../schema/summarize.js'
-import { checkSchemaSize, isColumnId } from '../../schema/table-schema.js'
-import { widenType } from '../../schema/widen.js'
-import type { OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import type { RowsInput, Stash } from '../api/store-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
-import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import type { RowBatch } from './chunk-builder.js'
 import { prepareRows } from './prepare-rows.js'
@@ -158,80 +151,6 @@ async function inlineToStoredForm(
     yield batch
   }
   throw await findMisfit(context, policy, chunk, rows(), undefined)
-}
-
-/**
- * What the rows of an operation are held against, by `onSchemaError`:
- * `updateSchema` widens the columns that there are and adds the others with their inferred types.
- * @param base - The schema that there is; null: it is inferred from the rows alone.
- * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
- *   that is too large
- */
-export function policyOf(
-  { options }: StoreContext,
-  source: OperationRows,
-  base: IndexedSchema | null,
-  onSchemaError: OnSchemaError,
-): RowPolicy {
-  const inferred = base === null || onSchemaError === 'updateSchema'
-  const drops = onSchemaError === 'dropColumns'
-  const { formatChecks, columnsMax } = options
-  if (base !== null && !inferred) return { schema: base, formatChecks, inferred, drops }
-  const columns = widenColumns(base, mergeColumns(source), formatChecks, drops)
-  checkColumnCount(columns.length, columnsMax)
-  checkSchemaSize({ columns }, base?.schema ?? null)
-  return { schema: indexSchema({ columns }), formatChecks, inferred, drops }
-}
-
-/** The columns of all chunks in order of first appearance, with the summaries of all their values. */
-function mergeColumns({ chunks }: OperationRows): ReadonlyMap<string, ColumnSummary> {
-  const merged = new Map<string, ColumnSummary>()
-  let last: readonly ChunkColumn[] | undefined
-  for (const { chunk } of chunks) {
-    if (chunk.columns === last) continue // The same summaries once more add nothing.
-    last = chunk.columns
-    for (const { summary } of chunk.columns) {
-      const whole = merged.get(summary.id) ?? newSummary(summary.id)
-      merged.set(summary.id, whole)
-      mergeSummary(whole, summary)
-    }
-  }
-  return merged
-}
-
-/** CONTRACT.md, section 3: inference, and the widening of what is there. */
-export function widenColumns(
-  base: IndexedSchema | null,
-  merged: ReadonlyMap<string, ColumnSummary>,
-  formatChecks: boolean,
-  drops: boolean,
-): Column[] {
-  const columns = (base?.schema.columns ?? []).map((column): Column => {
-    const summary = merged.get(column.id)
-    if (summary === undefined) return column
-    return { ...column, type: widenType(column.type, summary, formatChecks) }
-  })
-  for (const [id, summary] of merged) {
-    if (base?.columns.has(id)) continue
-    if (isColumnId(id)) columns.push({ id, displayName: id, type: inferredType(summary) })
-    else if (!drops) throw invalidRows(`${JSON.stringify(id)} cannot be a column ID`)
-  }
-  return columns
-}
-
-/** Values that fit no type are left to the judging; they do not decide a column's type. */
-function inferredType(summary: ColumnSummary): ColumnType {
-  const seen = summary.seen & ~(SEEN.object | SEEN.misfit)
-  return inferType({ ...summary, seen }) ?? { kind: 'string' }
-}
-
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkColumnCount(count: number, columnsMax: number): void {
-  if (count > columnsMax) throw invalidRows(`More than ${columnsMax} columns`)
-}
-
-function invalidRows(problem: string): StoreError {
-  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }
 
 /** Rows that fit their schema and only have to be linked. */

@@ -29,10 +29,10 @@ import type { TeamContext } from '../context/store-context.js'
 import {
   type LinkableRows,
   type OperationRows,
-  policyOf,
   RowsReader,
   sourceHolds,
 } from '../ingest/rows-reader.js'
+import { policyOf } from '../ingest/schema-of-rows.js'
 import { emptyGeneration } from '../read/generations.js'
 import { appendRows } from './append-rows.js'
 import { checksOf, linkUntilDone } from './link-rows.js'

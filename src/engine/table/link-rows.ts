@@ -9,10 +9,10 @@ import type { TablePlace } from '../context/store-context.js'
 import {
   type LinkableRows,
   type OperationRows,
-  policyOf,
   type RowsReader,
   sourceHolds,
 } from '../ingest/rows-reader.js'
+import { policyOf } from '../ingest/schema-of-rows.js'
 import { readHead } from '../read/generations.js'
 import { type NewSchema, newSchemaOf } from './schema-change.js'
 

@@ -1,0 +1,89 @@
+// The schema of an operation's rows, from the summaries of their columns alone: inferred, or the table's own, widened
+// where `onSchemaError` asks for it.
+import { StoreError } from '../../base/store-error.js'
+import type { ChunkColumn } from '../../format/chunk-records.js'
+import type { Column, ColumnType } from '../../schema/column-kind.js'
+import { type ColumnSummary, mergeSummary, SEEN } from '../../schema/column-summary.js'
+import { inferType } from '../../schema/infer.js'
+import { newSummary } from '../../schema/summarize.js'
+import { checkSchemaSize, isColumnId } from '../../schema/table-schema.js'
+import { widenType } from '../../schema/widen.js'
+import type { OnSchemaError } from '../api/store-types.js'
+import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
+import type { StoreContext } from '../context/store-context.js'
+import type { OperationRows } from './rows-reader.js'
+import type { RowPolicy } from './stored-form.js'
+
+/**
+ * The schema that the rows of an operation must fit, and what happens to cells that do not, by `onSchemaError`:
+ * `updateSchema` widens the existing columns and adds the others with their inferred types.
+ * @param base - The schema of the table; null: it is inferred from the rows alone.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR for column IDs that no schema may have, too many columns, and a schema
+ *   that is too large
+ */
+export function policyOf(
+  { options }: StoreContext,
+  source: OperationRows,
+  base: IndexedSchema | null,
+  onSchemaError: OnSchemaError,
+): RowPolicy {
+  const inferred = base === null || onSchemaError === 'updateSchema'
+  const drops = onSchemaError === 'dropColumns'
+  const { formatChecks, columnsMax } = options
+  if (base !== null && !inferred) return { schema: base, formatChecks, inferred, drops }
+  const columns = widenColumns(base, mergeColumns(source), formatChecks, drops)
+  checkColumnCount(columns.length, columnsMax)
+  checkSchemaSize({ columns }, base?.schema ?? null)
+  return { schema: indexSchema({ columns }), formatChecks, inferred, drops }
+}
+
+/** The columns of all chunks in order of first appearance, with the summaries of all their values. */
+function mergeColumns({ chunks }: OperationRows): ReadonlyMap<string, ColumnSummary> {
+  const merged = new Map<string, ColumnSummary>()
+  let last: readonly ChunkColumn[] | undefined
+  for (const { chunk } of chunks) {
+    if (chunk.columns === last) continue // The same summaries once more add nothing.
+    last = chunk.columns
+    for (const { summary } of chunk.columns) {
+      const whole = merged.get(summary.id) ?? newSummary(summary.id)
+      merged.set(summary.id, whole)
+      mergeSummary(whole, summary)
+    }
+  }
+  return merged
+}
+
+/** CONTRACT.md, section 3: inference, and the widening of existing columns. */
+export function widenColumns(
+  base: IndexedSchema | null,
+  merged: ReadonlyMap<string, ColumnSummary>,
+  formatChecks: boolean,
+  drops: boolean,
+): Column[] {
+  const columns = (base?.schema.columns ?? []).map((column): Column => {
+    const summary = merged.get(column.id)
+    if (summary === undefined) return column
+    return { ...column, type: widenType(column.type, summary, formatChecks) }
+  })
+  for (const [id, summary] of merged) {
+    if (base?.columns.has(id)) continue
+    if (isColumnId(id)) columns.push({ id, displayName: id, type: inferredType(summary) })
+    else if (!drops) throw invalidRows(`${JSON.stringify(id)} cannot be a column ID`)
+  }
+  return columns
+}
+
+/** Values that fit no type do not decide a column's type; the check of the rows names them. */
+function inferredType(summary: ColumnSummary): ColumnType {
+  const seen = summary.seen & ~(SEEN.object | SEEN.misfit)
+  return inferType({ ...summary, seen }) ?? { kind: 'string' }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkColumnCount(count: number, columnsMax: number): void {
+  if (count > columnsMax) throw invalidRows(`More than ${columnsMax} columns`)
+}
+
+function invalidRows(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

@@ -55,9 +55,6 @@ const FORMAT_OF_TYPE: ReadonlyMap<string, BodyFormat> = new Map([
   ['text/tsv', 'tsv'],
 ])
 
-/** Some clients end a media type with it, which HTTP allows. */
-const LAST_SEMICOLON = / *;$/
-
 /** All of them are read as UTF-8, of which US-ASCII is a part. */
 const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
@@ -68,7 +65,7 @@ async function formatOf(
   const values = headerValues(request.headers, 'content-type')
   if (values.length === 0 && (await isEmpty(request))) throw invalidRequest('body', 'it is empty')
   const [value = ''] = values
-  const media = values.length === 1 ? parseMediaType(value.replace(LAST_SEMICOLON, '')) : undefined
+  const media = values.length === 1 ? parseMediaType(value, 'lenient') : undefined
   const format = media && FORMAT_OF_TYPE.get(media.essence)
   if (media === undefined || format === undefined || !formats.includes(format)) {
     throw unsupportedType(values, formats)

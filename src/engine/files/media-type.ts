@@ -1,9 +1,15 @@
-// Parses media types (RFC 9110, 8.3.1) by a stricter grammar than HTTP's: a text that browsers, proxies and frameworks
-// read differently is no media type here.
+// Parses media types (RFC 9110, 8.3.1). There is one grammar with two readings, which differ in white space and
+// repetition only.
 //
+// `strict`, for the types of files, which are stored and sent to browsers: what browsers, proxies and frameworks
+// read differently is refused.
 // - Names as RFC 6838 registers them; no wildcards. ASCII only: no tab, no line break, no other control.
 // - Spaces only around a semicolon, never at the ends. No empty parameter, no parameter twice.
 // - A value is a token or a quoted string, whole: nothing stands beside it.
+//
+// `lenient`, for the types of request bodies, which only choose a parser:
+// - Spaces and tabs also at the ends and around an equals sign. Empty parameters are skipped.
+// - A parameter may be repeated with the same value. Different values are refused.
 
 export type MediaType = Readonly<{
   /** Type and subtype, in lower case. */
@@ -21,16 +27,30 @@ export type MediaType = Readonly<{
 const MEDIA_TYPE_CHARS_MAX = 255
 
 const ESSENCE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/
-const PARAMETER =
-  / *; *([A-Za-z0-9!#$%&'*+.^_`|~-]+)=(?:([A-Za-z0-9!#$%&'*+.^_`|~-]+)|"((?:[ !#-[\]-~]|\\[ -~])*)")/y
-const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+const VALUE = `(?:(${TOKEN})|"((?:[ !#-[\\]-~]|\\\\[ -~])*)")`
+const ONLY_TOKEN = new RegExp(`^${TOKEN}$`)
+const ENDS = /^[ \t]+|[ \t]+$/g
 
-/** Reads a media type, of a file or of a body; undefined when the text is not one. */
-export function parseMediaType(text: string): MediaType | undefined {
+/** One parameter with the semicolon before it: name, value as a token, value between quotes. */
+const PARAMETER = {
+  strict: new RegExp(` *; *(${TOKEN})=${VALUE}`, 'y'),
+  lenient: new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})[ \\t]*=[ \\t]*${VALUE})?`, 'y'),
+} as const
+
+/** How a media type is read: see the head of this file. */
+export type MediaTypeReading = keyof typeof PARAMETER
+
+/** Reads a media type, of a file (`strict`) or of a body (`lenient`); undefined when the text is not one. */
+export function parseMediaType(
+  text: string,
+  reading: MediaTypeReading = 'strict',
+): MediaType | undefined {
   if (text.length > MEDIA_TYPE_CHARS_MAX) return undefined
-  const [written] = ESSENCE.exec(text) ?? []
+  const whole = reading === 'lenient' ? text.replace(ENDS, '') : text
+  const [written] = ESSENCE.exec(whole) ?? []
   if (written === undefined) return undefined
-  const parameters = parseParameters(text, written.length)
+  const parameters = parseParameters(whole, written.length, reading)
   if (parameters === undefined) return undefined
   const essence = written.toLowerCase()
   const sorted = [...parameters].sort(([left], [right]) => (left < right ? -1 : 1))
@@ -38,19 +58,39 @@ export function parseMediaType(text: string): MediaType | undefined {
   return canonical.length > MEDIA_TYPE_CHARS_MAX ? undefined : { essence, canonical, parameters }
 }
 
-/** Parameters by their names in lower case; undefined when the text from `start` on is not a row of them. */
-function parseParameters(text: string, start: number): ReadonlyMap<string, string> | undefined {
+/** Parameters by their names in lower case; undefined when the text from `start` on is not a list of them. */
+function parseParameters(
+  text: string,
+  start: number,
+  reading: MediaTypeReading,
+): ReadonlyMap<string, string> | undefined {
+  const grammar = PARAMETER[reading]
   const parameters = new Map<string, string>()
-  for (let at = start; at < text.length; at = PARAMETER.lastIndex) {
-    PARAMETER.lastIndex = at
-    const [found, name = '', token, quoted = ''] = PARAMETER.exec(text) ?? []
-    if (found === undefined || parameters.has(name.toLowerCase())) return undefined
-    parameters.set(name.toLowerCase(), token ?? quoted.replace(/\\(.)/g, '$1'))
+  for (let at = start; at < text.length; at = grammar.lastIndex) {
+    grammar.lastIndex = at
+    const [found, written, token, quoted = ''] = grammar.exec(text) ?? []
+    if (found === undefined) return undefined
+    if (written === undefined) continue
+    const name = written.toLowerCase()
+    const value = token ?? quoted.replace(/\\(.)/g, '$1')
+    const earlier = parameters.get(name)
+    if (earlier !== undefined && (reading === 'strict' || !isSame(name, earlier, value)))
+      return undefined
+    parameters.set(name, value)
   }
   return parameters
 }
 
+function isSame(name: string, left: string, right: string): boolean {
+  return comparable(name, left) === comparable(name, right)
+}
+
+/** A value in its one spelling: charsets are compared without case. */
+function comparable(name: string, value: string): string {
+  return name === 'charset' ? value.toLowerCase() : value
+}
+
 function renderParameter([name, value]: readonly [string, string]): string {
-  const text = name === 'charset' ? value.toLowerCase() : value
-  return `; ${name}=${TOKEN.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`}`
+  const text = comparable(name, value)
+  return `; ${name}=${ONLY_TOKEN.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`}`
 }

@@ -59,12 +59,18 @@ const CHARSETS = [
   '; charset="utf-8"',
   '; charset=us-ascii',
   '; header=present; charset=utf-8',
+  '\t;\tcharset=utf-8',
+  ' ; charset = utf-8',
+  '; charset\t=\t"UTF-8" ;',
+  ';; charset=utf-8;',
+  '; charset=utf-8; charset="UTF-8"',
+  '; header=present; header=present',
 ]
 
 const taken: ContractCase[] = OPERATIONS.flatMap((operation) =>
   Object.entries(TEXT_OF_TYPE).flatMap(([type, body]) =>
     CHARSETS.map((charset) => ({
-      name: `${operation} takes ${type}${charset}`,
+      name: `${operation} takes ${JSON.stringify(type + charset)}`,
       run: async (api: Api) => {
         const { reply, rows } = await sendTo(api, operation, { body, type: type + charset })
         assert.ok(reply.status < 300, reply.text)
@@ -244,6 +250,10 @@ const REFUSED_TYPES: readonly [what: string, body: Body][] = [
   ['no Content-Type', { type: null }],
   ['charset latin1', { type: 'application/json; charset=iso-8859-1' }],
   ['charset utf-16', { type: 'text/csv; charset=utf-16' }],
+  ['two charsets', { type: 'application/json; charset=utf-8; charset=us-ascii' }],
+  ['a parameter with two values', { type: 'application/json; header=a; header=b' }],
+  ['a parameter without a value', { type: 'application/json; charset' }],
+  ['text behind a value', { type: 'application/json; charset="utf-8"x' }],
   ['Content-Encoding gzip', { type: JSON_TYPE, headers: { 'content-encoding': 'gzip' } }],
   ['Content-Encoding br', { type: JSON_TYPE, headers: { 'content-encoding': 'br' } }],
   [

@@ -39,7 +39,9 @@ describe('the media type', () => {
     ['application/csv; charset=US-ASCII', 'csv'],
     ['Text/TSV', 'tsv'],
     ['application/json;', 'json'],
-    ['application/json ;', 'json'],
+    ['application/json ;;', 'json'],
+    ['\tapplication/json\t;\tcharset = utf-8 ', 'json'],
+    ['text/csv; charset=utf-8; Charset="UTF-8"', 'csv'],
   ])('%s is taken', async (type, format) => {
     expect(await receive(typed(type))).toBe(format)
   })
@@ -53,7 +55,7 @@ describe('the media type', () => {
     'application/json; charset=utf-8; charset=latin1',
     'application/json; charset=',
     'application/json; charset=utf-8 text/html',
-    'application/json;;',
+    'application/json; charset=utf-8; charset=utf8',
     'json',
     '',
     '/',

@@ -361,6 +361,35 @@ test('the table has at least 150 types, each once', () => {
   expect(given.length).toBeGreaterThan(150)
 })
 
+describe('a type read leniently', () => {
+  test.each([
+    [' text/csv\t', 'text/csv'],
+    ['text/csv;', 'text/csv'],
+    ['text/csv ; ;; header=present ;', 'text/csv; header=present'],
+    ['text/csv\t;\tcharset\t=\t"utf-8"', 'text/csv; charset=utf-8'],
+    ['text/csv; charset = UTF-8; CHARSET="utf-8"', 'text/csv; charset=utf-8'],
+    ['text/csv; a="x;y = z"; a = "x;y = z"', 'text/csv; a="x;y = z"'],
+  ])('%j is %j, and is refused when read strictly', (given, canonical) => {
+    expect(parseMediaType(given, 'lenient')?.canonical).toBe(canonical)
+    if (given !== canonical) expect(parseMediaType(given)).toBeUndefined()
+  })
+
+  test.each([
+    'text/csv; charset=utf-8; charset=utf8',
+    'text/csv; a=x; a=X',
+    'text/csv; charset',
+    'text/csv; charset=',
+    'text/csv; charset=utf-8 x',
+    'text/csv; charset="utf-8',
+    'text/csv,text/csv',
+    'text/csv\n',
+    'text/csv;\u00a0charset=utf-8',
+    `text/csv${' '.repeat(248)}`,
+  ])('%j is no media type', (given) => {
+    expect(parseMediaType(given, 'lenient')).toBeUndefined()
+  })
+})
+
 describe('the canonical spelling', () => {
   test.each([
     ['Text/PLAIN', 'text/plain'],

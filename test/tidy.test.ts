@@ -121,6 +121,18 @@ describe('layers', () => {
     expect(below.filter((path) => words.test(readText(path)))).toEqual([])
   })
 
+  test('only commands know exit codes', () => {
+    const library = shipped.filter((path) => {
+      return /^adapters\/(?!programs\/(?:cli[^/]*|start)\.ts$)/.test(path)
+    })
+    const wrong = library.filter((path) => {
+      const isOfCommand = importsOf(parseSource(path)).some(({ from }) => /\/cli[^/]*$/.test(from))
+      return isOfCommand || /\bexitCode\b/.test(readText(path))
+    })
+
+    expect(wrong).toEqual([])
+  })
+
   test('nothing that is shipped imports a test', () => {
     const wrong = shipped.flatMap((importer) =>
       importsOf(parseSource(importer))

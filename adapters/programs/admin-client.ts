@@ -1,7 +1,7 @@
 // Verifies and backs up a store through the server that has it open.
 import { connect } from 'node:net'
 import type { BackupOptions, VerifyFinding, VerifyReport } from '../../src/index.js'
-import { CommandFailure } from './cli-failure.js'
+import { ProgramFailure } from './program-failure.js'
 import type { Served } from './served-file.js'
 
 type VerifyRequest = Readonly<{
@@ -24,7 +24,7 @@ export function isReached({ url }: Served): Promise<boolean> {
   })
 }
 
-/** As `store.verify`, but for the findings of the report: `onFinding` is called with each. @throws {CommandFailure} */
+/** As `store.verify`, but for the findings of the report: `onFinding` is called with each. @throws {ProgramFailure} */
 export async function verifyServed(
   served: Served,
   { full, signal, onFinding }: VerifyRequest,
@@ -35,14 +35,14 @@ export async function verifyServed(
       report?: VerifyReport
       error?: { message: string }
     }
-    if (error !== undefined) throw new CommandFailure(1, error.message)
+    if (error !== undefined) throw new ProgramFailure('failed', error.message)
     if (report !== undefined) return report
     if (finding !== undefined) onFinding(finding)
   }
   throw brokenOff(served)
 }
 
-/** As `store.backup`. @throws {CommandFailure} */
+/** As `store.backup`. @throws {ProgramFailure} */
 export async function* backupServed(
   served: Served,
   files: NonNullable<BackupOptions['files']>,
@@ -67,7 +67,7 @@ async function post(
   })
   if (!response.ok || response.body === null) {
     const message = `The server at ${url} refused (${response.status}): ${await response.text()}`
-    throw new CommandFailure(1, message)
+    throw new ProgramFailure('failed', message)
   }
   return unbroken(served, response.body)
 }
@@ -83,8 +83,8 @@ async function* unbroken(
   }
 }
 
-function brokenOff({ url }: Served, cause?: unknown): CommandFailure {
-  return new CommandFailure(1, `The connection to the server at ${url} broke off`, { cause })
+function brokenOff({ url }: Served, cause?: unknown): ProgramFailure {
+  return new ProgramFailure('failed', `The connection to the server at ${url} broke off`, { cause })
 }
 
 async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {

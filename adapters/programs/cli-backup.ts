@@ -6,8 +6,9 @@ import type { BackupOptions, Store } from '../../src/index.js'
 import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
-import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
+import { type CommandIo, HELP_OPTION } from './cli-command.js'
 import { openStoreOf, servedInstead } from './cli-verify.js'
+import { ProgramFailure } from './program-failure.js'
 
 export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
 
@@ -32,7 +33,7 @@ is verified; a damaged backup leaves nothing behind. Versions continue 2^32 abov
   -h, --help         show this text
 `
 
-/** Runs `rowstash backup`. @throws {CommandFailure} */
+/** Runs `rowstash backup`. @throws {ProgramFailure} */
 export async function runBackup(args: readonly string[], io: CommandIo): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -43,7 +44,7 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
   const [directory, file] = twoOf(positionals, 'Name the directory of a store, and a new file')
   const { files } = values
   if (files !== 'include' && files !== 'reference') {
-    throw new CommandFailure(2, `--files must be include or reference, not "${files}"`)
+    throw new ProgramFailure('usage', `--files must be include or reference, not "${files}"`)
   }
   const bytes = await backUp(directory, file, files, io.signal)
   io.print(`${bytes} bytes in ${resolve(file)}`)
@@ -72,7 +73,7 @@ async function backUp(
   }
 }
 
-/** Runs `rowstash restore`. @throws {CommandFailure} */
+/** Runs `rowstash restore`. @throws {ProgramFailure} */
 export async function runRestore(args: readonly string[], io: CommandIo): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -93,20 +94,22 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   io.print(`${records} records and ${objects} objects of ${when} in ${resolve(directory)}`)
 }
 
-/** @throws {CommandFailure} for what is no file, in words of its own. */
+/** @throws {ProgramFailure} for what is no file, in words of its own. */
 async function checkFile(path: string): Promise<void> {
   const found = await stat(path).catch((failure: NodeJS.ErrnoException) => {
     if (failure.code === 'ENOENT') return null
-    throw new CommandFailure(1, `${path} cannot be read: ${failure.message}`, { cause: failure })
+    throw new ProgramFailure('failed', `${path} cannot be read: ${failure.message}`, {
+      cause: failure,
+    })
   })
-  if (found === null) throw new CommandFailure(1, `There is no file ${path}`)
+  if (found === null) throw new ProgramFailure('failed', `There is no file ${path}`)
   if (found.isDirectory()) {
-    throw new CommandFailure(1, `${path} is a directory; name the file of a backup`)
+    throw new ProgramFailure('failed', `${path} is a directory; name the file of a backup`)
   }
 }
 
 function twoOf(names: readonly string[], problem: string): readonly [string, string] {
   const [first, second, ...more] = names
   if (first !== undefined && second !== undefined && more.length === 0) return [first, second]
-  throw new CommandFailure(2, problem)
+  throw new ProgramFailure('usage', problem)
 }

@@ -1,11 +1,11 @@
 // The report of `rowstash import` on a new table: the inferred types, and columns that a few values turned into text.
-import type { CommandIo } from './cli-failure.js'
-import { CommandFailure } from './cli-failure.js'
+import type { CommandIo } from './cli-command.js'
 import { ImportClient, RequestFailure } from './import-client.js'
 import type { FileImport } from './import-files.js'
 import { findOddColumns, type OddColumn } from './import-oddities.js'
 import type { ImportSample } from './import-sample.js'
 import { type ColumnTypeName, inferredTypes } from './import-schema.js'
+import { ProgramFailure } from './program-failure.js'
 import { renderCount } from './progress.js'
 
 /** More columns are counted only. */
@@ -35,7 +35,7 @@ export async function reportNewTable(
     for (const line of renderWarnings(odd)) io.warn(line)
   } catch (failure) {
     given.signal.throwIfAborted()
-    if (!(failure instanceof RequestFailure || failure instanceof CommandFailure)) throw failure
+    if (!(failure instanceof RequestFailure || failure instanceof ProgramFailure)) throw failure
     io.warn(`rowstash: The columns of the table cannot be shown: ${failure.message}`)
   } finally {
     client.close()

@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
+import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { reportNewTable } from './cli-import-report.js'
 import { parseDelimiter, renderDelimiter } from './csv-fields.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
 import { formatOfPath, isJson, type SourceFile } from './import-source.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
+import { ProgramFailure } from './program-failure.js'
 import { openProgress, type ProgressOutput } from './progress.js'
 import { SOURCE_FORMATS, type SourceFormat } from './record-scanner.js'
 
@@ -42,7 +43,7 @@ const PARALLEL_MAX = 64
 /** How often a person is told of requests that are repeated. */
 const RETRY_NOTE_MS = 2_000
 
-/** Runs `rowstash import`. @throws {CommandFailure} */
+/** Runs `rowstash import`. @throws {ProgramFailure} */
 export async function runImport(
   args: readonly string[],
   io: CommandIo,
@@ -111,8 +112,8 @@ export function parseImportArgs(
     },
   })
   if (values.help) return 'help'
-  if (positionals.length === 0) throw new CommandFailure(2, 'Name at least one file')
-  if (values.url === undefined) throw new CommandFailure(2, 'Give --url')
+  if (positionals.length === 0) throw new ProgramFailure('usage', 'Name at least one file')
+  if (values.url === undefined) throw new ProgramFailure('usage', 'Give --url')
   const format = values.format === undefined ? undefined : parseFormat(values.format)
   return {
     files: positionals.map((path) =>
@@ -133,11 +134,11 @@ function parseKeySource(
 ): string | KeyFile {
   if (keyFile !== undefined) {
     if (given === undefined) return { path: keyFile }
-    throw new CommandFailure(2, 'Give --key or --key-file, not both')
+    throw new ProgramFailure('usage', 'Give --key or --key-file, not both')
   }
   const key = given ?? fromEnvironment
   if (key === undefined) {
-    throw new CommandFailure(2, `Give --key or --key-file, or set ${KEY_VARIABLE}`)
+    throw new ProgramFailure('usage', `Give --key or --key-file, or set ${KEY_VARIABLE}`)
   }
   checkKey(given === undefined ? KEY_VARIABLE : '--key', key)
   return key
@@ -145,7 +146,8 @@ function parseKeySource(
 
 async function readSingleKey({ path }: KeyFile): Promise<string> {
   const [key = '', ...more] = await readKeyFile(path)
-  if (more.length > 0) throw new CommandFailure(1, `The key file ${path} holds more than one key`)
+  if (more.length > 0)
+    throw new ProgramFailure('failed', `The key file ${path} holds more than one key`)
   checkKey(path, key)
   return key
 }
@@ -153,18 +155,21 @@ async function readSingleKey({ path }: KeyFile): Promise<string> {
 function parseFormat(text: string): SourceFormat {
   const format = SOURCE_FORMATS.find((known) => known === text)
   if (format !== undefined) return format
-  throw new CommandFailure(2, `--format must be one of ${SOURCE_FORMATS.join(', ')}, not "${text}"`)
+  throw new ProgramFailure(
+    'usage',
+    `--format must be one of ${SOURCE_FORMATS.join(', ')}, not "${text}"`,
+  )
 }
 
 function parseFile(path: string, format: SourceFormat, delimiterText?: string): SourceFile {
   if (delimiterText === undefined) return { path, format }
   if (isJson(format)) {
-    throw new CommandFailure(2, `--delimiter goes with csv and tsv; "${path}" is ${format}`)
+    throw new ProgramFailure('usage', `--delimiter goes with csv and tsv; "${path}" is ${format}`)
   }
   const delimiter = parseDelimiter(delimiterText)
   if (delimiter !== undefined) return { path, format, delimiter }
-  throw new CommandFailure(
-    2,
+  throw new ProgramFailure(
+    'usage',
     `--delimiter must be one ASCII character, comma, semicolon, tab or pipe, not "${delimiterText}"`,
   )
 }
@@ -175,14 +180,14 @@ function parseTarget(
   mode: string | undefined,
 ): ImportTarget {
   if ((name === undefined) === (tableId === undefined)) {
-    throw new CommandFailure(2, 'Give either --table or --table-id')
+    throw new ProgramFailure('usage', 'Give either --table or --table-id')
   }
   if (tableId === undefined) {
-    if (mode !== undefined) throw new CommandFailure(2, '--mode goes with --table-id')
+    if (mode !== undefined) throw new ProgramFailure('usage', '--mode goes with --table-id')
     return { name: name ?? '' }
   }
   if (mode === 'add' || mode === 'overwrite') return { tableId, mode }
-  throw new CommandFailure(2, '--table-id needs --mode add or --mode overwrite')
+  throw new ProgramFailure('usage', '--table-id needs --mode add or --mode overwrite')
 }
 
 async function bytesOf(files: ImportCommand['files']): Promise<number> {
@@ -191,7 +196,7 @@ async function bytesOf(files: ImportCommand['files']): Promise<number> {
     try {
       bytes += (await stat(path)).size
     } catch (failure) {
-      throw new CommandFailure(1, `There is no file ${path} to read`, { cause: failure })
+      throw new ProgramFailure('failed', `There is no file ${path} to read`, { cause: failure })
     }
   }
   return bytes

@@ -4,9 +4,10 @@ import type { ContractKey, Store } from '../../src/index.js'
 import { openMemory } from '../../src/index.js'
 import type { ConnectionLimits } from '../http/connections.js'
 import { nodeSources, openDirectory } from '../node.js'
-import { CommandFailure, type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-failure.js'
+import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
+import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
 
@@ -47,7 +48,7 @@ const PORT_DEFAULT = '8080'
 const TEAM_DEFAULT = 'default'
 const KEYLESS_DEFAULT = '256'
 
-/** Runs `rowstash serve` until the signal. @throws {CommandFailure} */
+/** Runs `rowstash serve` until the signal. @throws {ProgramFailure} */
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
@@ -128,7 +129,7 @@ export function parseServeArgs(
   })
   if (values.help) return 'help'
   if (values.memory && values.directory !== undefined) {
-    throw new CommandFailure(2, 'Give --directory or --memory, not both')
+    throw new ProgramFailure('usage', 'Give --directory or --memory, not both')
   }
   const keyless = values['keyless-per-address']
   const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
@@ -183,7 +184,7 @@ function parseBaseUrl(option: string, text: string | undefined): string | undefi
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#]/.test(text)
   if (isPlain && url.username === '' && url.password === '') return url.href
-  throw new CommandFailure(2, `${option} must be an http or https URL, not "${text}"`)
+  throw new ProgramFailure('usage', `${option} must be an http or https URL, not "${text}"`)
 }
 
 /** Makes the key of a server that was given none. Closes the store if that fails. */

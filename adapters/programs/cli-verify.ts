@@ -6,7 +6,8 @@ import { isStoreError } from '../../src/index.js'
 import { FORMAT_FILE } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
 import { isReached, verifyServed } from './admin-client.js'
-import { CommandFailure, type CommandIo, HELP_OPTION } from './cli-failure.js'
+import { type CommandIo, EXIT_CODE, HELP_OPTION } from './cli-command.js'
+import { ProgramFailure } from './program-failure.js'
 import { readServed, type Served } from './served-file.js'
 
 export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json] [--verbose]
@@ -42,11 +43,11 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
   })
   if (values.help) {
     io.print(VERIFY_USAGE.trimEnd())
-    return 0
+    return EXIT_CODE.done
   }
   const [directory, ...more] = positionals
   if (directory === undefined || more.length > 0) {
-    throw new CommandFailure(2, 'Name the directory of one store')
+    throw new ProgramFailure('usage', 'Name the directory of one store')
   }
   const { full } = values
   const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
@@ -69,7 +70,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
 
 function endWith(report: VerifyReport, output: Output): number {
   output.end(report)
-  return report.ok ? 0 : 1
+  return report.ok ? EXIT_CODE.done : EXIT_CODE.damaged
 }
 
 /** The server that has a directory open which cannot be opened for that reason; null: it is not a server. */
@@ -79,14 +80,14 @@ export async function servedInstead(directory: string, failure: unknown): Promis
   return served !== null && (await isReached(served)) ? served : null
 }
 
-/** Opens the store that is there; none is made. @throws {CommandFailure} */
+/** Opens the store that is there; none is made. @throws {ProgramFailure} */
 export async function openStoreOf(directory: string): Promise<Store> {
   const path = resolve(directory)
   const isThere = await stat(join(path, FORMAT_FILE)).then(
     () => true,
     () => false,
   )
-  if (!isThere) throw new CommandFailure(1, `There is no store in ${path}`)
+  if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}`)
   return openDirectory(path, QUIET)
 }
 
@@ -95,9 +96,9 @@ function cannotOpen(failure: unknown, full: boolean, output: Output, io: Command
   const isDamaged =
     isStoreError(failure) && (failure.code === 'DATA_CORRUPT' || failure.code === 'DATA_LOSS')
   if (!isDamaged) {
-    if (!isStoreError(failure) && !(failure instanceof CommandFailure)) throw failure
+    if (!isStoreError(failure) && !(failure instanceof ProgramFailure)) throw failure
     io.warn(`rowstash: ${failure.message}`)
-    return 2
+    return EXIT_CODE.notOpened
   }
   const finding = { kind: 'store', severity: 'damage', message: failure.message } as const
   output.finding(finding)
@@ -109,7 +110,7 @@ function cannotOpen(failure: unknown, full: boolean, output: Output, io: Command
     findings: [finding],
     checked: NOTHING,
   })
-  return 1
+  return EXIT_CODE.damaged
 }
 
 const NOTHING: VerifyReport['checked'] = {

@@ -2,10 +2,11 @@
 import { isStoreError } from '../../src/index.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup.js'
-import { CommandFailure, type CommandIo, type FailureCode, SIGNAL_CODE } from './cli-failure.js'
+import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
 import { runVerify, VERIFY_USAGE } from './cli-verify.js'
+import { ProgramFailure } from './program-failure.js'
 
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
@@ -38,15 +39,18 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   try {
     if (command !== undefined) {
       const exitCode = await command.run(rest, io)
-      return typeof exitCode === 'number' ? exitCode : 0
+      return typeof exitCode === 'number' ? exitCode : EXIT_CODE.done
     }
     if (name === '--version') io.print(PACKAGE_VERSION)
     else if (name === '--help' || name === '-h' || name === 'help') {
       io.print((COMMANDS.get(rest[0])?.usage ?? USAGE).trimEnd())
     } else {
-      throw new CommandFailure(2, name === undefined ? 'Name a command' : `No command "${name}"`)
+      throw new ProgramFailure(
+        'usage',
+        name === undefined ? 'Name a command' : `No command "${name}"`,
+      )
     }
-    return 0
+    return EXIT_CODE.done
   } catch (failure) {
     const help = command === undefined ? 'rowstash --help' : `rowstash ${name} --help`
     const isInterrupted = io.signal.aborted && !isOfStore(failure)
@@ -61,20 +65,20 @@ function isOfStore(failure: unknown): boolean {
 
 /** Shows failures that the user can act on as one line, and faults of this program with their stack. */
 function reportFailure(failure: unknown, help: string, io: CommandIo): number {
-  if (failure instanceof CommandFailure) {
-    const { exitCode, message } = failure
-    if (message !== '') io.warn(`rowstash: ${message}${exitCode === 2 ? `; see ${help}` : ''}`)
-    return exitCode
+  if (failure instanceof ProgramFailure) {
+    const { kind, message } = failure
+    if (message !== '') io.warn(`rowstash: ${message}${kind === 'usage' ? `; see ${help}` : ''}`)
+    return EXIT_CODE[kind]
   }
   if (isArgumentError(failure)) {
     // What follows the first sentence is advice that does not apply here.
     const [problem] = failure.message.split(/\. |\n/)
     io.warn(`rowstash: ${problem}; see ${help}`)
-    return 2
+    return EXIT_CODE.usage
   }
   if (isStoreError(failure)) io.warn(`rowstash: ${failure.message}`)
   else io.warn(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
-  return 1
+  return EXIT_CODE.failed
 }
 
 /** How util.parseArgs fails: errors whose code begins so. */
@@ -86,34 +90,45 @@ function isArgumentError(failure: unknown): failure is Error {
   )
 }
 
-// Files of commands are private to their user, also those that LevelDB writes itself.
-process.umask(0o077)
-
-const ended = new AbortController()
-// Once each: a second Ctrl-C ends the process at once.
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(name, () => ended.abort(new CommandFailure(SIGNAL_CODE[name], `Ended by ${name}`)))
+/** Runs the command line of this process. @returns the exit code. */
+async function runProcess(): Promise<number> {
+  const ended = new AbortController()
+  // Once each: a second Ctrl-C ends the process at once.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => ended.abort(new ProgramFailure(name, `Ended by ${name}`)))
+  }
+  const output = watchOutput(ended)
+  const code = await main(process.argv.slice(2), {
+    print: (line) => process.stdout.write(`${line}\n`),
+    warn: (line) => process.stderr.write(`${line}\n`),
+    env: process.env,
+    signal: ended.signal,
+  })
+  return output.exitCode ?? code
 }
 
 /** The exit code once the output could not be written, which may show after the command is done. */
-let outputCode: FailureCode | 0 = 0
+type Output = { exitCode: number | undefined }
 
-// If the reader of the output stops, as `head` does, the command stops too, silently.
-process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
-  if (outputCode !== 0) return
-  const isPipe = failure.code === 'EPIPE'
-  if (!isPipe) process.stderr.write(`rowstash: The output cannot be written: ${failure.message}\n`)
-  outputCode = isPipe ? SIGNAL_CODE.SIGPIPE : 1
-  process.exitCode = outputCode
-  ended.abort(new CommandFailure(outputCode, ''))
-})
-// A failure to write to stderr cannot be reported anywhere.
-process.stderr.on('error', () => undefined)
+/** If the reader of the output stops, as `head` does, the command stops too, silently. */
+function watchOutput(ended: AbortController): Output {
+  const output: Output = { exitCode: undefined }
+  process.stdout.on('error', (failure: NodeJS.ErrnoException) => {
+    if (output.exitCode !== undefined) return
+    const kind = failure.code === 'EPIPE' ? 'SIGPIPE' : 'failed'
+    if (kind === 'failed') {
+      process.stderr.write(`rowstash: The output cannot be written: ${failure.message}\n`)
+    }
+    output.exitCode = EXIT_CODE[kind]
+    process.exitCode = output.exitCode
+    ended.abort(new ProgramFailure(kind, ''))
+  })
+  // A failure to write to stderr cannot be reported anywhere.
+  process.stderr.on('error', () => undefined)
+  return output
+}
 
-const code = await main(process.argv.slice(2), {
-  print: (line) => process.stdout.write(`${line}\n`),
-  warn: (line) => process.stderr.write(`${line}\n`),
-  env: process.env,
-  signal: ended.signal,
-})
-process.exitCode = outputCode === 0 ? code : outputCode
+// Files of commands are private to their user, also those that LevelDB writes itself.
+process.umask(0o077)
+
+process.exitCode = await runProcess()

@@ -13,9 +13,9 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerReader } from './answer-reader.js'
-import { CommandFailure } from './cli-failure.js'
 import type { RecordPlace } from './import-places.js'
 import { bodyOf, contentTypeOf, halveRun, type RowRun } from './import-source.js'
+import { ProgramFailure } from './program-failure.js'
 
 const TRIES_DEFAULT = 8
 const BACKOFF_MS_MIN = 250
@@ -229,7 +229,7 @@ export class ImportClient {
       signal.throwIfAborted()
       // Nothing has ever answered there, so this is not a server that is starting again.
       if (isFutile && !this.#isReached) {
-        throw new CommandFailure(1, `No server answers at ${this.#base}: ${outcome.message}`)
+        throw new ProgramFailure('failed', `No server answers at ${this.#base}: ${outcome.message}`)
       }
       if (isUnknownPath(outcome)) {
         const hint = `is ${this.#base} the URL of the server, with its base path?`
@@ -384,7 +384,7 @@ function expectSuccess({ status, message }: Outcome, serial?: string): void {
 function parseServerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new CommandFailure(2, `--url must be an http or https URL, not "${text}"`)
+    throw new ProgramFailure('usage', `--url must be an http or https URL, not "${text}"`)
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }

@@ -6,11 +6,11 @@
 //   one effect, however often it is sent.
 // - The stash is deleted at the end in every case, after its last chunk was answered or cut off.
 import { randomUUID } from 'node:crypto'
-import { CommandFailure } from './cli-failure.js'
 import { ImportClient, RequestFailure, type TableAnswer } from './import-client.js'
 import { placeMessage } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
+import { ProgramFailure } from './program-failure.js'
 
 export type ImportTarget =
   | Readonly<{ name: string }>
@@ -65,10 +65,10 @@ async function explain(
   { message, isOfRows, serial }: RequestFailure,
   client: ImportClient,
   { files, chunkRowsMax }: FileImport,
-): Promise<CommandFailure> {
-  if (!isOfRows) return new CommandFailure(1, message)
+): Promise<ProgramFailure> {
+  if (!isOfRows) return new ProgramFailure('failed', message)
   const cut = { files, chunkRowsMax, startOf: (chunk: string) => client.startOf(chunk) }
-  return new CommandFailure(1, await placeMessage(message, serial, cut))
+  return new ProgramFailure('failed', await placeMessage(message, serial, cut))
 }
 
 async function* readRuns(given: FileImport): AsyncGenerator<RowRun> {
@@ -134,7 +134,8 @@ async function useStash(
     else answer = await client.changeTable({ method: 'PUT' }, path, { rows })
   }
   const tableId = 'name' in target ? answer.tableId : target.tableId
-  if (tableId === undefined) throw new CommandFailure(1, 'The server did not name the new table')
+  if (tableId === undefined)
+    throw new ProgramFailure('failed', 'The server did not name the new table')
   return { tableId, rowCount: answer.rowCount }
 }
 

@@ -6,9 +6,9 @@
 // - The runs do not depend on the pieces in which the source's bytes arrive.
 // - Memory is bounded by RUN_BYTES_MAX and one piece, whatever the size of the source.
 import { COMMA, LINE_FEED, TAB } from '../base/ascii.js'
-import { CommandFailure } from './cli-failure.js'
 import { detectDelimiter, withCommas } from './csv-fields.js'
 import { lineAt, openFileBytes, PIECE_BYTES, withoutByteOrderMark } from './import-bytes.js'
+import { ProgramFailure } from './program-failure.js'
 import {
   openRecordScanner,
   SOURCE_FORMATS,
@@ -59,8 +59,8 @@ export function formatOfPath(path: string): SourceFormat {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
   const format = FORMAT_OF_EXTENSION[extension]
   if (format !== undefined) return format
-  throw new CommandFailure(
-    2,
+  throw new ProgramFailure(
+    'usage',
     `The name "${path}" does not tell a format; give --format ${SOURCE_FORMATS.join(', ')}`,
   )
 }
@@ -95,7 +95,7 @@ export function halveRun(run: RowRun): readonly [RowRun, RowRun] | null {
   return [part(0, middle), part(middle, run.starts.length)]
 }
 
-/** Reads the runs of a file from disk. @throws {CommandFailure} that names the file, and the line if it is known. */
+/** Reads the runs of a file from disk. @throws {ProgramFailure} that names the file, and the line if it is known. */
 export async function* readFileRuns(file: SourceFile, rowsMax: number): AsyncGenerator<RowRun> {
   const { path, format, delimiter } = file
   try {
@@ -105,7 +105,7 @@ export async function* readFileRuns(file: SourceFile, rowsMax: number): AsyncGen
     const offset = failure instanceof SourceFault ? failure.offset : undefined
     const line = offset === undefined ? null : await lineAt(path, offset)
     const where = line === null ? path : `${path}, line ${line}`
-    throw new CommandFailure(1, `${where}: ${reason}`, { cause: failure })
+    throw new ProgramFailure('failed', `${where}: ${reason}`, { cause: failure })
   }
 }
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommandFailure } from './cli-failure.js'
+import { ProgramFailure } from './program-failure.js'
 
 const KEY_FILE = 'key'
 const KEY_PATTERN = /^[\x21-\x7e]{16,1024}$/
@@ -22,15 +22,18 @@ const GIVEN_KEY_PATTERN = /^(?!(?:null|undefined)$)[\x21-\x7e]{1,1024}$/
 /**
  * Checks a key before anything is done with it: one that is missing would let nobody in, or everybody.
  * @param source - `--key`, KEY_VARIABLE or the path of a file, for the message, which does not show the key.
- * @throws {CommandFailure}
+ * @throws {ProgramFailure}
  */
 export function checkKey(source: string, key: string): void {
   if (GIVEN_KEY_PATTERN.test(key)) return
   const name = source === KEY_VARIABLE ? `The environment variable ${source}` : source
-  if (key === '') throw new CommandFailure(2, `${name} is empty; give a key or leave it out`)
+  if (key === '') throw new ProgramFailure('usage', `${name} is empty; give a key or leave it out`)
   const isMissing = key === 'null' || key === 'undefined'
   const problem = isMissing ? `is the string "${key}"` : 'is not a key'
-  throw new CommandFailure(2, `${name} ${problem}: a key is 1 to 1,024 visible ASCII characters`)
+  throw new ProgramFailure(
+    'usage',
+    `${name} ${problem}: a key is 1 to 1,024 visible ASCII characters`,
+  )
 }
 
 /** 192 random bits, more than anyone can guess. */
@@ -48,7 +51,9 @@ export async function readOrMakeKey(directory: string): Promise<KeptKey> {
   const key = makeKey()
   await writeKey(path, key).catch((failure: Error) => {
     const problem = `The key file ${path} cannot be written: ${failure.message}`
-    throw new CommandFailure(1, `${problem}; give a key by ${KEY_VARIABLE}`, { cause: failure })
+    throw new ProgramFailure('failed', `${problem}; give a key by ${KEY_VARIABLE}`, {
+      cause: failure,
+    })
   })
   return { key, path, isNew: true }
 }
@@ -58,17 +63,17 @@ async function readKey(path: string): Promise<string | null> {
   if (text === null) return null
   const key = text.trim()
   if (KEY_PATTERN.test(key)) return key
-  throw new CommandFailure(1, `The file ${path} holds no key; delete it to have one made`)
+  throw new ProgramFailure('failed', `The file ${path} holds no key; delete it to have one made`)
 }
 
-/** Reads a file of keys, one a line. @throws {CommandFailure} if it holds none. */
+/** Reads a file of keys, one a line. @throws {ProgramFailure} if it holds none. */
 export async function readKeyFile(path: string): Promise<readonly string[]> {
   const text = await readSecret(path)
-  if (text === null) throw new CommandFailure(1, `There is no key file ${path}`)
+  if (text === null) throw new ProgramFailure('failed', `There is no key file ${path}`)
   const lines = text.split('\n').map((line) => line.trim())
   const keys = lines.filter((line) => line !== '')
   if (keys.length > 0) return keys
-  throw new CommandFailure(1, `The key file ${path} is empty`)
+  throw new ProgramFailure('failed', `The key file ${path} is empty`)
 }
 
 /** Reads a file that only its owner can read; null: there is none. */
@@ -82,8 +87,8 @@ async function readSecret(path: string): Promise<string | null> {
   }
   try {
     if (othersCanRead(await file.stat())) {
-      throw new CommandFailure(
-        1,
+      throw new ProgramFailure(
+        'failed',
         `Other users can read the key file ${path}; run: chmod 600 ${path}`,
       )
     }
@@ -113,12 +118,17 @@ async function readText(path: string, file: FileHandle): Promise<string> {
     throw unreadable(path, failure)
   }
   if (length <= KEY_FILE_BYTES_MAX) return bytes.toString('utf8', 0, length)
-  throw new CommandFailure(1, `The key file ${path} has more than ${KEY_FILE_BYTES_MAX} bytes`)
+  throw new ProgramFailure(
+    'failed',
+    `The key file ${path} has more than ${KEY_FILE_BYTES_MAX} bytes`,
+  )
 }
 
-function unreadable(path: string, failure: unknown): CommandFailure {
+function unreadable(path: string, failure: unknown): ProgramFailure {
   const reason = failure instanceof Error ? failure.message : String(failure)
-  return new CommandFailure(1, `The key file ${path} cannot be read: ${reason}`, { cause: failure })
+  return new ProgramFailure('failed', `The key file ${path} cannot be read: ${reason}`, {
+    cause: failure,
+  })
 }
 
 /** Under a temporary name first, so that a crash leaves a whole key or none. */

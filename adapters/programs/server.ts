@@ -9,7 +9,7 @@ import {
   nodeHandler,
   serverOptions,
 } from '../http/node-http.js'
-import { CommandFailure } from './cli-failure.js'
+import { ProgramFailure } from './program-failure.js'
 
 export type ServerSettings = Readonly<{
   host: string
@@ -104,7 +104,7 @@ function listenProblem(failure: NodeJS.ErrnoException, host: string, port: numbe
 function listen(server: Server, { host, port }: ServerSettings): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (failure: NodeJS.ErrnoException) => {
-      reject(new CommandFailure(1, listenProblem(failure, host, port), { cause: failure }))
+      reject(new ProgramFailure('failed', listenProblem(failure, host, port), { cause: failure }))
     })
     server.listen(port, host, () => {
       const address = server.address()

@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url'
 import type { Store, TableEntry } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { openDirectory } from '../node.js'
-import { CommandFailure, parseIntegerOption } from './cli-failure.js'
+import { EXIT_CODE, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { importFiles } from './import-files.js'
 import { readOrMakeKey } from './key-file.js'
+import { ProgramFailure } from './program-failure.js'
 import { openProgress, renderCount } from './progress.js'
 import { startServer } from './server.js'
 
@@ -76,7 +77,7 @@ function dataSetPath(): string {
   const entry = import.meta.resolve('vega-datasets')
   const path = fileURLToPath(new URL(DATA_SET, entry))
   if (existsSync(path)) return path
-  throw new CommandFailure(1, `${path} is missing; run npm install`)
+  throw new ProgramFailure('failed', `${path} is missing; run npm install`)
 }
 
 /** Each answer is followed by a line end. */
@@ -136,18 +137,23 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
+/** Runs until a signal ends it. @returns the exit code. */
+async function runProcess(): Promise<number> {
+  const ended = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => ended.abort(new ProgramFailure(name, `Ended by ${name}`)))
+  }
+  try {
+    await start(ended.signal)
+    return EXIT_CODE.done
+  } catch (failure) {
+    const isForPeople = failure instanceof ProgramFailure || isStoreError(failure)
+    console.error(isForPeople ? failure.message : failure)
+    return EXIT_CODE.failed
+  }
+}
+
 // What it writes is its user's alone, also what LevelDB writes by itself.
 process.umask(0o077)
 
-const ended = new AbortController()
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(name, () => ended.abort(new CommandFailure(1, `Ended by ${name}`)))
-}
-
-try {
-  await start(ended.signal)
-} catch (failure) {
-  const isForPeople = failure instanceof CommandFailure || isStoreError(failure)
-  console.error(isForPeople ? failure.message : failure)
-  process.exitCode = 1
-}
+process.exitCode = await runProcess()

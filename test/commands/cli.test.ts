@@ -246,7 +246,7 @@ describe('the command line', () => {
     ['two words', 'ROWSTASH_KEY is not a key'],
   ])('names the variable when the key in it is %j', (text, problem) => {
     const wrong = expect.objectContaining({
-      exitCode: 2,
+      kind: 'usage',
       message: expect.stringContaining(problem),
     })
     const importing = ['rows.csv', '--url', 'http://localhost', '--table', 'Rows']

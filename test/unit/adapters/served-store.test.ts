@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openDirectory, restoreDirectory } from '../../../adapters/node.js'
 import { runBackup } from '../../../adapters/programs/cli-backup.js'
-import type { CommandIo } from '../../../adapters/programs/cli-failure.js'
+import type { CommandIo } from '../../../adapters/programs/cli-command.js'
 import { runServe } from '../../../adapters/programs/cli-serve.js'
 import { runVerify } from '../../../adapters/programs/cli-verify.js'
 

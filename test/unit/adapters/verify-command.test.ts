@@ -111,6 +111,6 @@ test('what cannot be opened has exit code 2, and nothing is made', async () => {
 })
 
 test('a command line without a directory is refused', async () => {
-  await expect(run()).rejects.toMatchObject({ exitCode: 2 })
-  await expect(run('a', 'b')).rejects.toMatchObject({ exitCode: 2 })
+  await expect(run()).rejects.toMatchObject({ kind: 'usage' })
+  await expect(run('a', 'b')).rejects.toMatchObject({ kind: 'usage' })
 })

@@ -1,0 +1,38 @@
+// What all commands share: their environment, their exit codes, and options that several have.
+import { type FailureKind, ProgramFailure } from './program-failure.js'
+
+/** The exit codes of all commands. A signal has 128 and its number, as shells report it. */
+export const EXIT_CODE = {
+  done: 0,
+  failed: 1,
+  /** `verify` found damage. */
+  damaged: 1,
+  usage: 2,
+  /** `verify` could not open the directory. */
+  notOpened: 2,
+  SIGINT: 130,
+  SIGPIPE: 141,
+  SIGTERM: 143,
+} as const satisfies Record<FailureKind | 'done' | 'damaged' | 'notOpened', number>
+
+/** The environment of a command, so that tests can run it in process. */
+export type CommandIo = Readonly<{
+  /** Writes a line to stdout: what a script may read. */
+  print(line: string): void
+  /** Writes a line to stderr: what only a person needs. */
+  warn(line: string): void
+  env: Readonly<Record<string, string | undefined>>
+  /** Ends the command early, as Ctrl-C does. */
+  signal: AbortSignal
+}>
+
+/** `--help` of every command. */
+export const HELP_OPTION = { type: 'boolean', short: 'h' } as const
+
+/** Reads an option's text as an integer from `min` to `max`. @throws {ProgramFailure} */
+export function parseIntegerOption(option: string, text: string, min: number, max: number): number {
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  const problem = `${option} must be an integer from ${min} to ${max}, not "${text}"`
+  throw new ProgramFailure('usage', problem)
+}

@@ -34,6 +34,7 @@ import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
+import { SegmentReads } from './segments/segment-reads.js'
 import { StoreTeam } from './team.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
@@ -49,6 +50,9 @@ export type OpenStoreOptions = StoreOptions &
 
 /** Buffers for segments that are kept for the next ones. */
 const BUFFER_BYTES_MAX = 16 * 1024 * 1024
+
+/** Buffers for pieces of segments that are read: for a few of those who read at the same time. */
+const READ_BUFFER_BYTES_MAX = 4 * 1024 * 1024
 
 /** Of the memory for what was read: for single rows. The rest is for frames and footers. */
 const CACHED_ROWS_SHARE = 1 / 8
@@ -73,6 +77,7 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   const heads = new TableHeads()
   const uploads = new OpenUploads(options)
   const rowBytesMax = options.cacheBytesMax * CACHED_ROWS_SHARE
+  const reads = new SegmentReads(objects, new BufferPool(READ_BUFFER_BYTES_MAX))
   const context: StoreContext = {
     kv,
     objects,
@@ -80,7 +85,7 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
     ids: new ObjectIds(options.random),
     holds: new ObjectHolds(),
     buffers: new BufferPool(BUFFER_BYTES_MAX),
-    segments: new SegmentCache(objects, options.cacheBytesMax - rowBytesMax),
+    segments: new SegmentCache(reads, options.cacheBytesMax - rowBytesMax),
     codecs: new SegmentCodecs(kv, objects, background),
     forwards: new ForwardCache(objects, options.cacheBytesMax),
     schemas: new SchemaCache(),

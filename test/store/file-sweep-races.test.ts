@@ -2,7 +2,6 @@
 // between the looks of the mark, or between the mark and the commit that deletes.
 import { describe, expect, test } from 'vitest'
 import { resolveStoreOptions } from '../../src/engine/api/store-options.js'
-import { SegmentCache } from '../../src/engine/segments/segment-cache.js'
 import { FileSweeper } from '../../src/engine/upkeep/sweep-files.js'
 import { renderFileId } from '../../src/format/file-id.js'
 import {
@@ -20,6 +19,7 @@ import {
   MANY_FILES_MARKER_KEY,
 } from '../../src/format/keys.js'
 import type { StoredFile, StoreOptions, Table } from '../../src/index.js'
+import { segmentCacheOf } from '../support/segment-cache.js'
 import {
   DAY_MS,
   openWorld,
@@ -542,7 +542,7 @@ describe('very many files', () => {
     await world.create([{ f: urlOf(file) }])
     await addRecords(world, 7_000)
     const options = resolveStoreOptions({ clock: world.clock, fileRetentionMs: RETENTION_MS })
-    const segments = new SegmentCache(world.objects, 0)
+    const segments = segmentCacheOf(world.objects, 0)
     const limits = { candidatesMax: 2_000, lookedAtMax: 100_000, passesMax: 2 }
     const sweeper = new FileSweeper({ options, segments }, limits)
     const partition = world.kv.partition('acme')
@@ -559,7 +559,7 @@ describe('very many files', () => {
     const { world } = await oldFile()
     await addRecords(world, 3_500)
     const options = resolveStoreOptions({ clock: world.clock, fileRetentionMs: 20 * DAY_MS })
-    const segments = new SegmentCache(world.objects, 0)
+    const segments = segmentCacheOf(world.objects, 0)
     const limits = { candidatesMax: 10_000, lookedAtMax: 1_000, passesMax: 1 }
     const sweeper = new FileSweeper({ options, segments }, limits)
     const partition = world.kv.partition('acme')

@@ -16,7 +16,7 @@ import { foldedSegment, isLiveSlot, laidBy, showsSegment } from '../context/live
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from '../segments/frame-parts.js'
-import type { FrameRows } from '../segments/segment-cache.js'
+import type { FrameRows } from '../segments/frame-runs.js'
 import type { GenerationInUse } from './generations.js'
 import {
   PAGE_START,

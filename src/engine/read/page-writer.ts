@@ -10,7 +10,7 @@ import { NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { ForwardMap } from '../../format/forward.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../../format/row-id.js'
 import type { Frame } from '../../format/segment-reader.js'
-import type { FrameRows } from '../segments/segment-cache.js'
+import type { FrameRows } from '../segments/frame-runs.js'
 
 /** The extent that rows are in: its number and nonce are in their IDs. */
 export type RowExtent = Readonly<{ extent: number; nonce: Bytes }>

@@ -9,7 +9,6 @@ import type { Bytes } from '../../../src/base/bytes.js'
 import { codecs } from '../../../src/base/codecs.js'
 import { resolveStoreOptions } from '../../../src/engine/api/store-options.js'
 import { readFrames } from '../../../src/engine/segments/read-segment.js'
-import { SegmentCache } from '../../../src/engine/segments/segment-cache.js'
 import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
 import {
   memoryObjects,
@@ -20,6 +19,7 @@ import {
   type StoreOptions,
 } from '../../../src/index.js'
 import { buildSegment } from '../../support/build-segment.js'
+import { segmentCacheOf } from '../../support/segment-cache.js'
 
 type Opened = Readonly<{
   store: Store
@@ -193,7 +193,7 @@ async function replaceSegment(objects: ObjectStore, bytes: Bytes): Promise<void>
 test('rows that take little space compressed are read about a megabyte at a time', async () => {
   const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
   const { objects, ref, bytes } = await putSegment(texts, 'deflate')
-  const cache = new SegmentCache(objects, 0)
+  const cache = segmentCacheOf(objects, 0)
   const read: string[] = []
   let largest = 0
   for await (const piece of cache.rowTexts(ref, 0, texts.length)) {
@@ -209,7 +209,7 @@ test('rows that take little space compressed are read about a megabyte at a time
 test('who reads much that was compressed lets other work of the process run in between', async () => {
   const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(20_000)}"`)
   const { objects, ref } = await putSegment(texts, 'deflate')
-  const cache = new SegmentCache(objects, 0)
+  const cache = segmentCacheOf(objects, 0)
   let turns = 0
   const count = (): void => {
     turns++
@@ -246,7 +246,7 @@ test('a row of a frame that was compressed is there at once, and the frame stays
     const [{ start, limit }, whole] = [range ?? { start: 0, limit: 0 }, bytes]
     return id === ref.object ? whole.slice(start, limit) : get(id, range)
   }
-  const cache = new SegmentCache(objects, MIB)
+  const cache = segmentCacheOf(objects, MIB)
   const alone = vi.spyOn(Frame.prototype, 'alone')
   onTestFinished(() => alone.mockRestore())
   const first = cache.rowText(ref, 0)
@@ -267,7 +267,7 @@ test('what was decompressed for a walk is freed when the next piece is asked for
   for (const compression of ['none', 'deflate'] as const) {
     const texts = Array.from({ length: 640 }, (_, n) => `"n":${n},"t":"${'x'.repeat(5_000)}"`)
     const { objects, ref } = await putSegment(texts, compression)
-    const cache = new SegmentCache(objects, 0)
+    const cache = segmentCacheOf(objects, 0)
     const lengths: number[] = []
     const seen: Bytes[] = []
     for (let turn = 0; turn < 2; turn++) {
@@ -289,7 +289,7 @@ test('of damaged and sound frames side by side nothing is read, and nothing is l
   const damaged = new Uint8Array(bytes)
   damaged[bytes.length >> 1] = (damaged[bytes.length >> 1] ?? 0) ^ 1
   await replaceSegment(objects, damaged)
-  const cache = new SegmentCache(objects, 0)
+  const cache = segmentCacheOf(objects, 0)
   const read = async (): Promise<number> => {
     let rows = 0
     for await (const piece of cache.rowTexts(ref, 0, texts.length)) rows += piece.length

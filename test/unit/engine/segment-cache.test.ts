@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Awaitable } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'
-import { SegmentCache } from '../../../src/engine/segments/segment-cache.js'
 import type { SegmentRef } from '../../../src/format/extent-page.js'
 import { memoryObjects } from '../../../src/objects/memory-objects.js'
 import type { ByteRange, ObjectStore } from '../../../src/objects/objects.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
+import { segmentCacheOf } from '../../support/segment-cache.js'
 
 const OBJECT = 'aabbccddeeff00110000000000000001'
 const TEXTS = Array.from({ length: 200 }, (_, i) => `"a":"${String(i).repeat(40)}"`)
@@ -45,14 +45,14 @@ const AT_ONCE = (read: () => Bytes): Bytes => read()
 
 describe('rows that come at once', () => {
   test('a row of a new segment takes two reads and no promise', () => {
-    const cache = new SegmentCache(objects(AT_ONCE), BUDGET_BYTES)
+    const cache = segmentCacheOf(objects(AT_ONCE), BUDGET_BYTES)
 
     expect(cache.rowText(ref, 5)).toBe(TEXTS[5])
     expect(reads.length).toBe(2)
   })
 
   test('a frame is kept from its second row on', () => {
-    const cache = new SegmentCache(objects(AT_ONCE), BUDGET_BYTES)
+    const cache = segmentCacheOf(objects(AT_ONCE), BUDGET_BYTES)
     for (const [row, count] of [2, 1, 0, 0].entries()) {
       reads = []
       expect(cache.rowText(ref, row)).toBe(TEXTS[row])
@@ -62,14 +62,14 @@ describe('rows that come at once', () => {
 
   test('every row of every frame is found, also without room to keep anything', () => {
     for (const budget of [0, BUDGET_BYTES]) {
-      const cache = new SegmentCache(objects(AT_ONCE), budget)
+      const cache = segmentCacheOf(objects(AT_ONCE), budget)
       const rows = [...TEXTS.keys(), ...TEXTS.keys()]
       expect(rows.map((row) => cache.rowText(ref, row))).toEqual([...TEXTS, ...TEXTS])
     }
   })
 
   test('a frame that is damaged is refused each time, and so is a row that is not there', () => {
-    const cache = new SegmentCache(objects(AT_ONCE), BUDGET_BYTES)
+    const cache = segmentCacheOf(objects(AT_ONCE), BUDGET_BYTES)
     expect(cache.rowText(ref, 199)).toBe(TEXTS[199])
     bytes[100] = (bytes[100] ?? 0) ^ 1
 
@@ -86,7 +86,7 @@ test('reads at the same time do not get the same memory', async () => {
     new Promise((resolve) => {
       waiting.push(() => resolve(read()))
     })
-  const cache = new SegmentCache(objects(late), BUDGET_BYTES)
+  const cache = segmentCacheOf(objects(late), BUDGET_BYTES)
   const deliver = async (): Promise<void> => {
     while (waiting.length > 0) for (const each of waiting.splice(0)) each()
     await new Promise((resolve) => setImmediate(resolve))

@@ -75,17 +75,10 @@ export function decodeExtentEntry(bytes: Bytes, index: number): ExtentEntry | nu
 
 /** An object's id as the 16 bytes that it is. */
 export function objectBytes(id: ObjectId): Bytes {
-  if (id === lastObject) return lastBytes
   const bytes = fromHex(id)
   invariant(bytes !== null && bytes.length === 16, 'an object id is 32 hex digits')
-  lastObject = id
-  lastBytes = bytes
   return bytes
 }
-
-/** The pieces of an object are mostly read one after the other. */
-let lastObject: ObjectId | undefined
-let lastBytes: Bytes = NO_OBJECT
 
 function readEntry(reader: ByteReader): ExtentEntry {
   const nonce = reader.bytes(8)

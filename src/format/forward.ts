@@ -5,14 +5,14 @@
 // - Runs are in the order of their positions and do not overlap; no ID is in two of them.
 // - Extents are counted from the generation's first one, so the object can be written before the commit
 //   that decides where the generation begins.
+
 import { type Bytes, compareBytes } from '../base/bytes.js'
 import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
-import { objectBytes } from './extent-page.js'
 import { type Position, SLOTS_MAX } from './keys.js'
+import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import type { RowId } from './row-id.js'
-import { pieceCrc } from './segment-writer.js'
 
 /** Rows from a position on that answer to IDs from one on. `at.extent` counts from the first extent. */
 export type ForwardRun = Readonly<{ at: Position; count: number; first: RowId }>
@@ -28,7 +28,7 @@ export function encodeForward(object: ObjectId, runs: readonly ForwardRun[]): By
     writer.u48(at.extent).u16(at.slot).u32(count)
     writer.bytes(first.nonce).u48(first.extent).u16(first.slot)
   }
-  return writer.u32(pieceCrc(objectBytes(object), 0, writer.finish())).finish()
+  return writer.u32(pieceCrc(objectIdCrc(object), 0, writer.finish())).finish()
 }
 
 /** Looks up kept IDs by position, and positions by kept ID; both by bisection over the bytes. */
@@ -47,7 +47,7 @@ export class ForwardMap {
     this.#count = reader.u32()
     this.#runs = reader.bytes(RUN_BYTES * this.#count)
     const covered = content.subarray(0, content.length - 4)
-    if (reader.u32() !== pieceCrc(objectBytes(object), 0, covered)) {
+    if (reader.u32() !== pieceCrc(objectIdCrc(object), 0, covered)) {
       throw reader.corrupt('its checksum is wrong')
     }
     reader.end()

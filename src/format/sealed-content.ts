@@ -5,11 +5,11 @@
 //     leaf   := u8[1..65536] crc:u32        // all but the last have 65,536 bytes
 //
 // The crc of leaf n is that of section 6 at the place n: over the object's id, n, and the bytes.
+
 import type { Bytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { ByteRange, ObjectId } from '../objects/objects.js'
-import { objectBytes } from './extent-page.js'
-import { pieceCrc } from './segment-writer.js'
+import { objectIdCrc, pieceCrc } from './piece-crc.js'
 
 export const LEAF_BYTES = 65_536
 const CRC_BYTES = 4
@@ -36,12 +36,12 @@ export async function* seal(
   object: ObjectId,
   pieces: AsyncIterable<Bytes>,
 ): AsyncGenerator<Bytes, void> {
-  const id = objectBytes(object)
+  const idCrc = objectIdCrc(object)
   let leaf = new Uint8Array(SEALED_LEAF_BYTES)
   let length = 0
   let number = 0
   const end = (): Bytes => {
-    const crc = pieceCrc(id, number++, leaf.subarray(0, length))
+    const crc = pieceCrc(idCrc, number++, leaf.subarray(0, length))
     new DataView(leaf.buffer).setUint32(length, crc)
     const sealed = leaf.subarray(0, length + CRC_BYTES)
     leaf = new Uint8Array(SEALED_LEAF_BYTES)
@@ -73,11 +73,11 @@ export async function* openLeaves(
   first: number,
   pieces: AsyncIterable<Bytes>,
 ): AsyncGenerator<Leaf, void> {
-  const id = objectBytes(object)
+  const idCrc = objectIdCrc(object)
   let number = first
   for await (const stored of inRunsOf(SEALED_LEAF_BYTES, pieces)) {
     const bytes = stored.subarray(0, Math.max(0, stored.length - CRC_BYTES))
-    const isWhole = bytes.length > 0 && storedCrc(stored) === pieceCrc(id, number, bytes)
+    const isWhole = bytes.length > 0 && storedCrc(stored) === pieceCrc(idCrc, number, bytes)
     if (!isWhole) {
       const message = `The bytes of object ${object} from ${LEAF_BYTES * number} on do not match their checksum`
       throw new StoreError('DATA_CORRUPT', message)

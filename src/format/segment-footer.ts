@@ -1,11 +1,12 @@
 // The footer of a segment: its ends, its sections, and where the frames are. FORMAT.md section 6.
+
 import { type Bytes, readUint32, sameBytes } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
 import type { SegmentRef } from './extent-page.js'
+import { pieceCrc } from './piece-crc.js'
 import {
   DIRECTORY_ENTRY_BYTES,
   DIRECTORY_PLACE,
-  pieceCrc,
   TRAILER_BYTES,
   TRAILER_MAGIC,
   TRAILER_PLACE,
@@ -29,15 +30,15 @@ export const CRC_BYTES = 4
 /**
  * Holds trailer and directory against their checksums, and the trailer against what the table says of the segment.
  * @param bytes - What `footerRange` names.
- * @param id - Of the object.
+ * @param idCrc - Of the object.
  * @returns where the entries of the directory begin, one after the other, for `sectionAt`.
  * @throws {StoreError} DATA_CORRUPT
  */
-export function directoryOf(ref: SegmentRef, id: Bytes, bytes: Bytes): readonly number[] {
+export function directoryOf(ref: SegmentRef, idCrc: number, bytes: Bytes): readonly number[] {
   const { footerBytes } = ref
   if (bytes.length !== footerBytes + TRAILER_BYTES) throw corrupt(ref, 'it is too short')
   const trailer = bytes.subarray(footerBytes, footerBytes + 8)
-  if (readUint32(bytes, footerBytes + 8) !== pieceCrc(id, TRAILER_PLACE, trailer)) {
+  if (readUint32(bytes, footerBytes + 8) !== pieceCrc(idCrc, TRAILER_PLACE, trailer)) {
     throw corrupt(ref, 'the checksum of its trailer is wrong')
   }
   if (!sameBytes(bytes.subarray(footerBytes + 12), TRAILER_MAGIC)) {
@@ -50,7 +51,7 @@ export function directoryOf(ref: SegmentRef, id: Bytes, bytes: Bytes): readonly 
   const listed = bytes.subarray(0, listedBytes)
   if (
     listedBytes + CRC_BYTES > footerBytes ||
-    readUint32(bytes, listedBytes) !== pieceCrc(id, DIRECTORY_PLACE, listed)
+    readUint32(bytes, listedBytes) !== pieceCrc(idCrc, DIRECTORY_PLACE, listed)
   ) {
     throw corrupt(ref, 'the checksum of its directory is wrong')
   }
@@ -60,13 +61,13 @@ export function directoryOf(ref: SegmentRef, id: Bytes, bytes: Bytes): readonly 
 }
 
 /** The section of an entry, held against its checksum. Its number is the byte at the entry. */
-export function sectionAt(ref: SegmentRef, id: Bytes, bytes: Bytes, entry: number): Bytes {
+export function sectionAt(ref: SegmentRef, idCrc: number, bytes: Bytes, entry: number): Bytes {
   const number = bytes[entry] ?? 0
   const offset = readUint32(bytes, entry + 1)
   const limit = offset + readUint32(bytes, entry + 5)
   if (limit + CRC_BYTES > ref.footerBytes) throw corrupt(ref, `section ${number} does not fit`)
   const section = bytes.subarray(offset, limit)
-  if (readUint32(bytes, limit) !== pieceCrc(id, number, section)) {
+  if (readUint32(bytes, limit) !== pieceCrc(idCrc, number, section)) {
     throw corrupt(ref, `the checksum of section ${number} is wrong`)
   }
   return section

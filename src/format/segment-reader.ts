@@ -8,9 +8,10 @@ import type { StoreError } from '../base/store-error.js'
 import type { ByteRange } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
-import { objectBytes, type SegmentRef } from './extent-page.js'
+import type { SegmentRef } from './extent-page.js'
 import { isFileList } from './file-references.js'
 import { openStored } from './frame-codec.js'
+import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import {
   corrupt,
   decodeFrameIndex,
@@ -21,7 +22,7 @@ import {
   framesOf,
   sectionAt,
 } from './segment-footer.js'
-import { FRAME_HEADER_BYTES, pieceCrc, SECTION, TRAILER_BYTES } from './segment-writer.js'
+import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-writer.js'
 
 export type SegmentFooter = Readonly<{
   rowCount: number
@@ -54,10 +55,10 @@ const DECODED_BYTES_MAX = 6
 
 /** @param bytes - What `footerRange` names. */
 export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
-  const id = objectBytes(ref.object)
+  const idCrc = objectIdCrc(ref.object)
   const sections = new Map<number | undefined, Bytes>()
-  for (const at of directoryOf(ref, id, bytes))
-    sections.set(bytes[at], sectionAt(ref, id, bytes, at))
+  for (const at of directoryOf(ref, idCrc, bytes))
+    sections.set(bytes[at], sectionAt(ref, idCrc, bytes, at))
   let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
   let frames: readonly FramePlace[] | undefined
   const places = decodeFrameIndex(ref, sections.get(SECTION.frameIndex))
@@ -173,7 +174,7 @@ export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): A
   const rawBytes = reader.u32()
   const storedBytes = reader.u32()
   const covered = bytes.subarray(0, bytes.length - 4)
-  const crc = pieceCrc(objectBytes(ref.object), place.offset, covered)
+  const crc = pieceCrc(objectIdCrc(ref.object), place.offset, covered)
   if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {
     throw reader.corrupt('its checksum is wrong')
   }

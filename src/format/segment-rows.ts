@@ -2,10 +2,12 @@
 //
 // Invariant: the served text and everything that led to it passed its crc. Other sections of the footer are not read
 // here: their readers check them (segment-reader), and verification checks all of them.
+
 import { type Bytes, readUint32 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
-import { objectBytes, type SegmentRef } from './extent-page.js'
+import type { SegmentRef } from './extent-page.js'
 import { CODEC } from './frame-codec.js'
+import { objectIdCrc, pieceCrc } from './piece-crc.js'
 import {
   CRC_BYTES,
   corrupt,
@@ -15,16 +17,19 @@ import {
   type FramePlaces,
   sectionAt,
 } from './segment-footer.js'
-import { FRAME_HEADER_BYTES, pieceCrc, SECTION } from './segment-writer.js'
+import { FRAME_HEADER_BYTES, SECTION } from './segment-writer.js'
 
 /**
  * @param bytes - What `footerRange` names. Nothing of it is kept.
  * @throws {StoreError} DATA_CORRUPT
  */
 export function decodeFramePlaces(ref: SegmentRef, bytes: Bytes): FramePlaces {
-  const id = objectBytes(ref.object)
-  const entry = directoryOf(ref, id, bytes).find((at) => bytes[at] === SECTION.frameIndex)
-  return decodeFrameIndex(ref, entry === undefined ? undefined : sectionAt(ref, id, bytes, entry))
+  const idCrc = objectIdCrc(ref.object)
+  const entry = directoryOf(ref, idCrc, bytes).find((at) => bytes[at] === SECTION.frameIndex)
+  return decodeFrameIndex(
+    ref,
+    entry === undefined ? undefined : sectionAt(ref, idCrc, bytes, entry),
+  )
 }
 
 /**
@@ -42,7 +47,7 @@ export function readRowText(
   const limit = place.bytes - CRC_BYTES
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${offset} is cut off`)
   if (bytes[0] !== CODEC.none) return null
-  const crc = pieceCrc(objectBytes(ref.object), offset, bytes.subarray(0, limit))
+  const crc = pieceCrc(objectIdCrc(ref.object), offset, bytes.subarray(0, limit))
   if (readUint32(bytes, limit) !== crc) {
     throw corrupt(ref, `the checksum of the frame at ${offset} is wrong`)
   }

@@ -1,15 +1,15 @@
 // Builds a segment: the rows of a chunk as frames, then a footer. FORMAT.md section 6.
+
 import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
-import { crc32, crc32OfUint32 } from '../base/platform.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
-import { objectBytes } from './extent-page.js'
 import { FileIds } from './file-references.js'
 import { CODEC, type Compression, codecBit, packFrame, type StoredFrame } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
+import { objectIdCrc, pieceCrc } from './piece-crc.js'
 
 const SEGMENT_MAGIC: Bytes = utf8('RSSG')
 const SEGMENT_VERSION = 1
@@ -71,22 +71,9 @@ type PackingFrame = Readonly<{ rowCount: number; rawBytes: number; packed: Promi
 /** Room for compressed frames to begin with, as a share of what they are made of. */
 const PACKED_BYTES_FIRST = 0.5
 
-/** The crc32 of a piece of an object, bound to the object's id and to the piece's place in it. */
-export function pieceCrc(id: Bytes, place: number, piece: Bytes): number {
-  if (id !== lastId) {
-    lastIdCrc = crc32(id)
-    lastId = id
-  }
-  return crc32(piece, crc32OfUint32(place, lastIdCrc))
-}
-
-/** The pieces of one object mostly come one after the other. An id is never changed. */
-let lastId: Bytes | undefined
-let lastIdCrc = 0
-
 /** Builds the bytes of a segment row by row; frames are compressed as soon as they are full, while rows go on coming. */
 export class SegmentBuilder {
-  readonly #id: Bytes
+  readonly #idCrc: number
   readonly #compression: Compression
   readonly #takeBuffer: TakeBuffer
   /** The segment; only the raw bytes of its frames if they are being compressed. */
@@ -123,7 +110,7 @@ export class SegmentBuilder {
     takeBuffer: TakeBuffer = (bytes) => new Uint8Array(bytes),
   ) {
     this.#takeBuffer = takeBuffer
-    this.#id = objectBytes(object)
+    this.#idCrc = objectIdCrc(object)
     this.#compression = compression
     this.#writer = new ByteWriter(takeBuffer(bytesFirst))
     this.#headerBytes = compression === 'none' ? FRAME_HEADER_BYTES : 0
@@ -198,7 +185,7 @@ export class SegmentBuilder {
     invariant(rowCount > 0 && rowCount <= SLOTS_MAX, 'a segment has 1 to 65,536 rows')
     this.#endFrame()
     const raw = this.#compression === 'none' ? null : await this.#writePacked()
-    const footerBytes = writeFooter(this.#writer, this.#id, [
+    const footerBytes = writeFooter(this.#writer, this.#idCrc, [
       [SECTION.frameIndex, this.#frameIndex.finish()],
       ...sections,
       ...(this.#files.isEmpty ? [] : [[SECTION.files, this.#files.encode()] as const]),
@@ -206,7 +193,7 @@ export class SegmentBuilder {
     const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
     this.#writer
       .bytes(trailer)
-      .u32(pieceCrc(this.#id, TRAILER_PLACE, trailer))
+      .u32(pieceCrc(this.#idCrc, TRAILER_PLACE, trailer))
       .bytes(TRAILER_MAGIC)
     const bytes = this.#writer.finish()
     const used = raw === null ? [bytes] : [bytes, raw]
@@ -271,7 +258,7 @@ export class SegmentBuilder {
 
   #sealFrame(offset: number, rowCount: number): void {
     const writer = this.#writer
-    writer.u32(pieceCrc(this.#id, offset, writer.written(offset)))
+    writer.u32(pieceCrc(this.#idCrc, offset, writer.written(offset)))
     this.#frameIndex
       .u32(offset)
       .u32(writer.length - offset)
@@ -299,7 +286,7 @@ function setFrameHeader(
 /** The directory comes first, so that its length is known from its first byte. */
 function writeFooter(
   writer: ByteWriter,
-  id: Bytes,
+  idCrc: number,
   sections: readonly (readonly [number: number, bytes: Bytes])[],
 ): number {
   const start = writer.length
@@ -310,8 +297,8 @@ function writeFooter(
     offset += bytes.length + 4
   }
   const listed = directory.finish()
-  writer.bytes(listed).u32(pieceCrc(id, DIRECTORY_PLACE, listed))
-  for (const [number, bytes] of sections) writer.bytes(bytes).u32(pieceCrc(id, number, bytes))
+  writer.bytes(listed).u32(pieceCrc(idCrc, DIRECTORY_PLACE, listed))
+  for (const [number, bytes] of sections) writer.bytes(bytes).u32(pieceCrc(idCrc, number, bytes))
   return writer.length - start
 }
 

@@ -218,7 +218,7 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'the leaves of a file are not held against their checksums',
     file: 'sealed-content.ts',
-    find: 'bytes.length > 0 && storedCrc(stored) === pieceCrc(id, number, bytes)',
+    find: 'bytes.length > 0 && storedCrc(stored) === pieceCrc(idCrc, number, bytes)',
     replace: 'bytes.length > 0',
   },
   {

@@ -1,4 +1,5 @@
 // Records whose checksum is right and whose content is not: each reader says DATA_CORRUPT, and why.
+
 import { describe, expect, test } from 'vitest'
 import { type Bytes, concatBytes, utf8 } from '../../../src/base/bytes.js'
 import { isStoreError } from '../../../src/base/store-error.js'
@@ -12,16 +13,15 @@ import {
   decodeExtentEntry,
   decodeExtentPage,
   encodeExtentPage,
-  objectBytes,
 } from '../../../src/format/extent-page.js'
 import * as files from '../../../src/format/file-records.js'
 import { encodeForward, ForwardMap, type ForwardRun } from '../../../src/format/forward.js'
+import { objectIdCrc, pieceCrc } from '../../../src/format/piece-crc.js'
 import * as records from '../../../src/format/records.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
 import {
   type BuiltSegment,
   DIRECTORY_PLACE,
-  pieceCrc,
   SECTION,
   SegmentBuilder,
 } from '../../../src/format/segment-writer.js'
@@ -262,7 +262,7 @@ describe('a footer whose checksums are right', () => {
     rowCount: number,
     change: (sections: Section[]) => Section[],
   ): { ref: Parameters<typeof decodeFooter>[0]; footer: Bytes } {
-    const id = objectBytes(OBJECT)
+    const idCrc = objectIdCrc(OBJECT)
     const whole = { object: OBJECT, rowCount, objectBytes: bytes.length, footerBytes }
     const { start, limit } = footerRange(whole)
     const [footer, trailer] = [
@@ -283,16 +283,18 @@ describe('a footer whose checksums are right', () => {
       offset += content.length + 4
     }
     const listed = directory.finish()
-    const writer = new ByteWriter(offset).bytes(listed).u32(pieceCrc(id, DIRECTORY_PLACE, listed))
+    const writer = new ByteWriter(offset)
+      .bytes(listed)
+      .u32(pieceCrc(idCrc, DIRECTORY_PLACE, listed))
     for (const [number, content] of changed) {
-      writer.bytes(content).u32(pieceCrc(id, number, content))
+      writer.bytes(content).u32(pieceCrc(idCrc, number, content))
     }
     const written = writer.finish()
     const end = new ByteWriter(16).u32(written.length).u32(rowCount).finish()
     const newTrailer = concatBytes([
       new ByteWriter(16)
         .bytes(end)
-        .u32(pieceCrc(id, 0xffffffff, end))
+        .u32(pieceCrc(idCrc, 0xffffffff, end))
         .finish(),
       trailer.subarray(12),
     ])

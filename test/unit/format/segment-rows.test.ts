@@ -1,15 +1,16 @@
 // Reading one row looks at less than decoding a footer and a frame does: it must not find less that is wrong with it.
+
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isSync } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { crc32, crc32OfUint32 } from '../../../src/base/platform.js'
 import { StoreError } from '../../../src/base/store-error.js'
-import { objectBytes, type SegmentRef } from '../../../src/format/extent-page.js'
+import type { SegmentRef } from '../../../src/format/extent-page.js'
+import { objectIdCrc, pieceCrc } from '../../../src/format/piece-crc.js'
 import { type FramePlace, frameOf, placeOf } from '../../../src/format/segment-footer.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../../src/format/segment-rows.js'
-import { pieceCrc } from '../../../src/format/segment-writer.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 import { runs } from '../../support/runs.js'
@@ -144,7 +145,7 @@ test('a frame whose checksum is right and whose rows are not is refused; a compr
     change(view)
     view.setUint32(
       frame.length - 4,
-      pieceCrc(objectBytes(OBJECT), place.offset, frame.subarray(0, -4)),
+      pieceCrc(objectIdCrc(OBJECT), place.offset, frame.subarray(0, -4)),
     )
     return () => readRowText(built.ref, place, frame, 3)
   }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Bytes, sameBytes } from '../../../src/base/bytes.js'
 import { codecs, openCodecs } from '../../../src/base/codecs.js'
 import { StoreError } from '../../../src/base/store-error.js'
-import { objectBytes, type SegmentRef } from '../../../src/format/extent-page.js'
+import type { SegmentRef } from '../../../src/format/extent-page.js'
 import {
   CODEC,
   type Compression,
@@ -11,9 +11,10 @@ import {
   PACKED_RAW_BYTES_MAX,
   packFrame,
 } from '../../../src/format/frame-codec.js'
+import { objectIdCrc, pieceCrc } from '../../../src/format/piece-crc.js'
 import type { FramePlace } from '../../../src/format/segment-footer.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
-import { pieceCrc, SegmentBuilder } from '../../../src/format/segment-writer.js'
+import { SegmentBuilder } from '../../../src/format/segment-writer.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 import { runs } from '../../support/runs.js'
@@ -67,7 +68,7 @@ function forge(built: Built, change: (header: DataView, stored: Bytes) => void):
   const frame = bytes.subarray(place.offset, place.offset + place.bytes)
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length)
   change(view, frame.subarray(11, -4))
-  const crc = pieceCrc(objectBytes(built.ref.object), place.offset, frame.subarray(0, -4))
+  const crc = pieceCrc(objectIdCrc(built.ref.object), place.offset, frame.subarray(0, -4))
   view.setUint32(frame.length - 4, crc)
   return { ...built, bytes }
 }

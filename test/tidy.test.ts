@@ -145,6 +145,31 @@ describe('layers', () => {
   })
 })
 
+/** What is made once and never changed, or, as a list of addresses or a typed array, filled while its module loads. */
+const CONSTANT_CLASSES = /^(?:Text(?:En|De)coder|RegExp|BlockList|U?[Ii]nt\d+Array|Prefix)$/
+
+/** What a module declares at its top that may change after it was loaded. */
+function moduleStateOf(path: string, source: ts.SourceFile): string[] {
+  const lists = source.statements.filter(ts.isVariableStatement)
+  return lists
+    .flatMap(({ declarationList }) => declarationList.declarations)
+    .filter((declared) => mayChange(declared))
+    .map(({ name }) => `${path}: ${name.getText(source)}`)
+}
+
+function mayChange({ parent, type, initializer }: ts.VariableDeclaration): boolean {
+  if ((parent.flags & ts.NodeFlags.Const) === 0) return true
+  if (initializer === undefined || /^(?:Readonly|readonly\b)/.test(type?.getText() ?? ''))
+    return false
+  if (ts.isNewExpression(initializer)) return !CONSTANT_CLASSES.test(builtClass(initializer))
+  if (ts.isArrayLiteralExpression(initializer)) return initializer.elements.length === 0
+  return ts.isObjectLiteralExpression(initializer) && initializer.properties.length === 0
+}
+
+function builtClass({ expression }: ts.NewExpression): string {
+  return expression.getText()
+}
+
 /** What a file imports from its own floor of another folder, or from above. */
 function upwardImports(
   importer: string,
@@ -293,6 +318,32 @@ describe('types and names', () => {
     })
 
     expect(wrong).toEqual([])
+  })
+
+  test('no module has state, but for these', () => {
+    const product = shipped.filter((path) => /^(?:src|adapters)\//.test(path))
+
+    expect(product.flatMap((path) => moduleStateOf(path, parseSource(path)))).toEqual([
+      'adapters/fs/process-descriptors.ts: ofProcess',
+      'adapters/http/connections.ts: watched',
+    ])
+  })
+
+  test.each([
+    ['let count = 0', ['count']],
+    ['var last', ['last']],
+    ['export const seen = new Map<string, number>()', ['seen']],
+    ['const seen: ReadonlySet<string> = new Set(), kept = new WeakMap()', ['kept']],
+    ['const pool = new BufferPool(1)', ['pool']],
+    ['const found: string[] = []', ['found']],
+    ['const found: readonly string[] = []', []],
+    ['const byName = {}', ['byName']],
+    ['const encoder = new TextEncoder(), table = new Uint8Array(256)', []],
+    ['function count() { let n = 0; return n }', []],
+  ])('state of a module is found in: %s', (text, names) => {
+    expect(moduleStateOf('a.ts', parseText('a.ts', text))).toEqual(
+      names.map((name) => `a.ts: ${name}`),
+    )
   })
 
   test('no file is named by a word that says nothing', () => {

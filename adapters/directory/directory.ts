@@ -20,10 +20,10 @@ import { readHighWater } from '../../src/kv/high-water.js'
 import type { KvStore } from '../../src/kv/kv.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import type { ObjectStore } from '../../src/objects/objects.js'
-import { descriptorCache } from '../fs/descriptor-cache.js'
 import { fileError, systemCode } from '../fs/fs-error.js'
 import { syncDirectory } from '../fs/fs-folders.js'
 import { openFsObjects } from '../fs/fs-objects.js'
+import { processDescriptors } from '../fs/process-descriptors.js'
 import { DirectoryLevel, isLocked } from '../leveldb/directory-level.js'
 import { checkDatabase } from '../leveldb/leveldb-check.js'
 import { openStandIn } from '../leveldb/stand-in-level.js'
@@ -239,7 +239,7 @@ async function openKv(path: string, store: string, options: PortOptions): Promis
   let database: DirectoryLevel | undefined
   const openDatabase = () => {
     // It is opened again after a write failed, perhaps for want of a descriptor, which LevelDB does not tell apart.
-    if (database !== undefined) descriptorCache().release()
+    if (database !== undefined) processDescriptors().release()
     database = newDatabase(join(path, 'kv'), options)
     return database
   }

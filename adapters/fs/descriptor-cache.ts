@@ -1,4 +1,5 @@
-// Files that stay open to be read again, for all stores of this process together (PERFORMANCE.md, P19).
+// Files that stay open to be read again (PERFORMANCE.md, P19). All stores of a process share one cache of them:
+// process-descriptors.
 //
 // Invariants:
 // - A descriptor is closed once, and never while a read of it is under way.
@@ -6,7 +7,7 @@
 // - No file is cached for which the kernel's table of descriptors would have to grow on the thread that reads.
 // - The cache never makes another call of ours fail for want of a descriptor: on EMFILE all cached files are closed,
 //   and the call is repeated.
-import { close, closeSync, open, readFileSync } from 'node:fs'
+import { close, closeSync, open } from 'node:fs'
 import { systemCode } from './fs-error.js'
 
 /** Files kept where the system does not say how many descriptors the process may have. */
@@ -25,7 +26,7 @@ const CROWDED_SHARE = 3 / 4
  * Linux doubles a process's table of descriptors at the 257th, 513th and so on, and the thread that opens it stalls
  * (PERFORMANCE.md, P21). So before the table is full, another thread makes it grow.
  */
-const TABLE_FIRST = 256
+export const TABLE_FIRST = 256
 
 /** Descriptors that are left to others until the table has grown. */
 const TABLE_SPARE = 16
@@ -174,40 +175,9 @@ export function descriptorLimits(limits: string): DescriptorLimits {
   }
 }
 
-function readLimits(): string {
-  if (process.platform !== 'linux') return ''
-  try {
-    return readFileSync('/proc/self/limits', 'latin1')
-  } catch (failure) {
-    return `unknown: ${systemCode(failure)}` // A sandbox may hide it.
-  }
-}
-
-let processFiles: DescriptorCache | undefined
-
-/** Those of this process, whose limit is read once: Node has raised it as far as it may before. */
-export function descriptorCache(): DescriptorCache {
-  const table = { room: TABLE_FIRST, grow: growTable }
-  processFiles ??= new DescriptorCache(
-    descriptorLimits(readLimits()),
-    process.platform === 'linux' ? table : undefined,
-  )
-  return processFiles
-}
-
 const TOO_MANY_CODES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
 /** Whether something failed for want of a descriptor, and some are free now, so that it is worth to try again. */
-export function freedFor(failure: unknown, kept = descriptorCache()): boolean {
+export function freedFor(failure: unknown, kept: DescriptorCache): boolean {
   return TOO_MANY_CODES.has(systemCode(failure)) && kept.release()
-}
-
-/** Runs what needs a descriptor; once more when there was none, and some could be freed. */
-export async function withDescriptor<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (failure) {
-    if (!freedFor(failure)) throw failure
-    return await call()
-  }
 }

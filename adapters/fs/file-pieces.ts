@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import type { ByteRange, Bytes } from '../../src/index.js'
-import { withDescriptor } from './descriptor-cache.js'
 import { fileError } from './fs-error.js'
+import { withDescriptor } from './process-descriptors.js'
 
 const PIECE_BYTES_MAX = 65_536
 

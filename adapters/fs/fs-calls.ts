@@ -12,7 +12,7 @@ import {
   statSync,
   write,
 } from 'node:fs'
-import { withDescriptor } from './descriptor-cache.js'
+import { withDescriptor } from './process-descriptors.js'
 
 /** Modes of what a store makes: it holds secrets and what its users stored, so only its owner may read it. */
 export const PRIVATE_FOLDER = 0o700

@@ -7,9 +7,9 @@
 //   on the directory.
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { withDescriptor } from './descriptor-cache.js'
 import { closeFile, openFile, PRIVATE_FOLDER, syncAll } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
+import { withDescriptor } from './process-descriptors.js'
 
 /** Flushes the entries of a directory (names, not contents) to the disk. */
 export async function syncDirectory(path: string): Promise<void> {

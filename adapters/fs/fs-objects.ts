@@ -15,7 +15,7 @@ import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
-import { descriptorCache } from './descriptor-cache.js'
+import type { DescriptorCache } from './descriptor-cache.js'
 import { filePieces } from './file-pieces.js'
 import {
   closeFile,
@@ -32,6 +32,7 @@ import { fileError, systemCode } from './fs-error.js'
 import { Folders, readNames } from './fs-folders.js'
 import { OpenFiles } from './object-files.js'
 import { INNER_PATTERN, OUTER_PATTERN, objectPath } from './object-path.js'
+import { processDescriptors } from './process-descriptors.js'
 
 const LIST_COUNT_MAX = 1_000
 const DELETES_AT_ONCE = 16
@@ -46,6 +47,8 @@ const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
 export interface FsObjectsOptions {
   /** Whether a put waits for the disk; if not, a power cut may leave any part of an object. Default: true. */
   readonly sync?: boolean
+  /** Keeps files open between reads. Default: the cache of the process; tests may give one of their own. */
+  readonly descriptors?: DescriptorCache
 }
 
 /**
@@ -54,7 +57,7 @@ export interface FsObjectsOptions {
  */
 export async function openFsObjects(
   directory: string,
-  { sync = true }: FsObjectsOptions = {},
+  { sync = true, descriptors = processDescriptors() }: FsObjectsOptions = {},
 ): Promise<ObjectStore> {
   try {
     const found = await stat(directory)
@@ -63,7 +66,7 @@ export async function openFsObjects(
   } catch (failure) {
     throw fileError(failure, 'The objects cannot be opened')
   }
-  return new FsObjects(directory, sync)
+  return new FsObjects(directory, sync, descriptors)
 }
 
 async function removeTemporaryFiles(directory: string): Promise<void> {
@@ -89,13 +92,14 @@ class FsObjects implements ObjectStore {
   readonly #sync: boolean
   readonly #folders: Folders
   /** By id, which is looked up quicker than a path, and need not be made a path of. */
-  readonly #files = new OpenFiles(descriptorCache(), (id) => this.#path(id))
+  readonly #files
   readonly #finishing = new Set<Promise<void>>()
   /** Ids of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 
-  constructor(directory: string, sync: boolean) {
+  constructor(directory: string, sync: boolean, descriptors: DescriptorCache) {
+    this.#files = new OpenFiles(descriptors, (id: ObjectId) => this.#path(id))
     this.#directory = directory
     this.#sync = sync
     this.#folders = new Folders(sync)

@@ -50,6 +50,10 @@ type Connection = {
 /** The count of node:http includes connections that are closing, also replaced ones. */
 const CLOSING_FACTOR = 2
 
+/**
+ * State of the module, because `closeServer` and the answers have nothing but the server, which `hardenServer` did not
+ * make. An entry lives as long as its server.
+ */
 const watched = new WeakMap<Server, Connections>()
 
 /** Sets the limits of a server's connections, and begins to watch those that come from now on. */

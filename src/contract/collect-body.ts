@@ -24,16 +24,12 @@ export async function collectBody<T>(
   use: (bytes: Bytes) => Promise<T>,
 ): Promise<T> {
   if (announced !== undefined && announced > limits.bytesMax) throw tooLarge(limits.bytesMax)
-  let lose: (failure: StoreError) => void = () => {}
-  const lost = new Promise<never>((_, reject) => {
-    lose = reject
-  })
-  lost.catch(() => {}) // Whoever reads the body sees it.
-  const room = limits.budget.open(team, (failure) => lose(failure))
+  const loss = new Loss()
+  const room = limits.budget.open(team, (failure) => loss.report(failure))
   const body = new GrowingBody(room, limits, announced ?? limits.bytesMax)
   try {
     room.setMoving(true)
-    for await (const piece of bodyPieces(pieces, lost)) {
+    for await (const piece of bodyPieces(pieces, loss)) {
       room.moved(piece.length)
       const growing = body.reserve(piece.length)
       if (growing !== undefined) await growing
@@ -47,14 +43,37 @@ export async function collectBody<T>(
   }
 }
 
+/** The loss of a room: it ends the wait for the next piece of the body. */
+class Loss {
+  #failure: StoreError | undefined
+  #end: (failure: StoreError) => void = () => {}
+
+  report(failure: StoreError): void {
+    this.#failure = failure
+    this.#end(failure)
+  }
+
+  /**
+   * What `next` gives, or the loss. `Promise.race` with one promise for all pieces would do, but that promise would
+   * refer to every piece until the body ends (PERFORMANCE.md, P32).
+   */
+  race<T>(next: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure)
+      this.#end = reject
+      next().then(resolve, reject)
+    })
+  }
+}
+
 /**
  * The pieces of a body up to its end. A connection that breaks is a body that ended too early.
  *
- * @param lost - Ends the pieces as soon as it fails.
+ * @param loss - Ends the pieces as soon as it is reported.
  */
 export async function* bodyPieces(
   body: AsyncIterable<Uint8Array>,
-  lost?: Promise<never>,
+  loss?: Loss,
 ): AsyncGenerator<Uint8Array, void> {
   const pieces = body[Symbol.asyncIterator]()
   const next = () =>
@@ -63,7 +82,7 @@ export async function* bodyPieces(
     })
   try {
     for (;;) {
-      const { done, value } = await (lost === undefined ? next() : Promise.race([next(), lost]))
+      const { done, value } = await (loss === undefined ? next() : loss.race(next))
       if (done) return
       yield value
     }
@@ -77,9 +96,12 @@ const FIRST_BYTES = 4 * 1_024
 /** Memory grows to so many times of what it must hold, so that little is copied and little is held for nothing. */
 const GROWTH = 4
 
-/** Sizes from here on are powers of two, up to the largest that is used again, so that memory fits again. */
+/** The least and the largest buffer of the pool. Sizes in between are powers of two, so that buffers fit again. */
 const POOLED_BYTES_MIN = 64 * 1_024
 const POOLED_BYTES_MAX = 4 * 1_024 * 1_024
+
+/** From here on a body gets a buffer of the pool: fresh memory makes more garbage than the bytes are worth. */
+const POOLED_FROM_BYTES = 16 * 1_024
 
 class GrowingBody {
   readonly #room: Room
@@ -131,8 +153,8 @@ class GrowingBody {
 function sizeFor(needed: number, expected: number): number {
   const wanted = Math.max(FIRST_BYTES, 2 ** Math.floor(Math.log2(GROWTH * needed)))
   const size = Math.max(needed, Math.min(wanted, expected))
-  const isPooled = size >= POOLED_BYTES_MIN && size <= POOLED_BYTES_MAX
-  return isPooled ? 2 ** Math.ceil(Math.log2(size)) : size
+  if (size < POOLED_FROM_BYTES || size > POOLED_BYTES_MAX) return size
+  return Math.max(POOLED_BYTES_MIN, 2 ** Math.ceil(Math.log2(size)))
 }
 
 function tooLarge(bytesMax: number): Refusal {

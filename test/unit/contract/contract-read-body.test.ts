@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { BufferPool } from '../../../src/base/buffer-pool.js'
@@ -6,6 +8,9 @@ import { MemoryBudget } from '../../../src/contract/memory-budget.js'
 import type { HeaderList } from '../../../src/contract/message.js'
 import type { BodyFormat } from '../../../src/contract/read-body.js'
 import { withBody } from '../../../src/contract/read-body.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 const ALL: readonly BodyFormat[] = ['json', 'csv', 'tsv']
 
@@ -191,7 +196,7 @@ describe('the memory of a body', () => {
     expect(done).toBe('done')
   })
 
-  test('is charged as the bytes come: at most four times as much, and never more than announced', async () => {
+  test('is charged as the bytes come: at most four times as much, or 64 KiB, and never more than announced', async () => {
     const limits = limitsOf(1_000_000, 3_000_000)
     const { body, give } = heldBody()
     const reading = withBody(post(ANNOUNCED, body), ALL, limits, async () => 1)
@@ -215,8 +220,25 @@ describe('the memory of a body', () => {
     await give(undefined)
     await reading
 
-    expect(charged).toEqual([4_096, 32_768, 262_144, 1_000_000, 1_000_000])
+    expect(charged).toEqual([4_096, 65_536, 262_144, 1_000_000, 1_000_000])
     expect(held()).toBe(0)
+  })
+
+  test('of a piece is free once the piece was copied, however long the rest takes', async () => {
+    const given: WeakRef<Uint8Array>[] = []
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (let i = 0; i < 20; i++) {
+        const piece = new Uint8Array(1_000)
+        given.push(new WeakRef(piece))
+        yield piece
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      collectGarbage()
+    }
+    await withBody(post(typed('text/csv'), body()), ALL, limitsOf(100_000), async () => 1)
+
+    const kept = given.filter((piece) => piece.deref() !== undefined)
+    expect(kept.length).toBeLessThan(5) // The last ones may still be on their way.
   })
 
   test('is given back when the body is refused', async () => {

@@ -11,7 +11,7 @@ export type { ContractRequest, ContractResponse, HeaderList } from './contract/m
 export type { BackgroundTask } from './engine/api/background-types.js'
 export type * from './engine/api/backup-types.js'
 export type * from './engine/api/file-types.js'
-export type { StoreOptions } from './engine/api/store-options.js'
+export type * from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
 export type {
   FetchedSource,

@@ -1,7 +1,8 @@
 import { requirePackage } from '../base/platform.js'
 import { openLevelKv } from '../kv/level-kv.js'
 import { memoryObjects } from '../objects/memory-objects.js'
-import { resolveStoreOptions, type StoreOptions } from './api/store-options.js'
+import { resolveStoreOptions } from './api/resolve-options.js'
+import type { StoreOptions } from './api/store-options.js'
 import type { Store } from './api/store-types.js'
 import { openStore } from './store.js'
 

@@ -64,6 +64,28 @@ describe('links', () => {
   })
 })
 
+test('the README can be read in one go: at most 180 lines', () => {
+  expect(readText('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(180)
+})
+
+test('every option of a store is in its group in EMBEDDING.md', () => {
+  const source = readText('src/engine/api/store-options.ts')
+  const rows = [...readText('src/EMBEDDING.md').matchAll(/^\| `(\w+Options)`: [^|]+\|(.+)\|$/gm)]
+  const listed = rows.map(([, group, names = '']) => [
+    group,
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort(),
+  ])
+  const declared = [...source.matchAll(/^export interface (\w+) \{$([\s\S]*?)^\}$/gm)].map(
+    ([, group, members = '']) => [
+      group,
+      [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name).sort(),
+    ],
+  )
+
+  expect(declared).toHaveLength(3)
+  expect(listed).toEqual(declared)
+})
+
 describe('citations', () => {
   const sources = files.filter((path) => /\.(?:ts|mjs|md)$/.test(path))
 

@@ -1,7 +1,7 @@
 // The sweep of files beside everything that can move a URL. Each race is set up exactly: something happens
 // between the looks of the mark, or between the mark and the commit that deletes.
 import { describe, expect, test } from 'vitest'
-import { resolveStoreOptions } from '../../src/engine/api/store-options.js'
+import { resolveStoreOptions } from '../../src/engine/api/resolve-options.js'
 import { FileSweeper } from '../../src/engine/upkeep/sweep-files.js'
 import { renderFileId } from '../../src/format/file-id.js'
 import {

@@ -1,7 +1,7 @@
 // Work that nobody waits for. Its failures go to the host, as no caller sees them.
 import { isStoreError } from '../../base/store-error.js'
 import type { BackgroundTask } from '../api/background-types.js'
-import type { ResolvedOptions } from '../api/store-options.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { Lifecycle } from './lifecycle.js'
 
 export class Background {

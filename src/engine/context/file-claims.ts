@@ -6,7 +6,7 @@
 import { StoreError } from '../../base/store-error.js'
 import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
 import { FILES_HEAD_KEY } from '../../format/keys.js'
-import type { ResolvedOptions } from '../api/store-options.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { OpenUploads, UploadsOfTeam } from './open-uploads.js'
 
 export class FileClaims {

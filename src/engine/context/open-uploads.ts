@@ -7,7 +7,7 @@ import { decodeUpload, type UploadRecord } from '../../format/file-records.js'
 import { type FileKey, fileOfKey, UPLOADS_RANGE } from '../../format/keys.js'
 import type { KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { ResolvedOptions } from '../api/store-options.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
 import { endOfUpload } from './upload-life.js'
 
 /** Teams whose uploads are known; when there are more, the first one is counted anew when it is asked for. */

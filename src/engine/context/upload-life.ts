@@ -1,5 +1,5 @@
 import type { UploadRecord } from '../../format/file-records.js'
-import type { ResolvedOptions } from '../api/store-options.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
 
 /**
  * When an upload is over, in milliseconds since 1970 UTC. A completed one is kept as long again, so that each

@@ -16,7 +16,7 @@ import { type CsvByteScanner, openCsvBytes } from '../../schema/scan-csv-bytes.j
 import { decodeJsonText, scanJsonRows } from '../../schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
 import { isWellFormed } from '../../schema/text-rules.js'
-import type { ResolvedOptions } from '../api/store-options.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { RowsInput, TextRows } from '../api/store-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { StoreContext } from '../context/store-context.js'

@@ -22,7 +22,7 @@ import {
 import { keyAfter } from '../../kv/key-range.js'
 import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import type { ResolvedOptions } from '../api/store-options.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
 import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'

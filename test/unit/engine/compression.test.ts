@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDirectory } from '../../../adapters/node.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { codecs } from '../../../src/base/codecs.js'
-import { resolveStoreOptions } from '../../../src/engine/api/store-options.js'
+import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
 import { readFrames } from '../../../src/engine/segments/read-segment.js'
 import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
 import {

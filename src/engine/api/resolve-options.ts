@@ -1,0 +1,157 @@
+// Checks the options of a store and fills in their defaults.
+import type { Clock } from '../../base/clock.js'
+import { systemClock } from '../../base/clock.js'
+import { codecs } from '../../base/codecs.js'
+import {
+  checkFunctionOption,
+  choiceOption,
+  type IntegerRange,
+  integerOptions,
+  optionError,
+  shown,
+} from '../../base/options.js'
+import { warn } from '../../base/platform.js'
+import type { Random } from '../../base/random.js'
+import { openSystemRandom } from '../../base/random.js'
+import { isStoreError } from '../../base/store-error.js'
+import type { Compression } from '../../format/frame-codec.js'
+import type { BackgroundTask } from './background-types.js'
+import type { StoreOptions } from './store-options.js'
+import type { UrlFetcher } from './url-fetcher.js'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const GIB = 1024 * MIB
+const TIB = 1024 * GIB
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+const RANGES = {
+  stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
+  columnsMax: { default: 1_000, min: 1, max: 10_000 },
+  rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
+  pageRowsMax: { default: 10_000, min: 1, max: 100_000 },
+  pageBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
+  overwrittenRowsTtlMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
+  overwrittenRowSetsMax: { default: 2, min: 0, max: 100 },
+  overwrittenBytesMax: { default: 8 * GIB, min: 0, max: Number.MAX_SAFE_INTEGER },
+  orphanGraceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
+  sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
+  foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },
+  foldRecordsMin: { default: 64, min: 1, max: 65_536 },
+  inlineRowsMax: { default: 1_000, min: 0, max: 1_000 },
+  inlineBytesMax: { default: 256 * KIB, min: 0, max: MIB },
+  segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },
+  segmentBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
+  cacheBytesMax: { default: 16 * MIB, min: 0, max: 16 * GIB },
+  fileBytesMax: { default: 5 * GIB, min: 1, max: TIB },
+  teamFileBytesMax: { default: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER },
+  uploadsOpenMax: { default: 50, min: 1, max: 10_000 },
+  uploadUrlTtlMs: { default: 15 * MINUTE_MS, min: SECOND_MS, max: DAY_MS },
+  uploadReceivedTtlMs: { default: HOUR_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  uploadTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  fileRetentionMs: { default: 7 * DAY_MS, min: DAY_MS, max: 29 * DAY_MS },
+  fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },
+  filesInFlightMax: { default: 64, min: 1, max: 10_000 },
+} as const satisfies Record<NumberOption, IntegerRange>
+
+type OtherOption =
+  | 'compression'
+  | 'formatChecks'
+  | 'clock'
+  | 'random'
+  | 'sources'
+  | 'quota'
+  | 'onBackgroundFailure'
+type NumberOption = Exclude<keyof StoreOptions, OtherOption>
+
+export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
+  Readonly<{
+    compression: Compression
+    formatChecks: boolean
+    clock: Clock
+    random: Random
+    sources: UrlFetcher | undefined
+    quota: NonNullable<StoreOptions['quota']>
+    onBackgroundFailure: NonNullable<StoreOptions['onBackgroundFailure']>
+  }>
+
+const OTHER_OPTIONS: readonly string[] = [
+  'compression',
+  'formatChecks',
+  'clock',
+  'random',
+  'sources',
+  'quota',
+  'onBackgroundFailure',
+] satisfies OtherOption[]
+
+/** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
+export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
+  const resolved = integerOptions('a store', given, RANGES, OTHER_OPTIONS)
+  const others = resolveOthers(given)
+  return Object.freeze({ ...resolved, ...others })
+}
+
+function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> {
+  const { clock = systemClock, random = openSystemRandom() } = given
+  const { sources, quota = () => true, onBackgroundFailure = warnOnce() } = given
+  const formatChecks = choiceOption('formatChecks', given.formatChecks, ['on', 'off'])
+  if (typeof clock?.now !== 'function') throw optionError('clock', 'must have a function `now`')
+  if (typeof random?.bytes !== 'function') {
+    throw optionError('random', 'must have a function `bytes`')
+  }
+  if (sources !== undefined && typeof sources?.fetch !== 'function') {
+    throw optionError('sources', 'must have a function `fetch`')
+  }
+  checkFunctionOption('quota', quota)
+  checkFunctionOption('onBackgroundFailure', onBackgroundFailure)
+  const compression = resolveCompression(given.compression)
+  return {
+    compression,
+    formatChecks: formatChecks === 'on',
+    clock,
+    random,
+    sources,
+    quota,
+    onBackgroundFailure,
+  }
+}
+
+const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
+  sweep: 'The background sweep',
+  fileSweep: 'The background sweep of files',
+  fold: 'The background fold',
+  codecs: 'Noting the compressions of the segments',
+})
+
+/** Warns of the first failure of each task. */
+function warnOnce(): ResolvedOptions['onBackgroundFailure'] {
+  const warned = new Set<BackgroundTask>()
+  return (failure, task) => {
+    if (warned.has(task)) return
+    warned.add(task)
+    const code = isStoreError(failure) ? `${failure.code}: ` : ''
+    const problem = failure instanceof Error ? failure.message : String(failure)
+    const message = `${TASK_TITLES[task]} failed and will be repeated: ${code}${problem}`
+    warn(`${message} (set onBackgroundFailure to get every failure)`, 'ROWSTASH_BACKGROUND_FAILURE')
+  }
+}
+
+function resolveCompression(given: StoreOptions['compression'] = 'auto'): Compression {
+  if (given === 'auto') return codecs.zstd === null ? 'none' : 'zstd'
+  if (!['none', 'deflate', 'zstd'].includes(given)) {
+    throw optionError(
+      'compression',
+      `must be 'auto', 'none', 'deflate' or 'zstd', not ${shown(given)}`,
+    )
+  }
+  if (given !== 'none' && codecs[given] === null) {
+    throw optionError('compression', `must not be '${given}' here: Node 22.15 or newer is needed`)
+  }
+  return given
+}

@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
 import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { reportNewTable } from './cli-import-report.js'
 import { parseDelimiter, renderDelimiter } from './csv-fields.js'
 import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
-import { formatOfPath, isJson, type SourceFile } from './import-source.js'
+import { formatOfPath, type SourceFile } from './import-source.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, type ProgressOutput } from './progress.js'
-import { SOURCE_FORMATS, type SourceFormat } from './record-scanner.js'
 
 export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY --table NAME
        rowstash import FILE... --url URL --key KEY --table-id ID --mode add|overwrite

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
+import { withoutByteOrderMark } from '../base/records.js'
 
 export const PIECE_BYTES = 1024 * 1024
 
@@ -42,26 +43,4 @@ export async function linesAt(path: string, offsets: readonly number[]): Promise
   }
   while (lines.length < offsets.length) lines.push(line)
   return lines
-}
-
-const NO_BYTES = new Uint8Array(0)
-const BYTE_ORDER_MARK = Object.freeze([0xef, 0xbb, 0xbf])
-
-/** Passes a source on without its byte order mark, which only a whole file may begin with. */
-export async function* withoutByteOrderMark(
-  source: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  let start: Uint8Array | undefined = NO_BYTES // The bytes so far, while they may be part of a mark.
-  for await (const piece of source) {
-    if (start === undefined) {
-      yield piece
-      continue
-    }
-    const bytes: Uint8Array = start.length === 0 ? piece : Buffer.concat([start, piece])
-    const isMark = BYTE_ORDER_MARK.every((byte, i) => i >= bytes.length || bytes[i] === byte)
-    const isDecided: boolean = !isMark || bytes.length >= BYTE_ORDER_MARK.length
-    start = isDecided ? undefined : bytes
-    if (isDecided) yield bytes.subarray(isMark ? BYTE_ORDER_MARK.length : 0)
-  }
-  if (start !== undefined) yield start
 }

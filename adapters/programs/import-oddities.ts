@@ -1,8 +1,9 @@
 // Finds the columns of a new table that a few values turned into text: without those values they would be numbers,
 // booleans, dates or arrays.
+import { isJson } from '../base/records.js'
 import { canReadAgain, linesAt } from './import-bytes.js'
 import type { Tally } from './import-sample.js'
-import { isJson, type RowRun, readFileRuns, type SourceFile } from './import-source.js'
+import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, startOfRow, type ValueClass } from './import-values.js'
 
 /** Of a hundred values, fewer must be odd. */

@@ -2,9 +2,10 @@
 //
 // The server answers `in row 3 (counted from 0) of chunk '7', line 5`, without the chunk in the answer to the chunk
 // itself. The files are read again to find that row, so a successful import pays nothing.
+import { isJson } from '../base/records.js'
 import { endOfLineBreak } from './csv-fields.js'
 import { canReadAgain, lineAt } from './import-bytes.js'
-import { isJson, type RowRun, readFileRuns, type SourceFile } from './import-source.js'
+import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
 const ROW_PLACE =

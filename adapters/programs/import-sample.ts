@@ -6,8 +6,8 @@
 // - It costs an import almost nothing: of 231 runs of 1,000 records, some 500 records are sampled.
 // - A record is weighted by the number of records that it stands for, so that the first runs, which are sampled more
 //   densely, have no more weight. Its place in a run varies from run to run, because odd values may be periodic.
+import { isJson } from '../base/records.js'
 import type { RowRun } from './import-source.js'
-import { isJson } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, type ValueClass } from './import-values.js'
 
 /** Records of the first run that are looked at. Of run n it is 1/n of them, and one at least. */

@@ -2,8 +2,9 @@
 //
 // Invariant: a class is the type that the server's inference gives a value. If the two differ, a warning is missing or
 // superfluous; the types that are shown come from the server.
+import { isJson } from '../base/records.js'
 import { endOfLineBreak, fieldText, findFields } from './csv-fields.js'
-import { isJson, type RowRun } from './import-source.js'
+import type { RowRun } from './import-source.js'
 
 export type ValueClass = 'number' | 'boolean' | 'date' | 'dateTime' | 'text' | 'array'
 

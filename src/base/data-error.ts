@@ -33,6 +33,29 @@ export function isDataError(failure: unknown): failure is StoreError {
   return isStoreError(failure) && failure.code.startsWith('COLUMN_')
 }
 
+/** How many rows and lines of the whole input are before the part that an error counts from. */
+export type PlaceShift = Readonly<{ rows: number; lines: number }>
+
+/** The same error, with its row and its line counted from the beginning of the whole input. Other failures stay. */
+export function shiftPlace(failure: unknown, { rows, lines }: PlaceShift): unknown {
+  if (!isStoreError(failure)) return failure
+  const { code, message, row, line, column, value, rule, chunk } = failure
+  if (row === undefined && line === undefined) return failure
+  // An error of the header is not one of a row: its line is right already.
+  const place = {
+    ...(row !== undefined && { row: row + rows }),
+    ...(line !== undefined && { line: row === undefined ? line : line + lines }),
+    ...(chunk !== undefined && { chunk }),
+  }
+  const shifted = message.replace(renderPlace(failure), () => renderPlace(place))
+  const rest = {
+    ...(column !== undefined && { column }),
+    ...(value !== undefined && { value }),
+    ...(rule !== undefined && { rule }),
+  }
+  return new StoreError(code, shifted, { ...place, ...rest, cause: failure.cause })
+}
+
 /** A value of the input that was read; throws the error of its data, if it has one. */
 export type Deferred<T> = () => T
 

@@ -31,7 +31,7 @@ export async function admit(
 ): Promise<Admitted> {
   const teamId = await authenticate(request.headers)
   request.onKey?.()
-  const { methods, parameters } = route(request.path)
+  const { methods, parameters } = route(request.path, request.method)
   const operation = methods.get(request.method)
   if (operation === undefined)
     throw methodNotAllowed(request.method, [...methods.keys()].join(', '))

@@ -20,6 +20,15 @@ export function jsonResponse(
   return { status, headers: { ...headers, etag: renderETag(version) }, body }
 }
 
+/** What stands around the row IDs of a table that was created: the object of CONTRACT.md, section 5. */
+export function renderCreated(
+  { tableId }: Readonly<{ tableId: string }>,
+  linkedAppIds: readonly string[] | undefined,
+): Readonly<{ head: string; tail: string }> {
+  const linked = linkedAppIds && `,"linkedAppIDs":${JSON.stringify(linkedAppIds)}`
+  return { head: `{"tableID":${JSON.stringify(tableId)},`, tail: `${linked ?? ''}}` }
+}
+
 /** 22 characters, quotes and a comma each make pieces of about 64 KiB. */
 const IDS_PER_PIECE = 2_600
 

@@ -16,8 +16,12 @@ export type Match<O> = Readonly<{
   parameters: readonly string[]
 }>
 
-/** @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter. */
-export type Router<O> = (path: string) => Match<O>
+/**
+ * @param method - Of the resources that a path leads to, the first one that has this method is taken: `import` in
+ *   `/tables/import` is the ID of a table for every method but POST.
+ * @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter.
+ */
+export type Router<O> = (path: string, method?: string) => Match<O>
 
 /** The longest path is `/apps/{appID}/uploads/{uploadID}/complete`. */
 const SEGMENTS_MAX = 5
@@ -33,9 +37,10 @@ type ReadParameter = (segment: string) => string
 
 export function createRouter<O>(routes: readonly Route<O>[]): Router<O> {
   const resources = resourcesOf(routes)
-  return (path) => {
+  return (path, method = '') => {
     const given = segmentsOf(path)
-    const resource = resources.find(({ segments }) => isOn(segments, given))
+    const found = resources.filter(({ segments }) => isOn(segments, given))
+    const resource = found.find(({ methods }) => methods.has(method)) ?? found[0]
     if (resource === undefined) throw new Refusal('REQUEST_ERROR', 'Unknown path')
     const parameters: string[] = []
     for (const [index, segment] of resource.segments.entries()) {

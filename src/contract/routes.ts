@@ -1,6 +1,7 @@
 // The routes of a team, as CONTRACT.md, section 1, lists them. An operation gets the parameters of its path in their
 // order. HEAD is answered as GET where it has no route of its own.
 import type { Operation } from './call.js'
+import { importTable } from './imports.js'
 import type { Route } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
@@ -11,6 +12,7 @@ export const ROUTES = [
   ['GET', '/tables', listTables],
   ['POST', '/tables', createTable],
   ['PUT', '/tables/{tableID}', overwriteTable],
+  ['POST', '/tables/import', importTable],
   ['GET', '/tables/{tableID}/rows', listRows],
   ['HEAD', '/tables/{tableID}/rows', headRows],
   ['POST', '/tables/{tableID}/rows', addRows],

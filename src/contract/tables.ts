@@ -1,16 +1,16 @@
 // CONTRACT.md, section 5.
 import { tableNameProblem } from '../engine/api/arguments.js'
-import type { CreateResult } from '../engine/api/store-types.js'
 import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import { isWithoutRows } from './empty-rows.js'
+import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
-import { parseOnSchemaError, queryValue, queryValues } from './query.js'
+import { parseOnSchemaError, queryValue } from './query.js'
 import { invalidRequest, type Refusal } from './refusal.js'
-import { jsonResponse, renderRowIds } from './render.js'
+import { jsonResponse, renderCreated, renderRowIds } from './render.js'
 import { checkAsynchronous, parseIdempotencyKey } from './request-headers.js'
 
 /** GET /tables */
@@ -37,8 +37,9 @@ export async function createTable(call: Call): Promise<ContractResponse> {
           requestDigest: await call.digest(body),
         }),
       })
-      const given = queryAppIds ?? appIds
-      return renderCreated(created, given && linkedApps(call, [...given, ...(appIds ?? [])]))
+      const { head, tail } = renderCreated(created, linkedApps(call, queryAppIds, appIds))
+      const answer = renderRowIds(`{"data":${head}`, created.rowIds, `${tail}}`)
+      return jsonResponse(201, answer, created.version)
     },
   })
 }
@@ -109,25 +110,4 @@ function nameOfQuery({ query }: Call): string | undefined {
   const problem = name === undefined ? undefined : tableNameProblem(name)
   if (problem !== undefined) throw invalidRequest('query', problem)
   return name
-}
-
-/** `appsToLink`, repeated or comma-separated; undefined when it is not given. */
-function appIdsOfQuery(call: Call): readonly string[] | undefined {
-  const values = queryValues(call.query, 'appsToLink')
-  if (values.length === 0) return undefined
-  return values.flatMap((value) => value.split(',')).filter((appId) => appId !== '')
-}
-
-/** Those of the apps that exist, each once. */
-function linkedApps({ apps }: Call, appIds: readonly string[]): readonly string[] {
-  return [...new Set(appIds)].filter((appId) => apps === undefined || apps.has(appId))
-}
-
-function renderCreated(
-  { tableId, rowIds, version }: CreateResult,
-  linkedAppIds: readonly string[] | undefined,
-): ContractResponse {
-  const head = `{"data":{"tableID":${JSON.stringify(tableId)},`
-  const linked = linkedAppIds && `,"linkedAppIDs":${JSON.stringify(linkedAppIds)}`
-  return jsonResponse(201, renderRowIds(head, rowIds, `${linked ?? ''}}}`), version)
 }

@@ -3,11 +3,19 @@ import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
 import { renderTableId } from '../format/table-id.js'
 import { scanBatches } from '../kv/scan-batches.js'
 import { parseTableSchema } from '../schema/table-schema.js'
-import { checkArguments, checkOnSchemaError, checkTableName, checkTeamId } from './api/arguments.js'
+import {
+  checkArguments,
+  checkOnSchemaError,
+  checkRowsFormat,
+  checkTableName,
+  checkTeamId,
+  checkText,
+} from './api/arguments.js'
 import type { Files } from './api/file-types.js'
 import type {
   CreateResult,
   CreateTableRequest,
+  ImportTableRequest,
   Stash,
   Table,
   TableEntry,
@@ -19,6 +27,7 @@ import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TeamFiles } from './files/files.js'
 import { ChunkCounts, TeamStash } from './ingest/stash.js'
 import { createTable, findCreated } from './table/create-table.js'
+import { importTable } from './table/import-table.js'
 import { requestKeyOf } from './table/request-digest.js'
 import { TeamTable } from './table/table.js'
 
@@ -30,6 +39,8 @@ const CREATE_ARGUMENTS = [
   'idempotencyKey',
   'requestDigest',
 ]
+
+const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError']
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -64,6 +75,22 @@ export class StoreTeam implements Team {
       const first = await findCreated(this.#context, key)
       const created =
         first ?? (await createTable(this.#context, { name, rows, schema, onSchemaError, key }))
+      return toPublicVersion(this.#context, created)
+    })
+  }
+
+  importTable(request: ImportTableRequest): Promise<CreateResult> {
+    return this.#context.lifecycle.run(async () => {
+      checkArguments('importTable', request, IMPORT_ARGUMENTS)
+      const { name } = request
+      if (name !== undefined) checkTableName(name)
+      const source = {
+        fromUrl: checkText('fromUrl', request.fromUrl),
+        name,
+        format: checkRowsFormat(request.format),
+        onSchemaError: checkOnSchemaError(request.onSchemaError),
+      }
+      const created = await importTable(this.#context, source, () => undefined)
       return toPublicVersion(this.#context, created)
     })
   }

@@ -95,6 +95,7 @@ type Success = Readonly<{ status: number; hasETag: boolean; check: (body: unknow
 /** What a successful operation answers. */
 const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'GET tables': { status: 200, hasETag: false, check: checkTableList },
+  'POST import': { status: 201, hasETag: true, check: checkImported },
   'POST tables': { status: 201, hasETag: true, check: checkCreated },
   'PUT table': { status: 200, hasETag: true, check: checkChanged },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
@@ -125,6 +126,7 @@ function checkSuccess({ method, path, status, headers }: CheckedReply, body: unk
 function resourceOf(path: string): string | undefined {
   const { pathname } = new URL(path, 'http://host')
   const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
+  if (collection === 'tables' && rest.length === 1 && rest[0] === 'import') return 'import'
   return RESOURCES[collection ?? '']?.[rest.length]
 }
 
@@ -199,6 +201,10 @@ function checkTableList(body: unknown): void {
     assert.match(String(id), UUID)
     assert.equal(typeof name, 'string')
   }
+}
+
+function checkImported(body: unknown): void {
+  for (const data of array(closed(body, ['data'])['data'])) checkCreated({ data })
 }
 
 function checkCreated(body: unknown): void {

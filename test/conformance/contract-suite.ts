@@ -12,6 +12,7 @@ import { errorCases } from './contract/error-cases.js'
 import { fileCases } from './contract/file-cases.js'
 import { generalCases } from './contract/general-cases.js'
 import { httpCases } from './contract/http-cases.js'
+import { importCases } from './contract/import-cases.js'
 import { inferenceCases } from './contract/inference-cases.js'
 import { keptIdCases } from './contract/kept-id-cases.js'
 import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
@@ -60,6 +61,7 @@ const CASES: readonly ContractCase[] = [
   ...inferenceCases,
   ...bodyCases,
   ...tableCases,
+  ...importCases,
   ...overwriteCases,
   ...keptIdCases,
   ...keptIdHistoryCases,

@@ -32,6 +32,24 @@ export const SOURCE_URLS = {
   slow: `${HOST}/slow`,
   /** Is larger than any limit. */
   endless: `${HOST}/endless`,
+  /** CSV that breaks off. */
+  brokenCsv: `${HOST}/broken.csv`,
+  /** CSV that is larger than any limit. */
+  endlessCsv: `${HOST}/endless.csv`,
+  /** Three rows with a quoted line break, in pieces that cut them; its type says that it is CSV. */
+  csv: `${HOST}/rows?x=1`,
+  /** The same rows as TSV, JSON and NDJSON; their names say what they are. */
+  tsv: `${HOST}/Some%20rows.tsv`,
+  json: `${HOST}/rows.json`,
+  ndjson: `${HOST}/rows.jsonl`,
+  /** Rows of JSON, one of which has an object as a value. */
+  objects: `${HOST}/objects.json`,
+  /** CSV with a quote that is not closed. */
+  unclosed: `${HOST}/unclosed.csv`,
+  /** CSV with a column twice. */
+  twice: `${HOST}/twice.csv`,
+  /** CSV that says that it is no UTF-8. */
+  latin1: `${HOST}/latin1.csv`,
 } as const
 
 type MakeSource = (url: string, bytesMax: number) => FetchedSource
@@ -49,6 +67,27 @@ const URLS: Readonly<Record<string, MakeSource>> = {
   [SOURCE_URLS.slow]: () => {
     throw new StoreError('SOURCE_URL_TIMEOUT', 'The source took too long')
   },
+  [SOURCE_URLS.endlessCsv]: (url, bytesMax) =>
+    source(url, ['a\n1\n'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
+  [SOURCE_URLS.brokenCsv]: (url) =>
+    source(url, ['a\n1'], {}, new StoreError('SOURCE_URL_FAILED', 'The source broke off')),
+  [SOURCE_URLS.csv]: (url) =>
+    source(url, ['\ufeffa,b\r', '\n1,"x', '\n"\r\n2,\n', '3,z'], {
+      contentType: 'text/csv; charset=UTF-8',
+      fileName: 'My rows.v2.csv',
+    }),
+  [SOURCE_URLS.tsv]: (url) =>
+    source(url, ['a\tb\n1\t"x\n', '"\n2\t\n3\tz\n'], { contentType: 'text/plain' }),
+  [SOURCE_URLS.json]: (url) => source(url, ['[{"a":1,"b":"x\\', 'n"},{"a":2},{"a":3,"b":"z"}]']),
+  [SOURCE_URLS.ndjson]: (url) =>
+    source(url, ['{"a":1,"b":"x\\n"}\n\n{"a":', '2}\r\n{"a":3,"b":"z"}'], {
+      contentType: 'application/octet-stream',
+    }),
+  [SOURCE_URLS.objects]: (url) => source(url, ['[{"a":1,"o":{}}]']),
+  [SOURCE_URLS.unclosed]: (url) => source(url, ['a,b\n1,2\n\n3,"4\n5,6\n']),
+  [SOURCE_URLS.twice]: (url) => source(url, ['a,b,a\n1,2,3\n']),
+  [SOURCE_URLS.latin1]: (url) =>
+    source(url, ['a\n1\n'], { contentType: 'text/csv; charset=latin1' }),
   [SOURCE_URLS.endless]: (url, bytesMax) =>
     source(url, ['hel'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
 }

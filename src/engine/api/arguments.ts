@@ -1,10 +1,11 @@
 // Checks of what callers of the library hand in: closed objects, known words.
 import { hasMethods, isRecord, optionError, shown, typeName } from '../../base/options.js'
+import { SOURCE_FORMATS } from '../../base/record-scanner.js'
 import { StoreError } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import { isWellFormed } from '../../schema/text-rules.js'
-import type { OnSchemaError, PieceRequest, ReadOptions } from './store-types.js'
+import type { OnSchemaError, PieceRequest, ReadOptions, RowsFormat } from './store-types.js'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot be the ports of a store. */
 export function checkPorts(kv: unknown, objects: unknown): void {
@@ -45,6 +46,13 @@ export function checkOnSchemaError(given: unknown): OnSchemaError {
   if (given === undefined) return 'abort'
   if (isOnSchemaError(given)) return given
   throw invalid(`onSchemaError must be abort, dropColumns or updateSchema, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowsFormat(given: unknown): RowsFormat | undefined {
+  const format = SOURCE_FORMATS.find((known) => known === given)
+  if (given === undefined || format !== undefined) return format
+  throw invalid(`format must be ${SOURCE_FORMATS.join(', ')}, not ${shown(given)}`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

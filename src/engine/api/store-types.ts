@@ -65,6 +65,20 @@ export type CreateTableRequest = Readonly<{
   requestDigest?: Bytes | undefined
 }>
 
+/** The format of a file of rows. `ndjson`: one JSON object per line. */
+export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
+
+/** A new table from a file at a URL. */
+export type ImportTableRequest = Readonly<{
+  /** An http or https URL, under the rules of `StoreOptions.sources`. The file has at most `fileBytesMax` bytes. */
+  fromUrl: string
+  /** The name of the table. Default: the name of the file without its extension. */
+  name?: string | undefined
+  /** Default: by the media type of the answer, else by the extension of the file's name. */
+  format?: RowsFormat | undefined
+  onSchemaError?: OnSchemaError | undefined
+}>
+
 /** Options of `addRows`. */
 export type AddOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
@@ -274,6 +288,12 @@ export interface Team {
    *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    */
   createTable(request: CreateTableRequest): Promise<CreateResult>
+  /**
+   * Creates a table from a CSV, TSV, JSON or NDJSON file at a URL, in one commit. The file is read as it comes, in
+   * bounded memory; its schema is inferred from all rows.
+   * @throws {StoreError} as `createTable`; SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED
+   */
+  importTable(request: ImportTableRequest): Promise<CreateResult>
   /** All tables in order of creation, including every table whose create has resolved. */
   tables(): Promise<readonly TableEntry[]>
   /** A table by its ID. Does not check that it exists: its operations fail with TABLE_NOT_FOUND. */

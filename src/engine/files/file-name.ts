@@ -84,3 +84,15 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²�
 function renameDevice(name: string): string {
   return cutName(name.replace(DEVICE, '$&_'))
 }
+
+/** The decoded name at the end of a URL's path; empty if there is none. */
+export function nameInUrl(url: string): string {
+  const { pathname } = new URL(url)
+  const segment = pathname.slice(pathname.lastIndexOf('/') + 1)
+  try {
+    return decodeURIComponent(segment)
+  } catch (failure) {
+    if (failure instanceof URIError) return segment
+    throw failure
+  }
+}

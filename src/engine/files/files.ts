@@ -21,7 +21,7 @@ import { completeUpload, parseOwnUpload } from './complete-upload.js'
 import { checkContentType, checkDetails, checkName } from './file-arguments.js'
 import { changeFiles, planFileDelete, putsOfFile, refusalOfFile } from './file-commits.js'
 import { type ContentRules, giveUp, piecesOf, storeContent, tooLarge } from './file-content.js'
-import { checkFileName, cleanFileName } from './file-name.js'
+import { checkFileName, cleanFileName, nameInUrl } from './file-name.js'
 import { parseMediaType } from './media-type.js'
 import { openFile, readFileRecord, storedFile } from './stored-file.js'
 import { createUpload } from './uploads.js'
@@ -191,19 +191,7 @@ function namesOfSource(
 ): { fileName: string; contentType: string } {
   const sent = contentType === undefined ? undefined : parseMediaType(contentType)
   return {
-    fileName: given.fileName ?? cleanFileName(fileName || lastSegment(url)),
+    fileName: given.fileName ?? cleanFileName(fileName || nameInUrl(url)),
     contentType: given.contentType ?? sent?.canonical ?? CONTENT_TYPE_DEFAULT,
-  }
-}
-
-/** The decoded name at the end of a URL's path; empty if there is none. */
-function lastSegment(url: string): string {
-  const { pathname } = new URL(url)
-  const segment = pathname.slice(pathname.lastIndexOf('/') + 1)
-  try {
-    return decodeURIComponent(segment)
-  } catch (failure) {
-    if (failure instanceof URIError) return segment
-    throw failure
   }
 }

@@ -214,9 +214,9 @@ class SegmentSink implements RowSink {
 }
 
 /** Segments of one operation: with as many, one commit still does it. */
-const SEGMENTS_MAX = 65_535
+export const SEGMENTS_MAX = 65_535
 
-function tooManySegments(): StoreError {
+export function tooManySegments(): StoreError {
   return new StoreError(
     'REQUEST_VALIDATION_ERROR',
     `The rows fill more than ${SEGMENTS_MAX} segments; put them into a stash, in chunks`,

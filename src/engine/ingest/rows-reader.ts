@@ -3,6 +3,7 @@
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { shiftPlace } from '../../base/data-error.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -14,7 +15,8 @@ import { newMarkedFiles } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import type { RowBatch } from './chunk-builder.js'
-import { prepareRows } from './prepare-rows.js'
+import { prepareRows, SEGMENTS_MAX, tooManySegments } from './prepare-rows.js'
+import { readSource, SourceRows } from './source-rows.js'
 import { TeamStash, tooManyChunks } from './stash.js'
 import { readStash, type SerialChunk } from './stash-records.js'
 import {
@@ -35,6 +37,9 @@ export type OperationRows = Readonly<{
   check: KvCheck | null
 }>
 
+/** The rows that an operation gets: of a caller, or of a source that the store reads itself. */
+export type GivenRows = RowsInput | Stash | SourceRows
+
 /** Where an operation's rows come from; bodies are read once, stashes again for every try. */
 export class RowsReader {
   readonly #team: TeamContext
@@ -45,7 +50,7 @@ export class RowsReader {
   readonly #files = newMarkedFiles()
 
   /** @param rows - A stash must be of the same team. */
-  constructor(team: TeamContext, rows: RowsInput | Stash) {
+  constructor(team: TeamContext, rows: GivenRows) {
     this.#team = team
     this.#stash = rows instanceof TeamStash ? rows : null
     if (this.#stash !== null && !this.#stash.belongsTo(team)) {
@@ -54,12 +59,24 @@ export class RowsReader {
   }
 
   /** Reads a body; nothing for a stash. */
-  async prepare(rows: RowsInput | Stash): Promise<void> {
+  async prepare(rows: GivenRows): Promise<void> {
     if (this.#stash !== null) return
+    if (rows instanceof SourceRows) return this.#prepareSource(rows)
     const { chunk, inline, files } = await prepareRows(this.#team, rows as RowsInput, true)
     this.#files.addAll(files)
     for (const { object } of chunk.segments) this.#objects.push(object)
     this.#prepared = { chunks: [{ chunk }], inline, check: null }
+  }
+
+  async #prepareSource(rows: SourceRows): Promise<void> {
+    const chunks: { chunk: SerialChunk['chunk'] }[] = []
+    await readSource(this.#team, rows, (chunk, files) => {
+      this.#files.addAll(files)
+      for (const { object } of chunk.segments) this.#objects.push(object)
+      if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
+      chunks.push({ chunk })
+    })
+    this.#prepared = { chunks, inline: null, check: null }
   }
 
   /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
@@ -91,13 +108,17 @@ export class RowsReader {
   ): Promise<{ chunk: SerialChunk['chunk']; verdict: Verdict }[]> {
     const verdicts: { chunk: SerialChunk['chunk']; verdict: Verdict }[] = []
     let judged: { columns: readonly ChunkColumn[]; verdict: Verdict } | undefined
+    let rows = 0 // Of the chunks before: a chunk without a serial is a part of one input.
     for (const { chunk, serial } of source.chunks) {
       const { columns } = chunk
       if (judged?.columns !== columns) judged = { columns, verdict: decideColumns(policy, columns) }
       const { verdict } = judged
       if (verdict === 'misfit') {
-        throw await findMisfit(this.#team, policy, chunk, rowsOfChunk(this.#team, chunk), serial)
+        const searched = rowsOfChunk(this.#team, chunk)
+        const misfit = await findMisfit(this.#team, policy, chunk, searched, serial)
+        throw serial === undefined ? shiftPlace(misfit, { rows, lines: 0 }) : misfit
       }
+      rows += chunk.rowCount
       verdicts.push({ chunk, verdict })
     }
     return verdicts

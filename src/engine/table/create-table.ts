@@ -17,7 +17,7 @@ import {
 import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { CreateResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import type { CreateResult, OnSchemaError } from '../api/store-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
 import type { RequestKey } from '../commit/idempotency.js'
@@ -27,6 +27,7 @@ import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
 import type { TeamContext } from '../context/store-context.js'
 import {
+  type GivenRows,
   type LinkableRows,
   type OperationRows,
   RowsReader,
@@ -40,7 +41,7 @@ import { checksOf, linkUntilDone } from './link-rows.js'
 type CreateRequest = Readonly<{
   name: string
   schema: TableSchema | undefined
-  rows: RowsInput | Stash
+  rows: GivenRows
   onSchemaError: OnSchemaError
   key: RequestKey | undefined
 }>

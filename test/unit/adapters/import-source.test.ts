@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { SourceFormat } from '../../../adapters/base/records.js'
 import type { RowRun } from '../../../adapters/programs/import-source.js'
 import {
   bodyOf,
@@ -9,7 +10,6 @@ import {
   halveRun,
   RUN_BYTES_MAX,
 } from '../../../adapters/programs/import-source.js'
-import type { SourceFormat } from '../../../adapters/programs/record-scanner.js'
 
 const utf8 = new TextEncoder()
 
@@ -81,7 +81,7 @@ describe('a JSON array', () => {
 
   test.each([
     ['', 'the file is empty'],
-    ['{"a":1}', 'not a JSON array; use --format ndjson for one object per line'],
+    ['{"a":1}', 'the file is not a JSON array'],
     ['[{"a":1}', 'ends inside its JSON array'],
     ['[{"a":1},]', 'unexpected "]" at byte 10'],
     ['[{"a":1},,{"a":2}]', 'unexpected "," at byte 10'],

@@ -1,6 +1,7 @@
 // What an import sees in values is what the inference of the store makes of them.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { SourceFormat } from '../../../adapters/base/records.js'
 import { cutRuns, type RowRun } from '../../../adapters/programs/import-source.js'
 import {
   type Cell,
@@ -8,7 +9,6 @@ import {
   classOf,
   HeaderReader,
 } from '../../../adapters/programs/import-values.js'
-import type { SourceFormat } from '../../../adapters/programs/record-scanner.js'
 import { inferType } from '../../../src/schema/infer.js'
 import { newSummary, summarizeText, summarizeToken } from '../../../src/schema/summarize.js'
 import { runOptions } from '../../support/fast-check-options.js'

@@ -16,18 +16,49 @@ import {
   QUOTE,
   SPACE,
   TAB,
-} from '../base/ascii.js'
+} from './ascii.js'
+
+/** The formats of a source of rows. `ndjson` is one JSON object per line. */
+export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
+export type SourceFormat = (typeof SOURCE_FORMATS)[number]
+
+const FORMAT_OF_EXTENSION: ReadonlyMap<string, SourceFormat> = new Map([
+  ['csv', 'csv'],
+  ['tsv', 'tsv'],
+  ['tab', 'tsv'],
+  ['json', 'json'],
+  ['ndjson', 'ndjson'],
+  ['jsonl', 'ndjson'],
+])
+
+/** The format that the extension of a file name announces; undefined: it announces none. */
+export function formatOfName(name: string): SourceFormat | undefined {
+  const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
+  return FORMAT_OF_EXTENSION.get(extension)
+}
+
+/** What is known of the place and the kind of a fault. */
+type FaultDetails = Readonly<{
+  /** The byte of the source at which it shows; none if it is the whole source. */
+  offset?: number
+  /** The line on which the record begins; only of CSV and TSV. */
+  line?: number
+  /** The source begins with a JSON object where an array is expected, as NDJSON does. */
+  isObject?: boolean
+}>
 
 /** A source that is not of its format, or breaks off. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault'
+  readonly offset: number | undefined
+  readonly line: number | undefined
+  readonly isObject: boolean
 
-  constructor(
-    message: string,
-    /** The byte of the source at which it shows; none if it is the whole source. */
-    readonly offset?: number,
-  ) {
+  constructor(message: string, { offset, line, isObject }: FaultDetails = {}) {
     super(message)
+    this.offset = offset
+    this.line = line
+    this.isObject = isObject ?? false
   }
 }
 
@@ -77,6 +108,12 @@ class LineScanner implements RecordScanner {
   #hasContent = false
   /** Whether the last byte was a CR that ended the record's last line, so that a LF may belong to it. */
   #afterReturn = false
+  /** Line breaks so far. */
+  #lineBreaks = 0
+  /** The last byte was a CR: a LF after it is no other line break. */
+  #isAfterReturn = false
+  /** The line on which the last record began, empty lines before it included. */
+  #line = 1
 
   scan(piece: Uint8Array): void {
     const base = this.scanned
@@ -85,9 +122,14 @@ class LineScanner implements RecordScanner {
       if (this.#afterReturn) {
         this.#afterReturn = false
         this.#endRecord(base + i + (byte === LINE_FEED ? 1 : 0))
-        if (byte === LINE_FEED) continue
+        if (byte === LINE_FEED) {
+          this.#isAfterReturn = false
+          continue
+        }
       }
-      if (this.starts.length === this.ends.length) this.starts.push(base + i)
+      if (this.starts.length === this.ends.length) this.#beginRecord(base + i)
+      if (byte === LINE_FEED || byte === CARRIAGE_RETURN) this.#countLine(byte)
+      else this.#isAfterReturn = false
       if (byte === QUOTE) {
         this.#isQuoted = !this.#isQuoted
         this.#hasContent = true
@@ -103,14 +145,25 @@ class LineScanner implements RecordScanner {
 
   finish(): void {
     if (this.#isQuoted) {
-      throw new SourceFault('the file ends inside quotes of this record', this.starts.at(-1) ?? 0)
+      const place = { offset: this.starts.at(-1) ?? 0, line: this.#line }
+      throw new SourceFault('the file ends inside quotes of this record', place)
     }
     if (this.starts.length > this.ends.length) this.#endRecord(this.scanned)
+  }
+
+  #beginRecord(offset: number): void {
+    this.starts.push(offset)
+    this.#line = this.#lineBreaks + 1
   }
 
   #endRecord(offset: number): void {
     this.ends.push(offset)
     this.#hasContent = false
+  }
+
+  #countLine(byte: number): void {
+    if (byte === CARRIAGE_RETURN || !this.#isAfterReturn) this.#lineBreaks++
+    this.#isAfterReturn = byte === CARRIAGE_RETURN
   }
 }
 
@@ -178,11 +231,13 @@ class JsonScanner implements RecordScanner {
     if (this.#isArray) {
       if (this.#phase === 'before') throw new SourceFault('the file is empty')
       if (this.#phase !== 'done') {
-        throw new SourceFault('the file ends inside its JSON array', this.scanned)
+        throw new SourceFault('the file ends inside its JSON array', { offset: this.scanned })
       }
     } else if (this.#phase === 'value') {
       if (this.#depth > 0 || this.#inString) {
-        throw new SourceFault('the file ends inside this JSON value', this.starts.at(-1) ?? 0)
+        throw new SourceFault('the file ends inside this JSON value', {
+          offset: this.starts.at(-1) ?? 0,
+        })
       }
       this.#endValue(this.scanned, 'mayFollow')
     }
@@ -295,12 +350,9 @@ class NameTable {
 
 function unexpected(byte: number, offset: number): SourceFault {
   const shown = JSON.stringify(String.fromCharCode(byte))
-  return new SourceFault(`not JSON: unexpected ${shown} at byte ${offset + 1}`, offset)
+  return new SourceFault(`not JSON: unexpected ${shown} at byte ${offset + 1}`, { offset })
 }
 
 function notAnArray(byte: number, offset: number): SourceFault {
-  const hint = byte === OPEN_BRACE ? '; use --format ndjson for one object per line' : ''
-  return new SourceFault(`the file is not a JSON array${hint}`, offset)
+  return new SourceFault('the file is not a JSON array', { offset, isObject: byte === OPEN_BRACE })
 }
-export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
-export type SourceFormat = (typeof SOURCE_FORMATS)[number]

@@ -1,0 +1,3 @@
+// Finding and cutting the records of a source, for the programs.
+export * from '../../src/base/record-cutter.js'
+export * from '../../src/base/record-scanner.js'

@@ -1,0 +1,211 @@
+// Cuts a source of rows at row bounds into runs that can be read one by one.
+//
+// Invariants:
+// - Rows are not decoded: a run has the bytes of the source. Only the line end between two rows of NDJSON becomes the
+//   comma of a JSON array.
+// - The runs do not depend on the pieces in which the source's bytes arrive.
+// - Memory is bounded by the longest run and one piece, whatever the size of the source.
+import { COMMA, LINE_FEED } from './ascii.js'
+import { concatBytes, markLength, NO_BYTES } from './bytes.js'
+import { openRecordScanner, SourceFault, type SourceFormat } from './record-scanner.js'
+
+/** Where a source is cut. */
+export type CutLimits = Readonly<{
+  /** Rows of a run, at most. */
+  rowsMax: number
+  /** Bytes of a run with its header, at most; a run of one row may be longer. */
+  bytesMax: number
+  /** Bytes of a run of one row with its header, at most: `bytesMax` or more. */
+  rowBytesMax: number
+}>
+
+/** Rows that follow each other in a source. Row i is the bytes from starts[i] up to ends[i]. */
+export type CutRun = Readonly<{
+  /** The header record with its line end, or no bytes for JSON. */
+  header: Uint8Array
+  bytes: Uint8Array
+  /** Where in the source the bytes begin, its byte order mark not counted. */
+  offset: number
+  starts: readonly number[]
+  ends: readonly number[]
+  /** Of JSON: the records that name a column as the first ones of the source. */
+  namingRecords: readonly number[]
+}>
+
+/**
+ * Cuts a source into runs. A source without rows makes one run without rows.
+ * @throws {SourceFault} if the source is not of this format, or a row is longer than `rowBytesMax`.
+ */
+export async function* cutRecords(
+  source: AsyncIterable<Uint8Array>,
+  format: SourceFormat,
+  limits: CutLimits,
+): AsyncGenerator<CutRun> {
+  const cutter = new RecordCutter(format, limits)
+  for await (const piece of withoutByteOrderMark(source)) {
+    cutter.take(piece)
+    yield* cutter.fullRuns()
+  }
+  yield* cutter.lastRuns()
+}
+
+export function isJson(format: SourceFormat): boolean {
+  return format === 'json' || format === 'ndjson'
+}
+
+/** The brackets around the rows of a body of JSON. */
+const BRACKETS_BYTES = 2
+
+class RecordCutter {
+  readonly #format: SourceFormat
+  readonly #limits: CutLimits
+  readonly #scanner
+  readonly #window = new ByteWindow()
+  #header: Uint8Array | undefined
+  #runsCut = 0
+
+  constructor(format: SourceFormat, limits: CutLimits) {
+    this.#format = format
+    this.#limits = limits
+    this.#scanner = openRecordScanner(format)
+    if (isJson(format)) this.#header = NO_BYTES
+  }
+
+  take(piece: Uint8Array): void {
+    this.#window.append(piece)
+    this.#scanner.scan(piece)
+    const { starts, ends } = this.#scanner
+    if (this.#header === undefined && ends.length > 0) {
+      this.#header = this.#window.copy(starts.shift() ?? 0, ends.shift() ?? 0)
+    }
+  }
+
+  /** The runs to which nothing that is still to come can be added. */
+  *fullRuns(): Generator<CutRun> {
+    for (let count = this.#fullCount(); count > 0; count = this.#fullCount()) yield this.#cut(count)
+    this.#window.dropBefore(this.#scanner.starts[0] ?? this.#scanner.scanned)
+  }
+
+  *lastRuns(): Generator<CutRun> {
+    this.#scanner.finish()
+    this.take(NO_BYTES) // What was the last record may be the header.
+    if (this.#header === undefined) throw new SourceFault('the file is empty')
+    yield* this.fullRuns()
+    const left = this.#scanner.ends.length
+    if (left > 0 || this.#runsCut === 0) yield this.#cut(left)
+  }
+
+  /** How many rows the next run has if it is full, else 0. */
+  #fullCount(): number {
+    const { starts, ends, scanned } = this.#scanner
+    const { rowsMax } = this.#limits
+    const first = starts[0]
+    if (first === undefined) return 0
+    const around = (this.#header?.length ?? 0) + BRACKETS_BYTES
+    const bytesMax = this.#limits.bytesMax - around
+    let count = 0
+    while (count < ends.length && count < rowsMax) {
+      if ((ends[count] ?? 0) - first > bytesMax) break
+      count++
+    }
+    const isFull = count === rowsMax || count < ends.length || scanned - first > bytesMax
+    if (!isFull) return 0
+    return count > 0 ? count : this.#longRow(first, around)
+  }
+
+  /** The first row is longer than a run: 1 when it has ended, 0 while it may go on. */
+  #longRow(first: number, around: number): number {
+    const { ends, scanned } = this.#scanner
+    const { rowBytesMax } = this.#limits
+    const bytes = (ends[0] ?? scanned) - first
+    if (bytes + around > rowBytesMax) {
+      throw new SourceFault(`this row is larger than ${rowBytesMax} bytes`, { offset: first })
+    }
+    return ends.length > 0 ? 1 : 0
+  }
+
+  #cut(count: number): CutRun {
+    const absoluteStarts = this.#scanner.starts.splice(0, count)
+    const absoluteEnds = this.#scanner.ends.splice(0, count)
+    const first = absoluteStarts[0] ?? 0
+    const bytes = this.#window.copy(first, absoluteEnds.at(-1) ?? first)
+    const starts = absoluteStarts.map((start) => start - first)
+    const ends = absoluteEnds.map((end) => end - first)
+    const naming = this.#scanner.namingStarts
+    const namingCount = naming.findIndex((start) => start >= (absoluteEnds.at(-1) ?? 0))
+    const taken = naming.splice(0, namingCount < 0 ? naming.length : namingCount)
+    const namingRecords = [...new Set(taken)].map((start) => absoluteStarts.indexOf(start))
+    if (this.#format === 'ndjson') commasBetween(bytes, ends)
+    this.#runsCut++
+    return {
+      header: this.#header ?? NO_BYTES,
+      bytes,
+      offset: first,
+      starts,
+      ends,
+      namingRecords,
+    }
+  }
+}
+
+/** Turns the line end after each row but the last into a comma. */
+function commasBetween(bytes: Uint8Array, ends: readonly number[]): void {
+  for (const end of ends) if (bytes[end] === LINE_FEED) bytes[end] = COMMA
+}
+
+/** Room for the bytes that are read but not yet cut, to begin with. */
+const WINDOW_BYTES_FIRST = 2 * 1024 * 1024
+
+/** The bytes of a source that are read but not yet cut, addressed by their offset in the source. */
+class ByteWindow {
+  #bytes = new Uint8Array(WINDOW_BYTES_FIRST)
+  #length = 0
+  /** Offset in the source of #bytes[0]. */
+  #base = 0
+  #dropped = 0
+
+  append(piece: Uint8Array): void {
+    if (this.#length + piece.length > this.#bytes.length) this.#makeRoom(piece.length)
+    this.#bytes.set(piece, this.#length)
+    this.#length += piece.length
+  }
+
+  copy(start: number, limit: number): Uint8Array {
+    return this.#bytes.slice(start - this.#base, limit - this.#base)
+  }
+
+  dropBefore(offset: number): void {
+    this.#dropped = Math.max(this.#dropped, offset - this.#base)
+  }
+
+  #makeRoom(bytes: number): void {
+    const kept = this.#bytes.subarray(this.#dropped, this.#length)
+    const room = kept.length + bytes > this.#bytes.length ? 2 * (kept.length + bytes) : 0
+    const target = room === 0 ? this.#bytes : new Uint8Array(room)
+    target.set(kept, 0)
+    this.#bytes = target
+    this.#base += this.#dropped
+    this.#length = kept.length
+    this.#dropped = 0
+  }
+}
+
+/** The bytes of a byte order mark in UTF-8. */
+const MARK_BYTES = 3
+
+/** Passes a source on without its byte order mark, which only a whole file may begin with. */
+export async function* withoutByteOrderMark(
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | undefined = NO_BYTES // The first bytes, until there are enough to see a mark.
+  for await (const piece of source) {
+    if (start === undefined) {
+      yield piece
+      continue
+    }
+    const bytes: Uint8Array = start.length === 0 ? piece : concatBytes([start, piece])
+    start = bytes.length < MARK_BYTES ? bytes : undefined
+    if (start === undefined) yield bytes.subarray(markLength(bytes))
+  }
+  if (start !== undefined) yield start
+}

@@ -1,0 +1,69 @@
+// CONTRACT.md, section 5: a table from a file at a URL.
+import type { Bytes } from '../base/bytes.js'
+import { tableNameProblem } from '../engine/api/arguments.js'
+import type { JsonPart } from '../schema/scan-json.js'
+import { parseAppIds, parsePart } from './body-members.js'
+import { readMembers, required, wholeText } from './body-shapes.js'
+import type { Call } from './call.js'
+import { appIdsOfQuery, linkedApps } from './linked-apps.js'
+import type { ContractResponse } from './message.js'
+import { parseOnSchemaError } from './query.js'
+import { invalidRequest } from './refusal.js'
+import { jsonResponse, renderCreated, renderRowIds } from './render.js'
+import { checkAsynchronous } from './request-headers.js'
+
+/** POST /tables/import */
+export async function importTable(call: Call): Promise<ContractResponse> {
+  const queryAppIds = appIdsOfQuery(call)
+  const onSchemaError = parseOnSchemaError(call.query)
+  checkAsynchronous(call.headers)
+
+  // The body's memory is given back before a file is fetched.
+  const { fromUrl, name, appIds } = await call.receive(['json'], async ({ bytes }) =>
+    parseImportBody(bytes),
+  )
+
+  const created = await call.team.importTable({
+    fromUrl,
+    ...(name !== undefined && { name }),
+    ...(onSchemaError && { onSchemaError }),
+  })
+  const { head, tail } = renderCreated(created, linkedApps(call, queryAppIds, appIds))
+  return jsonResponse(
+    201,
+    renderRowIds(`{"data":[${head}`, created.rowIds, `${tail}]}`),
+    created.version,
+  )
+}
+
+type ImportBody = Readonly<{
+  fromUrl: string
+  name: string | undefined
+  appIds: readonly string[] | undefined
+}>
+
+/** `{ fromUrl, displayName?, appsToLink? }` */
+function parseImportBody(bytes: Bytes): ImportBody {
+  const members = readMembers(wholeText(bytes), ['fromUrl', 'displayName', 'appsToLink'])
+  const displayName = members.get('displayName')
+  const appsToLink = members.get('appsToLink')
+  return {
+    fromUrl: parseText('fromUrl', required(members, 'fromUrl')),
+    name: displayName && parseDisplayName(displayName),
+    appIds: appsToLink && parseAppIds(appsToLink),
+  }
+}
+
+function parseText(name: string, part: JsonPart): string {
+  const text = parsePart(part)
+  if (typeof text === 'string') return text
+  throw invalidRequest('body', `'${name}' must be a string`)
+}
+
+/** It becomes the name of the table, and has its rule. */
+function parseDisplayName(part: JsonPart): string {
+  const name = parseText('displayName', part)
+  const problem = tableNameProblem(name)
+  if (problem === undefined) return name
+  throw invalidRequest('body', problem.replace(/^name/, "'displayName'"))
+}

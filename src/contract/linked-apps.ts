@@ -1,0 +1,21 @@
+// `appsToLink`: a list in the query or in the body, and `linkedAppIDs`, which says those that exist.
+import type { Call } from './call.js'
+import { queryValues } from './query.js'
+
+/** `appsToLink`, repeated or comma-separated; undefined when it is not given. */
+export function appIdsOfQuery({ query }: Call): readonly string[] | undefined {
+  const values = queryValues(query, 'appsToLink')
+  if (values.length === 0) return undefined
+  return values.flatMap((value) => value.split(',')).filter((appId) => appId !== '')
+}
+
+/** Those of the apps that exist, each once; undefined: none are given. */
+export function linkedApps(
+  { apps }: Call,
+  ofQuery: readonly string[] | undefined,
+  ofBody: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (ofQuery === undefined && ofBody === undefined) return undefined
+  const appIds = new Set([...(ofQuery ?? []), ...(ofBody ?? [])])
+  return [...appIds].filter((appId) => apps === undefined || apps.has(appId))
+}

@@ -1,0 +1,89 @@
+// Creating a table from a file at a URL: fetched under the guard of source URLs, read as it comes, created in one commit.
+import type { SourceFormat } from '../../base/record-scanner.js'
+import { formatOfName } from '../../base/record-scanner.js'
+import { StoreError } from '../../base/store-error.js'
+import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
+import type { CreateResult, OnSchemaError } from '../api/store-types.js'
+import type { FetchedSource } from '../api/url-fetcher.js'
+import type { TeamContext } from '../context/store-context.js'
+import { cleanFileName, nameInUrl } from '../files/file-name.js'
+import { parseMediaType } from '../files/media-type.js'
+import { type SourceProgress, SourceRows } from '../ingest/source-rows.js'
+import { createTable } from './create-table.js'
+
+export type ImportSource = Readonly<{
+  fromUrl: string
+  /** undefined: the name of the file without its extension. */
+  name: string | undefined
+  /** undefined: what the answer says. */
+  format: SourceFormat | undefined
+  onSchemaError: OnSchemaError
+}>
+
+/** @throws {StoreError} SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED, and as `createTable` */
+export function importTable(
+  team: TeamContext,
+  { fromUrl, name, format, onSchemaError }: ImportSource,
+  onProgress: (progress: SourceProgress) => void,
+): Promise<CreateResult> {
+  const { sources, fileBytesMax } = team.options
+  if (sources === undefined) {
+    throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
+  }
+  return team.transferLimit.run(team.teamId, async () => {
+    const source = await sources.fetch(fromUrl, { bytesMax: fileBytesMax })
+    try {
+      const noted = (progress: SourceProgress): void => {
+        team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
+        onProgress(progress)
+      }
+      const rows = new SourceRows(source.body, format ?? formatOfSource(source), noted)
+      const request = { rows, schema: undefined, onSchemaError, key: undefined }
+      return await createTable(team, { ...request, name: name ?? nameOfSource(source) })
+    } finally {
+      source.close()
+    }
+  })
+}
+
+const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
+  ['text/csv', 'csv'],
+  ['application/csv', 'csv'],
+  ['text/tab-separated-values', 'tsv'],
+  ['text/tsv', 'tsv'],
+  ['application/json', 'json'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/ndjson', 'ndjson'],
+  ['application/jsonl', 'ndjson'],
+])
+
+/** All of them are read as UTF-8, of which US-ASCII is a part. */
+const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+/**
+ * The media type decides, else the extension of the name: many servers send text/plain or application/octet-stream.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+function formatOfSource({ contentType, fileName, url }: FetchedSource): SourceFormat {
+  const media = contentType === undefined ? undefined : parseMediaType(contentType)
+  const charset = media?.parameters.get('charset')
+  const ofType = media && FORMAT_OF_TYPE.get(media.essence)
+  if (ofType !== undefined && charset !== undefined && !CHARSETS.has(charset.toLowerCase())) {
+    throw invalidSource(`has the charset ${JSON.stringify(charset)}; it must be UTF-8`)
+  }
+  const format = ofType ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
+  if (format !== undefined) return format
+  throw invalidSource(
+    'has neither a media type nor an extension of CSV, TSV, JSON or NDJSON (one object per line)',
+  )
+}
+
+function invalidSource(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `The file at fromUrl ${problem}`)
+}
+
+/** The name of the file without its extension. */
+function nameOfSource({ fileName, url }: FetchedSource): string {
+  const name = cleanFileName(fileName || nameInUrl(url))
+  return (name.replace(/\.[^.]+$/, '') || name).slice(0, NAME_CHARS_MAX)
+}

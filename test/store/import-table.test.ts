@@ -1,0 +1,191 @@
+// Goal: a file at a URL becomes the table that its bytes as one body would become, however its bytes arrive and wherever
+// they are cut; and errors name the row and the line of the file.
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type ImportTableRequest,
+  openMemory,
+  type RowsFormat,
+  type StoreOptions,
+  type Table,
+  type Team,
+  type TextRows,
+  type UrlFetcher,
+} from '../../src/index.js'
+
+/** More rows than a chunk has. */
+const RUN_ROWS = 65_536
+
+async function open(
+  pieces: () => Iterable<Uint8Array>,
+  options: StoreOptions = {},
+): Promise<
+  Readonly<{ team: Team; load: (given?: Partial<ImportTableRequest>) => Promise<Table> }>
+> {
+  const sources: UrlFetcher = {
+    async fetch(url) {
+      async function* body(): AsyncGenerator<Uint8Array, void> {
+        for (const piece of pieces()) yield piece
+      }
+      return { contentType: undefined, fileName: undefined, url, body: body(), close() {} }
+    },
+  }
+  const store = await openMemory({ compression: 'none', ...options, sources })
+  onTestFinished(() => store.close())
+  const team = store.team('t')
+  const load = async (given: Partial<ImportTableRequest> = {}): Promise<Table> => {
+    const made = await team.importTable({ fromUrl: 'http://source.test/rows.csv', ...given })
+    return team.table(made.tableId)
+  }
+  return { team, load }
+}
+
+function* piecesOf(text: string, sizes: readonly number[]): Generator<Uint8Array> {
+  const bytes = Buffer.from(text)
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? bytes.length
+    yield new Uint8Array(bytes.subarray(at, at + size))
+    at += size
+  }
+}
+
+async function cellsOf(table: Table): Promise<unknown[]> {
+  const rows: unknown[] = []
+  for await (const { $rowID: _, ...cells } of table.scan({ numbers: 'text' })) rows.push(cells)
+  return rows
+}
+
+const WHOLE = [1 << 20]
+
+const field = fc.oneof(
+  fc.constantFrom(
+    '',
+    '1',
+    '007',
+    'true',
+    '2024-02-29',
+    '"a\nb"',
+    '"\r\n"',
+    '"x""y"',
+    'é',
+    '\u{1f600}',
+  ),
+  fc
+    .string({ unit: 'binary', maxLength: 6 })
+    .map((text) => JSON.stringify(text).replaceAll('\\"', '""')),
+)
+
+const RUNS = 60
+
+describe('a file at a URL', () => {
+  test('becomes the table that its text would become', async () => {
+    const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
+    console.log(`import-table: seed ${seed}`)
+    const line = fc.array(field, { minLength: 3, maxLength: 3 })
+    const lines = fc.array(line, { maxLength: 12 })
+    const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
+    const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 })
+    const given = fc.tuple(lines, lineEnd, sizes, fc.constantFrom<RowsFormat>('csv', 'tsv'))
+    await fc.assert(
+      fc.asyncProperty(given, async ([records, end, pieces, format]) => {
+        const delimiter = format === 'csv' ? ',' : '\t'
+        const header = ['"q\n1"', 'b', 'c']
+        const text = [header, ...records].map((fields) => fields.join(delimiter)).join(end)
+        const { team, load } = await open(() => piecesOf(text, pieces))
+        const rows = (format === 'csv' ? { csv: text } : { tsv: text }) as TextRows
+        const direct = await team.createTable({ name: 'direct', rows }).catch(String)
+        const loaded = await load({ format }).catch(String)
+        if (typeof direct === 'string' || typeof loaded === 'string') {
+          expect(typeof loaded).toBe(typeof direct) // Where it is wrong, both say so.
+          return
+        }
+        const twin = team.table(direct.tableId)
+        expect(await cellsOf(loaded)).toEqual(await cellsOf(twin))
+        expect(await loaded.schema()).toEqual(await twin.schema())
+      }),
+      { seed, numRuns: RUNS },
+    )
+  })
+
+  test('of more rows than a chunk has keeps their order, and one schema holds them all', async () => {
+    const count = 2 * RUN_ROWS + 100
+    const ids = Array.from({ length: count }, (_, n) => (n === count - 1 ? 'last' : String(n)))
+    const { load } = await open(() => piecesOf(`id\n${ids.join('\n')}`, [10_007]))
+
+    const table = await load({ name: 'many' })
+
+    expect((await table.schema()).columns).toMatchObject([{ id: 'id', type: { kind: 'string' } }])
+    expect(await cellsOf(table)).toEqual(ids.map((id) => ({ id })))
+  })
+
+  test.each(['json', 'ndjson'] as const)(
+    'of %s may name a new column in any chunk',
+    async (format) => {
+      const rows = Array.from({ length: RUN_ROWS + 2 }, (_, n) =>
+        n > RUN_ROWS ? { late: n } : { n },
+      )
+      const texts = rows.map((row) => JSON.stringify(row))
+      const text = format === 'json' ? `[${texts.join(' , ')}]` : texts.join('\r\n')
+      const { load } = await open(() => piecesOf(text, [4_099]))
+
+      const table = await load({ format })
+
+      expect((await table.schema()).columns.map(({ id }) => id)).toEqual(['n', 'late'])
+      expect((await cellsOf(table)).at(-1)).toEqual({ late: String(RUN_ROWS + 1) })
+    },
+  )
+})
+
+describe('an error of a file at a URL', () => {
+  const before = RUN_ROWS + 10
+
+  test.each([
+    ['a record that is too long', '1,2,3', 'REQUEST_VALIDATION_ERROR', '3 fields for 2 columns'],
+    ['text after a closing quote', '"x"y,1', 'REQUEST_VALIDATION_ERROR', 'closing quote'],
+  ])('names the row and the line of the file: %s', async (_, bad, code, message) => {
+    const good = Array.from({ length: before }, () => '"a\r\nb",1\r\n').join('')
+    const { load, team } = await open(() => piecesOf(`"h\n1",n\n${good}${bad}\n1,2\n`, WHOLE))
+
+    const failure = await load().catch((error: unknown) => error)
+
+    const line = 3 + 2 * before
+    expect(failure).toMatchObject({ code, row: before, line })
+    expect(String(failure)).toContain(`${message} in row ${before} (counted from 0), line ${line}`)
+    expect(await team.tables()).toEqual([])
+  })
+
+  test('that no type holds names its row, over all chunks', async () => {
+    const good = Array.from({ length: before }, () => '{"n":1}').join(',')
+    const { load } = await open(() => piecesOf(`[${good},{"n":{}}]`, WHOLE))
+
+    const loading = load({ format: 'json' })
+
+    await expect(loading).rejects.toMatchObject({ code: 'COLUMN_HAS_INVALID_VALUE', row: before })
+  })
+
+  test('a row that is longer than rowBytesMax is refused, whatever its length', async () => {
+    const rowBytesMax = 1024
+    for (const length of [rowBytesMax + 1, 20 * 1024 * 1024]) {
+      const text = `a\n1\n"${'x'.repeat(length)}"\n`
+      const { load } = await open(() => piecesOf(text, WHOLE), { rowBytesMax })
+      await expect(load()).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    }
+  })
+
+  test('arguments: a name, a format and a URL are checked before anything is fetched', async () => {
+    const { load } = await open(() => [])
+    const refused = { code: 'REQUEST_VALIDATION_ERROR' }
+    await expect(load({ name: '' })).rejects.toMatchObject(refused)
+    await expect(load({ format: 'xml' as 'csv' })).rejects.toMatchObject(refused)
+    await expect(load({ fromUrl: 1 as never })).rejects.toMatchObject(refused)
+    await expect(load({ rows: [] } as never)).rejects.toMatchObject(refused)
+    await expect(load()).rejects.toMatchObject({ message: 'The file is empty' })
+  })
+
+  test('a store that was given no sources fetches nothing', async () => {
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    const importing = store.team('t').importTable({ fromUrl: 'https://example.com/x.csv' })
+    await expect(importing).rejects.toMatchObject({ code: 'SOURCE_URL_NOT_ALLOWED' })
+  })
+})

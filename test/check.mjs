@@ -1,5 +1,8 @@
-// `npm run check`: lint, format and types of the whole project. Both tools run at once; tsc keeps what it found out in
-// node_modules/.cache, and checks again what a change can reach.
+// `npm run check`: lint, format and types of the whole project. Both tools run at once.
+//
+// tsc keeps its results in node_modules/.cache, and checks a file again if it changed or if the declarations that it
+// imports did. It writes the declarations for that: with --noEmit it compares texts instead, so that the first change
+// of a line in a file has everything checked again that imports the file (18 s instead of 7).
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,9 +11,13 @@ import process from 'node:process'
 const ROOT = join(import.meta.dirname, '..')
 const CACHE = join(ROOT, 'node_modules/.cache/rowstash-check')
 const COLORS = process.stdout.isTTY ? [] : ['--colors=off']
+const INCREMENTAL = [
+  ...['--incremental', '--tsBuildInfoFile', join(CACHE, 'declarations.json')],
+  ...['--noEmit', 'false', '--declaration', '--emitDeclarationOnly'],
+]
 const TOOLS = [
   ['@biomejs/biome/bin/biome', 'ci', '.', ...COLORS],
-  ['typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', join(CACHE, 'tsc.json')],
+  ['typescript/bin/tsc', ...INCREMENTAL, '--outDir', join(CACHE, 'declarations')],
 ]
 
 /** Runs a tool of node_modules. @returns its exit code. */

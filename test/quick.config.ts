@@ -1,6 +1,6 @@
 // `npm run test:quick`: tests of each layer that are quick and say most, in small sizes, always with the same choices.
 // Files share their modules, so that nothing is loaded twice: a file that changes global state and leaves it
-// so, or needs a process of its own, does not belong here.
+// so, or needs a process of its own, does not belong here. What was transformed is kept in node_modules/.cache.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config'
 const SLOW = [
   'test/unit/base/codecs.test.ts',
   'test/unit/contract/{answer-memory,row-ids-answer,page-pieces}.test.ts',
-  'test/unit/engine/{compression,file-name,schema-cache,segment-codecs}.test.ts',
+  'test/unit/engine/{compression,file-name,kv-objects,schema-cache,segment-codecs}.test.ts',
   'test/unit/format/{byte-writer-parts,sealed-content}.test.ts',
   'test/unit/kv/{durability,level-recovery,version-base,high-water}.test.ts',
 ]
@@ -21,7 +21,7 @@ export default defineConfig({
       'test/format/golden.test.ts',
       'test/unit/{base,schema,format,kv,engine,contract}/*.test.ts',
       'test/unit/adapters/{directory-level,import-places,leveldb-manifest,source-guard}.test.ts',
-      'test/store/{files,fold,preserved-ids,page-ends,uploads}.test.ts',
+      'test/store/{files,fold,preserved-ids,uploads}.test.ts',
       'test/quality/store-in-memory.ts',
       'test/rungs/model/model.test.ts',
       'test/rungs/planted/planted-bugs.test.ts',
@@ -31,6 +31,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/rowstash-quick' },
     pool: 'threads',
     isolate: false,
     expect: { poll: { timeout: 15_000 } },

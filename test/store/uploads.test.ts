@@ -14,6 +14,7 @@ import type {
 } from '../../src/index.js'
 import { memoryObjects, openStore, StoreError } from '../../src/index.js'
 import { inPieces, putTo } from '../conformance/store/upload-request.js'
+import { runOptions } from '../support/fast-check-options.js'
 import {
   ABOUT,
   type BeforeCommit,
@@ -482,7 +483,7 @@ describe('at the same time', () => {
       expect(outcome).toBe('one outcome')
     }
     const plan = fc.array(step, { minLength: 2, maxLength: 8 })
-    await fc.assert(fc.asyncProperty(plan, run), { numRuns: 300 })
+    await fc.assert(fc.asyncProperty(plan, run), runOptions(300))
   })
 })
 

@@ -31,13 +31,27 @@ export function parseSource(path: string): ts.SourceFile {
 }
 
 export function parseText(path: string, text: string): ts.SourceFile {
-  return ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  return ts.createSourceFile(path, text, PARSING, true)
+}
+
+/** Comments are not parsed: no rule looks at them. */
+const PARSING: ts.CreateSourceFileOptions = {
+  languageVersion: ts.ScriptTarget.Latest,
+  jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
 }
 
 export type Import = Readonly<{ from: string; isTypeOnly: boolean }>
 
+const imported = new WeakMap<ts.SourceFile, readonly Import[]>()
+
 /** The modules that a file names in imports and exports, static or not. */
-export function importsOf(source: ts.SourceFile): Import[] {
+export function importsOf(source: ts.SourceFile): readonly Import[] {
+  const known = imported.get(source) ?? findImports(source)
+  imported.set(source, known)
+  return known
+}
+
+function findImports(source: ts.SourceFile): Import[] {
   const found: Import[] = []
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node)) {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMemory } from '../../../src/index.js'
 import { anyRowOf, anySchema } from '../../conformance/generators.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const anyTable = anySchema(fc).chain((schema) =>
   fc.tuple(fc.constant(schema), fc.array(anyRowOf(fc, schema), { maxLength: 12 })),
@@ -38,5 +38,5 @@ test('rows of any schema read back as they were put in, inline, as segments and 
       expect(read).toEqual(expected)
     }
   })
-  await fc.assert(property, { numRuns: runs(300) })
+  await fc.assert(property, runOptions(300))
 })

@@ -10,6 +10,8 @@ import {
   halveRun,
   RUN_BYTES_MAX,
 } from '../../../adapters/programs/import-source.js'
+import { anyCodePoint } from '../../support/code-points.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const utf8 = new TextEncoder()
 
@@ -54,7 +56,7 @@ describe('a JSON array', () => {
   })
 
   test('gives the same rows however its bytes arrive', async () => {
-    const value = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 3 }))
+    const value = fc.dictionary(fc.string({ unit: anyCodePoint }), fc.jsonValue({ maxDepth: 3 }))
     await fc.assert(
       fc.asyncProperty(
         fc.array(value, { maxLength: 12 }),
@@ -72,6 +74,7 @@ describe('a JSON array', () => {
           expect(parsed.every((chunk) => chunk.length <= rowsMax)).toBe(true)
         },
       ),
+      runOptions(500),
     )
   })
 
@@ -116,6 +119,7 @@ describe('NDJSON', () => {
           expect(found.flatMap((body) => JSON.parse(body))).toEqual(expected)
         },
       ),
+      runOptions(500),
     )
   })
 
@@ -172,6 +176,7 @@ describe('CSV', () => {
           expect(found).toEqual(expected)
         },
       ),
+      runOptions(500),
     )
   })
 

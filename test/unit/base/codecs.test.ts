@@ -5,7 +5,7 @@ import { isSync } from '../../../src/base/awaitable.js'
 import { type Bytes, concatBytes, sameBytes, utf8 } from '../../../src/base/bytes.js'
 import { type Codec, codecs, codecToRead, openCodecs } from '../../../src/base/codecs.js'
 import { freeMemory } from '../../../src/base/platform.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 /** Every way to compress that there is here. */
 const CODECS: readonly (readonly [name: string, codec: Codec])[] = [
@@ -67,7 +67,7 @@ describe.each(CODECS)('%s', (name, codec) => {
 
         expect(back.map((raw, i) => sameBytes(raw, pieces[i] ?? utf8('')))).not.toContain(false)
       }),
-      { numRuns: runs(60) },
+      runOptions(60),
     )
   })
 

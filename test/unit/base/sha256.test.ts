@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toHex, utf8 } from '../../../src/base/bytes.js'
 import { hmacOfSha256, Sha256 } from '../../../src/base/sha256.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 /** Examples of FIPS 180-4. */
 test.each([
@@ -27,6 +28,7 @@ test('the digest of bytes in any pieces is that of node:crypto', () => {
       }
       expect(toHex(own.digest())).toBe(theirs.digest('hex'))
     }),
+    runOptions(500),
   )
 })
 
@@ -40,5 +42,6 @@ test('the HMAC of any key and bytes is that of node:crypto', () => {
         expect(toHex(hmacOfSha256(key, bytes))).toBe(theirs)
       },
     ),
+    runOptions(500),
   )
 })

@@ -9,6 +9,8 @@ import type { Store } from '../../../src/index.js'
 import { openMemory, StoreError, type StoreErrorCode } from '../../../src/index.js'
 import { nthStep, type PortStep } from '../../conformance/faults/fault-plan.js'
 import { SimWorld } from '../../rungs/sim/world.js'
+import { anyCodePoint } from '../../support/code-points.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 function contractOver(failure: unknown, failures: unknown[] = []) {
   const team = {
@@ -134,7 +136,7 @@ test('a message of any text is well-formed JSON without control characters, and 
   fc.assert(
     fc.property(
       fc.constantFrom(...codes),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCodePoint }),
       fc.nat(50),
       (code, text, times) => {
         const { body } = errorResponse(new StoreError(code, text.repeat(times)))
@@ -143,6 +145,7 @@ test('a message of any text is well-formed JSON without control characters, and 
         expect(message.length).toBeLessThan(7_000)
       },
     ),
+    runOptions(500),
   )
 })
 

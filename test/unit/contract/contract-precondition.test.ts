@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseIfMatch, renderETag } from '../../../src/contract/precondition.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const given = (...values: string[]) => values.map((value): [string, string] => ['If-Match', value])
 
@@ -14,6 +15,7 @@ test('a version of any number of digits is that number', () => {
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 300n }), fc.nat(50), (version, zeros) => {
       expect(parseIfMatch(given(`"${'0'.repeat(zeros)}${version}"`))).toBe(version)
     }),
+    runOptions(500),
   )
 })
 
@@ -55,5 +57,6 @@ test('what an ETag shows, If-Match takes', () => {
     fc.property(fc.maxSafeNat(), (version) => {
       expect(parseIfMatch(given(renderETag(version)))).toBe(BigInt(version))
     }),
+    runOptions(500),
   )
 })

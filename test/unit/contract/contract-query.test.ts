@@ -7,6 +7,7 @@ import {
   queryValue,
   queryValues,
 } from '../../../src/contract/query.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const INVALID = expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' })
 
@@ -19,6 +20,7 @@ test('parameters are read as URLSearchParams writes them', () => {
         expect(queryValues(query, name)).toEqual(values)
       }
     }),
+    runOptions(500),
   )
 })
 

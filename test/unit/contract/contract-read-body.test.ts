@@ -8,6 +8,7 @@ import { MemoryBudget } from '../../../src/contract/memory-budget.js'
 import type { HeaderList } from '../../../src/contract/message.js'
 import type { BodyFormat } from '../../../src/contract/read-body.js'
 import { withBody } from '../../../src/contract/read-body.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -131,6 +132,7 @@ describe('the size', () => {
           expect((await reading).equals(whole)).toBe(true)
         }
       }),
+      runOptions(500),
     )
   })
 

@@ -12,6 +12,7 @@ import { openDirectory } from '../../../adapters/node.js'
 import { renderDisposition } from '../../../src/contract/disposition.js'
 import { checkFileName, cleanFileName } from '../../../src/engine/files/file-name.js'
 import { createContract, isStoreError, type StoredFile } from '../../../src/index.js'
+import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
 import { parseDisposition } from './disposition-parser.js'
 import { nastyNames } from './nasty-names.js'
@@ -42,7 +43,7 @@ describe('cleaning', () => {
 
   test('any text becomes a clean name, which stays as it is', () => {
     const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 400 }),
+      fc.string({ unit: anyCodePoint, maxLength: 400 }),
       fc
         .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 })
         .map((units) => String.fromCharCode(...units)),

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { serveAs } from '../../../src/contract/served-media.js'
 import { parseMediaType } from '../../../src/engine/files/media-type.js'
+import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 type Served = 'refused' | `${'inline' | 'attachment'} ${string}`
@@ -429,7 +430,7 @@ describe('the canonical spelling', () => {
 
   test('any text is a media type or none, and is judged at once', () => {
     const anyText = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.string({ unit: anyCodePoint, maxLength: 300 }),
       fc.stringMatching(/^[a-z]\/[a-z](?: *; *[a-z]=?"?[\\" ]?){0,8}$/),
     )
     fc.assert(

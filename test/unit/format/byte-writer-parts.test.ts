@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ByteWriter } from '../../../src/format/byte-writer.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const SOURCE_BYTES = 40_000
 const STEPS_MAX = 60
@@ -97,7 +98,7 @@ test('a writer holds what was written, whatever was copied ahead of it', () => {
         expect(Buffer.from(writer.finish()).equals(Buffer.from(expected))).toBe(true)
       },
     ),
-    { numRuns: 2_000 },
+    runOptions(2_000),
   )
 })
 

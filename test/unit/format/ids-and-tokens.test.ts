@@ -6,7 +6,7 @@ import { jsonOfRowIds, rowIdsOf } from '../../../src/engine/context/row-ids.js'
 import { compareSerials } from '../../../src/engine/ingest/serial-order.js'
 import { parseContinuation, renderContinuation } from '../../../src/format/continuation-token.js'
 import { parseRowId, renderRowId } from '../../../src/format/row-id.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const nonce = fc.uint8Array({ minLength: 8, maxLength: 8 })
 const extent = fc.maxSafeNat().map((n) => n % 2 ** 48)
@@ -20,7 +20,7 @@ describe('bytes', () => {
         expect(fromBase64Url(toBase64Url(bytes))).toEqual(bytes)
         expect(toBase64Url(bytes)).toBe(Buffer.from(bytes).toString('base64url'))
       }),
-      { numRuns: runs(1_000) },
+      runOptions(1_000),
     )
   })
 
@@ -32,7 +32,7 @@ describe('bytes', () => {
           crc32(bytes),
         )
       }),
-      { numRuns: runs(1_000) },
+      runOptions(1_000),
     )
   })
 })
@@ -46,7 +46,7 @@ describe('row IDs', () => {
         expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/)
         expect(parseRowId(id)).toEqual({ nonce: n, extent: e, slot: s })
       }),
-      { numRuns: runs(1_000) },
+      runOptions(1_000),
     )
   })
 
@@ -116,7 +116,7 @@ describe('continuation tokens', () => {
         expect(parseContinuation(raised, 2 ** 20)).toEqual(token)
         expect(parseContinuation(raised, 0)).toBeNull()
       }),
-      { numRuns: runs(500) },
+      runOptions(500),
     )
   })
 
@@ -131,7 +131,7 @@ describe('continuation tokens', () => {
 
         expect(parseContinuation(changed, 0)).toBeNull()
       }),
-      { numRuns: runs(10_000) },
+      runOptions(10_000),
     )
   })
 })
@@ -164,7 +164,7 @@ describe('serials', () => {
         expect(numbers).toEqual([...numbers].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)))
         expect(sorted([...serials].reverse())).toEqual(sorted(serials))
       }),
-      { numRuns: runs(500) },
+      runOptions(500),
     )
   })
 })

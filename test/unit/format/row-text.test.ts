@@ -11,7 +11,7 @@ import {
   spliceRowText,
 } from '../../../src/format/row-text.js'
 import type { Column, ColumnType } from '../../../src/schema/column-kind.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const ODD_IDS = ['__proto__', 'constructor', 'a', 'b', '', '0', 'a b', 'q"\\', '\n', '😀', '\ud800']
 
@@ -71,7 +71,7 @@ describe('rendering and reading', () => {
         expect(text.slice(start, valueStart)).toBe(`${renderKey(id)}:`)
       }
     })
-    fc.assert(property, { numRuns: runs(2000) })
+    fc.assert(property, runOptions(2000))
   })
 
   test.each([
@@ -126,7 +126,7 @@ describe('splicing', () => {
         expect(spliceRowText(render(cells), change)).toBe(render([...expected]))
       },
     )
-    fc.assert(property, { numRuns: runs(2000) })
+    fc.assert(property, runOptions(2000))
   })
 
   test('splicing and then parsing gives the object with the changes', () => {
@@ -141,14 +141,14 @@ describe('splicing', () => {
       expect(spliced).toEqual(Object.fromEntries(object))
       expect(Object.getPrototypeOf(spliced)).toBe(Object.prototype)
     })
-    fc.assert(property, { numRuns: runs(1000) })
+    fc.assert(property, runOptions(1000))
   })
 
   test('no changes give an equal text', () => {
     const property = fc.property(anyRow, (cells) => {
       expect(spliceRowText(render(cells), new Map())).toBe(render(cells))
     })
-    fc.assert(property, { numRuns: runs(500) })
+    fc.assert(property, runOptions(500))
   })
 })
 
@@ -203,6 +203,6 @@ describe('converting', () => {
       expect(readCells(converted)).toEqual(expected)
       expect(convertRowText(converted, types)).toBe(converted)
     })
-    fc.assert(property, { numRuns: runs(1000) })
+    fc.assert(property, runOptions(1000))
   })
 })

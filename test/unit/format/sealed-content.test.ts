@@ -11,6 +11,7 @@ import {
   sealedBytes,
   sealedRange,
 } from '../../../src/format/sealed-content.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const OBJECT = '00112233445566770000000000000001'
 
@@ -72,7 +73,7 @@ test('any range of any content is read back from the leaves that hold it', async
       true,
     )
   })
-  await fc.assert(property, { numRuns: 150 })
+  await fc.assert(property, runOptions(150))
 })
 
 test('a leaf that was changed, moved, cut, or is of another object is refused', async () => {

@@ -13,7 +13,7 @@ import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segm
 import { decodeFramePlaces, readRowText } from '../../../src/format/segment-rows.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const OBJECT = 'aabbccddeeff00110000000000000001'
 const OTHER = 'aabbccddeeff00110000000000000002'
@@ -77,7 +77,7 @@ test('each row reads as it was put in, and the places are those of the footer', 
     const numbers = frames.flatMap(({ offset, bytes, firstRow }) => [offset, bytes, firstRow])
     expect(numbers).toEqual(places)
   })
-  await fc.assert(property, { numRuns: runs(200) })
+  await fc.assert(property, runOptions(200))
 })
 
 test('with any bit flipped a row reads as it was put in, or says DATA_CORRUPT', async () => {
@@ -162,5 +162,5 @@ test('the crc of a number is that of its four bytes', () => {
     const bytes = Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value)
     expect(crc32OfUint32(value, seed)).toBe(crc32(bytes, seed))
   })
-  fc.assert(property, { numRuns: runs(1_000) })
+  fc.assert(property, runOptions(1_000))
 })

@@ -17,7 +17,7 @@ import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segm
 import { SegmentBuilder } from '../../../src/format/segment-writer.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const OBJECT = 'aabbccddeeff00110000000000000001'
 const OTHER = 'aabbccddeeff00110000000000000002'
@@ -91,7 +91,7 @@ describe.each(COMPRESSIONS)('a segment of %s', (compression) => {
       fc.asyncProperty(anyTexts, async (texts) => {
         expect(await readAll(await build(texts, compression))).toEqual(texts)
       }),
-      { numRuns: runs(300) },
+      runOptions(300),
     )
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EmptyRanges } from '../../../src/kv/empty-ranges.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const KEY = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 3 })
 
@@ -31,7 +31,7 @@ test('what is said to be empty is, and what was found empty stays so but for the
       for (const key of filled) expect(ranges.has(key)).toBe(false)
     }
   })
-  fc.assert(property, { numRuns: runs(1_000) })
+  fc.assert(property, runOptions(1_000))
 })
 
 test('of many ranges those are forgotten that were not used for longest', () => {

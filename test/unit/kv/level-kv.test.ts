@@ -15,6 +15,7 @@ import type { LevelDatabase } from '../../../src/kv/level-database.js'
 import { openLevelKv } from '../../../src/kv/level-kv.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import { nthStep } from '../../conformance/faults/fault-plan.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 type Memory = MemoryLevel<Uint8Array, Uint8Array>
 
@@ -475,7 +476,7 @@ describe('group commit', () => {
       fc.asyncProperty(fc.array(commit, { maxLength: 20 }), async (commits) => {
         expect(await run(commits, true)).toEqual(await run(commits, false))
       }),
-      { numRuns: 300 },
+      runOptions(300),
     )
   })
 })

@@ -11,7 +11,7 @@ import {
   summaryFits,
 } from '../../../src/schema/summarize.js'
 import { cells, csvField, jsonToken } from '../../support/column-types.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 function fromJson(...tokens: string[]): ColumnSummary {
   const summary = newSummary('column')
@@ -144,6 +144,6 @@ test('an inferred type other than string fits its values, or a reader must quote
         expect(isPlain(type) && needsTextForm(type, summary)).toBe(true)
       }
     }),
-    { numRuns: runs(5_000) },
+    runOptions(5_000),
   )
 })

@@ -2,6 +2,7 @@
 // body decides what is accepted and what the cells mean.
 import fc from 'fast-check'
 import { StoreError } from '../../../src/base/store-error.js'
+import { anyCodePoint } from '../../support/code-points.js'
 
 const anySpace = fc.constantFrom('', '', '', ' ', '\n', '\t \r\n')
 
@@ -12,7 +13,7 @@ const anyKey = fc.oneof(
   {
     arbitrary: fc.oneof(
       fc.constantFrom('"a"', '"b"', '"\\u0061"', '"__proto__"', '"$rowID"', '"c d"', '""', '"\\""'),
-      fc.string({ unit: 'binary', maxLength: 4 }).map((key) => JSON.stringify(key)),
+      fc.string({ unit: anyCodePoint, maxLength: 4 }).map((key) => JSON.stringify(key)),
     ),
     weight: GOOD_WEIGHT,
   },

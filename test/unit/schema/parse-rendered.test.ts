@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 /** Keys that look like each other where their escapes are not read. */
 const anyKey = fc.oneof(fc.string({ unit: fc.constantFrom('\\', '"', 'a', '\n') }), fc.string())
@@ -15,7 +15,7 @@ test('rows are parsed with the keys and values that they were rendered from', ()
     expect(parseRendered(JSON.stringify(expected))).toEqual(expected)
     expect(parseRendered(JSON.stringify(expected, null, 2))).toEqual(expected)
   })
-  fc.assert(property, { numRuns: runs(1_000) })
+  fc.assert(property, runOptions(1_000))
 })
 
 const anyNumber = fc.oneof(
@@ -41,7 +41,7 @@ test('every number has the form that was asked for, and no text has another', ()
       }),
     })
   })
-  fc.assert(property, { numRuns: runs(1_000) })
+  fc.assert(property, runOptions(1_000))
 })
 
 test('a key is not taken for one that was met before in the same place', () => {

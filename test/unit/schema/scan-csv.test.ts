@@ -5,7 +5,7 @@ import { utf8 } from '../../../src/base/bytes.js'
 import { StoreError } from '../../../src/base/store-error.js'
 import { openCsv } from '../../../src/schema/scan-csv.js'
 import type { ScanLimits, ScannedRow } from '../../../src/schema/scanned-row.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
 
@@ -361,7 +361,7 @@ describe('slices', () => {
         expect(meaning(body, { delimiter, sliceBytes })).toEqual(expected)
       },
     )
-    fc.assert(property, { numRuns: runs(3000) })
+    fc.assert(property, runOptions(3000))
   })
 
   test('every slice size gives the same rows or the same failure of any input', () => {
@@ -372,7 +372,7 @@ describe('slices', () => {
       expect(outcome(body, { rowCharsMax, sliceBytes })).toEqual(whole)
       expect(outcome(body, { rowCharsMax, sliceBytes: 1 })).toEqual(whole)
     })
-    fc.assert(property, { numRuns: runs(4000) })
+    fc.assert(property, runOptions(4000))
   })
 
   test('any input means what csv-parse makes of the whole', () => {
@@ -380,7 +380,7 @@ describe('slices', () => {
       const body = `a,b\n${soup}`.replaceAll('\u0000', '')
       expect(meaning(body, { sliceBytes })).toEqual(expectedScan(body, ','))
     })
-    fc.assert(property, { numRuns: runs(4000) })
+    fc.assert(property, runOptions(4000))
   })
 
   test('bytes that are not UTF-8 fail alike in every slice size', () => {
@@ -389,7 +389,7 @@ describe('slices', () => {
       const bytes = new Uint8Array([...utf8('a,b\n'), ...body])
       expect(outcome(bytes, { sliceBytes })).toEqual(outcome(bytes, {}))
     })
-    fc.assert(property, { numRuns: runs(3000) })
+    fc.assert(property, runOptions(3000))
   })
 
   test('the line of a row is the number of line breaks before it, plus one', () => {
@@ -403,7 +403,7 @@ describe('slices', () => {
       }
       expect(last).toBeLessThanOrEqual(lineCount)
     })
-    fc.assert(property, { numRuns: runs(1000) })
+    fc.assert(property, runOptions(1000))
   })
 
   test('a body of many slices reads as a whole', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { JSON_DEPTH_MAX } from '../../../src/schema/json-cursor.js'
 import { scanJsonRows } from '../../../src/schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../../src/schema/scanned-row.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 import { anyBody, anyMutatedBody, attempt, depthOf, parseOrUndefined } from './json-bodies.js'
 
 const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
@@ -67,11 +67,11 @@ function checkAgainstOracle(text: string): void {
 
 describe('against JSON.parse of the whole body', () => {
   test('random bodies are accepted or refused alike and mean the same', () => {
-    fc.assert(fc.property(anyBody, checkAgainstOracle), { numRuns: runs(6000) })
+    fc.assert(fc.property(anyBody, checkAgainstOracle), runOptions(6000))
   })
 
   test('so are bodies with characters dropped and put in', () => {
-    fc.assert(fc.property(anyMutatedBody, checkAgainstOracle), { numRuns: runs(6000) })
+    fc.assert(fc.property(anyMutatedBody, checkAgainstOracle), runOptions(6000))
   })
 
   test('so are bodies of valid rows, and each of their prefixes is refused', () => {
@@ -86,7 +86,7 @@ describe('against JSON.parse of the whole body', () => {
       checkAgainstOracle(text)
       expect(attempt(() => scan(text.slice(0, cut % text.length)))).toBeUndefined()
     })
-    fc.assert(property, { numRuns: runs(3000) })
+    fc.assert(property, runOptions(3000))
   })
 
   test('what is accepted does not depend on a row limit that no row reaches', () => {
@@ -96,6 +96,6 @@ describe('against JSON.parse of the whole body', () => {
       if (limited !== undefined) expect(limited).toEqual(free)
       if (text.length <= rowCharsMax) expect(limited).toEqual(free)
     })
-    fc.assert(property, { numRuns: runs(2000) })
+    fc.assert(property, runOptions(2000))
   })
 })

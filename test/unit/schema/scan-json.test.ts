@@ -15,7 +15,7 @@ import {
   splitJsonObject,
 } from '../../../src/schema/scan-json.js'
 import type { ScanLimits, ScannedRow } from '../../../src/schema/scanned-row.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 import { anyBody, attempt, depthOf, parseOrUndefined } from './json-bodies.js'
 
 const LIMITS: ScanLimits = { columnsMax: 1000, rowCharsMax: 4 * 1024 * 1024 }
@@ -272,7 +272,7 @@ describe('compacting a token', () => {
         expect(compactToken(JSON.stringify(value, null, space))).toBe(plain)
       },
     )
-    fc.assert(property, { numRuns: runs(1000) })
+    fc.assert(property, runOptions(1000))
   })
 })
 
@@ -330,7 +330,7 @@ describe('splitting a request body', () => {
       expect(split !== undefined).toBe(isObject && depthOf(text) <= JSON_DEPTH_MAX + 1)
       if (split !== undefined) expect(Object.fromEntries(split)).toEqual(parsed)
     })
-    fc.assert(property, { numRuns: runs(2000) })
+    fc.assert(property, runOptions(2000))
   })
 
   test('an array is split into its elements, each as it was sent', () => {
@@ -365,7 +365,7 @@ describe('splitting a request body', () => {
       const isAccepted = parsed !== undefined && depthOf(text) <= JSON_DEPTH_MAX
       expect(attempt(() => parseJson(text))).toEqual(isAccepted ? parsed : undefined)
     })
-    fc.assert(property, { numRuns: runs(2000) })
+    fc.assert(property, runOptions(2000))
   })
 })
 

@@ -13,7 +13,7 @@ import {
   tokenFits,
 } from '../../../src/schema/summarize.js'
 import { ALL_TYPES, cells, csvField, jsonToken } from '../../support/column-types.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 import { textFits } from './text-fits.js'
 
 const EQUIVALENCE_RUNS = 6_000
@@ -57,7 +57,7 @@ describe('a summary fits a type exactly when each of its values does', () => {
           sameVerdict(type, summaryFits(type, summary, checks), each)
         }
       }),
-      { numRuns: runs(EQUIVALENCE_RUNS) },
+      runOptions(EQUIVALENCE_RUNS),
     )
   })
 
@@ -70,7 +70,7 @@ describe('a summary fits a type exactly when each of its values does', () => {
           sameVerdict(type, summaryFits(type, summary, checks), each)
         }
       }),
-      { numRuns: runs(EQUIVALENCE_RUNS) },
+      runOptions(EQUIVALENCE_RUNS),
     )
   })
 
@@ -95,7 +95,7 @@ describe('a summary fits a type exactly when each of its values does', () => {
           }
         },
       ),
-      { numRuns: runs(EQUIVALENCE_RUNS) },
+      runOptions(EQUIVALENCE_RUNS),
     )
   })
 })
@@ -114,7 +114,7 @@ test('masks only lose bits, flags only gain bits, and the order of values does n
       expect(summary).toEqual(judged([...tokens].reverse()))
       expect(judged(tokens, fields)).toEqual(judged([...tokens].reverse(), [...fields].reverse()))
     }),
-    { numRuns: runs(2_000) },
+    runOptions(2_000),
   )
 })
 
@@ -141,7 +141,7 @@ test('one value fits a type as the table of the contract says', () => {
         sameVerdict(type, tokenFits(type, token, true), fits(type, JSON.parse(token)))
       }
     }),
-    { numRuns: runs(EQUIVALENCE_RUNS) },
+    runOptions(EQUIVALENCE_RUNS),
   )
 })
 

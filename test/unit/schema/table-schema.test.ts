@@ -11,7 +11,7 @@ import {
   parseTableSchema,
 } from '../../../src/schema/table-schema.js'
 import { ALL_TYPES } from '../../support/column-types.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 /** The code and message of the refusal. */
 function refusal(value: unknown, columnsMax?: number): { code: string; message: string } {
@@ -267,7 +267,7 @@ test('a schema that was written as JSON parses to the same schema', () => {
       const rendered = JSON.stringify({ columns: list })
       expect(parseTableSchema(JSON.parse(rendered))).toEqual({ columns: list })
     }),
-    { numRuns: runs(1_000) },
+    runOptions(1_000),
   )
 })
 
@@ -283,6 +283,6 @@ test('no value makes the parser fail with anything but a store error', () => {
     fc.property(value, (candidate) => {
       expect(['none', 'REQUEST_VALIDATION_ERROR']).toContain(refusal(candidate).code)
     }),
-    { numRuns: runs(3_000) },
+    runOptions(3_000),
   )
 })

@@ -13,8 +13,8 @@ import {
   numberTokenOf,
   textKindMask,
 } from '../../../src/schema/value-rules.js'
+import { runOptions } from '../../support/fast-check-options.js'
 import { nearText } from '../../support/near-text.js'
-import { runs } from '../../support/runs.js'
 import { NUMBERS, type RuledKind, SAMPLES } from '../../support/value-samples.js'
 import { textFits } from './text-fits.js'
 
@@ -67,7 +67,7 @@ test('a kind mask holds exactly the candidate kinds that the text fits', () => {
       for (const kind of COLUMN_KINDS) if (textFits(kind, text)) expected |= KIND_BIT[kind]
       expect(textKindMask(text, candidates)).toBe(expected & candidates)
     }),
-    { numRuns: runs(RANDOM_RUNS) },
+    runOptions(RANDOM_RUNS),
   )
 })
 
@@ -95,7 +95,7 @@ describe('a number token', () => {
         expect(isNumberToken(candidate)).toBe(parsed !== undefined)
         if (parsed !== undefined) expect(isFiniteToken(candidate)).toBe(Number.isFinite(parsed))
       }),
-      { numRuns: runs(RANDOM_RUNS) },
+      runOptions(RANDOM_RUNS),
     )
   })
 
@@ -218,7 +218,7 @@ test.each(RULED_KINDS)('a second implementation agrees on random texts about %s'
       fc.pre(!/\p{Surrogate}/u.test(text))
       expect(textFits(kind, text)).toBe(NAIVE[kind](text))
     }),
-    { numRuns: runs(RANDOM_RUNS) },
+    runOptions(RANDOM_RUNS),
   )
 })
 
@@ -229,7 +229,7 @@ test('every sequence that Unicode recommends is an emoji', () => {
     fc.property(nearText(SAMPLES.emoji.fits, ALPHABETS.emoji), (text) => {
       if (recommended.test(text)) expect(textFits('emoji', text)).toBe(true)
     }),
-    { numRuns: runs(RANDOM_RUNS) },
+    runOptions(RANDOM_RUNS),
   )
 })
 
@@ -252,7 +252,7 @@ test('Temporal agrees about every text that has the shape of a date', () => {
     fc.property(shaped, (text) => {
       expect(textFits('date', text)).toBe(temporalTakes(() => Temporal.PlainDate.from(text)))
     }),
-    { numRuns: runs(RANDOM_RUNS) },
+    runOptions(RANDOM_RUNS),
   )
 })
 
@@ -266,7 +266,7 @@ test('Temporal agrees about ISO durations, apart from what it leaves out', () =>
       fc.pre(text.includes('P') && !isLeftOut(text))
       expect(textFits('duration', text)).toBe(temporalTakes(() => Temporal.Duration.from(text)))
     }),
-    { numRuns: runs(RANDOM_RUNS) },
+    runOptions(RANDOM_RUNS),
   )
 })
 
@@ -282,7 +282,7 @@ test('validator and isemail take every e-mail address we take, apart from the kn
       expect(isemail.validate(text)).toBe(true)
       if (!/(^|[@.])[0-9]+$/.test(text)) expect(validator.isEmail(text, options)).toBe(true)
     }),
-    { numRuns: runs(RANDOM_RUNS / 4) },
+    runOptions(RANDOM_RUNS / 4),
   )
 })
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/schema/summarize.js'
 import { widenType } from '../../../src/schema/widen.js'
 import { ALL_TYPES, cells, csvField, jsonToken } from '../../support/column-types.js'
-import { runs } from '../../support/runs.js'
+import { runOptions } from '../../support/fast-check-options.js'
 
 function fromJson(...tokens: string[]): ColumnSummary {
   const summary = newSummary('c')
@@ -88,7 +88,7 @@ describe('widening', () => {
 
         expect(isSame).toBe(summaryFits(type, judged, true) || (isSame && isText))
       }),
-      { numRuns: runs(3_000) },
+      runOptions(3_000),
     )
   })
 
@@ -100,7 +100,7 @@ describe('widening', () => {
 
         expect(widenType(once, values, true)).toEqual(once)
       }),
-      { numRuns: runs(3_000) },
+      runOptions(3_000),
     )
   })
 })

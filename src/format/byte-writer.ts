@@ -3,39 +3,16 @@ import { invariant } from '../base/invariant.js'
 
 const UINT48_MAX = 2 ** 48 - 1
 
-/** Bytes of UTF-8 to a UTF-16 unit. */
-const UTF8_BYTES_MAX = 3
-
-/** Up to so many bytes are copied faster one by one than by a call of the runtime. */
-const LOOP_BYTES_MAX = 32
-
-const encoder = new TextEncoder()
-
-/**
- * So much of a source is copied at once for a `part`: what is not needed yet stands behind the length. To move
- * bytes within one buffer takes two thirds of the time of copying each part from another, and makes no garbage.
- */
-const AHEAD_BYTES = 16 * 1024
-
-/**
- * Bytes `from` to `to` of a source, which were copied to `at`. They are there still, except before the length
- * and before `writtenTo`.
- */
-type Ahead = Readonly<{ source: Bytes; from: number; to: number; at: number }> & {
-  writtenTo: number
-}
-
-/** Builds a record of big-endian integers and byte runs; grows as needed. */
+/** Encodes a record of big-endian integers, byte runs and counted texts; grows as needed. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
   #view: DataView
   #length = 0
-  #ahead: Ahead | null = null
 
-  /** @param start - How many bytes to begin with, or a buffer of the caller's to write into. */
-  constructor(start: number | Uint8Array<ArrayBuffer> = 64) {
-    this.#bytes = typeof start === 'number' ? new Uint8Array(start) : start
-    this.#view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength)
+  /** @param capacity - How many bytes to begin with. */
+  constructor(capacity = 64) {
+    this.#bytes = new Uint8Array(capacity)
+    this.#view = new DataView(this.#bytes.buffer)
   }
 
   get length(): number {
@@ -86,101 +63,15 @@ export class ByteWriter {
     return this
   }
 
-  /** A part of other bytes, which stay as they are. Parts that follow each other closely are the quickest. */
-  part(source: Bytes, from: number, to: number): this {
-    const at = this.#grow(to - from)
-    if (to - from <= LOOP_BYTES_MAX) {
-      for (let i = from; i < to; i++) this.#bytes[at + i - from] = source[i] ?? 0
-      return this
-    }
-    const place = this.#placeAhead(at, source, from, to)
-    if (place >= 0) this.#bytes.copyWithin(at, place, place + to - from)
-    else this.#copyAhead(at, source, from, to)
-    return this
-  }
-
-  /** Where a part of a source stands already, not before `at`; -1: nowhere. */
-  #placeAhead(at: number, source: Bytes, from: number, to: number): number {
-    const ahead = this.#ahead
-    if (ahead === null || ahead.source !== source || from < ahead.from || to > ahead.to) return -1
-    const place = ahead.at + from - ahead.from
-    return place >= at && place >= ahead.writtenTo ? place : -1
-  }
-
-  /** Copies a part of a source, and what follows it there as far as there is room. */
-  #copyAhead(at: number, source: Bytes, from: number, to: number): void {
-    const room = this.#bytes.length - at
-    const limit = Math.max(to, Math.min(source.length, from + Math.min(AHEAD_BYTES, room)))
-    this.#bytes.set(source.subarray(from, limit), at)
-    this.#ahead = { source, from, to: limit, at, writtenTo: 0 }
-  }
-
-  /**
-   * Makes room for `count` bytes from `length` on: until the next call they may be written straight into the
-   * view that this gives. `extend` then says how many there are.
-   */
-  room(count: number): DataView {
-    this.#ahead = null // The caller may write over it.
-    const length = this.#grow(count)
-    this.#length = length
-    return this.#view
-  }
-
-  /** Counts in bytes that were written into the `room`. */
-  extend(count: number): this {
-    invariant(this.#length + count <= this.#bytes.length, 'there was room for what was written')
-    this.#length += count
-    return this
-  }
-
-  /** Leaves room for so many bytes, which are to be written by the `view`. */
-  skip(count: number): this {
-    this.#grow(count)
-    return this
-  }
-
-  /** Moves what was written from `from` on by so many bytes, up or down. */
-  move(from: number, by: number): this {
-    invariant(from + by >= 0 && from <= this.#length, 'what was written stays in the buffer')
-    const end = this.#length
-    if (by > 0) this.#grow(by)
-    else this.truncate(end + by)
-    this.#bytes.copyWithin(from + by, from, end)
-    return this
-  }
-
-  /** What was written so far, to write over; valid until the next write. */
-  view(): DataView {
-    return this.#view
-  }
-
-  /** Takes back what was written from `length` on. */
-  truncate(length: number): this {
-    invariant(length <= this.#length, 'only what was written is taken back')
-    const ahead = this.#ahead
-    if (ahead !== null) ahead.writtenTo = Math.max(ahead.writtenTo, this.#length)
-    this.#length = length
-    return this
-  }
-
-  /** UTF-8 without a count, encoded in place. */
-  utf8(text: string): this {
-    this.#ahead = null // The encoder may write over it.
-    const at = this.#grow(UTF8_BYTES_MAX * text.length)
-    const { written } = encoder.encodeInto(text, this.#bytes.subarray(at, this.#length))
-    this.#length = at + written
-    return this
+  /** Byte count, then UTF-8. */
+  text(text: string): this {
+    const run = utf8(text)
+    return this.u32(run.length).bytes(run)
   }
 
   /** The bytes from `at` on, as they are now; valid until the next write. */
   written(at: number): Bytes {
     return this.#bytes.subarray(at, this.#length)
-  }
-
-  /** Byte count, then UTF-8. */
-  text(text: string): this {
-    const run = utf8(text)
-    return this.u32(run.length).bytes(run)
   }
 
   /** The bytes so far. The writer must not be used afterwards. */
@@ -192,13 +83,17 @@ export class ByteWriter {
     const at = this.#length
     const needed = at + count
     if (needed > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(needed, 2 * this.#bytes.length))
-      larger.set(this.#bytes)
-      this.#ahead = null
-      this.#bytes = larger
-      this.#view = new DataView(larger.buffer)
+      this.#bytes = grownBytes(this.#bytes, needed)
+      this.#view = new DataView(this.#bytes.buffer)
     }
     this.#length = needed
     return at
   }
+}
+
+/** The same bytes with room for `needed` or more: at least twice as many, so that all growing together is linear. */
+export function grownBytes(bytes: Bytes, needed: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(needed, 2 * bytes.length))
+  larger.set(bytes)
+  return larger
 }

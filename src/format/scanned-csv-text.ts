@@ -3,8 +3,8 @@ import { BACKSLASH, QUOTE } from '../base/ascii.js'
 import { type Bytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { type ColumnSummary, SEEN } from '../schema/column-summary.js'
 import { type CsvByteScanner, MARK } from '../schema/scan-csv-bytes.js'
-import { ByteWriter } from './byte-writer.js'
 import { renderKey } from './row-text.js'
+import { TextBuffer } from './text-buffer.js'
 
 const STORED_AS_TOKEN = SEEN.storedNumbers | SEEN.storedBooleans
 
@@ -38,7 +38,7 @@ export class CsvRowWriter {
     this.#source = viewOf(rows.bytes)
     this.#sourceLast = rows.bytes.length - WORD_BYTES
     this.#areTokens = columns.map(({ seen }) => (seen & STORED_AS_TOKEN) !== 0)
-    const prefixes = new ByteWriter()
+    const prefixes = new TextBuffer()
     this.#prefixFrom = new Int32Array(columns.length + 1)
     columns.forEach(({ id }, column) => {
       prefixes.utf8(`,${renderKey(id)}:${this.#areTokens[column] ? '' : '"'}`)
@@ -50,7 +50,7 @@ export class CsvRowWriter {
   }
 
   /** Appends the text of a row. */
-  write(writer: ByteWriter, row: number): void {
+  write(writer: TextBuffer, row: number): void {
     const { columnOf, from, to, mark, rowEnds } = this.#rows
     const source = this.#source
     const prefixFrom = this.#prefixFrom

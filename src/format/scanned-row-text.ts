@@ -2,10 +2,10 @@
 import { BACKSLASH, COLON, COMMA, QUOTE, SPACE } from '../base/ascii.js'
 import { ELEMENT, FORM } from '../schema/json-byte-values.js'
 import { CELL, type JsonByteScanner } from '../schema/scan-json-bytes.js'
-import type { ByteWriter } from './byte-writer.js'
+import type { TextBuffer } from './text-buffer.js'
 
 /** Appends the scanner's row: as it was sent if it is compact, else cell by cell. */
-export function writeRowText(writer: ByteWriter, row: JsonByteScanner): void {
+export function writeRowText(writer: TextBuffer, row: JsonByteScanner): void {
   const { bytes } = row
   if (row.isCompact) {
     writer.part(bytes, row.rowStart + 1, row.rowEnd - 1)
@@ -29,7 +29,7 @@ export function writeRowText(writer: ByteWriter, row: JsonByteScanner): void {
 }
 
 /** An array without the white space between its elements. */
-function writeCompact(writer: ByteWriter, bytes: Uint8Array, from: number, to: number): void {
+function writeCompact(writer: TextBuffer, bytes: Uint8Array, from: number, to: number): void {
   let copied = from
   for (let at = from; at < to; at++) {
     const byte = bytes[at] ?? 0

@@ -10,17 +10,23 @@ import {
   TRAILER_BYTES,
   TRAILER_MAGIC,
   TRAILER_PLACE,
-} from './segment-writer.js'
+} from './segment-layout.js'
 
 export type FramePlace = Readonly<{
+  /** Of the segment's object, see `objectIdCrc`. */
+  idCrc: number
   offset: number
   bytes: number
   firstRow: number
   rowCount: number
 }>
 
-/** Where the frames of a segment are: for each its offset, its bytes and its first row. */
-export type FramePlaces = readonly number[]
+/** Where the frames of a segment are. */
+export type FramePlaces = Readonly<{
+  idCrc: number
+  /** For each frame its offset, its bytes and its first row. */
+  numbers: readonly number[]
+}>
 
 const PLACE_NUMBERS = 3
 const INDEX_ENTRY_BYTES = 12
@@ -30,7 +36,7 @@ export const CRC_BYTES = 4
 /**
  * Holds trailer and directory against their checksums, and the trailer against what the table says of the segment.
  * @param bytes - What `footerRange` names.
- * @param idCrc - Of the object.
+ * @param idCrc - Of the object, see `objectIdCrc`.
  * @returns where the entries of the directory begin, one after the other, for `sectionAt`.
  * @throws {StoreError} DATA_CORRUPT
  */
@@ -74,22 +80,26 @@ export function sectionAt(ref: SegmentRef, idCrc: number, bytes: Bytes, entry: n
 }
 
 /** @param index - The section of the frame index, if there is one. */
-export function decodeFrameIndex(ref: SegmentRef, index: Bytes | undefined): FramePlaces {
+export function decodeFrameIndex(
+  ref: SegmentRef,
+  idCrc: number,
+  index: Bytes | undefined,
+): FramePlaces {
   if (index === undefined || index.length % INDEX_ENTRY_BYTES !== 0) {
     throw corrupt(ref, 'it has no frame index')
   }
-  const places: number[] = []
-  for (let at = 0; at < index.length; at += 4) places.push(readUint32(index, at))
-  return places
+  const numbers: number[] = []
+  for (let at = 0; at < index.length; at += 4) numbers.push(readUint32(index, at))
+  return { idCrc, numbers }
 }
 
 /** Index of the frame that holds a row: the last that does not begin after it. */
-export function frameOf(places: FramePlaces, row: number): number {
+export function frameOf({ numbers }: FramePlaces, row: number): number {
   let low = 0
-  let high = places.length / PLACE_NUMBERS - 1
+  let high = numbers.length / PLACE_NUMBERS - 1
   while (low < high) {
     const middle = (low + high + 1) >>> 1
-    if ((places[PLACE_NUMBERS * middle + 2] ?? 0) <= row) low = middle
+    if ((numbers[PLACE_NUMBERS * middle + 2] ?? 0) <= row) low = middle
     else high = middle - 1
   }
   return low
@@ -98,15 +108,15 @@ export function frameOf(places: FramePlaces, row: number): number {
 /** undefined: the segment has no such frame. */
 export function placeOf(
   ref: SegmentRef,
-  places: FramePlaces,
+  { idCrc, numbers }: FramePlaces,
   index: number,
 ): FramePlace | undefined {
   const at = PLACE_NUMBERS * index
-  const offset = places[at]
-  const bytes = places[at + 1]
-  const firstRow = places[at + 2]
+  const offset = numbers[at]
+  const bytes = numbers[at + 1]
+  const firstRow = numbers[at + 2]
   if (offset === undefined || bytes === undefined || firstRow === undefined) return undefined
-  return { offset, bytes, firstRow, rowCount: (places[at + 5] ?? ref.rowCount) - firstRow }
+  return { idCrc, offset, bytes, firstRow, rowCount: (numbers[at + 5] ?? ref.rowCount) - firstRow }
 }
 
 /** All of them. */

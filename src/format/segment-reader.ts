@@ -22,7 +22,7 @@ import {
   framesOf,
   sectionAt,
 } from './segment-footer.js'
-import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-writer.js'
+import { FRAME_HEADER_BYTES, SECTION, TRAILER_BYTES } from './segment-layout.js'
 
 export type SegmentFooter = Readonly<{
   rowCount: number
@@ -61,7 +61,7 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
     sections.set(bytes[at], sectionAt(ref, idCrc, bytes, at))
   let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
   let frames: readonly FramePlace[] | undefined
-  const places = decodeFrameIndex(ref, sections.get(SECTION.frameIndex))
+  const places = decodeFrameIndex(ref, idCrc, sections.get(SECTION.frameIndex))
   return {
     rowCount: ref.rowCount,
     get frames() {
@@ -174,7 +174,7 @@ export function decodeFrame(ref: SegmentRef, place: FramePlace, bytes: Bytes): A
   const rawBytes = reader.u32()
   const storedBytes = reader.u32()
   const covered = bytes.subarray(0, bytes.length - 4)
-  const crc = pieceCrc(objectIdCrc(ref.object), place.offset, covered)
+  const crc = pieceCrc(place.idCrc, place.offset, covered)
   if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {
     throw reader.corrupt('its checksum is wrong')
   }

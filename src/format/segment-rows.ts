@@ -17,7 +17,7 @@ import {
   type FramePlaces,
   sectionAt,
 } from './segment-footer.js'
-import { FRAME_HEADER_BYTES, SECTION } from './segment-writer.js'
+import { FRAME_HEADER_BYTES, SECTION } from './segment-layout.js'
 
 /**
  * @param bytes - What `footerRange` names. Nothing of it is kept.
@@ -26,10 +26,8 @@ import { FRAME_HEADER_BYTES, SECTION } from './segment-writer.js'
 export function decodeFramePlaces(ref: SegmentRef, bytes: Bytes): FramePlaces {
   const idCrc = objectIdCrc(ref.object)
   const entry = directoryOf(ref, idCrc, bytes).find((at) => bytes[at] === SECTION.frameIndex)
-  return decodeFrameIndex(
-    ref,
-    entry === undefined ? undefined : sectionAt(ref, idCrc, bytes, entry),
-  )
+  const index = entry === undefined ? undefined : sectionAt(ref, idCrc, bytes, entry)
+  return decodeFrameIndex(ref, idCrc, index)
 }
 
 /**
@@ -47,7 +45,7 @@ export function readRowText(
   const limit = place.bytes - CRC_BYTES
   if (bytes.length !== place.bytes) throw corrupt(ref, `the frame at ${offset} is cut off`)
   if (bytes[0] !== CODEC.none) return null
-  const crc = pieceCrc(objectIdCrc(ref.object), offset, bytes.subarray(0, limit))
+  const crc = pieceCrc(place.idCrc, offset, bytes.subarray(0, limit))
   if (readUint32(bytes, limit) !== crc) {
     throw corrupt(ref, `the checksum of the frame at ${offset} is wrong`)
   }

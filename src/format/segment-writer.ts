@@ -1,6 +1,5 @@
 // Builds a segment: the rows of a chunk as frames, then a footer. FORMAT.md section 6.
-
-import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
+import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import type { ObjectId } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
@@ -10,20 +9,18 @@ import { FileIds } from './file-references.js'
 import { CODEC, type Compression, codecBit, packFrame, type StoredFrame } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
 import { objectIdCrc, pieceCrc } from './piece-crc.js'
+import {
+  DIRECTORY_ENTRY_BYTES,
+  DIRECTORY_PLACE,
+  END_BYTES,
+  FRAME_HEADER_BYTES,
+  SECTION,
+  SEGMENT_HEADER,
+  TRAILER_MAGIC,
+  TRAILER_PLACE,
+} from './segment-layout.js'
+import { TextBuffer } from './text-buffer.js'
 
-const SEGMENT_MAGIC: Bytes = utf8('RSSG')
-const SEGMENT_VERSION = 1
-/** What every segment begins with: the only bytes of it that no checksum covers. */
-export const SEGMENT_HEADER: Bytes = concatBytes([
-  SEGMENT_MAGIC,
-  Uint8Array.of(SEGMENT_VERSION, 0, 0, 0),
-])
-export const TRAILER_MAGIC: Bytes = utf8('GSSR')
-export const TRAILER_BYTES = 16
-export const FRAME_HEADER_BYTES = 11
-/** Where the text of a row of a frame ends. */
-const END_BYTES = 4
-export const DIRECTORY_ENTRY_BYTES = 9
 /**
  * A frame is full with so many rows if they have so many bytes: each costs some 20 µs to compress and as much to
  * read, whatever it holds, and a few kilobytes more to read for one row cost next to nothing.
@@ -33,20 +30,6 @@ const FRAME_TEXT_BYTES_FULL = 16 * 1024
 /** Most rows of a frame, and most bytes of text if it has more than one. */
 const FRAME_ROWS_MAX = 1_024
 const FRAME_TEXT_BYTES_MAX = 256 * 1024
-
-/** Sections of the footer. Written to disk: never change or reuse a number. */
-export const SECTION = Object.freeze({
-  frameIndex: 1,
-  columns: 2,
-  rowVersions: 3,
-  deletedRows: 4,
-  claims: 5,
-  files: 6,
-})
-
-/** Stands for the position of the directory in its crc; no frame begins there. */
-export const DIRECTORY_PLACE = 0xfffffffe
-export const TRAILER_PLACE = 0xffffffff
 
 /** File IDs that a segment lists: one that names more has to be read to know them. */
 const FILES_LISTED_MAX = 65_536
@@ -77,7 +60,7 @@ export class SegmentBuilder {
   readonly #compression: Compression
   readonly #takeBuffer: TakeBuffer
   /** The segment; only the raw bytes of its frames if they are being compressed. */
-  #writer: ByteWriter
+  #writer: TextBuffer
   /** Bytes of a frame before its raw ones. */
   readonly #headerBytes: number
   readonly #packing: PackingFrame[] = []
@@ -112,7 +95,7 @@ export class SegmentBuilder {
     this.#takeBuffer = takeBuffer
     this.#idCrc = objectIdCrc(object)
     this.#compression = compression
-    this.#writer = new ByteWriter(takeBuffer(bytesFirst))
+    this.#writer = new TextBuffer(takeBuffer(bytesFirst))
     this.#headerBytes = compression === 'none' ? FRAME_HEADER_BYTES : 0
     if (compression === 'none') writeHeader(this.#writer)
   }
@@ -130,7 +113,7 @@ export class SegmentBuilder {
    * Adds the next row, whose text `write` appends. A frame ends with the 64th row or a later one, when it has 16 KiB
    * of text or 1,024 rows; and before the row with which it would have more than 256 KiB.
    */
-  addRow(write: (texts: ByteWriter) => void): void {
+  addRow(write: (texts: TextBuffer) => void): void {
     if (this.#isFrameFull) this.#endFrame()
     if (this.#frameRows === 0) this.#beginFrame()
     const writer = this.#writer
@@ -241,7 +224,7 @@ export class SegmentBuilder {
   /** Puts the compressed frames into a segment. @returns what they were made of. */
   async #writePacked(): Promise<Bytes> {
     const raw = this.#writer.finish()
-    const writer = new ByteWriter(this.#takeBuffer(Math.ceil(PACKED_BYTES_FIRST * raw.length)))
+    const writer = new TextBuffer(this.#takeBuffer(Math.ceil(PACKED_BYTES_FIRST * raw.length)))
     writeHeader(writer)
     this.#writer = writer
     for (const { rowCount, rawBytes, packed } of this.#packing) {
@@ -267,7 +250,7 @@ export class SegmentBuilder {
   }
 }
 
-function writeHeader(writer: ByteWriter): void {
+function writeHeader(writer: TextBuffer): void {
   writer.bytes(SEGMENT_HEADER)
 }
 
@@ -285,7 +268,7 @@ function setFrameHeader(
 
 /** The directory comes first, so that its length is known from its first byte. */
 function writeFooter(
-  writer: ByteWriter,
+  writer: TextBuffer,
   idCrc: number,
   sections: readonly (readonly [number: number, bytes: Bytes])[],
 ): number {

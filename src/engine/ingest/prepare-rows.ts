@@ -5,11 +5,11 @@ import { invariant } from '../../base/invariant.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
-import type { ByteWriter } from '../../format/byte-writer.js'
 import type { StoredChunk } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { SegmentBuilder } from '../../format/segment-writer.js'
+import type { TextBuffer } from '../../format/text-buffer.js'
 import type { ObjectId } from '../../objects/objects.js'
 import { openCsv } from '../../schema/scan-csv.js'
 import { type CsvByteScanner, openCsvBytes } from '../../schema/scan-csv-bytes.js'
@@ -168,7 +168,7 @@ class SegmentSink implements RowSink {
     for (const text of texts) builder.add(text)
   }
 
-  addRow(write: (texts: ByteWriter) => void): void {
+  addRow(write: (texts: TextBuffer) => void): void {
     this.#opened().addRow(write)
   }
 

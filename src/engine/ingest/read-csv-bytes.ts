@@ -2,8 +2,8 @@
 // the first is written, as all cells of a column decide in which form they are stored.
 import { sliceReader } from '../../base/platform.js'
 import type { TimeSlices } from '../../base/time-slices.js'
-import { ByteWriter } from '../../format/byte-writer.js'
 import { CsvRowWriter } from '../../format/scanned-csv-text.js'
+import { TextBuffer } from '../../format/text-buffer.js'
 import type { CsvByteScanner } from '../../schema/scan-csv-bytes.js'
 import { FieldSummarizer } from '../../schema/summarize-field-bytes.js'
 import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
@@ -49,7 +49,7 @@ export async function endSegment(
   const rows = new CsvRowWriter(scanner, batch.columns)
   let row = 0
   let work = 0
-  const write = (texts: ByteWriter): void => {
+  const write = (texts: TextBuffer): void => {
     const start = texts.length
     rows.write(texts, row)
     work += texts.length - start + ROW_WORK
@@ -67,7 +67,7 @@ export async function endSegment(
 /** The texts of the rows that the scanner has kept; for few of them. */
 export function textsOfRows(scanner: CsvByteScanner, { columns }: RowBatch): readonly string[] {
   const rows = new CsvRowWriter(scanner, columns)
-  const writer = new ByteWriter()
+  const writer = new TextBuffer()
   const bounds = [0]
   for (let row = 0; row < scanner.rowCount; row++) {
     rows.write(writer, row)

@@ -3,16 +3,17 @@ import { type Bytes, fromUtf8, plainView } from '../../base/bytes.js'
 import { isUtf8, sliceReader } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { TimeSlices } from '../../base/time-slices.js'
-import type { ByteWriter } from '../../format/byte-writer.js'
 import { writeRowText } from '../../format/scanned-row-text.js'
+import type { TextBuffer } from '../../format/text-buffer.js'
 import { scanJsonRows } from '../../schema/scan-json.js'
 import { JsonByteScanner } from '../../schema/scan-json-bytes.js'
-import type { BuilderLimits, ChunkBuilder, RowBatch } from './chunk-builder.js'
+import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
+import type { BuilderLimits } from './columns-of-chunk.js'
 
 /** Where the texts of rows go, in order. */
 export interface RowSink {
   add(texts: readonly string[]): void
-  addRow(write: (texts: ByteWriter) => void): void
+  addRow(write: (texts: TextBuffer) => void): void
   /** Ends a segment: the rows of `batch` that were not added come last. */
   end(batch: RowBatch): Promise<void>
 }
@@ -34,7 +35,7 @@ export async function readJsonBytes(
   const bytes = plainView(body)
   const textOf = sliceReader(bytes)
   const scanner = new JsonByteScanner(bytes, limits, textOf)
-  const write = (texts: ByteWriter): void => writeRowText(texts, scanner)
+  const write = (texts: TextBuffer): void => writeRowText(texts, scanner)
   let work = 0
   for (;;) {
     const step = scanner.next()

@@ -10,6 +10,7 @@ import { freeMemory } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import { type FramePlace, type FramePlaces, frameOf, placeOf } from '../../format/segment-footer.js'
+import { TRAILER_BYTES } from '../../format/segment-layout.js'
 import {
   decodeFrame,
   type Frame,
@@ -17,7 +18,6 @@ import {
   type SegmentFooter,
 } from '../../format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../format/segment-rows.js'
-import { TRAILER_BYTES } from '../../format/segment-writer.js'
 import { READ_AT_WILL, type ReadBounds } from './frame-parts.js'
 import { type FrameRows, isDecompressed, readFrames } from './frame-runs.js'
 import type { SegmentReads } from './segment-reads.js'
@@ -34,7 +34,7 @@ type Rows = Readonly<{
 
 /** What they cost, about. */
 function rowsBytes({ places }: Rows): number {
-  return ROWS_BYTES + ROWS_NUMBER_BYTES * places.length
+  return ROWS_BYTES + ROWS_NUMBER_BYTES * places.numbers.length
 }
 
 const ROWS_BYTES = 300

@@ -6,13 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { isStoreError } from '../../../src/base/store-error.js'
 import { TimeSlices } from '../../../src/base/time-slices.js'
-import {
-  type BuilderLimits,
-  ChunkBuilder,
-  type RowBatch,
-} from '../../../src/engine/ingest/chunk-builder.js'
+import { ChunkBuilder, type RowBatch } from '../../../src/engine/ingest/chunk-builder.js'
+import type { BuilderLimits } from '../../../src/engine/ingest/columns-of-chunk.js'
 import { endSegment, readCsvBytes, textsOfRows } from '../../../src/engine/ingest/read-csv-bytes.js'
-import { ByteWriter } from '../../../src/format/byte-writer.js'
+import { TextBuffer } from '../../../src/format/text-buffer.js'
 import { openCsv } from '../../../src/schema/scan-csv.js'
 import { openCsvBytes } from '../../../src/schema/scan-csv-bytes.js'
 import { runOptions } from '../../support/fast-check-options.js'
@@ -54,11 +51,11 @@ async function readQuickly(
   const builder = new ChunkBuilder(limits, scanner.header)
   const segments: RowBatch[] = []
   let texts: string[] = []
-  const writer = new ByteWriter()
+  const writer = new TextBuffer()
   const slices = new TimeSlices(systemClock)
   const sink = {
     add: () => expect.unreachable(),
-    addRow(write: (writer: ByteWriter) => void) {
+    addRow(write: (writer: TextBuffer) => void) {
       const start = writer.length
       write(writer)
       texts.push(decoder.decode(writer.written(start)))

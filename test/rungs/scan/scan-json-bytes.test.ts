@@ -7,7 +7,7 @@ import { isStoreError } from '../../../src/base/store-error.js'
 import { TimeSlices } from '../../../src/base/time-slices.js'
 import { ChunkBuilder, type RowBatch } from '../../../src/engine/ingest/chunk-builder.js'
 import { readJsonBytes } from '../../../src/engine/ingest/read-json-bytes.js'
-import { ByteWriter } from '../../../src/format/byte-writer.js'
+import { TextBuffer } from '../../../src/format/text-buffer.js'
 import { decodeJsonText, scanJsonRows } from '../../../src/schema/scan-json.js'
 import { JsonByteScanner } from '../../../src/schema/scan-json-bytes.js'
 import { runOptions } from '../../support/fast-check-options.js'
@@ -60,8 +60,8 @@ async function readQuickly(bytes: Uint8Array, segmentRowsMax: number): Promise<M
   const slices = new TimeSlices(systemClock)
   const sink = {
     add: (more: readonly string[]) => void texts.push(...more),
-    addRow(write: (writer: ByteWriter) => void) {
-      const writer = new ByteWriter()
+    addRow(write: (writer: TextBuffer) => void) {
+      const writer = new TextBuffer()
       write(writer)
       texts.push(new TextDecoder().decode(writer.finish()))
     },

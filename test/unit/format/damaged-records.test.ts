@@ -18,13 +18,9 @@ import * as files from '../../../src/format/file-records.js'
 import { encodeForward, ForwardMap, type ForwardRun } from '../../../src/format/forward.js'
 import { objectIdCrc, pieceCrc } from '../../../src/format/piece-crc.js'
 import * as records from '../../../src/format/records.js'
+import { DIRECTORY_PLACE, SECTION } from '../../../src/format/segment-layout.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../../src/format/segment-reader.js'
-import {
-  type BuiltSegment,
-  DIRECTORY_PLACE,
-  SECTION,
-  SegmentBuilder,
-} from '../../../src/format/segment-writer.js'
+import { type BuiltSegment, SegmentBuilder } from '../../../src/format/segment-writer.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
 

@@ -1,7 +1,7 @@
 // Parts of other bytes may come from what the writer copied ahead: whatever was written in between.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ByteWriter } from '../../../src/format/byte-writer.js'
+import { TextBuffer } from '../../../src/format/text-buffer.js'
 import { runOptions } from '../../support/fast-check-options.js'
 
 const SOURCE_BYTES = 40_000
@@ -91,7 +91,7 @@ test('a writer holds what was written, whatever was copied ahead of it', () => {
       fc.constantFrom(64, 2_000, 100_000),
       fc.array(step, { minLength: 2, maxLength: STEPS_MAX }),
       (startBytes, steps) => {
-        const writer = new ByteWriter(startBytes)
+        const writer = new TextBuffer(startBytes)
         const expected: number[] = []
         const next = [0, 0]
         for (const taken of steps) apply(taken, writer, expected, next)
@@ -104,7 +104,7 @@ test('a writer holds what was written, whatever was copied ahead of it', () => {
 
 test('what was moved down is not taken for what was copied ahead', () => {
   const [bytes = new Uint8Array(0)] = sources
-  const writer = new ByteWriter(100_000)
+  const writer = new TextBuffer(100_000)
 
   writer.part(bytes, 0, 100).part(bytes, 120, 220).move(150, -60).part(bytes, 145, 245)
 
@@ -112,7 +112,7 @@ test('what was moved down is not taken for what was copied ahead', () => {
   expect([...writer.finish()]).toEqual([...moved, ...bytes.subarray(145, 245)])
 })
 
-function apply(step: Step, writer: ByteWriter, expected: number[], next: number[]): void {
+function apply(step: Step, writer: TextBuffer, expected: number[], next: number[]): void {
   switch (step.kind) {
     case 'part': {
       const bytes = sources[step.source] ?? new Uint8Array(0)
@@ -170,7 +170,7 @@ function apply(step: Step, writer: ByteWriter, expected: number[], next: number[
 const FILLED = 0xdd
 
 /** Writes over bytes that are there already. */
-function fill(writer: ByteWriter, from: number, count: number): void {
+function fill(writer: TextBuffer, from: number, count: number): void {
   const view = writer.view()
   for (let i = 0; i < count; i++) view.setUint8(from + i, FILLED)
 }

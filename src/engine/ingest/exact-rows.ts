@@ -1,0 +1,134 @@
+// Feeds rows to the columns of a chunk whose cells are there as tokens or as text, and keeps their row texts.
+//
+// Invariants:
+// - Empty cells are in no row text.
+// - From CSV and TSV, a column of a segment is stored as number tokens or booleans only if every
+//   non-empty cell is one to the letter; else as strings. So quoting a token gives the text that was sent.
+import { utf8 } from '../../base/bytes.js'
+import { NO_ROW } from '../../format/chunk-records.js'
+import { SEEN } from '../../schema/column-summary.js'
+import type { ScannedRow } from '../../schema/scanned-row.js'
+import { isNumberToken } from '../../schema/value-rules.js'
+import { type Column, type ColumnsOfChunk, invalidRows } from './columns-of-chunk.js'
+
+type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string | null)[] }>
+
+/** What a cell of text has besides its key and its content: a comma, a colon and two quotes. */
+export const TEXT_CELL_CHARS = 4
+
+/** Bytes of UTF-8 to a UTF-16 unit. */
+export const UTF8_BYTES_MAX = 3
+
+export class ExactRows {
+  readonly #columns: ColumnsOfChunk
+  #texts: string[] = []
+  /** Rows of CSV and TSV, whose form all cells of the segment decide. */
+  #cells: TextCells[] = []
+
+  constructor(columns: ColumnsOfChunk) {
+    this.#columns = columns
+  }
+
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR if the row or the number of columns is too large. */
+  add(row: ScannedRow): void {
+    const columns = this.#columns
+    const { rowBytesMax } = columns.limits
+    columns.isSettled = false
+    columns.longValues.beginRow()
+    columns.noteLine(row.line)
+    if (row.rowId !== undefined) columns.noteClaim(row.rowId)
+    const chars = columns.isText ? this.#addTextRow(row) : this.#addTokenRow(row)
+    if (chars > rowBytesMax || this.#isTooLong(chars)) {
+      const place = { row: columns.rowCount, ...(row.line !== undefined && { line: row.line }) }
+      throw invalidRows(`The row is longer than ${rowBytesMax} bytes`, place)
+    }
+    columns.endRow(chars, chars, row.ids.length)
+  }
+
+  /** The texts of rows that are ready, in order, each given once. */
+  drain(): readonly string[] {
+    const texts = this.#texts
+    this.#texts = []
+    return texts
+  }
+
+  /** The texts that were not drained, when the segment ends and its summaries are whole. */
+  take(columns: readonly Column[]): readonly string[] {
+    if (!this.#columns.isText) return this.drain()
+    columns.forEach(noteStoredForm) // The form decides how the cells are rendered.
+    const texts = this.#cells.map(renderTextCells)
+    this.#cells = []
+    return texts
+  }
+
+  /** Text that may be longer in bytes than in UTF-16 units is counted. */
+  #isTooLong(chars: number): boolean {
+    const { rowBytesMax } = this.#columns.limits
+    if (UTF8_BYTES_MAX * chars <= rowBytesMax) return false
+    const row = this.#cells.at(-1)
+    const text = row === undefined ? (this.#texts.at(-1) ?? '') : renderTextCells(row)
+    return utf8(text).length > rowBytesMax
+  }
+
+  #addTokenRow({ ids, tokens }: ScannedRow): number {
+    const { longValues, rowCount } = this.#columns
+    let text = ''
+    for (let i = 0; i < ids.length; i++) {
+      const column = this.#columns.column(ids[i] ?? '')
+      const token = tokens[i] ?? null
+      if (column.firstRow === NO_ROW) column.firstRow = rowCount
+      if (token === null) continue
+      longValues.judgeToken(column.summary, token)
+      text += text === '' ? `${column.key}:${token}` : `,${column.key}:${token}`
+    }
+    this.#texts.push(text)
+    return text.length
+  }
+
+  #addTextRow({ ids, tokens }: ScannedRow): number {
+    const columns = ids.map((id) => this.#columns.column(id))
+    let chars = 0
+    columns.forEach((column, i) => {
+      const text = tokens[i] ?? ''
+      noteText(this.#columns, column, text)
+      chars += column.key.length + text.length + TEXT_CELL_CHARS
+    })
+    this.#columns.beginText()
+    this.#cells.push({ columns, texts: tokens })
+    return chars
+  }
+}
+
+/** Notes a cell of CSV or TSV. */
+export function noteText({ longValues }: ColumnsOfChunk, column: Column, text: string): void {
+  longValues.judgeField(column.summary, text)
+  column.exact &&= isExactToken(text)
+}
+
+/** Whether CSV text may be stored as a token: what is refused here would not read back as it was sent. */
+function isExactToken(text: string): boolean {
+  if (text === 'true' || text === 'false') return true
+  return isNumberToken(text) && !(text.startsWith('-') && Number(text) === 0)
+}
+
+const VALUE_FLAGS = SEEN.number | SEEN.boolean | SEEN.text
+
+function noteStoredForm(column: Column): void {
+  const seen = column.summary.seen & VALUE_FLAGS
+  if (seen === 0) return
+  if (seen === SEEN.number && column.exact) column.summary.seen |= SEEN.storedNumbers
+  else if (seen === SEEN.boolean && column.exact) column.summary.seen |= SEEN.storedBooleans
+  else column.summary.seen |= SEEN.storedText
+}
+
+const STORED_AS_TOKEN = SEEN.storedNumbers | SEEN.storedBooleans
+
+function renderTextCells({ columns, texts }: TextCells): string {
+  let row = ''
+  columns.forEach((column, i) => {
+    const text = texts[i] ?? ''
+    const token = column.summary.seen & STORED_AS_TOKEN ? text : JSON.stringify(text)
+    row += row === '' ? `${column.key}:${token}` : `,${column.key}:${token}`
+  })
+  return row
+}

@@ -1,0 +1,95 @@
+// Feeds rows to the columns of a chunk that stay where a byte scanner found them: no text of a row is made here.
+//
+// Invariant: what is summarized is what exact-rows would say of the same rows.
+import { invariant } from '../../base/invariant.js'
+import { NO_ROW } from '../../format/chunk-records.js'
+import { FORM } from '../../schema/json-byte-values.js'
+import { type CsvByteScanner, MARK, utf16Length } from '../../schema/scan-csv-bytes.js'
+import { compactToken } from '../../schema/scan-json.js'
+import { CELL, type JsonByteScanner } from '../../schema/scan-json-bytes.js'
+import { CELL_OUTCOME, type FieldSummarizer } from '../../schema/summarize-field-bytes.js'
+import type { Column, ColumnsOfChunk } from './columns-of-chunk.js'
+import { noteText, TEXT_CELL_CHARS, UTF8_BYTES_MAX } from './exact-rows.js'
+import { kindKnownBit, summarizeCell } from './summarize-cell.js'
+
+/**
+ * Adds the row of JSON that a byte scanner stands at.
+ * @returns false: it is too large, which the exact path tells.
+ */
+export function addScannedJson(
+  columns: ColumnsOfChunk,
+  row: JsonByteScanner,
+  textOf: (from: number, to: number) => string,
+): boolean {
+  const chars = row.rowEnd - row.rowStart
+  if (chars > columns.limits.rowBytesMax) return false
+  if (row.rowIdTo > 0) columns.noteClaim(textOf(row.rowIdFrom, row.rowIdTo))
+  if (!(row.isAlike && columns.isSettled)) judgeCells(columns, row, textOf)
+  columns.endRow(chars, chars, row.cellCount)
+  return true
+}
+
+/**
+ * Adds the row of CSV or TSV that a byte scanner stands at; its cells stay with the scanner.
+ * @returns false: it may be too large, which the exact path tells.
+ */
+export function addScannedText(
+  columns: ColumnsOfChunk,
+  row: CsvByteScanner,
+  summarizer: FieldSummarizer,
+): boolean {
+  let chars = -row.quoteCount
+  columns.longValues.beginRow()
+  for (let cell = row.firstCell; cell < row.cellCount; cell++) {
+    const column = columns.scanned[row.columnOf[cell] ?? 0]
+    invariant(column !== undefined, 'a scanned column is one of the header')
+    const from = row.from[cell] ?? 0
+    const to = row.to[cell] ?? 0
+    const mark = row.mark[cell] ?? 0
+    const outcome = summarizer.summarize(column.summary, from, to, mark)
+    if (outcome === CELL_OUTCOME.unsure) noteText(columns, column, row.textOf(cell))
+    else if (outcome === CELL_OUTCOME.text) column.exact = false
+    chars += column.key.length + TEXT_CELL_CHARS
+    chars += mark & MARK.wide ? utf16Length(row.bytes, from, to) : to - from
+  }
+  if (UTF8_BYTES_MAX * chars > columns.limits.rowBytesMax) return false
+  columns.noteLine(row.line)
+  if (row.rowId !== undefined) columns.noteClaim(row.rowId)
+  columns.beginText()
+  columns.endRow(chars, row.rowBytes, row.cellCount - row.firstCell)
+  return true
+}
+
+function judgeCells(
+  columns: ColumnsOfChunk,
+  row: JsonByteScanner,
+  textOf: (from: number, to: number) => string,
+): void {
+  const { cells } = row
+  const end = CELL.size * row.cellCount
+  let isSettled = true
+  columns.longValues.beginRow()
+  for (let place = 0; place < end; place += CELL.size) {
+    const what = cells[place + CELL.what] ?? 0
+    const number = what >> 16
+    const column = columns.scanned[number] ?? addScannedColumn(columns, number, row)
+    const bit = kindKnownBit(what)
+    if ((what & 0xff) === FORM.null || (column.knownKinds & bit) !== 0) continue
+    const from = cells[place + CELL.from] ?? 0
+    const to = cells[place + CELL.to] ?? 0
+    if (!columns.longValues.mayJudge(to - from)) {
+      columns.longValues.add(column.summary, compactToken(textOf(from, to)))
+      isSettled = false
+    } else if (summarizeCell(column.summary, row, number, from, to, what, textOf)) {
+      column.knownKinds |= bit
+    } else isSettled = false
+  }
+  columns.isSettled = isSettled
+}
+
+function addScannedColumn(columns: ColumnsOfChunk, number: number, row: JsonByteScanner): Column {
+  const column = columns.column(row.columnId(number))
+  if (column.firstRow === NO_ROW) column.firstRow = columns.rowCount
+  columns.scanned[number] = column
+  return column
+}

@@ -22,7 +22,7 @@ export const KEY_SPACE = Object.freeze({
   deadStash: 0x0b,
   upload: 0x0c,
   file: 0x0d, // 0x0e is kept free for jobs.
-  repeat: 0x0f,
+  idempotency: 0x0f,
   fileMarker: 0x10,
   filesHead: 0x11,
   teamEntry: 0x20,
@@ -67,7 +67,7 @@ export const DEAD_STASHES_RANGE: KeyRange = spaceRange(KEY_SPACE.deadStash)
 export const UPLOADS_RANGE: KeyRange = spaceRange(KEY_SPACE.upload)
 export const FILES_RANGE: KeyRange = spaceRange(KEY_SPACE.file)
 export const FILE_MARKERS_RANGE: KeyRange = spaceRange(KEY_SPACE.fileMarker)
-export const REPEATS_RANGE: KeyRange = spaceRange(KEY_SPACE.repeat)
+export const IDEMPOTENCY_RANGE: KeyRange = spaceRange(KEY_SPACE.idempotency)
 export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
 export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
 export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
@@ -178,19 +178,19 @@ export function nonceOfDeadStashKey(key: Bytes): Bytes {
   return key.slice(1, 9)
 }
 
-/** First byte of a repeat key's scope. Written to disk: never change or reuse a number. */
-const REPEAT_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
+/** The scope of an idempotency key: the first byte of its record's key. Written to disk: never change or reuse a number. */
+const IDEMPOTENCY_SCOPE = Object.freeze({ team: 0x00, table: 0x01 })
 
 /**
- * Where the result of an operation is kept under a key of the caller's.
- * @param table - null; of an add of earlier versions, which had keys for each table, the table.
- * @param text - The caller's key: ASCII.
+ * The key of an idempotency record: where the result of an operation is stored.
+ * @param table - null, or, for an add that an earlier version stored, its table: keys were per table then.
+ * @param text - The caller's idempotency key: ASCII.
  */
-export function repeatKey(table: TableKey | null, text: string): Bytes {
-  const writer = new ByteWriter(18 + text.length).u8(KEY_SPACE.repeat)
-  if (table === null) return writer.u8(REPEAT_SCOPE.team).bytes(utf8(text)).finish()
+export function idempotencyRecordKey(table: TableKey | null, text: string): Bytes {
+  const writer = new ByteWriter(18 + text.length).u8(KEY_SPACE.idempotency)
+  if (table === null) return writer.u8(IDEMPOTENCY_SCOPE.team).bytes(utf8(text)).finish()
   invariant(table.length === 16, 'a table key has 16 bytes')
-  return writer.u8(REPEAT_SCOPE.table).bytes(table).bytes(utf8(text)).finish()
+  return writer.u8(IDEMPOTENCY_SCOPE.table).bytes(table).bytes(utf8(text)).finish()
 }
 
 /** The 16 random bytes of a file or an upload. */

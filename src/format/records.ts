@@ -89,7 +89,7 @@ export type StashHead = Readonly<{
   since: number
 }>
 
-/** The result of an operation that may be repeated. */
+/** The result of an operation that had an idempotency key. */
 export type IdempotencyRecord = Readonly<{
   operation: 'create' | 'add'
   /** When it was committed. */
@@ -250,18 +250,18 @@ export function decodeStashHead(bytes: Bytes): StashHead {
 const STASH_STATES = ['open', 'expiring', 'expired'] as const
 
 /** Written to disk: never change or reuse a number. */
-const REPEAT_KIND = Object.freeze({ create: 0x00, add: 0x01 })
+const IDEMPOTENCY_KIND = Object.freeze({ create: 0x00, add: 0x01 })
 
-const REPEAT_RUN_BYTES = 20
+const IDEMPOTENCY_RUN_BYTES = 20
 const DIGEST_BYTES = 32
 
-/** The record version of a repeat with a digest. */
-const REPEAT_VERSION = 2
+/** The version of an idempotency record with a digest. */
+const IDEMPOTENCY_VERSION = 2
 
 export function encodeIdempotencyRecord(given: IdempotencyRecord): Bytes {
   const { operation, at, table, version, digest, runs } = given
-  const writer = new ByteWriter(64 + REPEAT_RUN_BYTES * runs.length)
-  writer.u8(digest === null ? RECORD_VERSION : REPEAT_VERSION).u8(REPEAT_KIND[operation])
+  const writer = new ByteWriter(64 + IDEMPOTENCY_RUN_BYTES * runs.length)
+  writer.u8(digest === null ? RECORD_VERSION : IDEMPOTENCY_VERSION).u8(IDEMPOTENCY_KIND[operation])
   writer.u48(at).bytes(table).u64(version)
   if (digest !== null) writer.bytes(digest)
   for (const { nonce, extent, firstSlot, count } of runs) {
@@ -271,19 +271,19 @@ export function encodeIdempotencyRecord(given: IdempotencyRecord): Bytes {
 }
 
 export function decodeIdempotencyRecord(bytes: Bytes): IdempotencyRecord {
-  const reader = new ByteReader(bytes, 'repeat record')
-  const recordVersion = reader.recordVersion(REPEAT_VERSION)
+  const reader = new ByteReader(bytes, 'idempotency record')
+  const recordVersion = reader.recordVersion(IDEMPOTENCY_VERSION)
   const kind = reader.u8()
-  if (kind !== REPEAT_KIND.create && kind !== REPEAT_KIND.add) {
+  if (kind !== IDEMPOTENCY_KIND.create && kind !== IDEMPOTENCY_KIND.add) {
     throw reader.corrupt(`its kind is ${kind}`)
   }
-  const operation = kind === REPEAT_KIND.create ? 'create' : 'add'
+  const operation = kind === IDEMPOTENCY_KIND.create ? 'create' : 'add'
   const fields = {
     operation,
     at: reader.u48(),
     table: reader.bytes(16),
     version: reader.u64(),
-    digest: recordVersion === REPEAT_VERSION ? reader.bytes(DIGEST_BYTES) : null,
+    digest: recordVersion === IDEMPOTENCY_VERSION ? reader.bytes(DIGEST_BYTES) : null,
   } as const
   const runs: IdempotencyRecord['runs'][number][] = []
   while (reader.left > 0) {

@@ -7,7 +7,7 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { fromHex, NO_BYTES } from '../../src/base/bytes.js'
-import { REPEATS_RANGE, repeatKey } from '../../src/format/keys.js'
+import { IDEMPOTENCY_RANGE, idempotencyRecordKey } from '../../src/format/keys.js'
 import { decodeIdempotencyRecord, encodeIdempotencyRecord } from '../../src/format/records.js'
 import {
   type KvStore,
@@ -102,7 +102,7 @@ async function listedIds(table: Table): Promise<string[]> {
 }
 
 async function recordCount({ kv }: Opened): Promise<number> {
-  const scan = { ...REPEATS_RANGE, count: 1_000 }
+  const scan = { ...IDEMPOTENCY_RANGE, count: 1_000 }
   return kv.partition('acme').read(async (view) => (await view.scan(scan)).length)
 }
 
@@ -229,13 +229,13 @@ describe('a key', () => {
     const key = { idempotencyKey: 'k' }
     const first = await left.addRows([{ n: 1 }], key)
     const partition = kv.partition('acme')
-    const record = await partition.read((view) => view.get(repeatKey(null, 'k')))
+    const record = await partition.read((view) => view.get(idempotencyRecordKey(null, 'k')))
     const table = fromHex(left.id.replaceAll('-', ''))
     if (record === null || table === null) throw new Error('the result was kept')
     await partition.commit({
       checks: [],
-      puts: [[repeatKey(table, 'k'), record]],
-      deletes: [repeatKey(null, 'k')],
+      puts: [[idempotencyRecordKey(table, 'k'), record]],
+      deletes: [idempotencyRecordKey(null, 'k')],
     })
 
     expect(shown(await left.addRows([{ n: 1 }], key))).toEqual(shown(first))
@@ -337,7 +337,7 @@ describe('the answer to a repeat', () => {
     const { team, kv } = await open()
     const table = await newTable(team)
     const first = await table.addRows([{ n: 1 }], { idempotencyKey: 'k' })
-    const scan = { ...REPEATS_RANGE, count: 1 }
+    const scan = { ...IDEMPOTENCY_RANGE, count: 1 }
     const [found] = await kv.partition('acme').read((view) => view.scan(scan))
     const [key = NO_BYTES, bytes = NO_BYTES] = found ?? []
     const before = encodeIdempotencyRecord({ ...decodeIdempotencyRecord(bytes), digest: null })

@@ -1,6 +1,6 @@
 import { MemoryLevel } from 'memory-level'
 import { afterEach, expect, test, vi } from 'vitest'
-import { repeatKey } from '../../src/format/keys.js'
+import { idempotencyRecordKey } from '../../src/format/keys.js'
 import { type KvStore, memoryObjects, openLevelKv, openStore } from '../../src/index.js'
 
 afterEach(() => {
@@ -52,7 +52,7 @@ async function damagedKv(): Promise<KvStore> {
   const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   const store = await openStore({ kv, objects: memoryObjects(), ...OFF })
   await store.team('t').createTable({ name: 'orders', rows: [{ a: 1 }] })
-  const damaged = [repeatKey(null, 'key'), Uint8Array.of(1)] as const
+  const damaged = [idempotencyRecordKey(null, 'key'), Uint8Array.of(1)] as const
   await kv.partition('t').commit({ puts: [damaged] })
   return kv
 }

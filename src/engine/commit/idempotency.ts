@@ -8,7 +8,7 @@
 // - A key belongs to one request: another request of the team with it is refused.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
-import { repeatKey, type TableKey } from '../../format/keys.js'
+import { idempotencyRecordKey, type TableKey } from '../../format/keys.js'
 import {
   decodeIdempotencyRecord,
   encodeIdempotencyRecord,
@@ -42,7 +42,7 @@ export async function readIdempotency(
 ): Promise<IdempotencyState | null> {
   if (given === undefined) return null
   const { digest } = given
-  const key = repeatKey(null, given.text)
+  const key = idempotencyRecordKey(null, given.text)
   const bytes = await read(key)
   const record =
     bytes === null ? await readOfTable(table, given.text, read) : decodeIdempotencyRecord(bytes)
@@ -57,7 +57,7 @@ async function readOfTable(
   text: string,
   read: ReadRecord,
 ): Promise<IdempotencyRecord | null> {
-  const bytes = table === null ? null : await read(repeatKey(table, text))
+  const bytes = table === null ? null : await read(idempotencyRecordKey(table, text))
   return bytes === null ? null : decodeIdempotencyRecord(bytes)
 }
 

@@ -7,7 +7,7 @@
 // - An object is deleted only if two marks, `orphanGraceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
 //   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
-import { REPEATS_RANGE } from '../../format/keys.js'
+import { IDEMPOTENCY_RANGE } from '../../format/keys.js'
 import { decodeIdempotencyRecord } from '../../format/records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
@@ -164,7 +164,7 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
 async function sweepRepeats({ options }: StoreContext, partition: KvPartition): Promise<void> {
   const over = await partition.read(async (view) => {
     const found: KvCheck[] = []
-    for await (const entries of scanBatches(view, REPEATS_RANGE)) {
+    for await (const entries of scanBatches(view, IDEMPOTENCY_RANGE)) {
       for (const [key, equals] of entries) {
         if (isExpired(options, decodeIdempotencyRecord(equals))) found.push({ key, equals })
       }

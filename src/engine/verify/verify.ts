@@ -16,7 +16,7 @@ import {
   ALIASES_RANGE,
   aliasKey,
   CODECS_KEY,
-  REPEATS_RANGE,
+  IDEMPOTENCY_RANGE,
   SIGNING_KEYS_KEY,
   TEAM_ALIASES_RANGE,
   tableHeadKey,
@@ -156,7 +156,7 @@ async function verifyRepeats(
   team: string,
 ): Promise<void> {
   await partition.read(async (view) => {
-    for await (const entries of scanBatches(view, REPEATS_RANGE)) {
+    for await (const entries of scanBatches(view, IDEMPOTENCY_RANGE)) {
       findings.checkGoesOn()
       for (const [, record] of entries) {
         const { table, version } = decodeIdempotencyRecord(record)

@@ -215,7 +215,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an Idempotency-Key gives the result of another table',
     file: 'keys.ts',
-    find: '.u8(REPEAT_SCOPE.table).bytes(table)',
-    replace: '.u8(REPEAT_SCOPE.table)',
+    find: '.u8(IDEMPOTENCY_SCOPE.table).bytes(table)',
+    replace: '.u8(IDEMPOTENCY_SCOPE.table)',
   },
 ]

@@ -49,7 +49,7 @@ export async function openDirectory(
   }
 }
 
-/** What is neither a fetcher nor options is left to `openStore`, which refuses it by name. */
+/** Values that are neither a fetcher nor options go to `openStore`, which refuses them by name. */
 function isSources(given: SourceOptions | UrlFetcher): given is UrlFetcher {
   return typeof given !== 'object' || given === null || 'fetch' in given
 }

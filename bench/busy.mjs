@@ -44,7 +44,7 @@ function withMisfit(chunk) {
   return Buffer.concat([chunk.subarray(0, chunk.length - 2), Buffer.from(',"odd":1}]')])
 }
 
-/** Adds the stash to a new table, so many times, while so many updates a second go there. */
+/** Adds the stash to a new table repeatedly, while updates go there at a given rate. */
 async function timeAdds({ team, ...served }, stash, chunks, tries, perSecond) {
   const { tableId, rowIds } = await team.createTable({
     name: 'busy',

@@ -1,4 +1,4 @@
-// A client process: does one task against a server, and tells its parent what came of it.
+// A client process: does one task against a server, and reports the result to its parent.
 // Its settings come as one JSON argument; `task` names what to do.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, repeat } from './http-client.mjs'
@@ -6,7 +6,7 @@ import { createClient, repeat } from './http-client.mjs'
 const settings = JSON.parse(process.argv[2])
 const TASKS = { smallWrites, steadyUpdates, rewrite }
 
-/** Single adds and updates of rows, in turn, by so many clients at once. */
+/** Single adds and updates of rows, in turn, by several clients at once. */
 async function smallWrites({ tableId, rowIds, newRows, operations, clients }) {
   const client = createClient({ ...settings, sockets: clients })
   const path = `/tables/${tableId}/rows`

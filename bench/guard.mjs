@@ -5,7 +5,7 @@ import { printTable } from './report.mjs'
 
 const RESULTS = join(import.meta.dirname, 'results')
 
-/** Ratios of one run hold to about this much; what differs less tells nothing. */
+/** Spread of ratios within one run; a smaller difference says nothing. */
 const SHARE_MAX = 0.2
 
 /** @returns the newest stored comparison on this data set, of this major version of Node if there is one, or undefined */

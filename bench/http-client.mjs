@@ -1,4 +1,4 @@
-// What the client processes of the bench share: a keep-alive HTTP client of the contract.
+// Shared by the client processes of the bench: a keep-alive HTTP client of the contract.
 import { Agent, request } from 'node:http'
 
 export function createClient({ url, key, sockets }) {
@@ -40,7 +40,7 @@ export function createClient({ url, key, sockets }) {
   return { send, expectOk, close: () => agent.destroy() }
 }
 
-/** Runs `work` so many times in all, so many at once. */
+/** Runs `work` a number of times, several at once. */
 export async function repeat(times, atOnce, work) {
   let next = 0
   const inTurn = async () => {

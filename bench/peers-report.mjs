@@ -1,4 +1,4 @@
-// What the comparison with the peers found, as tables.
+// The results of the comparison with the peers, as tables.
 import { printFinalize } from './finalize.mjs'
 import { printHttp } from './http-import.mjs'
 import { median, printTable } from './report.mjs'

@@ -17,7 +17,7 @@ const ENGINE_PROCESS = fileURLToPath(new URL('peers/engine-process.mjs', import.
 /** Rows of the second look at memory, and of the chunks that are finalized then. */
 const FULL_ROWS = 8_000_000
 
-/** What finalizing costs depends on chunks; where their rows are not wanted, these are few. */
+/** The cost of finalizing depends on the number of chunks; where rows are not wanted, a chunk has few. */
 const SMALL_CHUNK_ROWS = 25
 
 export async function measurePeers(directory, settings) {

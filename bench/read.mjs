@@ -23,7 +23,7 @@ const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
 
 const UNCACHED = { ...QUIET, cacheBytesMax: 0 }
 
-/** @param settings.onSuite is told what is there after each suite */
+/** @param settings.onSuite called with the results so far after each suite */
 export async function measureRead(directory, { seed, rowBytes, onSuite }) {
   const chunks = makeChunks({ seed, count: 8, rows: ROWS_PER_CHUNK, rowBytes })
   const results = []

@@ -1,4 +1,4 @@
-// What operations cost on tables of different sizes. It may grow with what they touch, not with the table.
+// The cost of operations on tables of different sizes. It may grow with what they touch, not with the table.
 import { join } from 'node:path'
 import { openDirectory } from '../dist/node.js'
 import { drawLines } from './charts.mjs'
@@ -16,7 +16,7 @@ const ROUNDS = 5
 /** One round before them is not counted: in it the engine of JavaScript still learns, on the smallest table most of all. */
 const WARM_UP = -1
 
-/** Of each operation in a round. */
+/** Runs of each operation in a round. */
 const PAGES = 20
 const POINTS = 500
 const CHANGES = 100
@@ -27,7 +27,7 @@ const POINT_SEGMENTS = SIZES[0] / ROWS_PER_CHUNK
 /** A long page, to get to the middle of the table. */
 const WALK_ROWS = 10_000
 
-/** What a figure of the largest table may be, over that of the smallest. */
+/** The largest allowed ratio of a figure of the largest table to that of the smallest. */
 const TIMES_MAX = 1.5
 
 const OPERATIONS = ['finalize', 'page', 'point', 'update', 'add']

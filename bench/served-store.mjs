@@ -63,7 +63,7 @@ export function measureFolder(folder) {
   return { files, bytes }
 }
 
-/** What is on the disk of a store that is closed: objects, row records, bytes. */
+/** The content of a closed store on disk: objects, row records, bytes. */
 export async function measureStore(directory) {
   const rowRecords = await countRowRecords(join(directory, 'kv'))
   const objects = measureFolder(join(directory, 'objects'))

@@ -13,7 +13,7 @@ const POINT_READS = 5_000
 const TIMES_MAX = 1.5
 const DISK_TIMES_MAX = 1.2
 
-/** Nothing runs in the background, so that before and after a fold can be told apart. */
+/** Nothing runs in the background, so that the state before and after a fold can be measured. */
 const OPTIONS = { foldIntervalMs: 0, sweepIntervalMs: 0, orphanGraceMs: 0, overwrittenRowsTtlMs: 0 }
 
 export async function measureSmallWrites(directory, { seed, operations }) {

@@ -1,4 +1,4 @@
-// What the store has to reach, as ratios of figures of the same round, and what it did.
+// The targets of the store, as ratios of figures of the same round, and its results.
 import { median, printTable } from './report.mjs'
 
 /** The rows of 8,000 chunks. */
@@ -25,7 +25,7 @@ const finalizeMs =
   ({ finalize }) =>
     finalize.find(({ chunkCount }) => chunkCount === chunks)?.medianMs
 
-/** Above 1: so many times faster than SQLite, whose time grows with rows. */
+/** Above 1: faster than SQLite by this factor; SQLite's time grows with rows. */
 function finalizeTimes(results) {
   const { engines, rows } = results
   const copies = (engines.sqliteTyped?.runs ?? []).map(({ copySeconds }) => copySeconds / rows)

@@ -223,7 +223,7 @@ function lockedElsewhere(path: string, cause: unknown): StoreError {
   return new StoreError('STORE_LOCKED', message, { cause })
 }
 
-/** What LevelDB keeps in memory, and in its log, before it writes a table: its own default. */
+/** Bytes that LevelDB collects in memory and in its log before it writes a table: its own default. */
 const BUFFER_BYTES = 4 * 1_048_576
 
 /** All that is not on the disk must fit in one log, and each flush costs a table. */
@@ -238,7 +238,7 @@ type DirectoryKv = Readonly<{
 async function openKv(path: string, store: string, options: PortOptions): Promise<DirectoryKv> {
   let database: DirectoryLevel | undefined
   const openDatabase = () => {
-    // It is opened again after a write failed, perhaps for want of a descriptor, which LevelDB does not tell apart.
+    // It is opened again after a write failed, perhaps for want of a descriptor, which LevelDB does not distinguish.
     if (database !== undefined) processDescriptors().release()
     database = newDatabase(join(path, 'kv'), options)
     return database

@@ -16,7 +16,7 @@ import { HeldDirectory } from './held-directory.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
 
-/** What a database that is opened writes beside the records of its logs. */
+/** Bytes that opening a database writes beside the records of its logs. */
 const PROBE_BYTES_MIN = 262_144
 const PROBE_PIECE_BYTES = 65_536
 
@@ -33,7 +33,7 @@ export function highWaterOf(directory: string, store: string): HighWaterPlace {
 class FsHighWater implements HighWaterFile {
   readonly #directory: string
   readonly #path: string
-  /** Of the file that was put there last. */
+  /** The file that was put there last, open. */
   #handle: FileHandle | undefined
   /** From the first mark on, which is written when the database is open. */
   #held: HeldDirectory | undefined

@@ -26,7 +26,7 @@ const MAKER_BYTES_MAX = 512
 const STORE_ENDING = /^\.(?:tmp|restoring)-[0-9a-f]{16}$/
 const BACKUP_ENDING = /\.tmp-[0-9a-f]{16}$/
 
-/** What every backup begins with (FORMAT.md, section 9). */
+/** The first bytes of every backup (FORMAT.md, section 9). */
 const BACKUP_MAGIC = Buffer.from('RSBK')
 
 /** A new name beside a path, under which that is made. */
@@ -103,7 +103,7 @@ async function isAbandonedBackup(path: string): Promise<boolean> {
   return start.length === 0 || start.equals(BACKUP_MAGIC)
 }
 
-/** What is not there is old. */
+/** A file that is gone counts as old. */
 async function isOld(path: string): Promise<boolean> {
   const found = await lstat(path).catch((failure: unknown) => systemCode(failure))
   return typeof found !== 'object' || Date.now() - found.mtimeMs >= LEFTOVER_AGE_MS
@@ -162,7 +162,7 @@ function isDead([state = '']: readonly string[]): boolean {
   return state === 'Z' || state === 'X'
 }
 
-/** What the system says of a process, from its state on; undefined where it says nothing. */
+/** The system's status of a process, from its state on; undefined where there is none. */
 async function fieldsOf(pid: number | 'self'): Promise<readonly string[] | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'latin1')

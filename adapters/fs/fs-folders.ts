@@ -139,7 +139,7 @@ export class Folders {
     const opened = this.#opened.get(path)
     if (opened === undefined) return
     this.#opened.delete(path)
-    const descriptor = await opened.catch(() => undefined) // Who asked for the fsync was told.
+    const descriptor = await opened.catch(() => undefined) // The caller of the fsync got the error.
     if (descriptor !== undefined) await closeFile(descriptor)
   }
 

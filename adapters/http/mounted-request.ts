@@ -43,7 +43,7 @@ export function parsedBody(request: IncomingMessage): Uint8Array | null {
   if (body instanceof Uint8Array) return body
   if (typeof body === 'string') return new TextEncoder().encode(body)
   try {
-    // Of a body that is not theirs, parsers of Express 4 leave an empty object.
+    // Parsers of Express 4 leave an empty object for a body that they do not take.
     return isJson(request) ? new TextEncoder().encode(JSON.stringify(body)) : null
   } catch {
     return null // It was read, and what is there now is no JSON.

@@ -142,7 +142,7 @@ function refusalOf(
   return undefined
 }
 
-/** Whether nobody can tell where the body ends. After this turn node:http ends such a request without an answer. */
+/** Whether the end of the body is unknown. After this turn node:http ends such a request without an answer. */
 function isEndless({ headers }: IncomingMessage): boolean {
   const encoding = headers['transfer-encoding']
   return encoding !== undefined && !/(?:^|,)[ \t]*chunked$/i.test(encoding)

@@ -49,7 +49,7 @@ async function tablePath(folder: string, { number }: TableFile): Promise<string>
 class TableCheck {
   readonly #handle: FileHandle
   readonly #table: TableFile
-  /** What was read last: blocks are small, and most follow the one before. */
+  /** The bytes that were read last: blocks are small, and most follow the one before. */
   #window: Readonly<{ start: number; bytes: Buffer }> = { start: 0, bytes: Buffer.alloc(0) }
 
   constructor(handle: FileHandle, table: TableFile) {

@@ -40,7 +40,7 @@ export function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
-/** LevelDB stores checksums turned and shifted, as a checksum over bytes with checksums in them tells little. */
+/** LevelDB stores checksums rotated and shifted, as a checksum over bytes with checksums in them is weak. */
 export function maskCrc(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }

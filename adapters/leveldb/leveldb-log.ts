@@ -57,7 +57,7 @@ async function fill(handle: FileHandle, window: Buffer, start: number): Promise<
 
 class LogParser {
   readonly #visitor: LogVisitor
-  /** Of the record under way. */
+  /** The record that is being read. */
   #parts: Buffer[] | null = null
   #bytes = 0
 

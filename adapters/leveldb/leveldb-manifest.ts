@@ -21,14 +21,14 @@ export type Manifest = Readonly<{
   tables: readonly TableFile[]
   /** LevelDB replays logs from this number on. */
   log: number
-  /** Of the last change that LevelDB had made when it wrote the last edit. */
+  /** The sequence number of the last change when LevelDB wrote the last edit. */
   lastSequence: number
 }>
 
 const LEVELS = 7
 const COMPARATOR = 'leveldb.BytewiseComparator'
 
-/** What LevelDB puts behind our keys. */
+/** Bytes that LevelDB appends to our keys. */
 const KEY_END_BYTES = 8
 
 /** Tags of the fields of a version edit. */

@@ -22,7 +22,7 @@ const BATCH_HEAD_BYTES = 12
 const COMMIT_KEY_BYTES = 9
 const OPERATION = { deletion: 0, value: 1 } as const
 
-/** What the logs must hold. */
+/** The operations that the logs must hold. */
 export type Expected = Readonly<{
   /** The database holds this commit; null: commits may be missing, if LevelDB can live with it. */
   atLeast: number | null
@@ -71,7 +71,7 @@ async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]
 class ReplayCheck implements LogVisitor {
   readonly #toleratesLoss: boolean
   readonly #storeCrc: number
-  /** Of the last batch. */
+  /** The commit of the last batch. */
   lastCommit: number | undefined
   /** The sequence number that must come next. */
   #next: number

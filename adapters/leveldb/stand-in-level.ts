@@ -42,7 +42,7 @@ export async function openStandIn(folder: string, full: StoreError): Promise<Dir
       return await openIn(place, folder)
     } catch (failure) {
       const error = storageError(failure, 'The database cannot be opened')
-      // What stays says that there is no room in this place, or no such place.
+      // A failure that stays means that there is no room in this place, or no such place.
       if (error === failure || error.code === 'STORE_LOCKED') throw error
     }
   }

@@ -22,7 +22,7 @@ export function sourceTooLarge(bytesMax: number): StoreError {
   return new StoreError('FILE_TOO_LARGE', `The source has more than ${bytesMax} bytes`)
 }
 
-/** What Node says of a connection, as a failure of the source. */
+/** Turns an error of a connection into a failure of the source. */
 export function asSourceFailure(failure: unknown): unknown {
   if (isStoreError(failure)) return failure
   return sourceFailed('broke off, or does not speak HTTP', failure)

@@ -30,7 +30,7 @@ export class SourceLife {
     this.#sockets.add(socket)
     const forget = (): unknown => this.#sockets.delete(socket)
     socket.once('close', forget)
-    // Who waits for the socket listens too; but an error that nobody listens to would end the process.
+    // Callers that wait for the socket listen too, but an error without a listener would end the process.
     socket.on('error', forget)
     if (this.#over !== undefined) socket.destroy()
   }

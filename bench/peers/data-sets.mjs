@@ -9,7 +9,7 @@ export const ROWS_PER_CHUNK = 1_000
 /** Chunk files that are really different: about as many rows as DuckDB compresses together. */
 const CHUNK_FILES = 128
 
-/** Of these so many are held in memory by the engines that take texts; they are taken in turn. */
+/** Chunks that engines which take texts hold in memory; they are used in turn. */
 const CHUNKS_IN_MEMORY = 32
 
 /** Not by its package's name: the package does not export its data. */
@@ -72,7 +72,7 @@ export function writeChunkFiles(folder, { data, seed }) {
 
 const chunkPath = (folder, index, extension) => join(folder, `${index}.${extension}`)
 
-/** What an engine imports: so many chunks as texts, or as the names of their files. */
+/** The input of an import: chunks as texts, or as the names of their files. */
 export function openChunks(folder, { count, files, extension }) {
   const held = Math.min(CHUNKS_IN_MEMORY, files)
   const texts = Array.from({ length: held }, (_, index) =>

@@ -43,7 +43,7 @@ async function run() {
   return { ...imported, ...read, ...points, ...updates, copySeconds }
 }
 
-/** undefined, and the parent is told why, if the engine cannot be loaded. */
+/** undefined, after a message to the parent, if the engine cannot be loaded. */
 async function loadEngine() {
   try {
     return await engine.open()

@@ -68,7 +68,7 @@ export async function openPostgres(_, { columns, updated }) {
   }
 }
 
-/** What both are asked. JSON made by the database is read faster than rows and JSON.stringify. */
+/** The queries of both. JSON made by the database is read faster than rows and JSON.stringify. */
 async function speak(query, columns, updated) {
   const definition = `id integer PRIMARY KEY, ${columnList(columns, POSTGRES_TYPES)}`
   await query(`CREATE TABLE IF NOT EXISTS ${TABLE} (${definition})`)

@@ -1,4 +1,4 @@
-// What the engines that speak SQL share.
+// Shared by the engines that speak SQL.
 
 /** A column's name as SQL writes it; names of the data sets need no escaping. */
 const quoted = (id) => `"${id}"`

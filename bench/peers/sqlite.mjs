@@ -56,7 +56,7 @@ export function openTyped(directory, { columns, updated, synchronous }) {
     builtInPage: (after = 0) => Buffer.from(builtInPage.get(after)),
     point: (key) => JSON.stringify(restore(point.get(key))),
     update: (key, _, value) => update.run(value, key),
-    /** What publishing a staging table costs: every row is written once more. */
+    /** The cost of publishing a staging table: every row is written once more. */
     copyTable() {
       db.exec(`CREATE TABLE published (${definition})`)
       db.exec('INSERT INTO published SELECT * FROM bench')

@@ -11,7 +11,7 @@ export function isSync<T>(soon: Awaitable<T>): soon is T {
   return !(soon instanceof Promise) && (soon as { then?: unknown }).then === undefined
 }
 
-/** What `use` makes of a value: at once if it is here, and then what `use` throws is thrown at once too. */
+/** Applies `use` to a value: at once if it is there, and then failures of `use` are thrown at once too. */
 export function chain<T, U>(soon: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> {
   return isSync(soon) ? use(soon) : soon.then(use)
 }

@@ -1,4 +1,4 @@
-/** A map of so many entries at most: one more drops the one that was set first. For what can be found out again. */
+/** A map with a largest number of entries: one more drops the oldest. For values that can be found again. */
 export class BoundedMap<Key, Value> {
   readonly #countMax: number
   readonly #entries = new Map<Key, Value>()

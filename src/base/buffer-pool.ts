@@ -15,7 +15,7 @@ export class BufferPool {
   }
 
   /**
-   * A buffer of at least so many bytes, with anything in it.
+   * A buffer of at least `bytes` bytes, with any content.
    * @param lengthMax - How long it may be, if it is not a new one.
    */
   take(bytes: number, lengthMax = 4 * bytes + SIZE_MIN): Uint8Array<ArrayBuffer> {

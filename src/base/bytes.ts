@@ -77,7 +77,7 @@ export function putUint64(bytes: Bytes, at: number, value: number): void {
   putUint32(bytes, at + 4, value % 2 ** 32)
 }
 
-/** A text as UTF-8 behind room for so many bytes. */
+/** A text as UTF-8 behind `room` free bytes. */
 export function utf8Behind(room: number, text: string): Bytes {
   const bytes = new Uint8Array(room + text.length)
   // Mostly each character has one byte: then nothing is made that is only copied from.

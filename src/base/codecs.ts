@@ -18,7 +18,7 @@ export interface Codec {
   /**
    * The bytes that were compressed, in memory that holds nothing else but may be larger.
    * @param rawBytes - How many they must be; no more than one above that is ever made.
-   * @throws {Error} of no special kind, at once or later: it is not the compressed form of so many bytes.
+   * @throws {Error} of no special kind, at once or later: it is not the compressed form of `rawBytes` bytes.
    */
   decompress(stored: Bytes, rawBytes: number): Awaitable<Bytes>
 }
@@ -146,7 +146,7 @@ function packerOf({ lanes, convert, settings }: Packing): Codec['compress'] {
       const options = { ...ROOM, ...settings, maxOutputLength: outBytesMax }
       return plainView((await converted(convert, raw, options)).buffer)
     }
-    // What grows is not cut short here, as that would cost the stream.
+    // Growing output is not cut off here, as that would cost the stream.
     const stored = await lanes.run(raw)
     return stored.length > outBytesMax ? null : stored
   }
@@ -184,7 +184,7 @@ function converted(convert: Convert, bytes: Bytes, options: ConvertOptions): Pro
   })
 }
 
-/** What came out, if it came of all the stored bytes: in memory of its own. */
+/** The output, if all stored bytes were consumed: in memory of its own. */
 function wholeOf(
   { buffer, engine }: Converted,
   stored: Bytes,

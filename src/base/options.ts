@@ -47,7 +47,7 @@ export function hasMethods(given: unknown, names: readonly string[]): boolean {
   return names.every((name) => typeof (given as Record<string, unknown>)[name] === 'function')
 }
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot tell that an operation is to end. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED for a value that is no AbortSignal. */
 export function checkSignal(given: unknown): void {
   if (given === undefined) return
   const isSignal = typeof given === 'object' && given !== null && 'aborted' in given

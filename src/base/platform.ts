@@ -77,7 +77,7 @@ export function tableCrc32(bytes: Uint8Array, seed = 0): number {
   return ~crc >>> 0
 }
 
-/** Calls a function every so many milliseconds, without keeping the process alive for it. */
+/** Calls a function at an interval in milliseconds, without keeping the process alive for it. */
 export function every(intervalMs: number, call: () => void): () => void {
   const timer: unknown = setInterval(call, intervalMs)
   letGo(timer)
@@ -95,7 +95,7 @@ export function warn(message: string, code: string): void {
 }
 
 /**
- * Resolves when the promise has settled, however it has, or after so many milliseconds.
+ * Resolves when the promise has settled, either way, or after a time in milliseconds.
  * @param timer - `unref`: it does not keep the process alive.
  */
 export function waitAtMost(
@@ -159,7 +159,7 @@ export function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   return plain(hmac.digest())
 }
 
-/** Compares in a time that tells nothing about where two runs of one length differ. */
+/** Compares two runs of one length in a time that does not depend on where they differ. */
 export function sameSecret(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false
   const crypto = builtInCrypto()

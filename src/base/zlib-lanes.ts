@@ -27,7 +27,7 @@ const LANES_MAX = 8
 /** Pieces on the way through streams of one kind, in turn. */
 export class ZlibLanes {
   readonly #open: OpenStream
-  /** Called between two pieces, for streams that must be told. */
+  /** Called between two pieces, for streams that need it. */
   readonly #renew: (stream: ZlibStream) => void
   readonly #idle: Lane[] = []
   readonly #waiting: Job[] = []

@@ -1,4 +1,4 @@
-// What a frame of zstd looks like from outside, RFC 8878 section 3.1.1.
+// The header of a zstd frame, RFC 8878 section 3.1.1.
 import type { Bytes } from './bytes.js'
 
 const MAGIC = 0xfd2fb528

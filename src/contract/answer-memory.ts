@@ -4,7 +4,7 @@ import { type Bytes, utf8 } from '../base/bytes.js'
 import type { MemoryBudget, Room } from './memory-budget.js'
 import type { ContractResponse } from './message.js'
 
-/** Of an answer that is not charged. The connections are bounded, and so are all of these together. */
+/** Bytes of an answer that are not charged. Connections are bounded, so the sum of these is too. */
 export const FREE_BYTES_MAX = 64 * 1_024
 
 /** A connection gets larger answers in slices, so that its pace is seen. */
@@ -85,7 +85,7 @@ async function* heldPieces(pieces: Bytes[], room: Room): AsyncGenerator<Bytes, v
   }
 }
 
-/** What pieces keep in memory. */
+/** Memory that pieces hold. */
 export function heldBytes(pieces: readonly Bytes[]): number {
   return pieces.reduce((bytes, { buffer }) => bytes + buffer.byteLength, 0)
 }

@@ -5,7 +5,7 @@ import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 
 /**
- * What a request wants of a file of so many bytes: all of it, also when the header asks for something that
+ * The part of a file of `bytes` bytes that a request asks for: all of it, also when the header asks for something that
  * is not served; a part that is not empty; or `none`, what is broken or not there (416).
  */
 export function parseRange(headers: HeaderList, bytes: number): 'whole' | 'none' | ByteRange {

@@ -54,7 +54,7 @@ class Loss {
   }
 
   /**
-   * What `next` gives, or the loss. `Promise.race` with one promise for all pieces would do, but that promise would
+   * The result of `next`, or the loss. `Promise.race` with one promise for all pieces would do, but that promise would
    * refer to every piece until the body ends (PERFORMANCE.md, P32).
    */
   race<T>(next: () => Promise<T>): Promise<T> {
@@ -93,7 +93,7 @@ export async function* bodyPieces(
 
 const FIRST_BYTES = 4 * 1_024
 
-/** Memory grows to so many times of what it must hold, so that little is copied and little is held for nothing. */
+/** Factor by which memory grows beyond its need, so that little is copied and little is held unused. */
 const GROWTH = 4
 
 /** The least and the largest buffer of the pool. Sizes in between are powers of two, so that buffers fit again. */

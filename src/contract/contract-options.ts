@@ -178,7 +178,7 @@ function shortKeyWarning(places: readonly string[]): string {
   return `API keys of fewer than ${KEY_CHARS_WARNED} characters can be guessed; use long random ones (short: ${named}${more})`
 }
 
-/** What is wrong with a key; undefined: nothing. The key itself is not shown. */
+/** The problem of a key; undefined: none. The key itself is not shown. */
 export function keyProblem(key: unknown): string | undefined {
   if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
   const rule = 'must be a string of 1 to 1,024 visible ASCII characters'

@@ -87,7 +87,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       const answered = await route({ ...request, onKey }, open).catch((failure: unknown) => {
         const rendered = errorResponse(failure)
         if (rendered.status >= 500) resolved.onFailure(failure)
-        // Who has no key holds no connection; a failing look-up of keys says nothing about the client.
+        // A client without a key may not hold a connection; a failed lookup of keys says nothing about the client.
         return isKeyRefused && rendered.status < 500 ? { ...rendered, close: true } : rendered
       })
       const response = open === undefined ? answered : shareWithPages(answered)

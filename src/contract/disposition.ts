@@ -1,9 +1,9 @@
 // `Content-Disposition` (RFC 6266). The header is ASCII without a control character, whatever the name is.
 
-/** What those show who do not know `filename*`: they may not agree on any of these in quotes. */
+/** Characters on which clients that do not know `filename*` disagree inside quotes. */
 const NOT_IN_FALLBACK = /[^ -~]|["%\\]/gu
 
-/** What RFC 8187 wants encoded in an extended value, and `encodeURIComponent` leaves. */
+/** Characters that RFC 8187 wants encoded in an extended value and `encodeURIComponent` leaves. */
 const LEFT_UNENCODED = /['()*]/g
 
 /** @param fileName - Well-formed text. */

@@ -56,13 +56,13 @@ const STATUS_OF_CODE = {
 
 const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 
-/** What a client should do when the store could not do its part. */
+/** Advice for a client when the store failed. */
 function retryAdvice({ outcome }: StoreError): string {
   if (outcome === 'unchanged') return 'nothing was changed; try again'
   return 'outcome unknown; retry with If-Match or from the same stash, so that nothing happens twice'
 }
 
-/** What the wire shows for codes whose own name or message is not for clients. */
+/** Public types and messages of codes whose own are not for clients. */
 const SHOWN_INSTEAD: Partial<Record<StoreErrorCode, { type: string; message: string }>> = {
   IDEMPOTENCY_KEY_REUSED: {
     type: 'request_validation_error',

@@ -1,11 +1,11 @@
-// Who holds how much of a budget. Decides nothing about order and time, see memory-budget.ts.
+// Accounts of a budget: its holders and their bytes. Order and time are decided in memory-budget.ts.
 //
 // Invariant: the common part holds no more than its size, and of each team no more than half of it; the reserve
 // belongs to one holder at most. So all together is never more than the budget.
 
 export type Holder = {
   readonly team: string
-  /** What it holds, in bytes. Only the accounts change it. */
+  /** Bytes that it holds. Only the accounts change this. */
   bytes: number
 }
 
@@ -16,7 +16,7 @@ export type BudgetSize = Readonly<{
   holderBytesMax: number
 }>
 
-/** What may be held of the common part, and of a team's half of it, by those who could do with less. */
+/** Limits of the common part, and of a team's half of it, for holders that could do with less. */
 const SPARE_SHARE = 3 / 4
 
 export class MemoryAccounts<H extends Holder> {
@@ -24,7 +24,7 @@ export class MemoryAccounts<H extends Holder> {
   readonly #commonMax: number
   readonly #teamMax: number
   #common = 0
-  /** What teams hold of the common part; no entry: nothing. */
+  /** Bytes that teams hold of the common part; no entry: none. */
   readonly #teams = new Map<string, number>()
   #reserved: H | undefined
 
@@ -34,7 +34,7 @@ export class MemoryAccounts<H extends Holder> {
     this.#teamMax = Math.floor(this.#commonMax / 2)
   }
 
-  /** Who has the reserve. */
+  /** The holder of the reserve. */
   get reserved(): H | undefined {
     return this.#reserved
   }

@@ -216,7 +216,7 @@ export class MemoryBudget {
     }
   }
 
-  /** Whose memory is taken next for a team (rule 5). */
+  /** The holder whose memory is taken next for a team (rule 5). */
   #slowest(team: string): Occupant | undefined {
     const { reserved } = this.#accounts
     if (reserved?.isSlow) return reserved
@@ -235,7 +235,7 @@ export class MemoryBudget {
     return this.#noMemory('a client that was too slow lost its share to others that waited')
   }
 
-  /** What waits for memory was not begun yet. */
+  /** The error for work that got no memory. Such work has not begun. */
   #noMemory(problem: string): StoreError {
     const message = `There is not enough memory for ${this.#name}: ${problem}`
     return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
@@ -260,7 +260,7 @@ function beginPace(occupant: Occupant, now: number): void {
   occupant.isSlow = false
 }
 
-/** Whoever waits for us is not slow. */
+/** Measures how fast an occupant moves. One that waits for the server is not slow. */
 function measurePace(occupant: Occupant, now: number): void {
   const { isMoving, waiting, paceSince, movedBytes } = occupant
   const isMeasured = isMoving && waiting === undefined

@@ -34,7 +34,7 @@ const KEPT_PIECE_BYTES = 1_024 * 1_024
 /** A piece that is read when it is sent. */
 const SENT_PIECE_BYTES = 256 * 1_024
 
-/** What is stored, its rows, and their JSON. */
+/** Copies of a page in memory: what is stored, its rows, and their JSON. */
 const COPIES = 3
 
 const HEAD = utf8('{"data":')
@@ -113,7 +113,7 @@ async function readOnce(page: OpenPage, planBytes: number, room: Room): Promise<
   }
 }
 
-/** A piece to be kept beside so many bytes; null: there is no memory for that. */
+/** A piece to be cached beside `beside` bytes of others; null: there is no memory for it. */
 async function readSpare(
   page: OpenPage,
   start: PieceStart | undefined,

@@ -1,4 +1,4 @@
-// What needs no key: the bytes of an upload, whose location is signed, and files, whose URLs cannot be
+// Routes without a key: the bytes of an upload, whose location is signed, and files, whose URLs cannot be
 // guessed. Pages of any origin may do both, and no cookie plays a part in either.
 import type { Store } from '../engine/api/store-types.js'
 import { errorResponse } from './error-response.js'
@@ -55,7 +55,7 @@ export function shareWithPages(response: ContractResponse): ContractResponse {
   return { ...response, headers: { ...response.headers, ...SHARED } }
 }
 
-/** @param onFailure - Told of a body that ends in a failure, when the status was sent long ago. */
+/** @param onFailure - Called for a body that ends in a failure after its status was sent. */
 export function watched(
   body: ContractResponse['body'],
   onFailure: (failure: unknown) => void,

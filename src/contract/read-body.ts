@@ -2,7 +2,7 @@
 //
 // Invariants:
 // - No body is held without memory from the budget (collect-body.ts), and none beyond `bytesMax`.
-// - The type is judged before the size, and both before a byte is read, as far as headers tell.
+// - The type is checked before the size, and both before a byte is read, as far as headers give them.
 
 import type { Bytes } from '../base/bytes.js'
 import { parseMediaType } from '../engine/files/media-type.js'

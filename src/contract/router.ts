@@ -4,10 +4,10 @@
 import { stashNameProblem } from '../engine/api/arguments.js'
 import { invalidRequest, Refusal } from './refusal.js'
 
-/** What answers a method on a path. Parameters of the path are in braces, each a whole segment. */
+/** A route: method, path and handler. Parameters of the path are in braces, each a whole segment. */
 export type Route<O> = readonly [method: string, path: string, operation: O]
 
-/** What a path leads to. */
+/** The result of matching a path. */
 export type Match<O> = Readonly<{
   /** As it is in the routes. */
   path: string
@@ -106,7 +106,7 @@ function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
   return name
 }
 
-/** What is reached without a key. Its parts are what the path says, to the letter. */
+/** A route that needs no key. Its parts are taken from the path unchanged. */
 export type OpenRoute =
   | Readonly<{ name: 'upload'; uploadId: string }>
   | Readonly<{ name: 'file'; fileId: string }>

@@ -1,5 +1,5 @@
-// The body of POST /apps/{appID}/uploads: exactly one of two closed shapes. Here they are told apart and
-// held against their shape; names, media types, lengths and URLs are judged by the store.
+// The body of POST /apps/{appID}/uploads: exactly one of two closed shapes. Here they are distinguished and
+// checked against their shape; names, media types, lengths and URLs are checked by the store.
 import type { Bytes } from '../base/bytes.js'
 import type { JsonPart } from '../schema/scan-json.js'
 import { parsePart } from './body-members.js'

@@ -21,7 +21,7 @@ export type StoredChunk = Readonly<{
   firstLine: number
   /** Some row carried a `$rowID`: its segment has claims. */
   hasClaims: boolean
-  /** Some row may name a file: the footers of its segments tell which. */
+  /** Some row may name a file: the footers of its segments list which. */
   namesFiles: boolean
   columns: readonly ChunkColumn[]
   segments: readonly SegmentRef[]

@@ -27,9 +27,9 @@ export type ExtentEntry = Readonly<{
   version: number
   /** Some stored cell is not of its column's token class, so the reader converts the rows. */
   convert: boolean
-  /** The segment was made by a fold: its footer may tell of row versions and deleted rows. */
+  /** The segment was made by a fold: its footer may list row versions and deleted rows. */
   folded: boolean
-  /** The segment may name files: its footer tells which. */
+  /** The segment may name files: its footer lists which. */
   namesFiles: boolean
 }>
 

@@ -9,7 +9,7 @@ import { ALIAS_BYTES, FILE_KEY_BYTES } from './file-id.js'
 import type { FileKey } from './keys.js'
 import { newRecord, openRecord, RECORD_VERSION } from './record-frame.js'
 
-/** Of records that name sealed content. */
+/** The version of records that name sealed content. */
 const SEALED_VERSION = 2
 const SHA256_BYTES = 32
 const NONCE_BYTES = 8
@@ -24,11 +24,11 @@ export type StoredContent = Readonly<{
   sealed: boolean
 }>
 
-/** What an upload was created for. Nothing of it changes. */
+/** The parameters of an upload. They never change. */
 export type UploadTerms = Readonly<{
   /** The ID of the app; empty: none. */
   app: string
-  /** Who opened it; empty: nobody is counted. */
+  /** Its owner; empty: uploads are not counted by owner. */
   owner: string
   /** In canonical form, with its parameters. */
   contentType: string
@@ -215,7 +215,7 @@ export function decodeTeamAlias(bytes: Bytes): Bytes {
   return alias
 }
 
-/** At most so many keys are good at one time: the newest signs. */
+/** Keys that are valid at one time, at most: the newest signs. */
 export const SIGNING_KEYS_MAX = 2
 
 /** @param keys - Newest first. */

@@ -47,7 +47,7 @@ export const SLOTS_MAX = 65_536
 export const TEAM_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.teamHead)
 export const FILES_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.filesHead)
 
-/** Of the system partition. */
+/** In the system partition. */
 export const SIGNING_KEYS_KEY: Bytes = Uint8Array.of(KEY_SPACE.signingKeys)
 export const CODECS_KEY: Bytes = Uint8Array.of(KEY_SPACE.codecs)
 
@@ -211,23 +211,23 @@ export function fileMarkerKey(file: FileKey): Bytes {
 /** The marker of all files of the team, before those of single ones. */
 export const MANY_FILES_MARKER_KEY: Bytes = Uint8Array.of(KEY_SPACE.fileMarker)
 
-/** What a key of an upload, a file or a marker is of. */
+/** The ID in the key of an upload, a file or a marker. */
 export function fileOfKey(key: Bytes): FileKey {
   invariant(key.length === 17, 'the key names a file or an upload')
   return key.slice(1)
 }
 
-/** Of the system partition. */
+/** In the system partition. */
 export function teamEntryKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamEntry, teamId)
 }
 
-/** Of the system partition: from the 8 bytes in file IDs to the team. */
+/** Maps the 8 bytes in file IDs to the team. In the system partition. */
 export function aliasKey(alias: Bytes): Bytes {
   return nonceWriter(KEY_SPACE.alias, alias).finish()
 }
 
-/** Of the system partition: from the team to the 8 bytes in its file IDs. */
+/** Maps a team to the 8 bytes in its file IDs. In the system partition. */
 export function teamAliasKey(teamId: string): Bytes {
   return teamWriter(KEY_SPACE.teamAlias, teamId)
 }

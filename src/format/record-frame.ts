@@ -1,4 +1,4 @@
-// What every control record begins with: the number of its form. FORMAT.md, section 4.
+// The version byte at the beginning of every control record. FORMAT.md, section 4.
 import type { Bytes } from '../base/bytes.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'

@@ -34,7 +34,7 @@ export type Generation = Readonly<{
   firstExtent: number
   nextExtent: number
   liveRows: number
-  /** Rows of this generation that were deleted, ever: tells whether one was since a look at it. */
+  /** Rows of this generation that were ever deleted: shows whether one was deleted since a read. */
   deletedRows: number
   schemaNumber: number
   /** A column was widened when the extents before this one were there: the reader converts their rows. */
@@ -96,7 +96,7 @@ export type IdempotencyRecord = Readonly<{
   at: number
   table: TableKey
   version: number
-  /** Stands for the request; null in records of version 1, which do not tell one from another. */
+  /** Identifies the request; null in records of version 1, which do not distinguish requests. */
   digest: Bytes | null
   /** The IDs of its rows, in input order. */
   runs: readonly Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>[]

@@ -24,7 +24,7 @@ const WORD_BYTES = 4
 export class CsvRowWriter {
   readonly #rows: CsvByteScanner
   readonly #source: DataView
-  /** Where the last word of the source may begin; a view is slow to tell its length. */
+  /** Where the last word of the source may begin; the length of a view is slow to read. */
   readonly #sourceLast: number
   /** By column `,"key":"`, or `,"key":` when its cells are stored as tokens; and where each begins. */
   readonly #prefixes: DataView

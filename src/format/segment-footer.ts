@@ -66,7 +66,7 @@ export function directoryOf(ref: SegmentRef, idCrc: number, bytes: Bytes): reado
   return entries
 }
 
-/** The section of an entry, held against its checksum. Its number is the byte at the entry. */
+/** The section of an entry, checked against its checksum. Its number is the byte at the entry. */
 export function sectionAt(ref: SegmentRef, idCrc: number, bytes: Bytes, entry: number): Bytes {
   const number = bytes[entry] ?? 0
   const offset = readUint32(bytes, entry + 1)

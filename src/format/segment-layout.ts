@@ -13,7 +13,7 @@ import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 
 const SEGMENT_MAGIC: Bytes = utf8('RSSG')
 const SEGMENT_VERSION = 1
-/** What every segment begins with: the only bytes of it that no checksum covers. */
+/** The first bytes of every segment, the only ones that no checksum covers. */
 export const SEGMENT_HEADER: Bytes = concatBytes([
   SEGMENT_MAGIC,
   Uint8Array.of(SEGMENT_VERSION, 0, 0, 0),

@@ -31,16 +31,16 @@ export type SegmentFooter = Readonly<{
   places: FramePlaces
   /** Index of the frame that holds a row: the last that does not begin after it. */
   frameOf(row: number): number
-  /** What it costs to keep, about. */
+  /** Memory that it takes in the cache, estimated. */
   bytes: number
   columns: readonly ColumnSummary[]
   /** The section as it is stored: runs are made of it only when they are wanted. */
   claims: Bytes
   /** The IDs of the files that its rows name, as they are stored; null: none; no bytes: too many to list. */
   files: Bytes | null
-  /** Of a fold: the version of each row; null: all have that of their extent. */
+  /** The version of each row, of a fold; null: all have that of their extent. */
   versionOf: ((row: number) => number) | null
-  /** Of a fold: whether a row is deleted; null: none is. */
+  /** Which rows are deleted, of a fold; null: none. */
   isDeleted: ((row: number) => boolean) | null
 }>
 
@@ -49,7 +49,7 @@ export function footerRange(ref: SegmentRef): ByteRange {
   return { start: ref.objectBytes - TRAILER_BYTES - ref.footerBytes, limit: ref.objectBytes }
 }
 
-/** What a footer costs beside what was read, and how much more what it lists takes when it is decoded. */
+/** Memory of a footer beside its bytes, and the growth of its lists when they are decoded. */
 const FOOTER_BYTES = 1_024
 const DECODED_BYTES_MAX = 6
 
@@ -116,7 +116,7 @@ export class Frame {
     this.texts = texts
   }
 
-  /** What it costs to keep. */
+  /** Memory that it takes in the cache. */
   get bytes(): number {
     return 4 * this.rowCount + this.texts.length
   }

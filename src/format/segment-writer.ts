@@ -22,7 +22,7 @@ import {
 import { TextBuffer } from './text-buffer.js'
 
 /**
- * A frame is full with so many rows if they have so many bytes: each costs some 20 µs to compress and as much to
+ * Rows, and bytes, at which a frame is full: each costs some 20 µs to compress and as much to
  * read, whatever it holds, and a few kilobytes more to read for one row cost next to nothing.
  */
 const FRAME_ROWS_FULL = 64
@@ -45,7 +45,7 @@ export type BuiltSegment = Readonly<{
   used: readonly Bytes[]
 }>
 
-/** What is in the buffer does not matter. */
+/** Gives a buffer. Its content does not matter. */
 type TakeBuffer = (bytes: number) => Uint8Array<ArrayBuffer>
 
 /** A frame that is being compressed. */
@@ -84,7 +84,7 @@ export class SegmentBuilder {
   /**
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
    * @param bytesFirst - Room to begin with; a larger buffer is made when it does not hold the segment.
-   * @param takeBuffer - Gives a buffer of at least so many bytes.
+   * @param takeBuffer - Gives a buffer of at least the bytes asked for.
    */
   constructor(
     object: ObjectId,
@@ -185,7 +185,7 @@ export class SegmentBuilder {
 
   /** The buffers, when the segment is not wanted any more. */
   abandon(): readonly Bytes[] {
-    // What is compressed may still be read by what compresses.
+    // The compressor may still read the bytes that it was given.
     return this.#packing.length > 0 ? [] : [this.#writer.finish()]
   }
 

@@ -7,7 +7,7 @@ import { grownBytes } from './byte-writer.js'
 /** Bytes of UTF-8 to a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
-/** Up to so many bytes are copied faster one by one than by a call of the runtime. */
+/** Bytes up to which a copy one by one is faster than a call of the runtime. */
 const LOOP_BYTES_MAX = 32
 
 const encoder = new TextEncoder()
@@ -116,13 +116,13 @@ export class TextBuffer {
     return this
   }
 
-  /** Leaves room for so many bytes, which are to be written by the `view`. */
+  /** Leaves room for bytes that are to be written by the `view`. */
   skip(count: number): this {
     this.#grow(count)
     return this
   }
 
-  /** Moves what was written from `from` on by so many bytes, up or down. */
+  /** Moves the bytes from `from` on, up or down. */
   move(from: number, by: number): this {
     invariant(from + by >= 0 && from <= this.#length, 'what was written stays in the buffer')
     const end = this.#length
@@ -132,7 +132,7 @@ export class TextBuffer {
     return this
   }
 
-  /** What was written so far, to write over; valid until the next write. */
+  /** The bytes written so far, to be changed in place; valid until the next write. */
   view(): DataView {
     return this.#view
   }

@@ -16,7 +16,7 @@ export type Durability = 'commit' | 'interval' | 'none'
 
 export type BatchWriterOptions = Readonly<{ durability: Durability; flushBytes: number }>
 
-/** What an operation takes in a memory table beside its key and value, at most. */
+/** Bytes that an operation takes in a memory table beside its key and value, at most. */
 const OPERATION_BYTES = 64
 
 export class BatchWriter {

@@ -35,7 +35,7 @@ export type CommitLog = Readonly<{ lowest: number; last: number }>
 export type CommitLogOptions = Readonly<{
   commitRecordsMin: number
   checkpointBatches: number
-  /** Of the name of the store; undefined: it has none. */
+  /** Checksum of the name of the store; undefined: it has none. */
   storeCrc: number | undefined
 }>
 
@@ -51,17 +51,17 @@ const PARTITION_RANGE = {
 /** Commit numbers from the first to the last, both included. */
 export type CommitRange = Readonly<{ first: number; last: number }>
 
-/** What a database that was written to must hold at least. */
+/** The least that a database must hold after it was written to. */
 export type ExpectedCommits = Readonly<{
   /** It holds some commit. */
   written: boolean
   /** It holds this commit, and all before it; 0: that is not known of any. */
   atLeast: number
-  /** Of the name of the store whose commits they are; undefined: it has none. */
+  /** Checksum of the name of the store that made the commits; undefined: it has none. */
   storeCrc: number | undefined
 }>
 
-/** Ranges that are told apart; the rest is only counted. */
+/** Ranges that are distinguished; the rest is only counted. */
 const RANGES_MAX = 8
 
 /**

@@ -35,7 +35,7 @@ const GROUP_BYTES_MAX = 4 * 1_048_576
  */
 const HALVED_MIN = 24
 
-/** Of a commit that changes nothing. */
+/** The prefix of a commit that changes nothing. */
 const NO_PREFIX = new Prefix(NO_BYTES)
 
 type FailedCheck = { key: Bytes; value: Bytes | null }
@@ -43,7 +43,7 @@ type FailedCheck = { key: Bytes; value: Bytes | null }
 type CommitSize = Readonly<{ operationCount: number; bytes: number }>
 
 type QueuedCommit = Readonly<{
-  /** What the LevelDB keys of the commit's partition begin with. */
+  /** Prefix of the LevelDB keys of the commit's partition. */
   prefix: Prefix
   commit: KvCommit
   isBarrier: boolean
@@ -54,14 +54,14 @@ type QueuedCommit = Readonly<{
 
 type EvaluatedCommit = Readonly<{ queued: QueuedCommit; result: KvCommitResult; writes: boolean }>
 
-/** What a commit does to a record. */
+/** The effect of a commit on a record. */
 type PlannedChange = Readonly<{ prefix: Prefix; key: Bytes; payload: Bytes | null }>
 
-/** What a group finds and changes, by the text of the LevelDB key. */
+/** Records that a group reads and changes, by the text of the LevelDB key. */
 type GroupState = Readonly<{
-  /** What the database holds, as far as checks asked for it. */
+  /** Values in the database, as far as checks asked for them. */
   found: Map<string, Bytes | null>
-  /** Of a record that several commits change, what the last of them does. */
+  /** The last effect on each record that the group changes. */
   changes: Map<string, PlannedChange>
 }>
 
@@ -73,9 +73,9 @@ export type CommitQueueOptions = CommitLogOptions &
     views: LevelViews
     /** Called when a batch was written, before its commits are answered; throws if they cannot be. */
     confirm: () => void
-    /** Told that all commits up to this one are on the disk; without `interval`, before they are answered. */
+    /** Called when all commits up to this one are on the disk; without `interval`, before they are answered. */
     onDurable: (commit: number) => void
-    /** Told, before anybody is refused for it, that a write failed and nothing more is written. */
+    /** Called when a write failed and nothing more is written, before any caller is refused for it. */
     onFailed: (failed: StoreError) => void
     /** Whether the database will be opened again by itself. */
     reopens: boolean
@@ -102,7 +102,7 @@ export class CommitQueue {
     this.#options = options
     this.#writer = new BatchWriter(database, options)
     const flush = (): void => {
-      // One that fails puts the queue out of use, which those learn who write.
+      // A failure stops the queue; the callers of its commits receive the error.
       if (this.#writer.isBehind) this.barrier().catch(() => undefined)
     }
     const { durability, flushMs } = options
@@ -177,7 +177,7 @@ export class CommitQueue {
     }
   }
 
-  /** Of a queue out of use: resolves when all its commits are settled. */
+  /** Resolves when all commits of a failed queue are settled. */
   async settled(): Promise<void> {
     this.#stopFlushing()
     await this.#running
@@ -364,7 +364,7 @@ function areDistinct(texts: readonly string[]): boolean {
   return new Set(texts).size === texts.length
 }
 
-/** What a record is after the earlier commits of the group. */
+/** The value of a record after the earlier commits of the group. */
 function presentValue({ found, changes }: GroupState, text: string): Bytes | null {
   const change = changes.get(text)
   return change === undefined ? (found.get(text) ?? null) : change.payload

@@ -1,6 +1,6 @@
 // Ranges of keys that are known to have no records. Keys are texts, which sort as their bytes do.
 
-/** Ranges that are remembered; each written record is held against all of them. */
+/** Ranges that are remembered; each written record is compared with all of them. */
 const RANGES_MAX = 64
 
 export class EmptyRanges {

@@ -18,7 +18,7 @@ import { StoreError } from '../base/store-error.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 import { takeWebLock } from './web-lock.js'
 
-/** Bytes of notes of one snapshot: one that is open for so many changes fails, so that memory has a bound. */
+/** Bytes of notes of one snapshot. A snapshot that is open during more changes fails, so that memory is bounded. */
 const NOTED_BYTES_MAX = 64 * 1024 * 1024
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
@@ -185,7 +185,7 @@ class EmulatedIterator {
   readonly #database: LevelDatabase
   readonly #snapshot: EmulatedSnapshot
   readonly #reverse: boolean
-  /** What is left of the range. */
+  /** The rest of the range. */
   #start: Bytes | undefined
   #limit: Bytes | undefined
   #isDone = false

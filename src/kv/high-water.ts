@@ -90,7 +90,7 @@ function putRunning(bytes: Bytes, commit: number, storeCrc: number): void {
 }
 
 /**
- * What the file says; its commit is the greater of the two.
+ * The content of the file; its commit is the greater of the two.
  * @throws {StoreError} DATA_CORRUPT: it is damaged, or the file of another store.
  */
 export function decodeHighWater(store: Bytes, bytes: Bytes): HighWater {
@@ -127,7 +127,7 @@ function damaged(problem: string): StoreError {
   return new StoreError('DATA_CORRUPT', `The high-water mark ${problem}; ${LOSS_REMEDY}`)
 }
 
-/** What can be done about a loss; said wherever one is reported. */
+/** Advice for a loss of commits; part of every report of one. */
 export const LOSS_REMEDY =
   'restore the store from a backup, or open it with the option acceptLoss, which continues with what is left'
 
@@ -188,7 +188,7 @@ export class HighWaterKeeper {
     })
   }
 
-  /** Tells when the mark cannot be kept: then nothing more may be written. */
+  /** Sets the function called when the mark cannot be written: then nothing more may be written. */
   onFailure(tell: (failure: unknown) => void): void {
     this.#tellFailure = tell
   }
@@ -250,7 +250,7 @@ export class HighWaterKeeper {
       file.check(true)
       await file.replace(encodeHighWater(store, this.#state))
       this.#marked = commit
-      // What came meanwhile was written over the file that is gone now.
+      // A mark that came meanwhile was written over the file that is gone now.
       if (this.#state.commit > commit) this.note(this.#state.commit)
     }
     this.#saving = this.#saving.then(save, save)

@@ -38,7 +38,7 @@ export interface LevelDatabase {
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
   iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
   keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>
-  /** Of databases on a disk: rewrites a range without what was deleted or replaced in it. */
+  /** Rewrites a range without deleted and replaced entries; only for databases on a disk. */
   compactRange?<K>(start: K, end: K, options: { keyEncoding: string }): Promise<void>
 }
 
@@ -241,7 +241,7 @@ export function storageError(
   return new StoreError(codeOf(failure), `${message}${reason}`, details)
 }
 
-/** A cause tells more than what wraps it: "not open" may wrap "locked", an I/O error a full disk. */
+/** A cause says more than its wrapper: "not open" may wrap "locked", an I/O error a full disk. */
 function codeOf(failure: unknown): StoreErrorCode {
   let code: StoreErrorCode | undefined
   let inner = failure

@@ -83,7 +83,7 @@ async function openSessions(
   const relaxed = durability !== 'commit'
   const state = { commit: log.last, closed: false, relaxed, versionBase }
   try {
-    // What can only be read is not marked as open.
+    // A database that can only be read is not marked as open.
     const start = full === undefined ? startHighWater : keepHighWater
     const keeper = place && (await start(place, state))
     return new LevelKv(new LevelSessions({ ...options, source, keeper }, opened, full))

@@ -30,7 +30,7 @@ type Expected = Readonly<{
   versionBaseKnown: number
   /** The version base is this at least from now on. */
   versionBaseMin: number
-  /** Commits may be missing that nothing can tell of. */
+  /** Commits may be missing without a trace. */
   isUnsure: boolean
   /** Nothing is written: what an opening would change, the next one does. */
   readOnly?: boolean
@@ -90,7 +90,7 @@ async function findLog(
   return { log: await restartCommitLog(database, atLeast, versionBase, storeCrc), versionBase }
 }
 
-/** What the mark says; null: there is none, or one that does not count any more. */
+/** The commits that the mark requires; null: there is no mark, or it does not count any more. */
 export async function findHighWater(
   place: HighWaterPlace,
   { written, acceptLoss }: ResolvedLevelOptions,

@@ -94,7 +94,7 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
     durability: Durability
     written: boolean
     highWater: HighWaterPlace | undefined
-    /** Of the name of the store; undefined: it has none. */
+    /** Checksum of the name of the store; undefined: it has none. */
     storeCrc: number | undefined
     acceptLoss: boolean
     standIn: LevelKvOptions['standIn']

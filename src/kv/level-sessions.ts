@@ -35,22 +35,22 @@ const DRAIN_MS_MAX = 500
 type Session = {
   readonly database: LevelDatabase
   readonly queue: CommitQueue
-  /** What it keeps in memory goes with the session. */
+  /** Its memory is freed with the session. */
   readonly views: LevelViews
   /** Reads under way. */
   users: number
-  /** Told when there are none any more. */
+  /** Called when there are none any more. */
   onIdle: () => void
 }
 
-/** What reads are served from. */
+/** The views that reads are served from. */
 export type ReadSession = Readonly<Pick<Session, 'database' | 'queue' | 'views'>>
 
 export type SessionsOptions = ResolvedLevelOptions &
   Readonly<{ source: LevelSource; keeper: HighWaterKeeper | undefined }>
 
 export class LevelSessions {
-  /** What is added to versions; the same for as long as the store is open. */
+  /** Added to all versions; constant while the store is open. */
   readonly versionBase: number
   readonly #options: SessionsOptions
   #session: Session
@@ -103,7 +103,7 @@ export class LevelSessions {
     )
   }
 
-  /** Of what reads are served from, see `LevelViews`; undefined also while they are not served at once. */
+  /** The stamp of the views, see `LevelViews`; undefined also while reads are not served at once. */
   get commitStamp(): object | undefined {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return undefined
     return this.#session.views.latest
@@ -217,7 +217,7 @@ export class LevelSessions {
   /** Somebody else may use the files: LevelDB must not even compact them any more. */
   async #giveUp(loss: StoreError): Promise<void> {
     this.#loss = loss
-    await this.#endSession().catch(() => undefined) // The loss is what everybody is told.
+    await this.#endSession().catch(() => undefined) // Everybody gets the error of the loss.
   }
 
   /** Closes the broken database, when reads under way have ended or had their time. */

@@ -62,7 +62,7 @@ export class Prefix {
 /** Most keys are shorter. */
 const JOINED_BYTES = 128
 
-/** What a batch writes, by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
+/** Writes of a batch by the texts of the LevelDB keys, in memory that nobody changes; null deletes. */
 export type BatchWrites = ReadonlyMap<string, Bytes | null>
 
 export class LevelViews {
@@ -74,7 +74,7 @@ export class LevelViews {
   readonly #floating = new Set<LevelView>()
   /** Begins and ends of batches so far. */
   #moment = 0
-  /** What stands for the latest commit: another object for each, so that no two databases have the same. */
+  /** The stamp of the latest commit: an object of its own for each, so that no two databases share one. */
   #latest: object = {}
   /** The batch under way, or one that failed. */
   #writing: BatchWrites | undefined
@@ -87,7 +87,7 @@ export class LevelViews {
   /** Runs `use` on a view of the latest commit of a partition. */
   read<T>(prefix: Prefix, use: (view: KvView) => Awaitable<T>): Awaitable<T> {
     const view = new LevelView(this, this.#database, prefix)
-    // What begins and ends in this turn meets no batch, which would ask for a snapshot.
+    // A read that begins and ends in this turn meets no batch, which would need a snapshot.
     const result = tryCall(() => use(view))
     if (isSync(result) && !view.hasSnapshot) {
       view.close()
@@ -169,7 +169,7 @@ export class LevelViews {
     if (moment === this.#moment && this.#writing === undefined) this.#empty.add(start, limit)
   }
 
-  /** The view has a snapshot from now on. @returns what `remember` must be told. */
+  /** The view has a snapshot from now on. @returns the argument for `remember`. */
   takeSnapshot(view: LevelView): number {
     this.#floating.delete(view)
     return this.#moment
@@ -280,7 +280,7 @@ class LevelView implements KvView {
     return this.#snapshot !== undefined
   }
 
-  /** Of a view without a snapshot. */
+  /** Closes a view without a snapshot. */
   close(): void {
     this.#ended = true
   }

@@ -61,7 +61,7 @@ export function decodeCommitKey(key: Bytes): number {
   return decodeUint64(key.subarray(1), key)
 }
 
-/** What all LevelDB keys of a partition begin with. */
+/** Prefix of all LevelDB keys of a partition. */
 export function encodePartitionPrefix(name: string): Bytes {
   invariant(name.length <= PARTITION_NAME_CHARS_MAX, 'a partition name has at most 256 units')
   invariant(!/\p{Surrogate}/u.test(name), 'a partition name is well-formed text')
@@ -109,7 +109,7 @@ export function encodeUint32(value: number): Bytes {
   return bytes
 }
 
-/** What a commit record says. @param storeCrc - undefined: the store has no name. */
+/** Decodes a commit record. @param storeCrc - undefined: the store has no name. */
 export function encodeCommit(operations: number, storeCrc: number | undefined): Bytes {
   const count = encodeUint32(operations)
   return storeCrc === undefined ? count : concatBytes([count, encodeUint32(storeCrc)])

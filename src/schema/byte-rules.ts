@@ -58,7 +58,7 @@ const EMAIL_CHARS_MAX = 254
 const LABEL_CHARS_MAX = 63
 const HOST_CHARS_MAX = 253
 
-/** Shorter runs of bytes are not held against others by words. */
+/** Shorter runs of bytes are not compared by words. */
 const WORD_BYTES = 4
 
 /** Bytes of the body that were read and found good. */
@@ -188,7 +188,7 @@ function endOfPath(bytes: Bytes, from: number, limit: number): number {
   return at
 }
 
-/** Of a host: no IPv4 address, the last label of which begins with a digit. */
+/** Whether a host is surely a name: the last label of an IPv4 address begins with a digit. */
 function isSurelyName(bytes: Bytes, from: number, to: number): boolean {
   let label = to
   while (label > from && bytes[label - 1] !== DOT) label--

@@ -1,6 +1,6 @@
 // The column kinds (CONTRACT.md, section 3) and their bits in a kind mask.
 
-/** What a column holds. CONTRACT.md, section 3, says what each kind takes. */
+/** The kind of values that a column holds. CONTRACT.md, section 3, says what each kind takes. */
 export type ColumnKind =
   | 'string'
   | 'markdown'

@@ -44,7 +44,7 @@ export type ColumnSummary = {
   seen: number
 }
 
-/** Adds what `from` tells of the same column in other rows. The order of merging does not matter. */
+/** Merges the summary of the same column in other rows. The order of merging does not matter. */
 export function mergeSummary(into: ColumnSummary, from: ColumnSummary): void {
   into.scalarMask &= from.scalarMask
   into.elementMask &= from.elementMask

@@ -70,7 +70,7 @@ function specialBytes(word: number): number {
   return below & ~word & HIGH_BITS
 }
 
-/** What may follow a backslash, other than `u`. */
+/** Characters allowed behind a backslash, other than `u`. */
 const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
 
 export function isSpace(byte: number | undefined): boolean {
@@ -85,7 +85,7 @@ function isDigit(byte: number | undefined): boolean {
 export class JsonByteValues {
   readonly bytes: Bytes
   form: number = FORM.null
-  /** Of an array: bits of ELEMENT. */
+  /** Bits of ELEMENT, for an array. */
   elements = 0
 
   readonly #view: DataView

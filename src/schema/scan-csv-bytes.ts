@@ -18,13 +18,13 @@ export type CsvByteLimits = Readonly<{ columnsMax: number; rowBytesMax: number }
 
 /** Bits of `mark`: what bytes a cell has. */
 export const MARK = Object.freeze({
-  /** One that is in no number. */
+  /** A character that is in no number. */
   text: 1,
   /** One of `e`, `E` and `+`, which are in numbers that the exact path reads. */
   exponent: 2,
-  /** One that is not ASCII. */
+  /** A byte that is not ASCII. */
   wide: 4,
-  /** One that stands in a JSON string as an escape. */
+  /** A character that JSON strings escape. */
   escape: 8,
   /** A quote, which stands there twice. */
   quote: 16,
@@ -88,7 +88,7 @@ export class CsvByteScanner {
   /** The column IDs of the header, in order, without `$rowID`. */
   header: readonly string[] = []
 
-  /** Of the row that `next` moved to: its first cell, its line (1-based), and its bytes. */
+  /** The row that `next` moved to: its first cell, its line (1-based), and its bytes. */
   firstCell = 0
   line = 0
   rowBytes = 0
@@ -120,7 +120,7 @@ export class CsvByteScanner {
   #rowIdTo = 0
   #rowIdMark = 0
 
-  /** Of the field that was read last. */
+  /** The bounds of the field that was read last. */
   #fieldFrom = 0
   #fieldTo = 0
   #fieldMark = 0

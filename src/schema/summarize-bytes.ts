@@ -14,7 +14,7 @@ const NUMBER_KINDS = KIND_BIT.number | KIND_BIT.duration
 /**
  * Adds a value, which is not null, to a summary.
  * @param form - FORM.ruledText only if it fits all kinds with a rule that are left in the summary.
- * @returns true: more values of the same form and elements in the same column would tell nothing new.
+ * @returns true: more values of the same form and elements would add nothing to the column's summary.
  */
 export function summarizeBytes(
   summary: ColumnSummary,

@@ -56,7 +56,7 @@ function isHostTooLong(host: string): boolean {
 const LOCAL_PART = /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+$/
 const DOMAIN =
   /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
-/** What a domain with letters beyond ASCII may be made of, so that `URL` sees a bare host. */
+/** Characters allowed in a domain with letters beyond ASCII, so that `URL` sees a bare host. */
 const WIDE_DOMAIN = /^(?:[a-zA-Z0-9.-]|[^\0-\x7f])+$/
 
 /** The e-mail address shape of the HTML standard, with dots as RFC 5321 has them, and IDN domains. */

@@ -86,7 +86,7 @@ const DATE_UNITS = 'YMWD'
 const TIME_UNITS = 'HMS'
 
 /**
- * What follows the `P`. At least one component, each unit at most once and in order; at least one
+ * The part behind the `P`. At least one component, each unit at most once and in order; at least one
  * after a `T`; only the last component may have a fraction.
  */
 function isUnitDuration(text: string, start: number): boolean {

@@ -29,7 +29,7 @@ import { readTeams } from '../context/team-entries.js'
 import { storedBytes, storedLeaves } from '../files/file-content.js'
 import { openSegment, readFrames } from '../segments/read-segment.js'
 
-/** A frame of records is ended when it has so many bytes. */
+/** Bytes at which a frame of records is ended. */
 const RECORDS_BYTES = 256 * 1024
 const SCAN_COUNT = 200
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff) }
@@ -175,7 +175,7 @@ async function* objectFrames(
     if (files === 'include') yield* contentFrames(context, named.content)
     else yield { kind: 'reference', content: named.content }
   }
-  // What is put at a presigned URL is copied before any record needs it.
+  // Content put at a presigned URL is copied before any record needs it.
 }
 
 async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frames {

@@ -1,10 +1,10 @@
 // Commits that others refuse are decided and tried again, so that the losers of a race never answer for it.
 import { StoreError } from '../../base/store-error.js'
 
-/** What a try resolves to whose commit was refused: nothing was written, and another try may be accepted. */
+/** The result of a try whose commit was refused: nothing was written, and another try may be accepted. */
 export const REFUSED: unique symbol = Symbol('refused')
 
-/** Tries of one operation. Operations of one process take turns, so only other processes refuse so often. */
+/** Tries of one operation. Operations of one process take turns, so only other processes cause that many refusals. */
 const COMMIT_TRIES_MAX = 100
 
 /**

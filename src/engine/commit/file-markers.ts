@@ -33,7 +33,7 @@ export function newMarkedFiles(): FileIds {
   return new FileIds(MARKED_FILES_MAX)
 }
 
-/** What the texts of row records name. */
+/** Files that the texts of row records name. */
 export function filesOfRecords(records: readonly Bytes[]): FileIds {
   const files = newMarkedFiles()
   for (const record of records) {

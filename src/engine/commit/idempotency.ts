@@ -22,7 +22,7 @@ export type IdempotencyState = Readonly<{
   key: Bytes
   digest: Bytes
   bytes: Bytes | null
-  /** What the first operation resulted in; null: this one is the first, or that one's time is over. */
+  /** The result of the first operation; null: this is the first, or the earlier result has expired. */
   first: IdempotencyRecord | null
 }>
 
@@ -51,7 +51,7 @@ export async function readIdempotency(
   return { key, digest, bytes, first }
 }
 
-/** What an add of earlier versions kept, whose keys were those of a table. */
+/** The result that an add of an earlier version stored: its keys were per table. */
 async function readOfTable(
   table: TableKey | null,
   text: string,
@@ -75,7 +75,7 @@ function keyReused(text: string): StoreError {
   return new StoreError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
-/** What a first operation's commit has to contain so that its result is kept. */
+/** The part of a first operation's commit that stores its result. */
 export function saveResult(
   { clock }: Limits,
   repeat: IdempotencyState | null,

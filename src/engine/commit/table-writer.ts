@@ -21,7 +21,7 @@ import { readAwaitable } from '../../kv/read-awaitable.js'
 import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
 
-/** What a change writes beside the head. `next` is the new generation state; the version grows by one. */
+/** The writes of a change beside the head. `next` is the new generation state; the version grows by one. */
 export type Change = Readonly<{
   next: Generation
   checks?: readonly KvCheck[]
@@ -34,7 +34,7 @@ export type Planned<T> = Readonly<{ result: T; change?: Change }>
 
 /**
  * Decides a change on the head as it is when its turn comes. May run again; must have no effects.
- * What it throws drops only itself.
+ * A failure of the plan drops only its own change.
  */
 export type Plan<T> = (head: TableHead, read: ReadRecord) => Awaitable<Planned<T>>
 
@@ -43,13 +43,13 @@ type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
 
 type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 
-/** What a commit writes beside the head, by the texts of the keys. */
+/** Records that a commit writes beside the head, by the texts of their keys. */
 type Written = readonly (readonly [text: string, value: Bytes | null])[]
 
 export type TableWriterOptions = Readonly<{
   random: Random
   heads: TableHeads
-  /** Told when a change has ended and no other is under way. */
+  /** Called when a change has ended and no other is under way. */
   onIdle: (writer: TableWriter) => void
 }>
 
@@ -64,7 +64,7 @@ export class TableWriter {
   /** Overlay keys of commits that are durable, to be dropped before the next plan opens its view. */
   readonly #settled: Written[] = []
   readonly #inFlight = new Set<Promise<unknown>>()
-  /** What the last commit wrote. */
+  /** Records that the last commit wrote. */
   #head: SeenHead | undefined
   #refused = false
   /** The last plan that is under way or waits for its turn; undefined: the next one may begin at once. */
@@ -213,7 +213,7 @@ export class TableWriter {
     return outcome
   }
 
-  /** What is durable is in the next view; unless a later commit in flight has written the key again. */
+  /** Durable records are in the next view, unless a later commit in flight has written the key again. */
   #dropSettled(): void {
     if (this.#settled.length === 0) return
     for (const written of this.#settled.splice(0)) {
@@ -224,7 +224,7 @@ export class TableWriter {
   }
 }
 
-/** What of a TablePlace a writer needs. */
+/** The part of a TablePlace that a writer needs. */
 type WriterPlace = Readonly<{
   team: Readonly<{ teamId: string; partition: KvPartition }>
   table: TableKey

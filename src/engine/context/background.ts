@@ -21,7 +21,7 @@ export class Background {
     void this.#lifecycle.run(work).catch((failure: unknown) => this.report(task, failure))
   }
 
-  /** Tells the host of a failure that no caller sees. A store that is closed has not failed. */
+  /** Reports a failure that no caller sees to the host. A store that is closed has not failed. */
   report(task: BackgroundTask, failure: unknown): void {
     if (isStoreError(failure) && failure.code === 'STORE_CLOSED') return
     this.#onFailure(failure, task)

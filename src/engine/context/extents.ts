@@ -133,7 +133,7 @@ export async function appendEntries(
 /** The entry of an open extent that is closed with its rows as row records. */
 export function closedEntry(open: OpenExtent, version: number): ExtentEntry {
   const { nonce, nextSlot: rowCount } = open
-  const form = { convert: false, folded: false, namesFiles: false } // Its records tell of files themselves.
+  const form = { convert: false, folded: false, namesFiles: false } // Its records name files themselves.
   return { nonce, segment: null, rowCount, version, ...form }
 }
 

@@ -9,13 +9,13 @@
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
 
-/** What a row record lays over a slot. */
+/** The part of a row record that decides its slot. */
 export const LAID = Object.freeze({ none: 0, row: 1, tombstone: 2 })
 
 /** The slots that a fold marked as deleted; null: none. */
 export type DeletedSlots = ((slot: number) => boolean) | null
 
-/** What of an entry the rule needs. */
+/** The part of an entry that the rule needs. */
 type Below = Pick<ExtentEntry, 'segment' | 'folded'>
 
 /** @param record - undefined: the slot has none. */

@@ -39,10 +39,10 @@ export class PointReadCache {
   }
 }
 
-/** What is remembered of one table. */
+/** Cached state of one table. */
 export class PointReadEntry {
   readonly #lookedFor: LookedFor
-  /** Of the partition when the rest was read. */
+  /** The commit stamp of the partition when the rest was read. */
   #stamp: object | undefined
   #head: TableHead | undefined
   #isPlain = false
@@ -84,7 +84,7 @@ export class PointReadEntry {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // What comes in this turn is of the commit that is the latest one still.
+    // A value that comes in this turn is of a commit that is still the latest.
     if (!isSync(page) || page === null) return undefined
     this.#pages.set(number, page)
     return page

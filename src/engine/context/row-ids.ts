@@ -93,7 +93,7 @@ export function jsonOfRowIds(rowIds: RowIds, idsMax: number): Iterable<Bytes> {
   return rowIds instanceof RunRowIds ? rowIds.json(idsMax) : jsonOfTexts(rowIds, idsMax)
 }
 
-/** Of a store that is not this one. */
+/** The JSON of row IDs that are not this store's own. */
 function* jsonOfTexts(rowIds: RowIds, idsMax: number): Generator<Bytes, void> {
   let text = ''
   let count = 0

@@ -23,7 +23,7 @@ import { readTeams } from './team-entries.js'
 /** A store with more teams is taken for one that has segments: to look at each would take long. */
 const TEAMS_LOOKED_AT_MAX = 1_000
 
-/** What was found by looking at frames. `isWhole`: at all of them, unless one is of a codec that is lacking. */
+/** Codecs found by looking at frames. `isWhole`: all frames were seen, unless one has an unavailable codec. */
 type Found = { codecs: number; segments: number; isWhole: boolean }
 
 export class SegmentCodecs {
@@ -31,7 +31,7 @@ export class SegmentCodecs {
   readonly #objects: ObjectStore
   readonly #system: KvPartition
   readonly #background: Pick<Background, 'report'>
-  /** What the record names. `any`: there is none, and there are segments. undefined: not known yet. */
+  /** Codecs that the record names. `any`: no record, although there are segments. undefined: not known yet. */
   #noted: number | 'any' | undefined
   #noting: Promise<void> | undefined
 

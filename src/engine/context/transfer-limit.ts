@@ -8,7 +8,7 @@ import { StoreError } from '../../base/store-error.js'
 
 /** Those who wait hold a connection and no bytes; beyond this many the answer is "try again". */
 const WAITING_MAX = 1_000
-/** Of those, the ones of one team. */
+/** Transfers of one team that may wait. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 type Waiter = Readonly<{ teamId: string; enter: () => void }>

@@ -50,7 +50,7 @@ export function changeFiles<Found, T>(
   )
 }
 
-/** What a commit puts so that a file is there. */
+/** The records that make a file exist. */
 export function putsOfFile(
   head: FilesHead,
   key: FileKey,

@@ -12,7 +12,7 @@ import { StoreError } from '../../base/store-error.js'
 /** Characters (code points) of a name that a client gives. */
 const FILE_NAME_CHARS_MAX = 255
 
-/** What common file systems take. */
+/** The limit of common file systems. */
 const FILE_NAME_BYTES_MAX = 255
 
 /** The name of what has none. */
@@ -20,7 +20,7 @@ const NAMELESS = 'file'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for a name that is no text, empty or too long. */
 export function checkFileName(given: unknown): string {
-  // Of UTF-16 units there are at least as many as of characters, so the spread is bounded.
+  // A text has at most as many characters as UTF-16 units, so the spread is bounded.
   const isBounded = typeof given === 'string' && given.length <= 2 * FILE_NAME_CHARS_MAX
   if (isBounded && given !== '' && [...given].length <= FILE_NAME_CHARS_MAX) {
     return cleanFileName(given)
@@ -57,7 +57,7 @@ function lastSegment(path: string): string {
   return segment.slice(0, SEGMENT_CHARS_READ_MAX) + extensionOf(segment)
 }
 
-/** Cuts between two characters, and keeps the extension, which tells people and programs what it is. */
+/** Cuts between two characters, and keeps the extension, which shows people and programs the file's type. */
 function cutName(name: string): string {
   let bytes = utf8(name).length
   if (bytes <= FILE_NAME_BYTES_MAX) return trimEnd(name)

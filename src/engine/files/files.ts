@@ -184,7 +184,7 @@ export class TeamFiles implements Files {
   }
 }
 
-/** What a source says about its file is taken as far as it is usable. */
+/** Takes the name and type that a source gives for its file, as far as they are usable. */
 function namesOfSource(
   { fileName, contentType, url }: FetchedSource,
   given: Readonly<{ fileName: string | undefined; contentType: string | undefined }>,

@@ -84,7 +84,7 @@ export class ChunkBuilder {
     return { texts, ...this.#columns.endSegment() }
   }
 
-  /** What is known of the columns of all segments that were taken. */
+  /** Summaries of the columns of all segments that were taken. */
   get columns(): ChunkColumn[] {
     return this.#columns.merged
   }

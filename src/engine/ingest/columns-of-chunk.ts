@@ -30,15 +30,15 @@ export type Column = {
   firstRow: number
   /** Over the whole chunk. */
   readonly merged: ColumnSummary
-  /** Of the segment that is being built. */
+  /** The summary in the segment that is being built. */
   summary: ColumnSummary
-  /** Of what more values would tell the summary nothing new, see `settledBit`. */
+  /** Kinds of values of which more would add nothing to the summary, see `settledBit`. */
   knownKinds: number
   /** From text: every cell so far is a number or boolean token that reads back as it is. */
   exact: boolean
 }
 
-/** A cell costs as much as so many characters. */
+/** Characters that a cell counts for beside its own, in time slices. */
 const CELL_WORK = 16
 
 export class ColumnsOfChunk {
@@ -55,7 +55,7 @@ export class ColumnsOfChunk {
   rowCount = 0
   /** How much was done so far, in characters; empty cells cost some too. */
   work = 0
-  /** The row that was added last was a scanner's, and more rows alike would tell the summaries nothing new. */
+  /** The row that was added last was a scanner's, and more rows like it would add nothing to the summaries. */
   isSettled = false
   readonly #columns = new Map<string, Column>()
   #claims: ClaimRun[] = []

@@ -13,7 +13,7 @@ import { type Column, type ColumnsOfChunk, invalidRows } from './columns-of-chun
 
 type TextCells = Readonly<{ columns: readonly Column[]; texts: readonly (string | null)[] }>
 
-/** What a cell of text has besides its key and its content: a comma, a colon and two quotes. */
+/** Bytes of a text cell besides its key and its content: a comma, a colon and two quotes. */
 export const TEXT_CELL_CHARS = 4
 
 /** Bytes of UTF-8 to a UTF-16 unit. */

@@ -9,7 +9,7 @@ import {
   summarizeTokenInSteps,
 } from '../../schema/summarize.js'
 
-/** Of each row so many characters are judged at once. */
+/** Characters of one row that are checked without a pause. */
 const AT_ONCE_CHARS_MAX = 16 * 1024
 
 type Later = Readonly<{ summary: ColumnSummary; text: string; isField: boolean }>

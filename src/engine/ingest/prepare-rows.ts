@@ -30,11 +30,11 @@ export type PreparedRows = Readonly<{
   chunk: StoredChunk
   /** The rows themselves when they are few enough to become row records; then no segment was written. */
   inline: RowBatch | null
-  /** What the segments name, to be marked by the commit that names them. */
+  /** Files that the segments name, to be marked by the commit that names the segments. */
   files: FileIds
 }>
 
-/** Rows that are ready are handed to the segment when there are about so many. */
+/** Rows that are collected before they are handed to the segment, about. */
 const DRAIN_ROWS = 64
 
 /**
@@ -80,7 +80,7 @@ function isFew(
 
 /**
  * As `prepareRows`, for bytes; those of JSON must not be few. null: they must be read the exact way, which
- * also tells what is wrong with them.
+ * also reports what is wrong with them.
  */
 async function prepareFast(
   context: StoreContext,

@@ -9,11 +9,11 @@ import { FieldSummarizer } from '../../schema/summarize-field-bytes.js'
 import type { ChunkBuilder, RowBatch } from './chunk-builder.js'
 import type { RowSink } from './read-json-bytes.js'
 
-/** A row costs as much as so many bytes, at least. */
+/** Bytes that a row counts for, at least, in time slices. */
 const ROW_WORK = 16
 
 /**
- * Reads all rows but those of the last segment: `take` of the builder tells of them, and the scanner has
+ * Reads all rows but those of the last segment: `take` of the builder reports those, and the scanner has
  * their cells.
  *
  * @returns false: something of the body is not sure. Then nothing of it counts, and the exact path must read

@@ -31,7 +31,7 @@ export function scanRowObject(row: unknown, index?: number): ScannedRow {
   return { ids, tokens, rowId }
 }
 
-/** What has no cells because it is none of the objects that hold some would be stored as an empty row. */
+/** The error for objects that hold no cells, such as a Map or a Date: they would be stored as empty rows. */
 function noRow(row: unknown, index: number | undefined): StoreError {
   const phrase = index === undefined ? 'Invalid cells' : 'Invalid row'
   const place: ErrorPlace = index === undefined ? {} : { row: index }

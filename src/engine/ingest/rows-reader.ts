@@ -46,7 +46,7 @@ export class RowsReader {
   readonly #stash: TeamStash | null
   #prepared: OperationRows | null = null
   readonly #objects: ObjectId[] = []
-  /** What the segments name that the operation writes: those of a stash were marked when they were put. */
+  /** Files named by the segments that the operation writes: those of a stash were marked when they were put. */
   readonly #files = newMarkedFiles()
 
   /** @param rows - A stash must be of the same team. */
@@ -178,7 +178,7 @@ async function inlineToStoredForm(
 export type LinkableRows =
   | Readonly<{
       segments: readonly LinkableSegment[]
-      /** What those segments name that the operation wrote itself. */
+      /** Files named by the segments that the operation wrote itself. */
       files: FileIds
     }>
   | Readonly<{ texts: readonly string[] }>

@@ -114,7 +114,7 @@ function listName(bytes: Bytes): string {
   return bytes.join('.')
 }
 
-/** What a put finds before it writes. */
+/** The state that a put finds before it writes. */
 export type PutState = Readonly<{
   headBytes: Bytes | null
   head: StashHead

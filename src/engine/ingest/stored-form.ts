@@ -28,7 +28,7 @@ import type { RowBatch } from './chunk-builder.js'
 import { storeSegment } from './prepare-rows.js'
 import { invalidValue, unknownColumn } from './row-object.js'
 
-/** What rows are held against. */
+/** The rules that rows are checked against. */
 export type RowPolicy = Readonly<{
   schema: IndexedSchema
   formatChecks: boolean
@@ -41,7 +41,7 @@ export type RowPolicy = Readonly<{
   drops: boolean
 }>
 
-/** What a chunk needs before its segments may be linked. */
+/** The work that a chunk needs before its segments may be linked. */
 export type Verdict = 'link' | 'convert' | 'rewrite' | 'misfit'
 
 /** Judges a chunk, or a batch of rows, by the summaries of its columns. */
@@ -230,7 +230,7 @@ export async function findMisfit(
   return new StoreError('DATA_CORRUPT', 'The column summary of a chunk does not match its values')
 }
 
-/** Of two errors of one row the one whose column comes first. */
+/** Returns whichever of two errors of a row has the earlier column. */
 function firstOf(
   { columns }: StoredChunk,
   left: StoreError | null,

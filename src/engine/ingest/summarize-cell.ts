@@ -1,4 +1,4 @@
-// Judges the cells of a JSON byte scanner, and tells it which kinds to look for in the texts that follow.
+// Checks the cells of a JSON byte scanner, and returns which kinds to look for in the texts that follow.
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { FORM } from '../../schema/json-byte-values.js'
 import type { JsonByteScanner } from '../../schema/scan-json-bytes.js'
@@ -15,7 +15,7 @@ export function kindKnownBit(what: number): number {
 const FIRST_ARRAY_BIT = 16
 
 /**
- * Judges a cell of a byte scanner, and tells that which kinds to look for in the column's next texts.
+ * Checks a cell of a byte scanner, and sets the kinds to look for in the column's next texts.
  * @returns as `judgeBytes`
  */
 export function summarizeCell(

@@ -18,7 +18,7 @@ import type { StoreContext, TeamContext } from '../context/store-context.js'
 /** A generation, with the version of its rows as a whole. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
 
-/** A table has at most so many retirements: the sweep ends all but the newest. */
+/** Retirements of a table, at most: the sweep ends all but the newest. */
 export const RETIREMENTS_MAX = 10_000
 
 export function readHead(

@@ -37,7 +37,7 @@ type Run = Readonly<{
   converts: boolean
 }>
 
-/** What a page will show, decided within the view. */
+/** The rows that a page will show, decided within the view. */
 export type PagePlan = Readonly<{
   runs: readonly Run[]
   version: number
@@ -62,13 +62,13 @@ const SCAN_COUNT_FIRST = 4
 const SCAN_COUNT_MAX = 1_000
 const SCAN_BYTES = 4 * 1024 * 1024
 
-/** What a record that was read takes beside its bytes, about. */
+/** Memory that a record takes beside its bytes, estimated. */
 const RECORD_BYTES = 200
 
 export type PageWanted = Readonly<{
   from: Position
   limit: number
-  /** Told how many bytes of records are held, or about to be; undefined: nobody counts them. */
+  /** Called with the bytes of records that are held or about to be; undefined: nobody counts them. */
   reserve?: ReserveMemory | undefined
 }>
 

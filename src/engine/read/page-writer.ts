@@ -30,10 +30,10 @@ const SHORT_TEXT_UNITS = 16 * 1024
 
 const encoder = new TextEncoder()
 
-/** Of a page: rows, bytes of their texts. */
+/** The size of a page: rows, bytes of their texts. */
 export type PageLimits = Readonly<{ rows: number; bytes: number }>
 
-/** What is on a page before a piece of it. */
+/** The rows and bytes of a page before one of its pieces. */
 export type PageStart = Readonly<{ rowCount: number; textBytes: number }>
 
 export const PAGE_START: PageStart = { rowCount: 0, textBytes: 0 }
@@ -164,7 +164,7 @@ export class PageWriter {
     return fitting === first && last > first && this.#rowCount === 0 ? first + 1 : fitting
   }
 
-  /** Makes room for so many bytes more. @returns where they end. */
+  /** Makes room for more bytes. @returns where they end. */
   #reserve(count: number): number {
     const end = this.#length + count
     if (end > this.#bytes.length) {

@@ -28,7 +28,7 @@ export type Appended = Readonly<{
   files: FileIds
 }>
 
-/** An open extent is full at so many rows or bytes of row records. */
+/** Rows, or bytes of row records, at which an open extent is full. */
 const OPEN_ROWS_MAX = 1_024
 const OPEN_BYTES_MAX = 1024 * 1024
 

@@ -1,4 +1,4 @@
-// What all operations that link rows share: long work is prepared against a state of the table and of the stash, and
+// Shared by all operations that link rows: long work is prepared against a state of the table and of the stash, and
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
@@ -17,7 +17,7 @@ import { readHead } from '../read/generations.js'
 import { type NewSchema, newSchemaOf } from './schema-change.js'
 
 /**
- * What has moved since an operation was prepared: the schema of the table, the chunks of the stash, or the rows whose
+ * Changes since an operation was prepared: the schema of the table, the chunks of the stash, or the rows whose
  * IDs an overwrite preserves.
  */
 export type Moved = 'schema' | 'stash' | 'rows'
@@ -25,7 +25,7 @@ export type Moved = 'schema' | 'stash' | 'rows'
 /** How often each has moved in one operation. */
 export type MovedCounts = Readonly<Record<Moved, number>>
 
-/** A stash whose chunks are replaced while it is used gets so many tries: each reads all its chunks again. */
+/** Tries with a stash whose chunks are replaced while it is used: each reads all its chunks again. */
 const STASH_TRIES_MAX = 4
 
 /**
@@ -57,7 +57,7 @@ export async function linkUntilDone<P, T extends object>(
   }
 }
 
-/** What rows were prepared against. */
+/** The state that rows were prepared against. */
 export type LinkBase = Readonly<{ head: TableHead; schema: IndexedSchema; source: OperationRows }>
 
 /** @throws {StoreError} TABLE_NOT_FOUND, STASH_NOT_FOUND */
@@ -102,7 +102,7 @@ export async function whatMoved(
   return (await sourceHolds(base.source, read)) ? null : 'stash'
 }
 
-/** What the commit that links rows checks of their stash. */
+/** Checks on their stash by the commit that links rows. */
 export function checksOf({ check }: OperationRows): readonly KvCheck[] {
   return check === null ? [] : [check]
 }

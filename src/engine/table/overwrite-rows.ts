@@ -29,7 +29,7 @@ import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-id
 import { putSchema } from './schema-change.js'
 
 /**
- * So often the kept IDs are found beside other changes of the table. Then they are found in the operation's
+ * Searches for preserved IDs beside other changes of the table. After these, they are found in the operation's
  * turn, where no delete can come between, so that a busy table cannot starve an overwrite.
  */
 const KEPT_TRIES_MAX = 3
@@ -154,7 +154,7 @@ function planOverwrite(
 
 /**
  * The first extent of the next generation, which touches no page of the one before. One page on even when
- * that has no extents: retirements are told apart by first extent.
+ * that has no extents: retirements are distinguished by first extent.
  */
 function startAfter({ firstExtent, nextExtent }: Generation): number {
   return nextGenerationStart(Math.max(nextExtent, firstExtent + 1))

@@ -28,7 +28,7 @@ export type PreservedIds = Readonly<{
   runs: readonly ForwardRun[]
   /** null: no row keeps an ID. */
   forward: ForwardRef | null
-  /** Whether the table still has the rows that the claims were held against. */
+  /** Whether the table still has the rows that the claims were checked against. */
   holds(generation: Generation): boolean
 }>
 
@@ -172,7 +172,7 @@ async function readLiveIds(
   return live
 }
 
-/** Claims by input row → runs by position: each extent of the next generation holds so many rows. */
+/** Turns claims by input row into runs by position, given the rows of each extent of the next generation. */
 function forwardRuns(accepted: readonly ClaimRun[], rows: LinkableRows): ForwardRun[] {
   const counts =
     'texts' in rows ? [rows.texts.length] : rows.segments.map(({ ref }) => ref.rowCount)

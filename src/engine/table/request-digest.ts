@@ -26,7 +26,7 @@ export async function requestKeyOf(
   return { text, digest: digest ?? (await digestOfCall(about, rows)) }
 }
 
-/** Content is hashed in slices of so many bytes; other work of the process gets its turn between them. */
+/** Bytes of content hashed in one slice; other work of the process runs between slices. */
 const SLICE_BYTES = 1024 * 1024
 
 /** The digest of a request; of its content slice by slice. FORMAT.md, section 4, says how: it is stored. */
@@ -71,7 +71,7 @@ function textMember(rows: unknown, form: 'json' | 'csv' | 'tsv'): Bytes | undefi
   return typeof text === 'string' ? utf8(text) : undefined
 }
 
-/** Other work gets its turn after the texts of rows of so many characters. */
+/** Characters of row texts after which other work runs. */
 const TURN_CHARS = 64 * 1024
 
 /** The texts of all rows, one after the other, in slices: the whole array counts, as a body does. */

@@ -129,7 +129,7 @@ function* judgeAndConform(
   return { policy, cells: yield* changesToStoredForm(changes, policy) }
 }
 
-/** What the new cells are held against; `updateSchema` widens the schema for them. */
+/** The rules that the new cells are checked against; `updateSchema` widens the schema for them. */
 function* policyForChanges(
   { options }: TeamContext,
   changes: CellChanges,

@@ -5,7 +5,7 @@
 //   there (those in use, retired and half deleted), and chunks of stashes. One view shows which these are.
 // - A row of a segment over which a row record lies is not looked at: that record says what the row is, and
 //   no fold takes it back. So what an update or a deletion took out of a table holds no file.
-// - Footers are read after the view. A segment that cannot be read may name any file: then the mark tells
+// - Footers are read after the view. A segment that cannot be read may name any file: then the mark says
 //   nothing, and the caller must keep all of them. (Its object may be gone because a fold or the end of a
 //   stash took its name away meanwhile; what it held is then seen by the next mark, if it is anywhere.)
 import { type Bytes, sameBytes, toHex, utf8 } from '../../base/bytes.js'
@@ -30,7 +30,7 @@ import type { StoreContext } from '../context/store-context.js'
 
 /**
  * Marks the files among `candidates` that rows name.
- * @returns the others, in the order given; null: it cannot be told now.
+ * @returns the others, in the order given; null: not known now.
  */
 export async function collectUnreferenced(
   { segments }: Pick<StoreContext, 'segments'>,

@@ -30,7 +30,7 @@ import { collectUnreferenced } from './file-marks.js'
 
 type FileContext = Pick<StoreContext, 'options' | 'segments'>
 
-/** What a sweep of files deleted. */
+/** Counts of a file sweep: what it deleted. */
 export type FilesSwept = Readonly<{ files: number }>
 
 /** How much of a team one sweep does: what is left is for the next one, which goes on there. */
@@ -47,7 +47,7 @@ const LIMITS: SweepLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, passe
 /** Files deleted in one commit. */
 const DELETE_COUNT = 200
 const SCAN_COUNT = 1_000
-/** A commit that others refuse is tried so often: they add files, or bring rows that name some. */
+/** Tries of a commit that others refuse by adding files, or rows that name some. */
 const TRIES_MAX = 20
 
 export class FileSweeper {

@@ -114,7 +114,7 @@ export class Sweeper {
     const { incarnation } = ids
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
     await kv.partition('').commit({})
-    // What was listed before the mark and is named by none of it is garbage or pending. On a shared
+    // An object listed before the mark that no record names is garbage or pending. On a shared
     // store other incarnations have pending objects that only they know: those are theirs to sweep.
     const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))

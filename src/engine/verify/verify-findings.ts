@@ -123,7 +123,7 @@ export async function problemsOf(
   }
 }
 
-/** What a failure to read says of the data; any other failure is thrown on. */
+/** Turns a failure to read into a problem of the data; throws any other failure on. */
 export function problemOf(failure: unknown, kind: VerifyFindingKind): Problem {
   if (isStoreError(failure)) {
     const { code, message } = failure

@@ -31,7 +31,7 @@ import {
 import type { StoreContext } from '../context/store-context.js'
 import { type Findings, problemOf } from './verify-findings.js'
 
-/** Findings that are told of one generation; the first ones say enough. */
+/** Findings reported for one generation; the first ones say enough. */
 const PROBLEMS_MAX = 100
 
 export type GenerationPlace = Readonly<{
@@ -209,7 +209,7 @@ class RowWalk {
   }
 
   async #close({ extent, rowCount, entry, laid }: WalkedExtent): Promise<void> {
-    if (laid.length === 0 && rowCount > 0) return // An extent that cannot be told of.
+    if (laid.length === 0 && rowCount > 0) return // An extent whose slots are not known.
     const deleted = await this.#deletedRows(entry)
     if (deleted === undefined) return
     const mustHave = needsRecords(entry)
@@ -234,7 +234,7 @@ class RowWalk {
     try {
       return (await this.#context.segments.footerOnce(folded)).isDeleted
     } catch (failure) {
-      problemOf(failure, 'segment') // Told by the check of the segment, if it is still in use then.
+      problemOf(failure, 'segment') // Reported by the check of the segment, if it is still in use then.
       this.#isCountable = false
       return undefined
     }

@@ -19,9 +19,9 @@ import type { Findings } from './verify-findings.js'
 /** Problems reported of one segment; the first ones say enough. */
 const PROBLEMS_MAX = 10
 
-/** What the records say of a segment's rows. */
+/** A segment's rows according to the records. */
 export type SegmentExpectation = Readonly<{
-  /** Of a fold: rows have versions of their own, and no columns are listed. */
+  /** A fold wrote it: rows have versions of their own, and no columns are listed. */
   folded: boolean
   /** No row is newer than its table. */
   versionMax: number
@@ -91,7 +91,7 @@ function versionProblems(
 const SURE_KINDS = KIND_BIT.string | KIND_BIT.number | KIND_BIT.boolean
 const SURE_SEEN = ~(SEEN.longInteger | SEEN.storedNumbers | SEEN.storedBooleans | SEEN.storedText)
 
-/** Rows of a segment, held against its columns. */
+/** Checks the rows of a segment against its columns. */
 class RowCheck {
   readonly problems: Problem[] = []
   readonly #footer: SegmentFooter

@@ -112,7 +112,7 @@ async function verifyTable(verifying: VerifyContext, table: TableKey): Promise<v
 type SeenTable = Readonly<{
   /** Nonces of the generations that can be read. */
   generations: readonly Bytes[]
-  /** Nothing kept its rows from being counted but what was told. */
+  /** Its rows could be counted, apart from the problems that were reported. */
   isCounted: boolean
 }>
 
@@ -173,7 +173,7 @@ async function verifyCatalogOf(
   findings.add({ kind, message: 'The catalog does not list the table' }, where)
 }
 
-/** What is wrong with a generation by itself, so that its rows cannot be looked for. */
+/** Problems of a generation by itself, so that its rows cannot be looked for. */
 function generationProblems(
   { generation, versionMax }: Readonly<{ generation: Generation; versionMax: number }>,
   limit: number,

@@ -76,7 +76,7 @@ function checkVerifyOptions(options: VerifyOptions): void {
   checkFunctionOption('onFinding', onFinding)
 }
 
-/** What the key-value store says of itself. @returns the partitions that it holds. */
+/** Runs the key-value store's own check. @returns the partitions that it holds. */
 async function verifyKv({ kv }: StoreContext, findings: Findings): Promise<readonly string[]> {
   const partitions: string[] = []
   await findings.step({}, async () => {
@@ -119,7 +119,7 @@ async function verifySystem(
   if (keys !== null) decodeSigningKeys(keys)
 }
 
-/** What the codecs record names is all that was seen in frames. Read last, as it only grows. */
+/** Checks that the codecs record names every codec seen in frames. Read last, as it only grows. */
 async function verifyCodecs(findings: Findings, view: KvView): Promise<void> {
   const record = await view.get(CODECS_KEY)
   if (record === null || (decodeCodecs(record) & findings.codecs) === findings.codecs) return

@@ -115,7 +115,7 @@ async function rowCommands(
   const lines = ['', `# A page of "${name}"`, `${CURL} ${authorization} '${rows}?limit=5'`]
   const [row] = (await table.page({ limit: 1 })).rows
   if (row === undefined) return lines
-  const { version } = await table.get(row.$rowID)
+  const version = (await table.get(row.$rowID))?.version ?? 0
   const cell = Object.entries(row).find(([id]) => id !== '$rowID')
   const [columnId, value] = cell ?? []
   // Another value of the same kind where that is easy, so that the change shows.

@@ -1,4 +1,5 @@
 // CONTRACT.md, section 6.
+import { rowNotFound } from '../engine/read/row-lookup.js'
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
@@ -58,7 +59,9 @@ export async function readRow(
   tableId: string,
   rowId: string,
 ): Promise<ContractResponse> {
-  const { json, version } = await call.team.table(tableId).getJson(rowId)
+  const found = await call.team.table(tableId).getJson(rowId)
+  if (found === null) throw rowNotFound(rowId)
+  const { json, version } = found
   return jsonResponse(200, `{"data":${json}}`, version)
 }
 

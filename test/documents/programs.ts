@@ -160,6 +160,24 @@ const failure: Program = {
   },
 }
 
+const missingRow: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const found = await table.get(rowId)',
+  declared: "declare const table: import('rowstash').Table; declare const rowId: string",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const made = await team.createTable({ name: 'Orders', rows: [{ total: 1 }] })
+    const table = team.table(made.tableId)
+    const rowId = made.rowIds.at(0)
+    const printed: unknown[] = []
+    const console = { log: (...values: unknown[]) => printed.push(values) }
+    await runModule(text, { table, rowId, console })
+    await runModule(text, { table, rowId, console })
+
+    assert.deepEqual(printed, [[{ $rowID: rowId, total: 1 }, 1], ['it was gone before']])
+  },
+}
+
 const server: Program = {
   document: 'README.md',
   begins: "import { createServer } from 'node:http'",
@@ -327,6 +345,7 @@ export const PROGRAMS: readonly Program[] = [
   firstProgram,
   library,
   failure,
+  missingRow,
   server,
   inFastify,
   files,

@@ -288,7 +288,7 @@ type WayOut = Readonly<{
   name: string
   options?: Parameters<typeof openWorld>[0]
   enter?(world: World, url: string): Promise<Table | null>
-  leave(world: World, table: Table, file: StoredFile): Promise<void>
+  leave(world: World, table: Table, file: StoredFile): Promise<unknown>
 }>
 
 const row = (url: string): Row[] => [{ n: 0 }, { n: 1, f: url }, { n: 2 }]

@@ -59,7 +59,7 @@ const OPERATIONS = ['create', 'add', 'overwrite'] as const
 
 describe.each(OPERATIONS)('a stash that changes just before the link of %s', (operation) => {
   async function run(
-    change: (stash: ReturnType<ReturnType<Store['team']>['stash']>) => Promise<void>,
+    change: (stash: ReturnType<ReturnType<Store['team']>['stash']>) => Promise<unknown>,
   ) {
     const { store, beforeLink } = await openWithGap()
     const team = store.team('t')
@@ -68,7 +68,7 @@ describe.each(OPERATIONS)('a stash that changes just before the link of %s', (op
     await stash.put('1', [{ n: 2 }])
     const schema = { columns: [{ id: 'n', type: 'number' }] }
     const { tableId } = await team.createTable({ name: 'x', schema, rows: [] })
-    beforeLink(() => change(stash))
+    beforeLink(async () => void (await change(stash)))
     const linked = async (): Promise<string> => {
       if (operation === 'create')
         return (await team.createTable({ name: 'y', rows: stash })).tableId

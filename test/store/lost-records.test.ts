@@ -48,7 +48,7 @@ async function readAll(team: Team, rowId: string): Promise<Record<string, unknow
   return {
     page: await tried(async () => (await people.page()).rows.length),
     keptPage: await tried(async () => (await kept.page()).rows.length),
-    get: await tried(async () => (await people.get(rowId)).row['n']),
+    get: await tried(async () => (await people.get(rowId))?.row['n']),
     update: await tried(async () => (await people.updateRow(rowId, { n: 1 })).version > 0),
     finalize: await tried(async () => {
       await people.addRows(team.stash('import'))

@@ -210,6 +210,13 @@ export interface OpenPage {
 /** A row with its `$rowID` and its non-empty cells. */
 export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
 
+/** A row that was read, with its own version: the table's when the row was last written. */
+export type ReadResult = Readonly<{ row: RowWithId; version: number }>
+/** A row that was read, as JSON text, with its own version. */
+export type ReadJsonResult = Readonly<{ json: string; version: number }>
+/** The version of the table, and whether the row was there. */
+export type DeleteResult = Readonly<{ version: number; deleted: boolean }>
+
 /** A page of row objects. */
 export type Page = Readonly<{
   rows: readonly RowWithId[]
@@ -315,8 +322,8 @@ export interface Stash {
    *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
    */
   put(serial: string | number, rows: RowsInput): Promise<void>
-  /** Deletes the stash; resolves also if there is none. Tables made from it stay. */
-  delete(): Promise<void>
+  /** Deletes the stash. Tables made from it stay. @returns Whether there was one; one that has expired counts. */
+  delete(): Promise<boolean>
 }
 
 /** Operations of a table on the JSON text of rows: for servers and proxies, which neither parse nor render rows. */
@@ -326,7 +333,7 @@ export interface TableJson {
   /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
   openPage(request?: OpenPageRequest): Promise<OpenPage>
   /** As `get`, with the row as JSON text. */
-  getJson(rowId: string): Promise<Readonly<{ json: string; version: number }>>
+  getJson(rowId: string): Promise<ReadJsonResult | null>
   /** As `updateRow`, from the text of a JSON object, whose tokens are stored as they are. */
   updateRowJson(
     rowId: string,
@@ -338,6 +345,9 @@ export interface TableJson {
 /**
  * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version. The
  * operations on JSON text are in `TableJson`.
+ *
+ * A read of one thing answers null if it is not there, and a delete whether it was there; so do the files and
+ * stashes of a team. A change of a row that is not there, and any operation on a table that is not there, is an error.
  */
 export interface Table extends TableJson {
   readonly id: string
@@ -357,8 +367,11 @@ export interface Table extends TableJson {
   page(request?: PageRequest): Promise<Page>
   /** All rows, in order, in bounded memory. An overwrite meanwhile does not disturb it. */
   scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
-  /** One row and its version. @throws {StoreError} TABLE_NOT_FOUND, ROW_NOT_FOUND, DATA_CORRUPT */
-  get(rowId: string, options?: ReadOptions): Promise<Readonly<{ row: RowWithId; version: number }>>
+  /**
+   * One row and its version; null if the table has no such row.
+   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT
+   */
+  get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
   /**
    * Changes the given cells of a row: null empties a cell, absent columns stay.
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,
@@ -369,8 +382,11 @@ export interface Table extends TableJson {
     cells: RowInput,
     options?: UpdateOptions,
   ): Promise<Readonly<{ version: number }>>
-  /** Deletes a row; resolves also if there is none, and then the version stays. */
-  deleteRow(rowId: string): Promise<Readonly<{ version: number }>>
+  /**
+   * Deletes a row. The result says whether there was such a row; if not, the version stays.
+   * @throws {StoreError} TABLE_NOT_FOUND
+   */
+  deleteRow(rowId: string): Promise<DeleteResult>
   /** The version of the table. @throws {StoreError} TABLE_NOT_FOUND */
   version(): Promise<number>
   /** The schema of the table. @throws {StoreError} TABLE_NOT_FOUND */

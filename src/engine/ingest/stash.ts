@@ -49,13 +49,13 @@ export class TeamStash implements Stash {
     })
   }
 
-  delete(): Promise<void> {
+  delete(): Promise<boolean> {
     return this.#team.lifecycle.run(async () => {
       const { partition } = this.#team
-      await commitUntilAccepted(BUSY, async () => {
+      return commitUntilAccepted(BUSY, async () => {
         const head = await partition.read((view) => view.get(stashHeadKey(this.id)))
-        const isGone = head === null || (await partition.commit(planDelete(this.id, head))).ok
-        return isGone || REFUSED
+        if (head === null) return false
+        return (await partition.commit(planDelete(this.id, head))).ok || REFUSED
       })
     })
   }

@@ -15,14 +15,14 @@ import type { RowJson } from '../context/hot-row-cache.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from './generations.js'
-import { findRow, rowNotFound } from './row-lookup.js'
+import { findRow } from './row-lookup.js'
 
-/** The row with an ID as JSON, and its version. @throws {StoreError} ROW_NOT_FOUND, TABLE_NOT_FOUND, DATA_CORRUPT */
+/** The row with an ID as JSON, and its version; null: there is none. @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT */
 export function readRowJson(
   place: TablePlace,
   latest: PointReadEntry,
   rowId: string,
-): Awaitable<RowJson> {
+): Awaitable<RowJson | null> {
   const { team } = place
   const head = latest.headAt(team.partition.commitStamp?.())
   if (head === undefined) return readRecords(place, latest, rowId)
@@ -34,24 +34,24 @@ export function readRowJson(
   return noted(team, head, rowId, found)
 }
 
-/** The row with an ID, of a head that is the one now; undefined: it has to be looked for in the records. */
+/** The row with an ID, of a head that is the one now; null: there is none; undefined: it has to be looked for in the records. */
 function rowOf(
   latest: PointReadEntry,
   { team, table }: TablePlace,
   { generation }: TableHead,
   rowId: string,
-): Awaitable<RowJson> | undefined {
+): Awaitable<RowJson | null> | undefined {
   if (!latest.isPlain || generation.forward !== null) return undefined
   const id = parseRowId(rowId)
-  if (id === null) throw rowNotFound(rowId)
+  if (id === null) return null
   const { extent, slot, nonce } = id
-  if (extent < generation.firstExtent || extent >= generation.nextExtent) throw rowNotFound(rowId)
+  if (extent < generation.firstExtent || extent >= generation.nextExtent) return null
   if (generation.open?.extent === extent || extent < generation.convertBefore) return undefined
   const page = latest.page(team.partition, table, Math.floor(extent / PAGE_EXTENTS))
   if (page === undefined) return undefined
   const entry = team.extents.ofPage(page, extent)
   if (entry.segment === null || entry.folded || entry.convert) return undefined
-  if (slot >= entry.rowCount || !sameBytes(entry.nonce, nonce)) throw rowNotFound(rowId)
+  if (slot >= entry.rowCount || !sameBytes(entry.nonce, nonce)) return null
   const version = Math.max(entry.version, generation.widenedAt)
   const text = team.segments.rowText(entry.segment, slot)
   return isSync(text)
@@ -59,8 +59,13 @@ function rowOf(
     : text.then((read) => ({ json: renderRowObject(rowId, read), version }))
 }
 
-function noted({ hotRows }: TeamContext, head: TableHead, rowId: string, row: RowJson): RowJson {
-  hotRows.note(head, rowId, row)
+function noted(
+  { hotRows }: TeamContext,
+  head: TableHead,
+  rowId: string,
+  row: RowJson | null,
+): RowJson | null {
+  if (row !== null) hotRows.note(head, rowId, row)
   return row
 }
 
@@ -69,7 +74,7 @@ function readRecords(
   { team, table, tableId }: TablePlace,
   latest: PointReadEntry,
   rowId: string,
-): Awaitable<RowJson> {
+): Awaitable<RowJson | null> {
   const stamp = team.partition.commitStamp?.()
   return readAwaitable(team.partition, (view) =>
     chain(readHead(team, view, table, tableId), (head) => {
@@ -81,7 +86,7 @@ function readRecords(
         }
         const read = (key: Bytes) => view.get(key)
         return chain(findRow(team, read, table, head.generation, rowId), (row) => {
-          if (row === null) throw rowNotFound(rowId)
+          if (row === null) return null
           const found = { json: renderRowObject(rowId, row.text), version: row.version }
           return noted(team, head, rowId, found)
         })

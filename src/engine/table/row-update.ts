@@ -16,7 +16,7 @@ import { decodeJsonText, scanJsonChanges } from '../../schema/scan-json.js'
 import { newSummary, summarizeTokenInSteps } from '../../schema/summarize.js'
 import { checkSchemaSize } from '../../schema/table-schema.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
-import type { OnSchemaError, RowInput } from '../api/store-types.js'
+import type { DeleteResult, OnSchemaError, RowInput } from '../api/store-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { Planned } from '../commit/table-writer.js'
 import { toPublicVersion } from '../context/public-versions.js'
@@ -103,17 +103,18 @@ function writeText(
   })
 }
 
-export function deleteRow(place: TablePlace, rowId: string): Promise<Version> {
+/** Deletes a row; without one, the version stays. */
+export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResult> {
   const { team, table } = place
-  return team.writers.change(place, async (head, read) => {
+  return team.writers.change(place, async (head, read): Promise<Planned<DeleteResult>> => {
     const { version, generation } = head
     const row = await findRow(team, read, table, generation, rowId)
-    if (row === null) return { result: { version } }
+    if (row === null) return { result: { version, deleted: false } }
     const { schemaNumber, liveRows, deletedRows } = generation
     const tombstone = encodeRowRecord({ version: version + 1, schemaNumber, text: null })
     const next = { ...generation, liveRows: liveRows - 1, deletedRows: deletedRows + 1 }
     return {
-      result: { version: version + 1 },
+      result: { version: version + 1, deleted: true },
       change: { next, puts: [[rowKey(table, row.position), tombstone]] },
     }
   })

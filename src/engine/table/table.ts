@@ -20,6 +20,7 @@ import {
 import type {
   AddOptions,
   ChangeResult,
+  DeleteResult,
   OpenPage,
   OpenPageRequest,
   OverwriteRequest,
@@ -27,7 +28,9 @@ import type {
   PageBytes,
   PageBytesRequest,
   PageRequest,
+  ReadJsonResult,
   ReadOptions,
+  ReadResult,
   RowInput,
   RowsInput,
   RowWithId,
@@ -152,20 +155,23 @@ export class TeamTable implements Table {
     }
   }
 
-  async get(rowId: string, options?: ReadOptions): Promise<{ row: RowWithId; version: number }> {
+  async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
     const numbers = checkReadOptions('get', options)
-    const { json, version } = await this.getJson(rowId)
-    return { row: parseRendered(json, numbers) as RowWithId, version }
+    const found = await this.getJson(rowId)
+    if (found === null) return null
+    return { row: parseRendered(found.json, numbers) as RowWithId, version: found.version }
   }
 
-  getJson(rowId: string): Promise<{ json: string; version: number }> {
+  getJson(rowId: string): Promise<ReadJsonResult | null> {
     return this.#run((place) => {
       checkText(ROW_ID, rowId)
       const { team } = place
       this.#latest ??= team.pointReads.of(team.teamId, place.tableId)
-      return chain(readRowJson(place, this.#latest, rowId), ({ json, version }) =>
-        toPublicVersion(team, { json, version }),
-      )
+      return chain(readRowJson(place, this.#latest, rowId), (found) => {
+        if (found === null) return null
+        const { json, version } = found
+        return toPublicVersion(team, { json, version })
+      })
     })
   }
 
@@ -181,7 +187,7 @@ export class TeamTable implements Table {
     return this.#update(rowId, () => changesOfText(json, this.#team.options), options)
   }
 
-  deleteRow(rowId: string): Promise<Version> {
+  deleteRow(rowId: string): Promise<DeleteResult> {
     return this.#run(async (place) => {
       return toPublicVersion(place.team, await deleteRow(place, checkText(ROW_ID, rowId)))
     })

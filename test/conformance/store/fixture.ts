@@ -82,8 +82,8 @@ export function schemaOf(kinds: Readonly<Record<string, unknown>>): SchemaInput 
 export async function cellsOf(table: Table): Promise<string[]> {
   const cells: string[] = []
   for await (const { $rowID } of table.scan()) {
-    const { json } = await table.getJson($rowID)
-    cells.push(json.replace(/^\{"\$rowID":"[\w-]{22}",?/, '{'))
+    const found = await table.getJson($rowID)
+    cells.push((found?.json ?? 'none').replace(/^\{"\$rowID":"[\w-]{22}",?/, '{'))
   }
   return cells
 }

@@ -184,19 +184,20 @@ export const rowCases: readonly StoreCase[] = [
     },
   },
   {
-    name: 'a row that is not there is ROW_NOT_FOUND: never made, deleted, of another table, overwritten',
+    name: 'a row that is not there is read as null: never made, deleted, of another table, overwritten',
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(3))
       const foreign = await fixture.create(numbered(3))
       await table.deleteRow(rowIds.at(1) ?? '')
       const gone = [...NO_ROW_IDS, rowIds.at(1) ?? '', foreign.rowIds.at(0) ?? '']
       for (const rowId of gone) {
-        await fails(table.get(rowId), 'ROW_NOT_FOUND')
+        assert.equal(await table.get(rowId), null)
+        assert.equal(await table.getJson(rowId), null)
         await fails(table.updateRow(rowId, { n: 1 }), 'ROW_NOT_FOUND')
       }
 
       await table.overwrite({ rows: numbered(3) })
-      for (const rowId of rowIds) await fails(table.get(rowId), 'ROW_NOT_FOUND')
+      for (const rowId of rowIds) assert.equal(await table.get(rowId), null)
     },
   },
   {
@@ -242,7 +243,7 @@ export const rowCases: readonly StoreCase[] = [
       assert.deepEqual(await table.updateRow(rowId, {}), { version: 1 })
       assert.deepEqual(await table.updateRow(rowId, { $rowID: 'ignored' }), { version: 1 })
       assert.deepEqual(await table.updateRow(rowId, { a: 'x' }), { version: 2 })
-      assert.equal((await table.get(rowId)).version, 2)
+      assert.equal((await table.get(rowId))?.version, 2)
     },
   },
   {
@@ -334,9 +335,10 @@ export const rowCases: readonly StoreCase[] = [
       const { table, rowIds } = await fixture.create(numbered(4))
       const rowId = rowIds.at(1) ?? ''
 
-      assert.deepEqual(await table.deleteRow(rowId), { version: 2 })
-      assert.deepEqual(await table.deleteRow(rowId), { version: 2 })
-      for (const none of NO_ROW_IDS) assert.deepEqual(await table.deleteRow(none), { version: 2 })
+      assert.deepEqual(await table.deleteRow(rowId), { version: 2, deleted: true })
+      for (const none of [rowId, ...NO_ROW_IDS]) {
+        assert.deepEqual(await table.deleteRow(none), { version: 2, deleted: false })
+      }
       assert.deepEqual(await columnOf(table, 'n'), [0, 2, 3])
     },
   },
@@ -349,8 +351,8 @@ export const rowCases: readonly StoreCase[] = [
       await table.deleteRow(rowIds.at(1) ?? '')
 
       assert.deepEqual(await cellsOf(table), ['{"n":7}', '{"n":3.0}'])
-      assert.equal((await table.get(rowIds.at(2) ?? '')).version, 1)
-      await fails(table.get(rowIds.at(1) ?? ''), 'ROW_NOT_FOUND')
+      assert.equal((await table.get(rowIds.at(2) ?? ''))?.version, 1)
+      assert.equal(await table.get(rowIds.at(1) ?? ''), null)
     },
   },
   {

@@ -139,9 +139,9 @@ async function checkVersions(copy: Store, { writers }: Taken): Promise<void> {
   for (const { team, tableId, history } of writers) {
     const table = copy.team(team).table(tableId)
     const { rowIds } = await table.addRows([{ n: -1 }])
-    const versions = [await table.version(), (await table.get(rowIds.at(0) ?? '')).version]
+    const versions = [await table.version(), (await table.get(rowIds.at(0) ?? ''))?.version ?? 0]
     for (const { $rowID } of (await table.page({ limit: 3 })).rows) {
-      versions.push((await table.get($rowID)).version)
+      versions.push((await table.get($rowID))?.version ?? 0)
     }
     for (const version of versions) assert.ok(!history.has(version), `version ${version} is new`)
     const old = new Set([...history.values()].flatMap(({ rows }) => rows.map(({ id }) => id)))

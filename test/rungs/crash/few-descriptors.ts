@@ -40,8 +40,8 @@ const table = team.table(tableId)
 async function readAll(): Promise<number> {
   let right = 0
   for (let segment = 0; segment < SEGMENTS; segment++) {
-    const { row } = await table.get(rowIds.at(segment * ROWS + 7) ?? '')
-    if (row['number'] === 7) right++
+    const found = await table.get(rowIds.at(segment * ROWS + 7) ?? '')
+    if (found?.row['number'] === 7) right++
   }
   return right
 }

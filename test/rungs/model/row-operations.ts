@@ -371,8 +371,7 @@ export function deleteStash(instance: number, stash: string): Operation {
     text: `delete stash ${stash}`,
     run: (world) => world.team(instance).stash(stash).delete(),
     check(state, outcome) {
-      expectValue(outcome)
-      state.stashes.delete(stash)
+      expectEqual('whether it was there', expectValue(outcome), state.stashes.delete(stash))
     },
   }
 }

@@ -91,7 +91,7 @@ export function getRow(target: TableTarget, rowId: string, parsed: boolean): Ope
     check(state, outcome) {
       onTable(state, target, outcome, (table) => {
         const found = findRow(table, rowId)
-        if (found === null) return expectFailure(outcome, NOT_FOUND)
+        if (found === null) return expectEqual('no row', expectValue(outcome), null)
         const [row] = found
         const json = rowJsonOf(row, currentOf(table))
         const expected = parsed ? { row: parseRendered(json) } : { json }
@@ -180,7 +180,8 @@ export function deleteRow(target: TableTarget, rowId: string): Operation {
           table.version++
           currentOf(table).rows[index] = { ...row, cells: [], gone: true }
         }
-        expectEqual('the result', expectValue(outcome), { version: table.version })
+        const expected = { version: table.version, deleted: found !== null }
+        expectEqual('the result', expectValue(outcome), expected)
       })
     },
   }

@@ -72,7 +72,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'a precondition fails after the row was changed',
     file: 'table.ts',
     find: 'const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)',
-    replace: `const before = (await this.get(rowId)).version
+    replace: `const before = (await this.get(rowId))?.version ?? 0
       const updated = await updateRow(place, rowId, await given, { ...wanted, ifMatch: undefined })
       if (ifMatch !== undefined && before > ifMatch) throw new StoreError('PRECONDITION_FAILED', '')`,
   },

@@ -165,7 +165,8 @@ async function rowVersions({ team }: SimWorld): Promise<string> {
   for (const { id, name } of await team.tables()) {
     const table = team.table(id)
     const versions: number[] = []
-    for await (const { $rowID } of table.scan()) versions.push((await table.get($rowID)).version)
+    for await (const { $rowID } of table.scan())
+      versions.push((await table.get($rowID))?.version ?? 0)
     lines.push(`${name} ${versions.join()}`)
   }
   return lines.join('\n')

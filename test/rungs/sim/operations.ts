@@ -1,5 +1,5 @@
 // What a history is made of: each operation runs on the store, and says what its outcome means.
-import type { RowIds, StoreError, Team } from '../../../src/index.js'
+import type { DeleteResult, RowIds, StoreError, Team } from '../../../src/index.js'
 import { Mismatch, show } from '../model/operation.js'
 import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
 import { rowsOfStash, showRows } from './oracle.js'
@@ -241,10 +241,12 @@ export function deleteRow(world: DiskJudge, table: ModelTable, row: ModelRow): S
       if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
       if (state === null) return []
       const rows = state.rows.filter(({ id }) => id !== row.id)
-      const version = state.version + (rows.length < state.rows.length ? 1 : 0)
+      const deleted = rows.length < state.rows.length
+      const version = state.version + (deleted ? 1 : 0)
       const next = { version, rows }
       if (outcome.kind === 'unknown') return [next]
-      return (outcome.value as Value).version === version ? [next] : []
+      const result = outcome.value as DeleteResult
+      return result.version === version && result.deleted === deleted ? [next] : []
     },
   }
 }

@@ -192,7 +192,7 @@ export class Both {
   async #update(operation: Operation & { do: 'update' }): Promise<void> {
     const [id, row] = [this.#tableId(operation.table), this.#rowId(operation.row)]
     const version =
-      operation.ifMatch === null ? null : await versionOf(() => this.#twin.row(id, row).version)
+      operation.ifMatch === null ? null : await versionOf(() => this.#twin.row(id, row)?.version)
     const ifMatch = version === null ? null : Math.max(0, version + (operation.ifMatch ?? 0))
     const options = ifMatch === null ? {} : { ifMatch }
     const json = jsonOf(operation.cells)
@@ -212,7 +212,7 @@ export class Both {
 
   async #delete({ table, row }: Operation & { do: 'delete' }): Promise<void> {
     const [id, rowId] = [this.#tableId(table), this.#rowId(row)]
-    const store = await outcomeOf(async () => (await this.#table(id).deleteRow(rowId)).version)
+    const store = await outcomeOf(() => this.#table(id).deleteRow(rowId))
     expectEqual('the result', store, await outcomeOf(() => this.#twin.delete(id, rowId)))
   }
 
@@ -250,9 +250,9 @@ export class Both {
 }
 
 /** What has no version has none to be asked for. */
-async function versionOf(read: () => number): Promise<number | null> {
+async function versionOf(read: () => number | undefined): Promise<number | null> {
   const found = await outcomeOf(read)
-  return 'value' in found ? Number(found.value) : null
+  return 'value' in found && found.value !== undefined ? Number(found.value) : null
 }
 
 /** @throws {Mismatch} if the failure is none that is meant. */

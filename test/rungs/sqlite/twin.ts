@@ -94,12 +94,14 @@ export class SqliteTwin {
     })
   }
 
-  delete(table: string, row: string): number {
+  delete(table: string, row: string): { version: number; deleted: boolean } {
     return this.#transact(() => {
       const version = this.version(table)
-      if (this.#run('deleteRow', { ':table': table, ':row': row }) === 0) return version
+      if (this.#run('deleteRow', { ':table': table, ':row': row }) === 0) {
+        return { version, deleted: false }
+      }
       this.#run('raiseVersion', { ':table': table })
-      return version + 1
+      return { version: version + 1, deleted: true }
     })
   }
 
@@ -118,10 +120,11 @@ export class SqliteTwin {
     return Number(found[0])
   }
 
-  row(table: string, row: string): TwinRow {
+  /** null: there is no such row. */
+  row(table: string, row: string): TwinRow | null {
     this.version(table)
     const [found] = this.#all('row', { ':table': table, ':row': row })
-    if (found === undefined) throw new Refused('ROW_NOT_FOUND')
+    if (found === undefined) return null
     return { row: parsed(found[0]), version: Number(found[1]) }
   }
 

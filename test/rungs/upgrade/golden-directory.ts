@@ -83,7 +83,10 @@ export async function contentOf(store: Store, fileIds: readonly string[]): Promi
   for (const { id, name } of await team.tables()) {
     const table = team.table(id)
     const rows: { row: unknown; version: number }[] = []
-    for await (const { $rowID } of table.scan()) rows.push(await table.get($rowID))
+    for await (const { $rowID } of table.scan()) {
+      const found = await table.get($rowID)
+      if (found !== null) rows.push(found)
+    }
     const head = { id, name, version: await table.version(), schema: await table.schema() }
     tables.push({ ...head, rows })
   }

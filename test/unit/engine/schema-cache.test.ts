@@ -58,8 +58,8 @@ test('a store reads and verifies schemas that are larger than any it takes now',
 
   expect((await table.schema()).columns[0]?.displayName).toBe(displayName)
   await table.addRows([{}])
-  const { row } = await table.get((await table.page()).rows[0]?.$rowID ?? '')
-  await table.updateRow(row.$rowID, {}, { onSchemaError: 'updateSchema' })
+  const found = await table.get((await table.page()).rows[0]?.$rowID ?? '')
+  await table.updateRow(found?.row.$rowID ?? '', {}, { onSchemaError: 'updateSchema' })
   const grown = table.addRows([{ another: 1 }], { onSchemaError: 'updateSchema' })
   await expect(grown).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
   expect((await store.verify({ full: true })).findings).toEqual([])

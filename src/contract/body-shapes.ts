@@ -1,6 +1,7 @@
 // Shapes of request bodies (CONTRACT.md, sections 4 to 7). Objects are closed. Rows are never parsed here: their
 // text goes to the engine as it came, so that every token is stored as it was sent.
 
+import { OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.js'
 import { type Bytes, markLength } from '../base/bytes.js'
 import { stashNameProblem } from '../engine/api/arguments.js'
 import type { Stash, Team, TextRows } from '../engine/api/store-types.js'
@@ -68,13 +69,10 @@ export function parseChunkBody(body: ReceivedBody): TextRows {
   return rows
 }
 
-const OPENING_BRACKET = 0x5b
-const OPENING_BRACE = 0x7b
-
 /** PATCH /tables/{tableID}/rows/{rowID}: an object of cells. */
 export function parseCellsBody({ bytes }: ReceivedBody): Bytes {
   const first = firstByte(bytes)
-  if (first === OPENING_BRACE) return bytes
+  if (first === OPEN_BRACE) return bytes
   const problem = first === undefined ? IS_EMPTY : 'it is not an object'
   throw invalidRequest('body', `${problem}; send an object of cells`)
 }
@@ -84,8 +82,8 @@ function bareRows({ format, bytes }: ReceivedBody, hint: string): TextRows | und
   if (format === 'csv') return { csv: bytes }
   if (format === 'tsv') return { tsv: bytes }
   const first = firstByte(bytes)
-  if (first === OPENING_BRACKET) return { json: bytes }
-  if (first === OPENING_BRACE) return undefined
+  if (first === OPEN_BRACKET) return { json: bytes }
+  if (first === OPEN_BRACE) return undefined
   const problem = first === undefined ? IS_EMPTY : 'it is neither an array nor an object'
   throw invalidRequest('body', `${problem}; ${hint}`)
 }

@@ -5,7 +5,7 @@
 // - The type is checked before the size, and both before a byte is read, as far as headers give them.
 
 import type { Bytes } from '../base/bytes.js'
-import { parseMediaType } from '../engine/files/media-type.js'
+import { parseRowsType } from '../engine/files/rows-type.js'
 import { type BodyLimits, bodyPieces, collectBody } from './collect-body.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
@@ -47,17 +47,6 @@ const TYPE_OF_FORMAT: Readonly<Record<BodyFormat, string>> = {
   tsv: 'text/tab-separated-values',
 }
 
-const FORMAT_OF_TYPE: ReadonlyMap<string, BodyFormat> = new Map([
-  [TYPE_OF_FORMAT.json, 'json'],
-  [TYPE_OF_FORMAT.csv, 'csv'],
-  ['application/csv', 'csv'],
-  [TYPE_OF_FORMAT.tsv, 'tsv'],
-  ['text/tsv', 'tsv'],
-])
-
-/** All of them are read as UTF-8, of which US-ASCII is a part. */
-const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
-
 async function formatOf(
   request: ContractRequest,
   formats: readonly BodyFormat[],
@@ -65,14 +54,11 @@ async function formatOf(
   const values = headerValues(request.headers, 'content-type')
   if (values.length === 0 && (await isEmpty(request))) throw invalidRequest('body', 'it is empty')
   const [value = ''] = values
-  const media = values.length === 1 ? parseMediaType(value, 'lenient') : undefined
-  const format = media && FORMAT_OF_TYPE.get(media.essence)
-  if (media === undefined || format === undefined || !formats.includes(format)) {
-    throw unsupportedType(values, formats)
-  }
-  const charset = media.parameters.get('charset')
-  if (charset === undefined || CHARSETS.has(charset.toLowerCase())) return format
-  throw unsupported(`Charset '${shownId(charset)}' is not supported: send UTF-8`)
+  const type = values.length === 1 ? parseRowsType(value) : undefined
+  const format = formats.find((known) => known === type?.format)
+  if (type === undefined || format === undefined) throw unsupportedType(values, formats)
+  if (type.foreignCharset === undefined) return format
+  throw unsupported(`Charset '${shownId(type.foreignCharset)}' is not supported: send UTF-8`)
 }
 
 function unsupportedType(values: readonly string[], formats: readonly BodyFormat[]): Refusal {

@@ -135,7 +135,7 @@ export class LevelKv implements KvStore {
     const sessions = this.#sessions
     return {
       read: (use) => sessions.use(({ views }) => views.read(prefix, use)),
-      readAwaitable: (use) => sessions.useSoon(({ views }) => views.read(prefix, use)),
+      readAwaitable: (use) => sessions.useAwaitable(({ views }) => views.read(prefix, use)),
       commitStamp: () => sessions.commitStamp,
       commit(commit) {
         try {

@@ -110,7 +110,7 @@ export class LevelSessions {
   }
 
   /** As `use`; what `read` returns at once is returned at once. */
-  useSoon<T>(read: (session: ReadSession) => Awaitable<T>): Awaitable<T> {
+  useAwaitable<T>(read: (session: ReadSession) => Awaitable<T>): Awaitable<T> {
     if (this.#isClosing || this.#loss !== undefined || !this.#isReadable) return this.use(read)
     const session = this.#session
     const result = tryCall(() => read(session))

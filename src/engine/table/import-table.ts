@@ -7,7 +7,7 @@ import type { CreateResult, OnSchemaError } from '../api/store-types.js'
 import type { FetchedSource } from '../api/url-fetcher.js'
 import type { TeamContext } from '../context/store-context.js'
 import { cleanFileName, nameInUrl } from '../files/file-name.js'
-import { parseMediaType } from '../files/media-type.js'
+import { parseRowsType } from '../files/rows-type.js'
 import { type SourceProgress, SourceRows } from '../ingest/source-rows.js'
 import { createTable } from './create-table.js'
 
@@ -46,32 +46,17 @@ export function importTable(
   })
 }
 
-const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
-  ['text/csv', 'csv'],
-  ['application/csv', 'csv'],
-  ['text/tab-separated-values', 'tsv'],
-  ['text/tsv', 'tsv'],
-  ['application/json', 'json'],
-  ['application/x-ndjson', 'ndjson'],
-  ['application/ndjson', 'ndjson'],
-  ['application/jsonl', 'ndjson'],
-])
-
-/** All of them are read as UTF-8, of which US-ASCII is a part. */
-const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
-
 /**
  * The media type decides, else the extension of the name: many servers send text/plain or application/octet-stream.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
 function formatOfSource({ contentType, fileName, url }: FetchedSource): SourceFormat {
-  const media = contentType === undefined ? undefined : parseMediaType(contentType)
-  const charset = media?.parameters.get('charset')
-  const ofType = media && FORMAT_OF_TYPE.get(media.essence)
-  if (ofType !== undefined && charset !== undefined && !CHARSETS.has(charset.toLowerCase())) {
-    throw invalidSource(`has the charset ${JSON.stringify(charset)}; it must be UTF-8`)
+  const ofType = contentType === undefined ? undefined : parseRowsType(contentType)
+  if (ofType?.foreignCharset !== undefined) {
+    const charset = JSON.stringify(ofType.foreignCharset)
+    throw invalidSource(`has the charset ${charset}; it must be UTF-8`)
   }
-  const format = ofType ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
+  const format = ofType?.format ?? formatOfName(fileName ?? '') ?? formatOfName(nameInUrl(url))
   if (format !== undefined) return format
   throw invalidSource(
     'has neither a media type nor an extension of CSV, TSV, JSON or NDJSON (one object per line)',

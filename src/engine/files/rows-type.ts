@@ -1,0 +1,31 @@
+// Media types of rows: of request bodies, and of files that tables are imported from.
+import type { SourceFormat } from '../../base/record-scanner.js'
+import { parseMediaType } from './media-type.js'
+
+/** Formats of rows by their media types. Request bodies take all but NDJSON. */
+const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+  ['application/csv', 'csv'],
+  ['text/tab-separated-values', 'tsv'],
+  ['text/tsv', 'tsv'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/ndjson', 'ndjson'],
+  ['application/jsonl', 'ndjson'],
+])
+
+/** All of them are read as UTF-8, of which US-ASCII is a part. */
+const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+/** A media type of rows. `foreignCharset`: a charset that is not read; undefined: none. */
+export type RowsType = Readonly<{ format: SourceFormat; foreignCharset: string | undefined }>
+
+/** Reads the media type of rows; undefined for a text that is not one. */
+export function parseRowsType(text: string): RowsType | undefined {
+  const media = parseMediaType(text, 'lenient')
+  const format = media && FORMAT_OF_TYPE.get(media.essence)
+  if (media === undefined || format === undefined) return undefined
+  const charset = media.parameters.get('charset')
+  const isRead = charset === undefined || CHARSETS.has(charset.toLowerCase())
+  return { format, foreignCharset: isRead ? undefined : charset }
+}

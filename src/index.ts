@@ -11,6 +11,7 @@ export type { ContractRequest, ContractResponse, HeaderList } from './contract/m
 export type { BackgroundTask } from './engine/api/background-types.js'
 export type * from './engine/api/backup-types.js'
 export type * from './engine/api/file-types.js'
+export type * from './engine/api/memory-types.js'
 export type * from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
 export type {
@@ -28,6 +29,7 @@ export { openStore } from './engine/store.js'
 export type { HighWaterFile, HighWaterPlace } from './kv/high-water.js'
 export type {
   KeyRange,
+  KvCache,
   KvCheck,
   KvCheckItem,
   KvCommit,

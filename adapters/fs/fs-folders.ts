@@ -7,6 +7,7 @@
 //   on the directory.
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { BoundedMap } from '../../src/base/bounded-map.js'
 import { closeFile, openFile, PRIVATE_FOLDER, syncAll } from './fs-calls.js'
 import { systemCode } from './fs-error.js'
 import { withDescriptor } from './process-descriptors.js'
@@ -63,6 +64,9 @@ export class SharedSync {
   }
 }
 
+/** Folders that need not be made and synced again. Objects go into the newest ones, 4,096 into each. */
+const DURABLE_MAX = 1_024
+
 export class Folders {
   readonly #doesSync: boolean
   readonly #syncs = new Map<string, SharedSync>()
@@ -71,7 +75,7 @@ export class Folders {
   /** Descriptors of folders in use that were flushed: puts at the same time open theirs once. */
   readonly #opened = new Map<string, Promise<number>>()
   /** Folders whose names are known to be on the disk. */
-  readonly #durable = new Set<string>()
+  readonly #durable = new BoundedMap<string, true>(DURABLE_MAX)
 
   /** @param doesSync - If not, every fsync is left out. */
   constructor(doesSync: boolean) {
@@ -100,14 +104,14 @@ export class Folders {
 
   /** Makes a folder if there is none, and its name durable. Its parent is there. */
   async make(path: string): Promise<void> {
-    if (this.#durable.has(path)) return
+    if (this.#durable.get(path)) return
     try {
       await mkdir(path, PRIVATE_FOLDER)
     } catch (failure) {
       if (systemCode(failure) !== 'EEXIST') throw failure
     }
     await this.sync(dirname(path))
-    this.#durable.add(path)
+    this.#durable.set(path, true)
   }
 
   /** Resolves when an fsync that began after this call has ended. */

@@ -9,9 +9,14 @@ export class BufferPool {
   readonly #free: Uint8Array<ArrayBuffer>[] = []
   #bytes = 0
 
-  /** @param bytesMax - What the pool keeps at most, in bytes. */
+  /** @param bytesMax - What the pool keeps at most, in bytes; 0 keeps nothing. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
+  }
+
+  /** What the pool keeps now, in bytes. Buffers that were taken are not among them. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /**

@@ -5,15 +5,25 @@
  */
 export class ByteCache<Value> {
   readonly #generationBytesMax: number
+  /** A key is in one of them at most. */
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #youngBytes = 0
+  #oldBytes = 0
   readonly #bytesOf: (key: string, value: Value) => number
 
-  /** @param bytesOf - What an entry costs; always the same for the same one. */
+  /**
+   * @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing.
+   * @param bytesOf - What an entry costs, more than 0; always the same for the same one.
+   */
   constructor(bytesMax: number, bytesOf: (key: string, value: Value) => number) {
     this.#generationBytesMax = bytesMax / 2
     this.#bytesOf = bytesOf
+  }
+
+  /** What the entries cost that it holds. */
+  get bytes(): number {
+    return this.#youngBytes + this.#oldBytes
   }
 
   get(key: string): Value | undefined {
@@ -32,20 +42,32 @@ export class ByteCache<Value> {
       return
     }
     const before = this.#young.get(key)
+    if (before === undefined) this.#deleteOld(key)
     const freed = before === undefined ? 0 : this.#bytesOf(key, before)
     if (this.#youngBytes - freed + bytes > this.#generationBytesMax) {
+      if (before !== undefined) this.#young.delete(key)
       this.#old = this.#young
+      this.#oldBytes = this.#youngBytes - freed
       this.#young = new Map()
       this.#youngBytes = bytes
     } else this.#youngBytes += bytes - freed
-    this.#old.delete(key)
     this.#young.set(key, value)
   }
 
   delete(key: string): void {
     const value = this.#young.get(key)
-    if (value !== undefined) this.#youngBytes -= this.#bytesOf(key, value)
+    if (value === undefined) {
+      this.#deleteOld(key)
+      return
+    }
+    this.#youngBytes -= this.#bytesOf(key, value)
     this.#young.delete(key)
+  }
+
+  #deleteOld(key: string): void {
+    const value = this.#old.get(key)
+    if (value === undefined) return
+    this.#oldBytes -= this.#bytesOf(key, value)
     this.#old.delete(key)
   }
 }

@@ -1,9 +1,9 @@
 // The HTTP contract over a store (CONTRACT.md): one request in, one answer out, never a throw.
 // Routes without a key (public-routes.ts) are recognized by their path before a key is looked for.
-import { BufferPool } from '../base/buffer-pool.js'
 import type { Bytes } from '../base/bytes.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
+import { lentBuffersOf } from '../engine/api/lent-buffers.js'
 import type { Store, StoreLimits } from '../engine/api/store-types.js'
 import { digestRequest } from '../engine/table/request-digest.js'
 import { answerAdmin, isAdminPath } from './admin.js'
@@ -11,6 +11,7 @@ import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
 import { createAuthenticate, createAuthenticateAdmin, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
 import type { BaseUrls, Call, Operation } from './call.js'
+import type { BodyLimits } from './collect-body.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { errorResponse } from './error-response.js'
@@ -28,9 +29,6 @@ const router = createRouter<Operation>(ROUTES)
 const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
 
-/** Buffers of bodies that are kept for the next ones. */
-const BUFFER_BYTES_MAX = 8 * 1024 * 1024
-
 export interface Contract {
   /** Answers a request. Never rejects: a failure of any kind is an answer. */
   handle(request: ContractRequest): Promise<ContractResponse>
@@ -47,7 +45,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const authenticate = createAuthenticate(resolved)
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
-  const bodyLimits = bodyLimitsOf(resolved)
+  const bodyLimits = bodyLimitsOf(store, resolved)
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
     const { teamId, operation, parameters, query } = await admit(request, authenticate, router)
@@ -102,12 +100,13 @@ function checkStore(store: Store): void {
   throw new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-function bodyLimitsOf({ bodyBytesMax, bodyBytesInFlightMax }: ResolvedContractOptions) {
+function bodyLimitsOf(store: Store, options: ResolvedContractOptions): BodyLimits {
+  const { bodyBytesMax, bodyBytesInFlightMax } = options
   const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }
   return {
     bytesMax: bodyBytesMax,
     budget: new MemoryBudget(size, BODIES),
-    buffers: new BufferPool(BUFFER_BYTES_MAX),
+    buffers: lentBuffersOf(store),
   }
 }
 

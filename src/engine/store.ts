@@ -8,14 +8,19 @@ import type { ObjectStore } from '../objects/objects.js'
 import { checkPorts } from './api/arguments.js'
 import type { BackupOptions } from './api/backup-types.js'
 import type { PublicFiles } from './api/file-types.js'
-import { resolveStoreOptions } from './api/resolve-options.js'
+import { LENT_BUFFERS, type LendsBuffers } from './api/lent-buffers.js'
+import type { StoreMemory } from './api/memory-types.js'
+import { type ResolvedOptions, resolveStoreOptions } from './api/resolve-options.js'
 import type { StoreOptions } from './api/store-options.js'
 import type { Store, StoreLimits, SweepReport, Team } from './api/store-types.js'
 import type { VerifyOptions, VerifyReport } from './api/verify-types.js'
 import { backupStore } from './backup/backup.js'
+import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
 import { TableWriters } from './commit/table-writer.js'
 import { Background } from './context/background.js'
+import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
+import { ChunkCounts } from './context/chunk-counts.js'
 import { ExtentEntries } from './context/extents.js'
 import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
@@ -36,6 +41,7 @@ import { StorePublicFiles } from './files/public-files.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
 import { SegmentReads } from './segments/segment-reads.js'
+import { memoryOf } from './store-memory.js'
 import { StoreTeam } from './team.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
@@ -49,18 +55,8 @@ export type OpenStoreOptions = StoreOptions &
     afterClose?: () => Promise<void>
   }>
 
-/** Buffers for segments that are kept for the next ones. */
-const BUFFER_BYTES_MAX = 16 * 1024 * 1024
-
-/** Buffers for pieces of segments that are read: for a few of those who read at the same time. */
-const READ_BUFFER_BYTES_MAX = 4 * 1024 * 1024
-
-/** Of the memory for what was read: for single rows. The rest is for frames and footers. */
-const CACHED_ROWS_SHARE = 1 / 8
-
-/** Memory for the state of teams, and what one takes, about. A team that was dropped is made anew. */
-const TEAMS_BYTES_MAX = 16 * 1024 * 1024
-const TEAM_BYTES = 16 * 1024
+/** Estimated memory of the state of a team. A team that was dropped is made anew. */
+const TEAM_BYTES = 4 * 1024
 
 /**
  * Opens a store on a key-value store and an object store, which it closes when it is closed.
@@ -72,56 +68,71 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   const { kv, objects, afterClose, ...given } = request
   checkPorts(kv, objects)
   checkFunctionOption('afterClose', afterClose)
-  const options = resolveStoreOptions(given)
+  const context = openContext(kv, objects, resolveStoreOptions(given))
+  await context.codecs.checkReadable()
+  return new OpenedStore(context, afterClose)
+}
+
+function openContext(kv: KvStore, objects: ObjectStore, options: ResolvedOptions): StoreContext {
+  const shares = cacheSharesOf(options.cacheBytesMax)
+  const bufferShares = bufferSharesOf(options.bufferBytesMax)
   const lifecycle = new Lifecycle()
   const background = new Background(lifecycle, options)
-  const heads = new TableHeads()
+  const heads = new TableHeads(shares.heads)
   const uploads = new OpenUploads(options)
-  const rowBytesMax = options.cacheBytesMax * CACHED_ROWS_SHARE
-  const reads = new SegmentReads(objects, new BufferPool(READ_BUFFER_BYTES_MAX))
-  const context: StoreContext = {
+  const readBuffers = new BufferPool(bufferShares.reading)
+  kv.cache?.setShare(shares.records)
+  return {
     kv,
     objects,
     options,
     ids: new ObjectIds(options.random),
     holds: new ObjectHolds(),
-    buffers: new BufferPool(BUFFER_BYTES_MAX),
-    segments: new SegmentCache(reads, options.cacheBytesMax - rowBytesMax),
+    buffers: new BufferPool(bufferShares.building),
+    readBuffers,
+    lentBuffers: new BufferPool(bufferShares.lent),
+    segments: new SegmentCache(new SegmentReads(objects, readBuffers), shares.segments),
     codecs: new SegmentCodecs(kv, objects, background),
-    forwards: new ForwardCache(objects, options.cacheBytesMax),
-    schemas: new SchemaCache(),
+    forwards: new ForwardCache(objects, shares.forwards),
+    schemas: new SchemaCache(shares.schemas),
     heads,
-    extents: new ExtentEntries(),
-    hotRows: new HotRowCache(rowBytesMax),
-    pointReads: new PointReadCache(),
+    extents: new ExtentEntries(shares.extents),
+    chunkCounts: new ChunkCounts(),
+    hotRows: new HotRowCache(shares.hotRows),
+    pointReads: new PointReadCache(shares.pointReads),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
     lifecycle,
     background,
-    aliases: new TeamAliases(kv, options.random),
+    aliases: new TeamAliases(kv, options.random, shares.aliases),
     signingKeys: new SigningKeys(kv, options),
     transferLimit: new TransferLimit(options.filesInFlightMax),
     uploads,
     puts: new UploadPuts(),
     claims: new FileClaims(options, uploads),
+    turns: new KeyedMutex(),
   }
-  await context.codecs.checkReadable()
-  return new OpenedStore(context, afterClose)
 }
 
-class OpenedStore implements Store {
+class OpenedStore implements Store, LendsBuffers {
   readonly limits: StoreLimits
   readonly files: PublicFiles
+  readonly [LENT_BUFFERS]: BufferPool
   readonly #context: StoreContext
   readonly #afterClose: OpenStoreOptions['afterClose']
   readonly #sweeper: Sweeper
-  readonly #teams = new ByteCache<StoreTeam>(TEAMS_BYTES_MAX, () => TEAM_BYTES)
+  readonly #teams: ByteCache<StoreTeam>
   readonly #stopBackground: () => void
 
   constructor(context: StoreContext, afterClose: OpenStoreOptions['afterClose']) {
     this.#context = context
     this.#afterClose = afterClose
     this.#sweeper = new Sweeper(context)
+    this.#teams = new ByteCache(
+      cacheSharesOf(context.options.cacheBytesMax).teams,
+      () => TEAM_BYTES,
+    )
+    this[LENT_BUFFERS] = context.lentBuffers
     this.files = new StorePublicFiles(context)
     const { pageRowsMax, pageBytesMax } = context.options
     const { fileBytesMax } = context.options
@@ -160,6 +171,10 @@ class OpenedStore implements Store {
 
   backup(options: BackupOptions = {}): AsyncIterableIterator<Bytes> {
     return backupStore(this.#context, options)
+  }
+
+  memory(): StoreMemory {
+    return memoryOf(this.#context, this.#teams)
   }
 
   close(): Promise<void> {

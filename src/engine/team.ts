@@ -21,11 +21,10 @@ import type {
   TableEntry,
   Team,
 } from './api/store-types.js'
-import { KeyedMutex } from './commit/keyed-mutex.js'
 import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TeamFiles } from './files/files.js'
-import { ChunkCounts, TeamStash } from './ingest/stash.js'
+import { TeamStash } from './ingest/stash.js'
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
 import { requestKeyOf } from './table/request-digest.js'
@@ -46,7 +45,6 @@ export class StoreTeam implements Team {
   readonly id: string
   readonly files: Files
   readonly #context: TeamContext
-  readonly #counts = new ChunkCounts()
 
   constructor(context: StoreContext, id: string) {
     checkTeamId(id)
@@ -55,7 +53,6 @@ export class StoreTeam implements Team {
       ...context,
       teamId: id,
       partition: context.kv.partition(id),
-      turns: new KeyedMutex(),
       ensureTeam: onceDone(() => enterTeam(context, id)),
     }
     this.files = new TeamFiles(this.#context)
@@ -116,7 +113,7 @@ export class StoreTeam implements Team {
   }
 
   stash(stashId: string): Stash {
-    return new TeamStash(this.#context, this.#counts, stashId)
+    return new TeamStash(this.#context, stashId)
   }
 }
 

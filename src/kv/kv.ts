@@ -86,6 +86,16 @@ export type KvCheckItem =
   | Readonly<{ kind: 'partition'; partition: string }>
   | Readonly<{ kind: 'record' | 'commit-log' | 'unreadable'; message: string }>
 
+/** The memory of a cache of records. */
+export interface KvCache {
+  /** What it holds now, in bytes, about. */
+  readonly bytes: number
+  /** What it holds at most, in bytes. */
+  readonly bytesMax: number
+  /** Sets `bytesMax`, unless the host has set it. `openStore` calls it once, with a share of its `cacheBytesMax`. */
+  setShare(bytesMax: number): void
+}
+
 /** A store of small records in partitions, one per team. */
 export interface KvStore {
   /** Whether other processes may write too. If not, what was read stays true until this one commits. */
@@ -95,6 +105,8 @@ export interface KvStore {
    * the number of commits that may have been lost, and is constant while the store is open. Default: 0.
    */
   readonly versionBase?: number
+  /** The cache of records, if it has one. Optional. */
+  readonly cache?: KvCache
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**

@@ -6,7 +6,7 @@ import { fromEmitter } from '../base/from-emitter.js'
 import { invariant } from '../base/invariant.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { type HighWater, keepHighWater, startHighWater } from './high-water.js'
-import type { KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
+import type { KvCache, KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
 import {
@@ -123,6 +123,10 @@ export class LevelKv implements KvStore {
 
   get versionBase(): number {
     return this.#sessions.versionBase
+  }
+
+  get cache(): KvCache {
+    return this.#sessions
   }
 
   /** How often the database was opened again after a failed write. For tests: nothing else may depend on it. */

@@ -27,7 +27,11 @@ export interface LevelKvOptions {
    * Default: 1,024. Range: 1 to 65,536.
    */
   readonly checkpointBatches?: number
-  /** Memory of the cache of records, in bytes. Default: 4 MiB. Range: 0 to 1 GiB. */
+  /**
+   * Memory of the cache of records, in bytes; 0 caches nothing. Default: a sixteenth of the `cacheBytesMax` of the
+   * store that is opened on it, 5 MiB before one is. What is given here comes instead of that sixteenth.
+   * Range: 0 to 1 GiB.
+   */
   readonly recordCacheBytes?: number
   /**
    * Whether the database was written to before: one without any commit record is damaged then.
@@ -70,7 +74,7 @@ export interface LevelKvOptions {
 const RANGES = {
   commitRecordsMin: { default: 65_536, min: 1, max: 1_000_000 },
   checkpointBatches: { default: 1_024, min: 1, max: 65_536 },
-  recordCacheBytes: { default: 4 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
+  recordCacheBytes: { default: 5 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
   flushMs: { default: 1_000, min: 10, max: 60_000 },
   versionBaseMin: { default: 0, min: 0, max: 2 ** 52 },
   flushBytes: { default: 2 * 1_048_576, min: 1_024, max: 1_024 * 1_048_576 },
@@ -97,6 +101,8 @@ export type ResolvedLevelOptions = Readonly<Record<NumberOption, number>> &
     /** Checksum of the name of the store; undefined: it has none. */
     storeCrc: number | undefined
     acceptLoss: boolean
+    /** Whether `recordCacheBytes` was given. */
+    isRecordCacheFixed: boolean
     standIn: LevelKvOptions['standIn']
   }>
 
@@ -117,6 +123,7 @@ export function resolveLevelOptions(given: LevelKvOptions): ResolvedLevelOptions
     highWater,
     storeCrc: highWater && crc32(highWater.store),
     acceptLoss,
+    isRecordCacheFixed: given.recordCacheBytes !== undefined,
     standIn,
   })
 }

@@ -15,6 +15,7 @@ import { waitAtMost } from '../base/platform.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { CommitQueue } from './commit-queue.js'
 import type { HighWaterKeeper } from './high-water.js'
+import type { KvCache } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
 import { storageError } from './level-database.js'
 import type { LevelSource, OpenedDatabase } from './level-opening.js'
@@ -49,7 +50,7 @@ export type ReadSession = Readonly<Pick<Session, 'database' | 'queue' | 'views'>
 export type SessionsOptions = ResolvedLevelOptions &
   Readonly<{ source: LevelSource; keeper: HighWaterKeeper | undefined }>
 
-export class LevelSessions {
+export class LevelSessions implements KvCache {
   /** Added to all versions; constant while the store is open. */
   readonly versionBase: number
   readonly #options: SessionsOptions
@@ -65,10 +66,12 @@ export class LevelSessions {
   #lastFailure: unknown
   #loss: StoreError | undefined
   #isClosing = false
+  #cacheBytesMax: number
 
   /** @param full - The database is only a stand-in, as there is no room to open that of the source: this is why. */
   constructor(options: SessionsOptions, opened: OpenedDatabase, full?: StoreError) {
     this.#options = options
+    this.#cacheBytesMax = options.recordCacheBytes
     this.versionBase = opened.versionBase
     this.#session = this.#newSession(opened)
     options.keeper?.onFailure((failure) => this.#session.queue.stop(failure))
@@ -78,6 +81,21 @@ export class LevelSessions {
   /** How often the database was opened again. */
   get reopenings(): number {
     return this.#reopenings
+  }
+
+  // As the cache of records, which each session has anew.
+  get bytes(): number {
+    return this.#session.views.cacheBytes
+  }
+
+  get bytesMax(): number {
+    return this.#cacheBytesMax
+  }
+
+  setShare(bytesMax: number): void {
+    if (this.#options.isRecordCacheFixed) return
+    this.#cacheBytesMax = bytesMax
+    this.#session.views.setCacheBytesMax(bytesMax)
   }
 
   /**
@@ -172,7 +190,7 @@ export class LevelSessions {
   #newSession({ database, log }: OpenedDatabase): Session {
     const { source, keeper } = this.#options
     const reopens = typeof source === 'function'
-    const views = new LevelViews(database, this.#options.recordCacheBytes)
+    const views = new LevelViews(database, this.#cacheBytesMax)
     const queue = new CommitQueue(database, log, {
       ...this.#options,
       views,

@@ -68,8 +68,9 @@ export type BatchWrites = ReadonlyMap<string, Bytes | null>
 export class LevelViews {
   readonly #database: LevelDatabase
   /** null: there is no such record. */
-  readonly #records: ByteCache<Bytes | null>
+  #records: ByteCache<Bytes | null>
   readonly #empty = new EmptyRanges()
+  #cacheBytesMax: number
   /** Views under way that have no snapshot yet. */
   readonly #floating = new Set<LevelView>()
   /** Begins and ends of batches so far. */
@@ -79,9 +80,22 @@ export class LevelViews {
   /** The batch under way, or one that failed. */
   #writing: BatchWrites | undefined
 
-  constructor(database: LevelDatabase, cacheBytes: number) {
+  /** @param cacheBytesMax - What is remembered at most, in bytes; 0 remembers nothing. */
+  constructor(database: LevelDatabase, cacheBytesMax: number) {
     this.#database = database
-    this.#records = new ByteCache(cacheBytes, recordBytes)
+    this.#cacheBytesMax = cacheBytesMax
+    this.#records = new ByteCache(cacheBytesMax, recordBytes)
+  }
+
+  /** What the cached records take, in bytes, about. */
+  get cacheBytes(): number {
+    return this.#records.bytes
+  }
+
+  /** Sets what is remembered at most, in bytes. Forgets all records. */
+  setCacheBytesMax(cacheBytesMax: number): void {
+    this.#cacheBytesMax = cacheBytesMax
+    this.#records = new ByteCache(cacheBytesMax, recordBytes)
   }
 
   /** Runs `use` on a view of the latest commit of a partition. */
@@ -166,6 +180,7 @@ export class LevelViews {
 
   /** Notes that a view found nothing in a range; see `remember`. */
   rememberEmpty(start: string, limit: string, moment: number): void {
+    if (this.#cacheBytesMax === 0) return
     if (moment === this.#moment && this.#writing === undefined) this.#empty.add(start, limit)
   }
 

@@ -257,6 +257,24 @@ const inFastify: Program = {
   },
 }
 
+const memoryGauge: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { cacheBytes, cacheBytesMax, bufferBytes, caches } = store.memory()',
+  declared: "declare const store: import('rowstash').Store",
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const printed: unknown[][] = []
+    await runModule(text, {
+      store,
+      console: { log: (...values: unknown[]) => printed.push(values) },
+    })
+
+    const { cacheBytesMax, caches } = store.memory()
+    assert.match(String(printed[0]), new RegExp(`^caches: \\d+ of ${cacheBytesMax} bytes`))
+    assert.equal(printed.length, 1 + caches.length)
+  },
+}
+
 const files: Program = {
   document: 'src/EMBEDDING.md',
   begins: 'const file = await team.files.put(stream',
@@ -346,6 +364,7 @@ export const PROGRAMS: readonly Program[] = [
   library,
   failure,
   missingRow,
+  memoryGauge,
   server,
   inFastify,
   files,

@@ -447,7 +447,7 @@ test('of the wrong values these work', () => {
 })
 
 /** Methods that take no arguments. */
-const WITHOUT_ARGUMENTS = 'close delete schema sweep tables version'.split(' ')
+const WITHOUT_ARGUMENTS = 'close delete memory schema sweep tables version'.split(' ')
 
 test('every public function is among those that were called', () => {
   const functionsOf = (holder: object): string[] => {

@@ -103,10 +103,16 @@ export interface BehaviorOptions {
 /** Memory, the form of new segments, and background work. They change speed and space. */
 export interface PerformanceOptions {
   /**
-   * Memory of the cache of frames, footers and rows, in bytes. Preserved row IDs have a cache of the same size,
-   * parsed schemas one of 16 MiB. Default: 16 MiB. Range: 0 to 16 GiB.
+   * Memory of all caches of the store together, in bytes, about; each has a share, and `store.memory()` shows them. A
+   * quarter is for frames, footers and rows that are read one by one. 0 caches nothing. Default: 80 MiB.
+   * Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
+  /**
+   * Memory of the buffers that are kept for the next segment, read or request body, in bytes. Buffers in use are not
+   * among them. 0 keeps none. Default: 28 MiB. Range: 0 to 1 GiB.
+   */
+  readonly bufferBytesMax?: number
   /**
    * Compression of new segments; existing ones stay as they are and are still read. `zstd` takes about a
    * quarter of the space and needs Node 22.15 or newer, also for reading. `deflate` takes as much space, is

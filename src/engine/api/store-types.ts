@@ -4,6 +4,7 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
+import type { StoreMemory } from './memory-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 /**
@@ -262,6 +263,11 @@ export interface Store {
   backup(options?: BackupOptions): AsyncIterableIterator<Bytes>
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
+  /**
+   * What the store's caches and buffer pools hold now: figures for a gauge, found without a walk over what is held.
+   * They are estimates of what entries cost in memory, the same that the limits are applied to.
+   */
+  memory(): StoreMemory
   readonly limits: StoreLimits
   /** Operations that need no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles

@@ -1,17 +1,31 @@
 // Heads of tables that were decoded. While a record stays in memory, its bytes are the same object each
 // time it is read; what they say cannot change.
 import type { Bytes } from '../../base/bytes.js'
+import { WeakCache } from '../../base/weak-cache.js'
 import { decodeTableHead, type TableHead } from '../../format/records.js'
 
+/** Estimated memory of a decoded head. */
+export const HEAD_BYTES = 1_024
+
 export class TableHeads {
-  readonly #heads = new WeakMap<Bytes, TableHead>()
+  readonly #heads: WeakCache<Bytes, TableHead>
+
+  /** @param bytesMax - What is held at most, in bytes; 0 keeps nothing. */
+  constructor(bytesMax: number) {
+    this.#heads = new WeakCache(bytesMax, HEAD_BYTES)
+  }
+
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#heads.bytes
+  }
 
   /** @throws {StoreError} DATA_CORRUPT */
   decode(bytes: Bytes): TableHead {
     const known = this.#heads.get(bytes)
     if (known !== undefined) return known
     const head = decodeTableHead(bytes)
-    this.#heads.set(bytes, head)
+    this.#heads.add(bytes, head)
     return head
   }
 }

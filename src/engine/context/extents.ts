@@ -28,6 +28,17 @@ export function nextGenerationStart(nextExtent: number): number {
 export class ExtentEntries {
   #ofPage = new WeakMap<Bytes, Map<number, ExtentEntry>>()
   #count = 0
+  readonly #countMax: number
+
+  /** @param bytesMax - What is held at most, in bytes; 0 keeps nothing. */
+  constructor(bytesMax: number) {
+    this.#countMax = Math.floor(bytesMax / ENTRY_BYTES)
+  }
+
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#count * ENTRY_BYTES
+  }
 
   /** @throws {StoreError} DATA_CORRUPT if the table has lost it. */
   read(read: ReadRecord, table: TableKey, extent: number): Awaitable<ExtentEntry> {
@@ -46,7 +57,8 @@ export class ExtentEntries {
     if (page === null || entry === null) {
       throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)
     }
-    if (++this.#count > ENTRIES_MAX) {
+    if (this.#countMax === 0) return entry
+    if (++this.#count > this.#countMax) {
       this.#ofPage = new WeakMap()
       this.#count = 1
     }
@@ -56,8 +68,8 @@ export class ExtentEntries {
   }
 }
 
-/** Decoded entries that stay. */
-const ENTRIES_MAX = 4_096
+/** Estimated memory of a decoded entry. */
+const ENTRY_BYTES = 450
 
 /** An extent of a generation as a reader meets it: sealed with its entry, or open. */
 export type Extent = Readonly<{

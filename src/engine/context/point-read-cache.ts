@@ -4,53 +4,106 @@
 // record has to be read to find a row (`point-read.ts`).
 
 import { isSync } from '../../base/awaitable.js'
-import { BoundedMap } from '../../base/bounded-map.js'
 import { ByteCache } from '../../base/byte-cache.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { extentPageKey, type TableKey } from '../../format/keys.js'
 import type { Generation, TableHead } from '../../format/records.js'
 import type { KvPartition } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
+import { HEAD_BYTES } from '../commit/table-heads.js'
 
-/** Tables of which something is remembered. */
-const TABLES_MAX = 16
+/** Of the memory: for tables without their pages, and for generations that were looked through. The rest is for pages. */
+const TABLES_SHARE = 1 / 8
+const LOOKED_FOR_SHARE = 1 / 16
 
-/** Extent pages of a table that are at hand: 12 KB each, for 8,192 segments. */
-const PAGES_MAX = 32
-
-/** Memory for names of generations whose row records were looked for, so that they are not again, and of each. */
-const LOOKED_FOR_BYTES_MAX = 512 * 1024
+/** Estimated memory of a table with its head, and of a generation that was looked through. */
+const TABLE_BYTES = 800 + HEAD_BYTES
 const LOOKED_FOR_BYTES = 128
 
-type LookedFor = ByteCache<true>
+/** Estimated memory of an extent page besides its bytes. */
+const PAGE_BYTES = 256
 
-/** At most TABLES_MAX tables of PAGES_MAX pages, which have a largest size. */
 export class PointReadCache {
-  readonly #tables = new BoundedMap<string, PointReadEntry>(TABLES_MAX)
-  readonly #lookedFor: LookedFor = new ByteCache(LOOKED_FOR_BYTES_MAX, () => LOOKED_FOR_BYTES)
+  readonly #tablesMax: number
+  readonly #tables = new Map<string, PointReadEntry>()
+  readonly #lookedFor: ByteCache<true>
+  readonly #pageBytesMax: number
+  #pageBytes = 0
 
+  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  constructor(bytesMax: number) {
+    this.#tablesMax = Math.floor((bytesMax * TABLES_SHARE) / TABLE_BYTES)
+    this.#lookedFor = new ByteCache(bytesMax * LOOKED_FOR_SHARE, () => LOOKED_FOR_BYTES)
+    this.#pageBytesMax = bytesMax * (1 - TABLES_SHARE - LOOKED_FOR_SHARE)
+  }
+
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#tables.size * TABLE_BYTES + this.#lookedFor.bytes + this.#pageBytes
+  }
+
+  /** The entry of a table, which may be kept until it is dropped. */
   of(teamId: string, tableId: string): PointReadEntry {
     const name = `${tableId} ${teamId}`
     const known = this.#tables.get(name)
     if (known !== undefined) return known
-    const table = new PointReadEntry(this.#lookedFor)
-    this.#tables.set(name, table)
-    return table
+    const entry = new PointReadEntry(this)
+    if (this.#tablesMax === 0) entry.drop()
+    else this.#add(name, entry)
+    return entry
+  }
+
+  #add(name: string, entry: PointReadEntry): void {
+    const [oldest] = this.#tables
+    if (oldest !== undefined && this.#tables.size >= this.#tablesMax) {
+      oldest[1].drop()
+      this.#tables.delete(oldest[0])
+    }
+    this.#tables.set(name, entry)
+  }
+
+  /** Whether a generation has not been looked through yet. It counts as looked through from now on. */
+  isNew({ nonce }: Generation): boolean {
+    const name = toHex(nonce)
+    if (this.#lookedFor.get(name) === true) return false
+    this.#lookedFor.set(name, true)
+    return true
+  }
+
+  /** Makes room for a page; if there is not enough, those of all tables go. @returns whether there is room. */
+  reserve(page: Bytes): boolean {
+    const bytes = PAGE_BYTES + page.length
+    if (bytes > this.#pageBytesMax) return false
+    if (this.#pageBytes + bytes > this.#pageBytesMax) {
+      for (const entry of this.#tables.values()) entry.dropPages()
+    }
+    this.#pageBytes += bytes
+    return true
+  }
+
+  /** Pages that had room are dropped. */
+  release(pages: Iterable<Bytes>): void {
+    for (const page of pages) this.#pageBytes -= PAGE_BYTES + page.length
   }
 }
 
 /** Cached state of one table. */
 export class PointReadEntry {
-  readonly #lookedFor: LookedFor
+  readonly #cache: PointReadCache
   /** The commit stamp of the partition when the rest was read. */
   #stamp: object | undefined
   #head: TableHead | undefined
   #isPlain = false
-  readonly #pages = new BoundedMap<number, Bytes>(PAGES_MAX)
+  #isDropped = false
+  readonly #pages = new Map<number, Bytes>()
 
-  /** @param lookedFor - Generations whose row records were looked for, as hex: of all tables. */
-  constructor(lookedFor: LookedFor) {
-    this.#lookedFor = lookedFor
+  constructor(cache: PointReadCache) {
+    this.#cache = cache
+  }
+
+  /** Whether it remembers nothing any more: another entry may. */
+  get isDropped(): boolean {
+    return this.#isDropped
   }
 
   /** The head as it is now, if that is known. */
@@ -60,18 +113,16 @@ export class PointReadEntry {
 
   /** @param stamp - Of the partition since before the head was read, and still. */
   remember(stamp: object, head: TableHead, isPlain: boolean): void {
-    if (stamp !== this.#stamp) this.#pages.clear()
+    if (this.#isDropped) return
+    if (stamp !== this.#stamp) this.dropPages()
     this.#stamp = stamp
     this.#head = head
     this.#isPlain = isPlain
   }
 
   /** Whether row records should be looked for: once in the life of a generation, as one look may take in all of it. */
-  shouldLook({ nonce }: Generation): boolean {
-    const name = toHex(nonce)
-    if (this.#lookedFor.get(name) === true) return false
-    this.#lookedFor.set(name, true)
-    return true
+  shouldLook(generation: Generation): boolean {
+    return !this.#isDropped && this.#cache.isNew(generation)
   }
 
   /** Whether it is known that no row has a row record. */
@@ -86,7 +137,19 @@ export class PointReadEntry {
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
     // A value that comes in this turn is of a commit that is still the latest.
     if (!isSync(page) || page === null) return undefined
-    this.#pages.set(number, page)
+    if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)
     return page
+  }
+
+  dropPages(): void {
+    this.#cache.release(this.#pages.values())
+    this.#pages.clear()
+  }
+
+  drop(): void {
+    this.dropPages()
+    this.#isDropped = true
+    this.#stamp = undefined
+    this.#head = undefined
   }
 }

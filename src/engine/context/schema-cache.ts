@@ -6,6 +6,7 @@ import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import { crc32 } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
+import { WeakCache } from '../../base/weak-cache.js'
 import { schemaKey, type TableKey } from '../../format/keys.js'
 import { decodeSchema } from '../../format/records.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
@@ -16,19 +17,31 @@ export type IndexedSchema = Readonly<{
   columns: ReadonlyMap<string, Column>
 }>
 
-/** Memory for parsed schemas: some 1,300 of 30 columns. */
-const SCHEMAS_BYTES_MAX = 16 * 1024 * 1024
-
 /** Estimated memory of a column besides its names, and of a byte of the record in a name. */
 const COLUMN_BYTES = 400
 const NAME_BYTES = 2
 
+/** Of the memory: for the names of records. Estimated memory of one. */
+const RECORDS_SHARE = 1 / 16
+const RECORD_BYTES = 160
+
 type Kept = Readonly<{ indexed: IndexedSchema; bytes: number }>
 
 export class SchemaCache {
-  readonly #schemas = new ByteCache<Kept>(SCHEMAS_BYTES_MAX, (_, { bytes }) => bytes)
+  readonly #schemas: ByteCache<Kept>
   /** By record: while it stays in memory, its bytes are the same object each time. */
-  readonly #names = new WeakMap<Bytes, string>()
+  readonly #names: WeakCache<Bytes, string>
+
+  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  constructor(bytesMax: number) {
+    this.#names = new WeakCache(bytesMax * RECORDS_SHARE, RECORD_BYTES)
+    this.#schemas = new ByteCache(bytesMax * (1 - RECORDS_SHARE), (_, { bytes }) => bytes)
+  }
+
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#schemas.bytes + this.#names.bytes
+  }
 
   /**
    * @throws {StoreError} DATA_CORRUPT
@@ -52,7 +65,7 @@ export class SchemaCache {
     const known = this.#names.get(record)
     if (known !== undefined) return known
     const name = `${toHex(table)}:${number}:${record.length}:${crc32(record)}`
-    this.#names.set(record, name)
+    this.#names.add(record, name)
     return name
   }
 

@@ -9,6 +9,7 @@ import type { TableWriters } from '../commit/table-writer.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 import type { Background } from './background.js'
+import type { ChunkCounts } from './chunk-counts.js'
 import type { ExtentEntries } from './extents.js'
 import type { FileClaims } from './file-claims.js'
 import type { GenerationPins } from './generation-pins.js'
@@ -34,12 +35,17 @@ export type StoreContext = Readonly<{
   holds: ObjectHolds
   /** For building segments. */
   buffers: BufferPool
+  /** For pieces of segments that are read to be copied from. */
+  readBuffers: BufferPool
+  /** For those who serve the store. */
+  lentBuffers: BufferPool
   segments: SegmentCache
   codecs: SegmentCodecs
   forwards: ForwardCache
   schemas: SchemaCache
   heads: TableHeads
   extents: ExtentEntries
+  chunkCounts: ChunkCounts
   hotRows: HotRowCache
   pointReads: PointReadCache
   writers: TableWriters
@@ -52,6 +58,8 @@ export type StoreContext = Readonly<{
   uploads: OpenUploads
   puts: UploadPuts
   claims: FileClaims
+  /** Turns of steps that would refuse each other; their names begin with what they are, and have the team. */
+  turns: KeyedMutex
 }>
 
 /** The state that all operations of one team share. */
@@ -59,7 +67,6 @@ export type TeamContext = StoreContext &
   Readonly<{
     teamId: string
     partition: KvPartition
-    turns: KeyedMutex
     /** Notes the team in the system partition before its first record; resolves at once afterwards. */
     ensureTeam(): Promise<void>
   }>

@@ -17,8 +17,7 @@ import { aliasKey, teamAliasKey } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 
-/** Memory for aliases by team, and as much for teams by alias; what one costs beside the team's ID, about. */
-const KNOWN_BYTES_MAX = 4 * 1024 * 1024
+/** Estimated memory of an alias beside the team's ID. */
 const ALIAS_COST_BYTES = 300
 
 function costOf(teamId: string): number {
@@ -28,12 +27,20 @@ function costOf(teamId: string): number {
 export class TeamAliases {
   readonly #system: KvPartition
   readonly #random: Random
-  readonly #aliases = new ByteCache<Bytes>(KNOWN_BYTES_MAX, costOf)
-  readonly #teams = new ByteCache<string>(KNOWN_BYTES_MAX, (_, teamId) => costOf(teamId))
+  readonly #aliases: ByteCache<Bytes>
+  readonly #teams: ByteCache<string>
 
-  constructor(kv: KvStore, random: Random) {
+  /** @param bytesMax - What is held at most, in bytes: half of it aliases by team, half teams by alias. 0 keeps nothing. */
+  constructor(kv: KvStore, random: Random, bytesMax: number) {
     this.#system = kv.partition('')
     this.#random = random
+    this.#aliases = new ByteCache(bytesMax / 2, costOf)
+    this.#teams = new ByteCache(bytesMax / 2, (_, teamId) => costOf(teamId))
+  }
+
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#aliases.bytes + this.#teams.bytes
   }
 
   /** null: the team has had no file and no upload yet. */

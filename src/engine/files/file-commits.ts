@@ -36,7 +36,7 @@ export function changeFiles<Found, T>(
   read: (view: KvView) => Promise<Found>,
   decide: (found: Found, head: FilesHead) => Promise<FileDecision<T>>,
 ): Promise<T> {
-  return team.turns.run('files', () =>
+  return team.turns.run(`files ${team.teamId}`, () =>
     commitUntilAccepted('The files are too busy', async () => {
       const { headBytes, found } = await team.partition.read(async (view) => ({
         headBytes: await view.get(FILES_HEAD_KEY),

@@ -1,5 +1,4 @@
 // Stashes: chunks of rows that are put in parallel and used later in one table operation.
-import { ByteCache } from '../../base/byte-cache.js'
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { chunksRange, stashHeadKey } from '../../format/keys.js'
@@ -20,12 +19,10 @@ type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 export class TeamStash implements Stash {
   readonly id: string
   readonly #team: TeamContext
-  readonly #counts: ChunkCounts
 
-  constructor(team: TeamContext, counts: ChunkCounts, id: string) {
+  constructor(team: TeamContext, id: string) {
     checkStashName('Stash ID', id)
     this.#team = team
-    this.#counts = counts
     this.id = id
   }
 
@@ -66,7 +63,7 @@ export class TeamStash implements Stash {
    */
   async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
     if (await this.#tryPut(serial, prepared)) return
-    await this.#team.turns.run(`stash ${this.id}`, () =>
+    await this.#team.turns.run(`stash ${this.#team.teamId} ${this.id}`, () =>
       commitUntilAccepted(BUSY, async () => (await this.#tryPut(serial, prepared)) || REFUSED),
     )
   }
@@ -89,7 +86,7 @@ export class TeamStash implements Stash {
       return { state, commit: await planPut(view, this.id, serial, state, stored) }
     })
     const { ok } = await partition.commit(commit)
-    if (ok && state.reference === null) this.#counts.add(toHex(state.head.nonce))
+    if (ok && state.reference === null) this.#team.chunkCounts.add(toHex(state.head.nonce))
     return ok
   }
 
@@ -97,7 +94,7 @@ export class TeamStash implements Stash {
   async #checkCount(view: KvView, { headBytes, head, reference }: PutState): Promise<void> {
     if (headBytes === null || reference !== null) return
     const { stashChunksMax } = this.#team.options
-    const count = await this.#counts.get(toHex(head.nonce), async () => {
+    const count = await this.#team.chunkCounts.get(toHex(head.nonce), async () => {
       let found = 0
       const range = chunksRange(head.nonce)
       for await (const entries of scanBatches(view, range)) found += entries.length
@@ -115,28 +112,3 @@ export function tooManyChunks(stashId: string, stashChunksMax: number): StoreErr
 }
 
 const BUSY = 'The stash is too busy'
-
-/** Memory for the counts of stashes, and what one takes, about: some 10,000. */
-const COUNTS_BYTES_MAX = 2 * 1024 * 1024
-const COUNT_BYTES = 200
-
-/**
- * How many chunks the stashes in use hold, counted once and then kept up. A guard against stashes
- * without end, not a truth: on a shared store others add too.
- */
-export class ChunkCounts {
-  readonly #counts = new ByteCache<number>(COUNTS_BYTES_MAX, () => COUNT_BYTES)
-
-  async get(nonce: string, count: () => Promise<number>): Promise<number> {
-    const known = this.#counts.get(nonce)
-    if (known !== undefined) return known
-    const found = await count()
-    this.#counts.set(nonce, found)
-    return found
-  }
-
-  add(nonce: string): void {
-    const known = this.#counts.get(nonce)
-    if (known !== undefined) this.#counts.set(nonce, known + 1)
-  }
-}

@@ -11,9 +11,15 @@ export class ForwardCache {
   readonly #objects: ObjectStore
   readonly #maps: ByteCache<ForwardMap>
 
+  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
     this.#maps = new ByteCache(bytesMax, (_, { bytes }) => bytes)
+  }
+
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#maps.bytes
   }
 
   /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */

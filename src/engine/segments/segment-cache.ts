@@ -52,6 +52,11 @@ export class SegmentCache {
     this.#pieces = new ByteCache(bytesMax, (_, { bytes }) => bytes)
   }
 
+  /** What it holds, in bytes, about. */
+  get bytes(): number {
+    return this.#pieces.bytes
+  }
+
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
   footer(ref: SegmentRef): Awaitable<SegmentFooter> {
     return chain(this.footerOnce(ref), (footer) => {

@@ -88,7 +88,7 @@ export async function createTable(
     const rows = await reader.toStoredForm(source, policy)
     const { schema } = policy.schema
     // Creates of this process take turns; those of others beside them are met by trying again.
-    const created = await team.turns.run('create', () =>
+    const created = await team.turns.run(`create ${team.teamId}`, () =>
       commitTable(team, request, schema, source, rows),
     )
     return created ?? 'stash'

@@ -166,8 +166,12 @@ export class TeamTable implements Table {
     return this.#run((place) => {
       checkText(ROW_ID, rowId)
       const { team } = place
-      this.#latest ??= team.pointReads.of(team.teamId, place.tableId)
-      return chain(readRowJson(place, this.#latest, rowId), (found) => {
+      let latest = this.#latest
+      if (latest === undefined || latest.isDropped) {
+        latest = team.pointReads.of(team.teamId, place.tableId)
+        this.#latest = latest
+      }
+      return chain(readRowJson(place, latest, rowId), (found) => {
         if (found === null) return null
         const { json, version } = found
         return toPublicVersion(team, { json, version })

@@ -38,8 +38,8 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'power-cut',
     name: 'a new folder of objects is not entered in its parent on the disk',
     file: 'fs-folders.ts',
-    find: '    await this.sync(dirname(path))\n    this.#durable.add(path)',
-    replace: '    this.#durable.add(path)',
+    find: '    await this.sync(dirname(path))\n    this.#durable.set(path, true)',
+    replace: '    this.#durable.set(path, true)',
   },
   {
     test: 'power-cut',

@@ -17,7 +17,10 @@ const RUNS = 25
 
 type Counted = Readonly<{ store: Store; reads: () => number }>
 
-/** A store that keeps no rows, and counts what it asks its database for. */
+/** Room for what is remembered of tables, and for few rows. */
+const CACHE_BYTES = 256 * 1024
+
+/** A store that counts what it asks its database for. */
 async function open(): Promise<Counted> {
   const database = new MemoryLevel<Uint8Array, Uint8Array>()
   let reads = 0
@@ -29,7 +32,7 @@ async function open(): Promise<Counted> {
   })
   const store = await openStore({
     ...{ sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1, orphanGraceMs: 0 },
-    ...{ inlineRowsMax: 0, cacheBytesMax: 0 },
+    ...{ inlineRowsMax: 0, cacheBytesMax: CACHE_BYTES },
     kv: await openLevelKv(database, { recordCacheBytes: 0 }),
     objects: memoryObjects(),
   })
@@ -208,7 +211,7 @@ describe('a table that was imported', () => {
 })
 
 test('of many tables some are remembered', () => {
-  const tables = new PointReadCache()
+  const tables = new PointReadCache(100_000)
   const head = {} as Parameters<ReturnType<PointReadCache['of']>['remember']>[1]
   const moment = {}
   for (let n = 0; n < 100; n++) tables.of('t', `table ${n}`).remember(moment, head, true)

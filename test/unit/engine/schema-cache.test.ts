@@ -21,7 +21,7 @@ describe('parsed schemas', () => {
     ['of the largest size', MIB],
     ['of 10 KiB', 10 * 1024],
   ])('%s stay in memory up to 16 MiB of it', async (_size, nameChars) => {
-    const cache = new SchemaCache()
+    const cache = new SchemaCache(16 * MIB)
     const count = Math.ceil((40 * MIB) / nameChars)
     // The records stay with the test, as they do with a database that has memory for them.
     const records = Array.from({ length: count }, () => recordOf(nameChars))

@@ -23,7 +23,7 @@ const GENERATION = {
 
 async function openTables() {
   const partition = (await openLevelKv(new MemoryLevel())).partition('p')
-  const heads = new TableHeads()
+  const heads = new TableHeads(1_000_000)
   const decode = vi.spyOn(heads, 'decode')
   const writers = new TableWriters(openSystemRandom(), heads)
   const put = async (number: number, version: number): Promise<void> => {

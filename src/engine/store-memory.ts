@@ -1,0 +1,55 @@
+// What the caches and buffer pools of a store hold, beside their shares (context/cache-shares.ts).
+import type { MemoryUse, StoreMemory } from './api/memory-types.js'
+import {
+  type BufferName,
+  bufferSharesOf,
+  type CacheName,
+  cacheSharesOf,
+} from './context/cache-shares.js'
+import type { StoreContext } from './context/store-context.js'
+
+type Held = Readonly<{ bytes: number }>
+
+const NOTHING: Held = { bytes: 0 }
+
+/** @param teams - The cache of the state of teams. */
+export function memoryOf(context: StoreContext, teams: Held): StoreMemory {
+  const { kv, options } = context
+  const { cacheBytesMax, bufferBytesMax } = options
+  const { segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents } = context
+  const held: Readonly<Record<CacheName, Held>> = {
+    ...{ segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents, teams },
+    records: kv.cache ?? NOTHING,
+  }
+  const pools: Readonly<Record<BufferName, Held>> = {
+    building: context.buffers,
+    reading: context.readBuffers,
+    lent: context.lentBuffers,
+  }
+  const shares = cacheSharesOf(cacheBytesMax)
+  const recordBytesMax = kv.cache?.bytesMax ?? shares.records
+  const caches = usesOf(held, { ...shares, records: recordBytesMax })
+  const buffers = usesOf(pools, bufferSharesOf(bufferBytesMax))
+  return {
+    cacheBytes: sumOf(caches),
+    cacheBytesMax: cacheBytesMax - shares.records + recordBytesMax,
+    bufferBytes: sumOf(buffers),
+    bufferBytesMax,
+    caches,
+    buffers,
+  }
+}
+
+function usesOf<Name extends string>(
+  held: Readonly<Record<Name, Held>>,
+  shares: Readonly<Record<Name, number>>,
+): readonly MemoryUse[] {
+  return Object.entries<number>(shares).map(([name, bytesMax]) => {
+    const { bytes } = held[name as Name]
+    return { name, bytes, bytesMax }
+  })
+}
+
+function sumOf(uses: readonly MemoryUse[]): number {
+  return uses.reduce((sum, { bytes }) => sum + bytes, 0)
+}

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|write|rewrite|busy|files|peers|guard|scale [options]. See README.md.
+// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { openResults, printRules, writeResults } from './report.mjs'
 const USAGE = `Usage: npm run bench                       all of them but guard, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
+       npm run bench -- memory [--directory DIR]
        npm run bench -- write [--operations N] [--seed N] [--directory DIR]
        npm run bench -- files [--bytes N] [--directory DIR]
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
@@ -106,6 +107,16 @@ async function runRead(settings) {
   kept.finish({ settings, read })
 }
 
+async function runMemory() {
+  const { measureMemory, memoryRules, printMemory } = await import('./memory.mjs')
+  const memory = await inTemporary(measureMemory, {})
+  printMemory(memory)
+  const rules = memoryRules(memory)
+  printRules(rules)
+  writeResults('memory', { memory, rules })
+  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+}
+
 async function runWrite(settings) {
   const { measureSmallWrites, printSmallWrites, smallWritesRules } = await import(
     './small-writes.mjs'
@@ -189,6 +200,7 @@ async function runScale(settings) {
 const RUNS = {
   import: runImport,
   read: runRead,
+  memory: runMemory,
   write: runWrite,
   rewrite: runRewrite,
   busy: runBusy,

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { defineConfig, type Options } from 'tsup'
+import { openApiJson } from './src/contract/openapi/document.js'
 
 const library = {
   index: 'src/index.ts',
@@ -58,6 +59,9 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
       // that goes elsewhere takes it in.
       external: outDir === 'dist' ? ['#csv-parse'] : [],
       plugins: [constants],
+      async onSuccess() {
+        writeFileSync(`${outDir}/openapi.json`, openApiJson())
+      },
     },
     ...(dts === false
       ? []

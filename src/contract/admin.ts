@@ -10,14 +10,17 @@ import type { ContractRequest, ContractResponse } from './message.js'
 import { watched } from './public-routes.js'
 import { parseQuery, type Query, queryValue } from './query.js'
 import { invalidRequest, methodNotAllowed } from './refusal.js'
+import { ADMIN_PATHS, type AdminPath } from './router.js'
 
-const PATHS: ReadonlyMap<string, (store: Store, query: Query) => ContractResponse> = new Map([
-  ['/admin/verify', verify],
-  ['/admin/backup', backup],
-])
+type AdminOperation = (store: Store, query: Query) => ContractResponse
 
-export function isAdminPath(path: string): boolean {
-  return PATHS.has(path)
+const OPERATIONS: Readonly<Record<AdminPath, AdminOperation>> = {
+  '/admin/verify': verify,
+  '/admin/backup': backup,
+}
+
+export function isAdminPath(path: string): path is AdminPath {
+  return ADMIN_PATHS.some((known) => known === path)
 }
 
 /**
@@ -33,9 +36,8 @@ export async function answerAdmin(
   await authenticate(headers)
   onKey?.()
   if (method !== 'POST') throw methodNotAllowed(method, 'POST')
-  const operation = PATHS.get(path)
-  if (operation === undefined) throw invalidRequest('params', 'there is no such operation')
-  const response = operation(store, parseQuery(query))
+  if (!isAdminPath(path)) throw invalidRequest('params', 'there is no such operation')
+  const response = OPERATIONS[path](store, parseQuery(query))
   return { ...response, body: watched(response.body, onFailure) }
 }
 

@@ -23,6 +23,7 @@ import { answerOpenly, shareWithPages, watched } from './public-routes.js'
 import { type ReceivedBody, withBody } from './read-body.js'
 import { createRouter, matchOpenRoute, type OpenRoute } from './router.js'
 import { ROUTES } from './routes.js'
+import { createServeDocument } from './serve-document.js'
 
 const router = createRouter<Operation>(ROUTES)
 
@@ -46,6 +47,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
   const bodyLimits = bodyLimitsOf(store, resolved)
+  const document = createServeDocument()
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
     const { teamId, operation, parameters, query } = await admit(request, authenticate, router)
@@ -68,7 +70,9 @@ export function createContract(store: Store, options: ContractOptions): Contract
   }
 
   function route(request: ContractRequest, open: OpenRoute | undefined): Promise<ContractResponse> {
-    if (open !== undefined) return answerOpenly(store, request, open, resolved.onFailure)
+    if (open !== undefined) {
+      return answerOpenly({ files: store.files, document }, request, open, resolved.onFailure)
+    }
     if (resolved.adminKeys.length === 0 || !isAdminPath(request.path)) return answer(request)
     return answerAdmin(store, request, authenticateAdmin, resolved.onFailure)
   }

@@ -52,7 +52,10 @@ const STATUS_OF_CODE = {
   STORE_LOCKED: 500,
   FORMAT_UNKNOWN: 500,
   ABORTED: 400,
-} as const satisfies Record<RefusalCode | StoreErrorCode, number>
+} as const satisfies Record<ErrorCode, number>
+
+/** Every code that a failure may have. */
+export type ErrorCode = RefusalCode | StoreErrorCode
 
 const INTERNAL = { type: 'internal_error', message: 'Internal error' } as const
 
@@ -62,8 +65,10 @@ function retryAdvice({ outcome }: StoreError): string {
   return 'outcome unknown; retry with If-Match or from the same stash, so that nothing happens twice'
 }
 
+type Shown = Readonly<{ type: string; message: string }>
+
 /** Public types and messages of codes whose own are not for clients. */
-const SHOWN_INSTEAD: Partial<Record<StoreErrorCode, { type: string; message: string }>> = {
+const SHOWN_INSTEAD = {
   IDEMPOTENCY_KEY_REUSED: {
     type: 'request_validation_error',
     message: 'Invalid request headers: Idempotency-Key was used by another request; take a new one',
@@ -83,6 +88,20 @@ const SHOWN_INSTEAD: Partial<Record<StoreErrorCode, { type: string; message: str
     type: 'request_validation_error',
     message: 'Invalid request body: it ended too early',
   },
+} as const satisfies Partial<Record<StoreErrorCode, Shown>>
+
+type ShownInstead = typeof SHOWN_INSTEAD
+
+/** The `type` of an error on the wire. */
+export type ErrorType =
+  | Lowercase<Exclude<ErrorCode, keyof ShownInstead>>
+  | ShownInstead[keyof ShownInstead]['type']
+
+/** How a failure with this code is answered. */
+export function answerOfCode(code: ErrorCode): Readonly<{ status: number; type: ErrorType }> {
+  const shown: Partial<Record<ErrorCode, Readonly<{ type: ErrorType }>>> = SHOWN_INSTEAD
+  const type = shown[code]?.type ?? (code.toLowerCase() as ErrorType)
+  return { status: STATUS_OF_CODE[code], type }
 }
 
 const RETRY_AFTER_SECONDS = '1'
@@ -96,7 +115,8 @@ export function errorResponse(failure: unknown): ContractResponse {
     return renderError(500, INTERNAL.type, INTERNAL.message)
   }
   const status = STATUS_OF_CODE[failure.code]
-  const { type, message } = SHOWN_INSTEAD[failure.code] ?? {
+  const instead: Partial<Record<StoreErrorCode, Shown>> = SHOWN_INSTEAD
+  const { type, message } = instead[failure.code] ?? {
     type: failure.code.toLowerCase(),
     message: shownMessage(failure),
   }

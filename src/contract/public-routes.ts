@@ -1,28 +1,29 @@
-// Routes without a key: the bytes of an upload, whose location is signed, and files, whose URLs cannot be
-// guessed. Pages of any origin may do both, and no cookie plays a part in either.
-import type { Store } from '../engine/api/store-types.js'
+// Routes without a key: the bytes of an upload, whose location is signed; files, whose URLs cannot be guessed; and the
+// OpenAPI document. Pages of any origin may use them, and no cookie plays a part in any.
+import type { PublicFiles } from '../engine/api/file-types.js'
 import { errorResponse } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { methodNotAllowed } from './refusal.js'
-import type { OpenRoute } from './router.js'
+import { OPEN_ROUTES, type OpenRoute } from './router.js'
+import type { ServeDocument } from './serve-document.js'
 import { serveFile } from './serve-file.js'
 import { putUpload } from './uploads.js'
 
-const METHODS: Readonly<Record<OpenRoute['name'], readonly string[]>> = {
-  upload: ['PUT', 'OPTIONS'],
-  file: ['GET', 'HEAD', 'OPTIONS'],
-}
+/** What the routes without a key serve. */
+export type OpenServices = Readonly<{ files: PublicFiles; document: ServeDocument }>
 
 /** @param onFailure - As in `watched`. */
 export async function answerOpenly(
-  { files }: Store,
+  { files, document }: OpenServices,
   request: ContractRequest,
   route: OpenRoute,
   onFailure: (failure: unknown) => void,
 ): Promise<ContractResponse> {
-  const methods = METHODS[route.name].join(', ')
-  if (!METHODS[route.name].includes(request.method)) throw methodNotAllowed(request.method, methods)
+  const allowed: readonly string[] = OPEN_ROUTES[route.name].methods
+  const methods = allowed.join(', ')
+  if (!allowed.includes(request.method)) throw methodNotAllowed(request.method, methods)
   if (request.method === 'OPTIONS') return preflightResponse(methods)
+  if (route.name === 'document') return document(request)
   if (route.name === 'upload') return putUpload(files, request, route.uploadId)
   const response = await serveFile(files, request, route.fileId)
   return { ...response, body: watched(response.body, onFailure) }

@@ -110,6 +110,21 @@ function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
 export type OpenRoute =
   | Readonly<{ name: 'upload'; uploadId: string }>
   | Readonly<{ name: 'file'; fileId: string }>
+  | Readonly<{ name: 'document' }>
+
+/** Paths and methods of the routes without a key. */
+export const OPEN_ROUTES = {
+  upload: { path: '/uploads/{uploadID}', methods: ['PUT', 'OPTIONS'] },
+  file: { path: '/files/{fileID}/{fileName}', methods: ['GET', 'HEAD', 'OPTIONS'] },
+  document: { path: '/openapi.json', methods: ['GET', 'HEAD', 'OPTIONS'] },
+} as const satisfies Readonly<
+  Record<OpenRoute['name'], Readonly<{ path: string; methods: readonly string[] }>>
+>
+
+/** The routes of the operator; see admin.ts. */
+export const ADMIN_PATHS = ['/admin/verify', '/admin/backup'] as const
+
+export type AdminPath = (typeof ADMIN_PATHS)[number]
 
 const UPLOADS = '/uploads/'
 
@@ -119,6 +134,10 @@ const UPLOADS = '/uploads/'
  * is for people and programs that look at URLs: any is good.
  */
 export function matchOpenRoute(path: string): OpenRoute | undefined {
+  if (path.startsWith(OPEN_ROUTES.document.path)) {
+    const rest = path.slice(OPEN_ROUTES.document.path.length)
+    return rest === '' || rest === '/' ? { name: 'document' } : undefined
+  }
   if (path.startsWith(UPLOADS) && path.length > UPLOADS.length) {
     return { name: 'upload', uploadId: path.slice(UPLOADS.length) }
   }

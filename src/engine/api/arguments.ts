@@ -109,6 +109,9 @@ export function checkIfMatchArgument(given: unknown): number | bigint | undefine
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,64}$/
 
+/** The rule that `isIdempotencyKey` checks, as a regular expression. */
+export const IDEMPOTENCY_KEY_PATTERN = IDEMPOTENCY_KEY.source
+
 /** The rule that `isIdempotencyKey` checks, for messages. */
 export const IDEMPOTENCY_KEY_RULE = '1 to 64 printable ASCII characters'
 
@@ -146,6 +149,10 @@ export function checkTableName(name: unknown): asserts name is string {
 }
 
 const STASH_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,255}$/
+
+/** The rule of stash IDs and serials, as a regular expression. */
+export const STASH_NAME_PATTERN = STASH_NAME.source
+
 const STASH_NAME_RULE =
   'must be 256 characters max, alphanumeric with dashes and underscores, no leading dash or underscore'
 

@@ -1,0 +1,63 @@
+// CONTRACT.md, sections 13 and 14: operations that the published interface does not have.
+import { json, type Operation } from './bodies.js'
+import type { SuccessEntry } from './model.js'
+import type { HeaderName } from './parameters.js'
+
+const CACHED = ['FileETag', 'CacheControl'] as const
+const NOT_MODIFIED: SuccessEntry<HeaderName> = {
+  description: 'The client has the document already.',
+  headers: CACHED,
+}
+
+export const OWN_OPERATIONS = {
+  'POST /admin/verify': {
+    operationId: 'verifyStore',
+    tag: 'Administration',
+    summary: 'Verify the store',
+    description: 'The path is unknown unless the server has admin keys.',
+    security: 'admin',
+    parameters: ['full'],
+    success: {
+      200: {
+        description:
+          'Lines of JSON: { "finding" } for each finding, then { "report" } or { "error" }. An empty line says that the work goes on.',
+        content: { 'application/x-ndjson': { type: 'string' } },
+      },
+    },
+    errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
+    ours: true,
+  },
+  'POST /admin/backup': {
+    operationId: 'backUpStore',
+    tag: 'Administration',
+    summary: 'Back up the store',
+    description: 'The path is unknown unless the server has admin keys.',
+    security: 'admin',
+    parameters: ['files'],
+    success: {
+      200: {
+        description: 'The bytes of a backup. A connection that breaks off has given none.',
+        content: { 'application/octet-stream': {} },
+      },
+    },
+    errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
+    ours: true,
+  },
+  'GET /openapi.json': {
+    operationId: 'readDocument',
+    tag: 'Document',
+    summary: 'Read this document',
+    security: 'none',
+    parameters: ['ifEtagMatch', 'ifNoneMatch'],
+    success: {
+      200: {
+        description: 'This document.',
+        headers: CACHED,
+        content: json({ type: 'object' }),
+      },
+      304: NOT_MODIFIED,
+    },
+    errors: ['PRECONDITION_FAILED'],
+    ours: true,
+  },
+} as const satisfies Readonly<Record<string, Operation>>

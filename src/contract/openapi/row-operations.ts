@@ -1,0 +1,72 @@
+// CONTRACT.md, section 6.
+import { EMPTY, json, type Operation, tabular, versioned } from './bodies.js'
+import { KEYED, MISFITS, RECEIVING, WRITING } from './codes.js'
+import { ref } from './schemas.js'
+
+export const ROW_OPERATIONS = {
+  'HEAD /tables/{tableID}/rows': {
+    operationId: 'headRows',
+    tag: 'Rows',
+    summary: 'Read the version of a table',
+    security: 'team',
+    success: { 200: { description: 'The ETag is the version.', headers: ['ETag'] } },
+    errors: [...KEYED, 'TABLE_NOT_FOUND'],
+  },
+  'GET /tables/{tableID}/rows': {
+    operationId: 'listRows',
+    tag: 'Rows',
+    summary: 'Read a page of rows',
+    description:
+      'Rows are in order of insertion. A walk to the last page yields every row that existed throughout the walk exactly once.',
+    security: 'team',
+    parameters: ['limit', 'continuation'],
+    success: { 200: versioned('A page.', ref('Page')) },
+    errors: [...KEYED, 'TABLE_NOT_FOUND', 'CONTINUATION_INVALID'],
+  },
+  'POST /tables/{tableID}/rows': {
+    operationId: 'addRows',
+    tag: 'Rows',
+    summary: 'Add rows',
+    description: 'All rows are added or none.',
+    security: 'team',
+    parameters: ['onSchemaError', 'idempotencyKey'],
+    body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('AddRequest')),
+    success: { 201: versioned('The rows were added.', ref('RowIDsAnswer')) },
+    errors: [
+      ...RECEIVING,
+      ...MISFITS,
+      'COLUMN_ID_NOT_UNIQUE',
+      'STASH_NOT_FOUND',
+      'TABLE_NOT_FOUND',
+      'IDEMPOTENCY_KEY_REUSED',
+    ],
+  },
+  'GET /tables/{tableID}/rows/{rowID}': {
+    operationId: 'readRow',
+    tag: 'Rows',
+    summary: 'Read a row',
+    security: 'team',
+    success: { 200: versioned('The ETag is the version of the row.', ref('RowAnswer')) },
+    errors: [...KEYED, 'TABLE_NOT_FOUND', 'ROW_NOT_FOUND'],
+  },
+  'PATCH /tables/{tableID}/rows/{rowID}': {
+    operationId: 'updateRow',
+    tag: 'Rows',
+    summary: 'Change cells of a row',
+    description: 'Absent columns stay, null clears a cell.',
+    security: 'team',
+    parameters: ['onSchemaError', 'ifRowMatch'],
+    body: { description: 'Cells by column ID.', content: json(ref('InputRow')) },
+    success: { 200: versioned('The ETag is the new version of the table.', EMPTY) },
+    errors: [...RECEIVING, ...MISFITS, 'TABLE_NOT_FOUND', 'ROW_NOT_FOUND', 'PRECONDITION_FAILED'],
+  },
+  'DELETE /tables/{tableID}/rows/{rowID}': {
+    operationId: 'deleteRow',
+    tag: 'Rows',
+    summary: 'Delete a row',
+    description: 'Succeeds also if there is no such row; the version stays then.',
+    security: 'team',
+    success: { 200: versioned('The ETag is the version of the table.', EMPTY) },
+    errors: [...WRITING, 'TABLE_NOT_FOUND'],
+  },
+} as const satisfies Readonly<Record<string, Operation>>

@@ -1,0 +1,153 @@
+// Shapes of bodies. Request objects and answers are closed, rows are open.
+import { STASH_NAME_PATTERN } from '../../engine/api/arguments.js'
+import { COLUMN_KINDS } from '../../schema/column-kind.js'
+import { COLUMN_ID_CHARS_MAX, NAME_CHARS_MAX } from '../../schema/table-schema.js'
+import type { JsonSchema } from './model.js'
+
+/** The schema `name` of the document. */
+export function ref(name: keyof typeof SCHEMAS): JsonSchema {
+  return at(name)
+}
+
+function at(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** An object that has these members, and no others. */
+function closed(
+  required: Readonly<Record<string, JsonSchema>>,
+  optional: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
+  return {
+    type: 'object',
+    properties: { ...required, ...optional },
+    required: Object.keys(required),
+    additionalProperties: false,
+  }
+}
+
+/** A success has what it gives under `data`. */
+function data(schema: JsonSchema): JsonSchema {
+  return closed({ data: schema })
+}
+
+function list(items: JsonSchema): JsonSchema {
+  return { type: 'array', items }
+}
+
+function described(description: string, schema: JsonSchema): JsonSchema {
+  return { ...schema, description }
+}
+
+const TEXT: JsonSchema = { type: 'string' }
+const SCALAR: JsonSchema = { type: ['string', 'number', 'boolean'] }
+const HTTP_URL: JsonSchema = { type: 'string', pattern: '^https?://[^\\s/?#]+/\\S+$' }
+const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: NAME_CHARS_MAX }
+const ROW_IDS = described('In the order of the input.', list(at('RowID')))
+const LINKED_APPS = described('Apps of appsToLink that exist; only if it was given.', list(TEXT))
+const APPS: JsonSchema = { ...list(TEXT), maxItems: 1_000 }
+const CREATED = closed({ tableID: at('TableID'), rowIDs: ROW_IDS }, { linkedAppIDs: LINKED_APPS })
+const SCHEMA_MEMBER = { schema: at('TableSchema') }
+const ROWS_MEMBER = {
+  rows: {
+    oneOf: [at('InputRows'), at('StashReference')],
+  },
+}
+
+/** The schemas of the document by name; those of errors are added to them. */
+export const SCHEMAS = {
+  Empty: closed({}),
+  TableID: {
+    type: 'string',
+    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  },
+  RowID: { type: 'string', pattern: '^[A-Za-z0-9_-]{22}$' },
+  StashName: { type: 'string', pattern: STASH_NAME_PATTERN },
+  Kind: { type: 'string', enum: COLUMN_KINDS },
+  ColumnType: described('A kind, or an array of a kind.', {
+    oneOf: [
+      at('Kind'),
+      closed({ kind: at('Kind') }),
+      closed({
+        kind: { const: 'array' },
+        items: closed({ kind: at('Kind') }),
+      }),
+    ],
+  }),
+  TableSchema: closed({
+    columns: list(
+      closed(
+        {
+          id: { type: 'string', minLength: 1, maxLength: COLUMN_ID_CHARS_MAX },
+          type: at('ColumnType'),
+        },
+        { displayName: { type: 'string', maxLength: NAME_CHARS_MAX } },
+      ),
+    ),
+  }),
+  InputRow: described(
+    'Cells by column ID. null is an empty cell. $rowID is accepted and is never a column.',
+    { type: 'object' },
+  ),
+  InputRows: list(at('InputRow')),
+  StashReference: described(
+    'All rows of a stash.',
+    closed({
+      $stashID: at('StashName'),
+    }),
+  ),
+  Row: described('The non-empty cells of a row by column ID.', {
+    type: 'object',
+    properties: { $rowID: at('RowID') },
+    required: ['$rowID'],
+    additionalProperties: { oneOf: [SCALAR, list(SCALAR)] },
+  }),
+  TableList: data(list(closed({ id: at('TableID'), name: NAME }))),
+  CreateRequest: {
+    oneOf: [
+      closed({ name: NAME, ...ROWS_MEMBER }, { ...SCHEMA_MEMBER, appsToLink: APPS }),
+      described('The query gives the name.', at('InputRows')),
+    ],
+  },
+  CreateAnswer: data(CREATED),
+  ImportRequest: closed({ fromUrl: TEXT }, { displayName: NAME, appsToLink: APPS }),
+  ImportAnswer: data({ ...list(CREATED), maxItems: 1 }),
+  OverwriteRequest: {
+    oneOf: [closed(ROWS_MEMBER, SCHEMA_MEMBER), at('InputRows'), at('StashReference')],
+  },
+  AddRequest: {
+    oneOf: [at('InputRows'), at('StashReference')],
+  },
+  RowIDsAnswer: data(closed({ rowIDs: ROW_IDS })),
+  Page: closed(
+    { data: list(at('Row')) },
+    {
+      continuation: {
+        type: 'string',
+        minLength: 1,
+        description: 'Only if more rows follow.',
+      },
+    },
+  ),
+  RowAnswer: data(at('Row')),
+  DirectUpload: closed(
+    { contentType: TEXT, fileName: TEXT },
+    { contentLength: { type: 'integer', minimum: 0 } },
+  ),
+  SourceUpload: closed({ sourceURL: TEXT }, { fileName: TEXT, contentType: TEXT }),
+  UploadRequest: {
+    oneOf: [at('DirectUpload'), at('SourceUpload')],
+  },
+  UploadAnswer: {
+    oneOf: [
+      data(
+        closed({
+          uploadID: { type: 'string', pattern: '^[A-Za-z0-9_-]{22,64}$' },
+          uploadLocation: HTTP_URL,
+        }),
+      ),
+      at('FileAnswer'),
+    ],
+  },
+  FileAnswer: data(closed({ url: HTTP_URL })),
+} as const satisfies Readonly<Record<string, JsonSchema>>

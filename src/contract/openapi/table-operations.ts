@@ -1,0 +1,70 @@
+// CONTRACT.md, section 5.
+import { json, type Operation, tabular, unversioned, versioned } from './bodies.js'
+import { KEYED, MISFITS, RECEIVING, SOURCE_FAILURES } from './codes.js'
+import { ref } from './schemas.js'
+
+export const TABLE_OPERATIONS = {
+  'GET /tables': {
+    operationId: 'listTables',
+    tag: 'Tables',
+    summary: 'List the tables of the team',
+    description: 'The list is complete and in order of creation.',
+    security: 'team',
+    success: { 200: unversioned('All tables.', ref('TableList')) },
+    errors: KEYED,
+  },
+  'POST /tables': {
+    operationId: 'createTable',
+    tag: 'Tables',
+    summary: 'Create a table',
+    description: 'Without a schema the columns are inferred from all rows.',
+    security: 'team',
+    parameters: ['name', 'appsToLink', 'onSchemaError', 'asynchronous', 'idempotencyKey'],
+    body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('CreateRequest')),
+    success: { 201: versioned('The table was created.', ref('CreateAnswer')) },
+    errors: [
+      ...RECEIVING,
+      ...MISFITS,
+      'COLUMN_ID_NOT_UNIQUE',
+      'STASH_NOT_FOUND',
+      'IDEMPOTENCY_KEY_REUSED',
+    ],
+  },
+  'POST /tables/import': {
+    operationId: 'importTable',
+    tag: 'Tables',
+    summary: 'Create a table from a file at a URL',
+    description:
+      'The file is CSV, TSV, JSON or NDJSON, by its media type or its extension. The columns are inferred from all rows.',
+    security: 'team',
+    parameters: ['appsToLink', 'onSchemaError', 'asynchronous'],
+    body: { description: 'The URL of the file.', content: json(ref('ImportRequest')) },
+    success: { 201: versioned('The table was created.', ref('ImportAnswer')) },
+    errors: [
+      ...RECEIVING,
+      ...SOURCE_FAILURES,
+      'COLUMN_HAS_INVALID_VALUE',
+      'COLUMN_ID_RESERVED',
+      'COLUMN_ID_NOT_UNIQUE',
+    ],
+  },
+  'PUT /tables/{tableID}': {
+    operationId: 'overwriteTable',
+    tag: 'Tables',
+    summary: 'Replace all rows of a table',
+    description:
+      'Replaces the schema too if one is given. Readers see all old rows or all new rows. An input row with the $rowID of a row of the table keeps that ID.',
+    security: 'team',
+    parameters: ['onSchemaError', 'asynchronous', 'ifTableMatch'],
+    body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('OverwriteRequest')),
+    success: { 200: versioned('The rows were replaced.', ref('RowIDsAnswer')) },
+    errors: [
+      ...RECEIVING,
+      ...MISFITS,
+      'COLUMN_ID_NOT_UNIQUE',
+      'STASH_NOT_FOUND',
+      'TABLE_NOT_FOUND',
+      'PRECONDITION_FAILED',
+    ],
+  },
+} as const satisfies Readonly<Record<string, Operation>>

@@ -1,0 +1,31 @@
+// GET /openapi.json: the description of this contract (openapi/). It is public, as it says nothing about a store.
+import { toHex, utf8 } from '../base/bytes.js'
+import { sha256 } from '../base/platform.js'
+import { JSON_TYPE } from './error-response.js'
+import { isNotModified } from './file-conditions.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+
+export type ServeDocument = (request: ContractRequest) => Promise<ContractResponse>
+
+type Rendered = Readonly<{ text: string; etag: string }>
+
+/** A new version of the package may bring another document, so it is asked for again after so many seconds. */
+const MAX_AGE_SECONDS = 300
+
+/** The document is loaded and rendered by the first request for it. */
+export function createServeDocument(): ServeDocument {
+  let rendered: Promise<Rendered> | undefined
+  return async ({ headers }) => {
+    rendered ??= renderDocument()
+    const { text, etag } = await rendered
+    const cached = { etag, 'cache-control': `public, max-age=${MAX_AGE_SECONDS}` }
+    if (isNotModified(headers, etag)) return { status: 304, headers: cached, body: null }
+    return { status: 200, headers: { ...cached, 'content-type': JSON_TYPE }, body: text }
+  }
+}
+
+async function renderDocument(): Promise<Rendered> {
+  const { openApiJson } = await import('./openapi/document.js')
+  const text = openApiJson()
+  return { text, etag: `"${toHex(await sha256(utf8(text)))}"` }
+}

@@ -195,6 +195,7 @@ test('the entry points export exactly these names', () => {
         "objectsSuite",
         "storeSuite",
         "type ConformanceCase",
+        "type ContractExchange",
         "type ContractServer",
         "type Damage",
         "type Fault",

@@ -61,7 +61,7 @@ export function checkReply(reply: CheckedReply): void {
   assert.equal(headers.get('set-cookie'), null)
   if (isOpen(reply.path)) {
     assert.equal(headers.get('access-control-allow-origin'), '*', 'any page may read this')
-    const check = method === 'OPTIONS' ? checkPreflight : isFile(reply.path) ? checkFile : undefined
+    const check = method === 'OPTIONS' ? checkPreflight : openCheckOf(reply.path)
     if (check !== undefined && status < 400) {
       check(reply)
       return
@@ -140,7 +140,16 @@ const RESOURCES: Readonly<Record<string, readonly string[]>> = {
 
 /** What needs no key. */
 function isOpen(path: string): boolean {
-  return /^\/uploads\/[^?]/.test(path) || isFile(path)
+  return /^\/uploads\/[^?]/.test(path) || isFile(path) || isDocument(path)
+}
+
+function isDocument(path: string): boolean {
+  return /^\/openapi\.json\/?(?:\?|$)/.test(path)
+}
+
+function openCheckOf(path: string): ((reply: CheckedReply) => void) | undefined {
+  if (isDocument(path)) return checkDocument
+  return isFile(path) ? checkFile : undefined
 }
 
 function isFile(path: string): boolean {
@@ -148,12 +157,23 @@ function isFile(path: string): boolean {
 }
 
 function checkPreflight({ path, status, headers, text }: CheckedReply): void {
-  const methods = isFile(path) ? 'GET, HEAD, OPTIONS' : 'PUT, OPTIONS'
+  const methods = path.startsWith('/uploads/') ? 'PUT, OPTIONS' : 'GET, HEAD, OPTIONS'
   assert.deepEqual([status, text], [204, ''])
   assert.equal(headers.get('content-length'), null)
   assert.equal(headers.get('access-control-allow-methods'), methods)
   assert.equal(headers.get('allow'), methods)
   assert.match(headers.get('access-control-allow-headers') ?? '', /\bcontent-type\b/)
+}
+
+function checkDocument({ method, status, headers, text }: CheckedReply): void {
+  assert.match(headers.get('etag') ?? '', FILE_ETAG)
+  assert.match(headers.get('cache-control') ?? '', /^public, max-age=[0-9]+$/)
+  if (status === 304 || method === 'HEAD') {
+    assert.equal(text, '')
+    return
+  }
+  assert.equal(headers.get('content-type'), 'application/json; charset=utf-8')
+  assert.ok(isObject(JSON.parse(text)))
 }
 
 /** What every answer has that gives a file, or says that the client has it. */

@@ -8,6 +8,7 @@ import { authCases } from './contract/auth-cases.js'
 import { bodyCases } from './contract/body-cases.js'
 import { clientCases } from './contract/client-cases.js'
 import { dataErrorCases } from './contract/data-error-cases.js'
+import { documentCases } from './contract/document-cases.js'
 import { errorCases } from './contract/error-cases.js'
 import { fileCases } from './contract/file-cases.js'
 import { generalCases } from './contract/general-cases.js'
@@ -33,7 +34,7 @@ import { uploadLocationCases } from './contract/upload-location-cases.js'
 import { valueCases } from './contract/value-cases.js'
 import { wideningCases } from './contract/widening-cases.js'
 
-export type { ContractServer } from './contract/api.js'
+export type { ContractExchange, ContractServer } from './contract/api.js'
 
 /**
  * What any server of the contract must do. Cases share one server, which the first of them opens, and
@@ -78,6 +79,7 @@ const CASES: readonly ContractCase[] = [
   ...uploadLocationCases,
   ...uploadBodyCases,
   ...fileCases,
+  ...documentCases,
   ...clientCases,
   ...httpCases,
 ]

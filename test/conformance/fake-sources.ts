@@ -46,6 +46,8 @@ export const SOURCE_URLS = {
   objects: `${HOST}/objects.json`,
   /** CSV with a quote that is not closed. */
   unclosed: `${HOST}/unclosed.csv`,
+  /** CSV with a column whose ID is reserved. */
+  reserved: `${HOST}/reserved.csv`,
   /** CSV with a column twice. */
   twice: `${HOST}/twice.csv`,
   /** CSV that says that it is no UTF-8. */
@@ -85,6 +87,7 @@ const URLS: Readonly<Record<string, MakeSource>> = {
     }),
   [SOURCE_URLS.objects]: (url) => source(url, ['[{"a":1,"o":{}}]']),
   [SOURCE_URLS.unclosed]: (url) => source(url, ['a,b\n1,2\n\n3,"4\n5,6\n']),
+  [SOURCE_URLS.reserved]: (url) => source(url, ['$stashID,a\n1,2\n']),
   [SOURCE_URLS.twice]: (url) => source(url, ['a,b,a\n1,2,3\n']),
   [SOURCE_URLS.latin1]: (url) =>
     source(url, ['a\n1\n'], { contentType: 'text/csv; charset=latin1' }),

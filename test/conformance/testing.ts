@@ -4,7 +4,7 @@
 //     for (const { name, run } of kvSuite(openEmpty)) test(name, run)
 
 export type { ConformanceCase } from './case.js'
-export type { ContractServer } from './contract-suite.js'
+export type { ContractExchange, ContractServer } from './contract-suite.js'
 export { contractSuite } from './contract-suite.js'
 export { contractSources } from './fake-sources.js'
 export type { Damage, FaultDiskOptions } from './faults/fault-disk.js'

@@ -1,7 +1,7 @@
 // A client of the contract for the suite: sends requests, and holds every reply against the shapes.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { checkReply } from '../contract-shapes.js'
+import { type CheckedReply, checkReply } from '../contract-shapes.js'
 
 /** A server that speaks the contract: keys of two teams, nobody else's tables in them. */
 export type ContractServer = Readonly<{
@@ -11,7 +11,24 @@ export type ContractServer = Readonly<{
   otherKey: string
   /** Sets the server's clock forward, and lets it end what is over by then. Without it, cases of expiry do nothing. */
   later?(milliseconds: number): Promise<void>
+  /** Called with every request and its answer, for checks beyond those of the suite. */
+  onExchange?(exchange: ContractExchange): void
   close(): Promise<void>
+}>
+
+/** A request and its answer. */
+export type ContractExchange = Readonly<{
+  method: string
+  /** Path and query as they were sent, without the base URL. */
+  path: string
+  status: number
+  headers: Headers
+  text: string
+  request: Readonly<{
+    headers: Headers
+    /** The body; undefined if there was none, or if it is not text. */
+    text?: string | undefined
+  }>
 }>
 
 export type SendOptions = Readonly<{
@@ -53,23 +70,33 @@ export class Api {
       options.type === undefined && body !== undefined ? 'application/json' : options.type
     const isRaw = typeof body === 'string' || body instanceof Uint8Array
     const payload = isRaw ? new Uint8Array(Buffer.from(body as string)) : JSON.stringify(body)
+    const sent = {
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(type ? { 'content-type': type } : {}),
+      ...headers,
+    }
     const response = await fetch(this.server.url + path, {
       method,
-      headers: {
-        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-        ...(type ? { 'content-type': type } : {}),
-        ...headers,
-      },
+      headers: sent,
       ...(body === undefined ? {} : { body: payload }),
     })
     const text = await response.text()
-    checkReply({ method, path, status: response.status, headers: response.headers, text })
+    this.check(
+      { method, path, status: response.status, headers: response.headers, text },
+      { headers: new Headers(sent), text: isRaw ? undefined : JSON.stringify(body) },
+    )
     return {
       status: response.status,
       headers: response.headers,
       text,
       json: text === '' ? undefined : JSON.parse(text),
     }
+  }
+
+  /** Throws when a reply is not one of the shapes of the contract. */
+  check(reply: CheckedReply, request: ContractExchange['request']): void {
+    checkReply(reply)
+    this.server.onExchange?.({ ...reply, request })
   }
 
   /** Sends what must succeed. */

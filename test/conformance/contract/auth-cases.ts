@@ -19,6 +19,7 @@ const NO_ID = '00000000-0000-4000-8000-000000000000'
 const OPERATIONS: readonly (readonly [method: string, path: string, body?: unknown])[] = [
   ['GET', '/tables'],
   ['POST', '/tables', { name: 'x', rows: [] }],
+  ['POST', '/tables/import', { fromUrl: 'http://source.test/rows' }],
   ['PUT', `/tables/${NO_ID}`, []],
   ['GET', `/tables/${NO_ID}/rows`],
   ['HEAD', `/tables/${NO_ID}/rows`],

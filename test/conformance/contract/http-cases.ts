@@ -10,7 +10,7 @@ import {
   uniqueName,
   VALIDATION,
 } from './api.js'
-import { basePath, head, RawConnection, sendRaw } from './raw-http.js'
+import { announce, basePath, head, RawConnection, sendRaw } from './raw-http.js'
 
 const MIB = 1 << 20
 
@@ -135,7 +135,9 @@ const longHeaders: ContractCase = {
     const connection = new RawConnection(api)
     const lines = head(api, `GET ${basePath(api)}/tables`, `x: ${'y'.repeat(20_000)}`)
     connection.write(`${lines.join('\r\n')}\r\n\r\n`)
-    const { status, body } = await connection.reply()
+    const reply = await connection.reply()
+    announce(api, lines, reply)
+    const { status, body } = reply
     expectRefusal({ status, text: body }, { status: 431, type: 'request_validation_error' })
     await connection.ended()
   },
@@ -158,7 +160,9 @@ const encodings: ContractCase[] = [
     const headers = ['Content-Type: application/json', `Transfer-Encoding: ${encoding}`]
     const lines = head(api, `POST ${basePath(api)}${rows}`, ...headers)
     connection.write(`${lines.join('\r\n')}\r\n\r\n2\r\n[]\r\n0\r\n\r\n`)
-    const { status, body } = await connection.reply()
+    const reply = await connection.reply()
+    announce(api, lines, reply)
+    const { status, body } = reply
     expectRefusal({ status, text: body }, { status: 501, type: 'not_implemented' })
     await connection.ended()
   },

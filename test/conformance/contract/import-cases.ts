@@ -104,9 +104,10 @@ const bodies: ContractCase[] = [
     },
   },
   {
-    name: 'POST /tables/import with a bad onSchemaError or x-glide-asynchronous: 400',
+    name: 'POST /tables/import reads onSchemaError and x-glide-asynchronous; bad ones are 400',
     run: async (api) => {
       const body = { fromUrl: SOURCE_URLS.csv }
+      await api.ok('POST', PATH, { body, headers: { 'x-glide-asynchronous': 'false' } })
       await api.refused('POST', `${PATH}?onSchemaError=x`, { body }, VALIDATION)
       await api.refused(
         'POST',
@@ -125,6 +126,7 @@ const FAILURES = [
   ['a file of no known format', SOURCE_URLS.named, 400, 'request_validation_error', /extension/],
   ['a charset that is not UTF-8', SOURCE_URLS.latin1, 400, 'request_validation_error', /charset/],
   ['a quote that is not closed', SOURCE_URLS.unclosed, 400, 'request_validation_error', /line 3/],
+  ['a reserved column', SOURCE_URLS.reserved, 422, 'column_id_reserved', /stashID/],
   ['a column twice', SOURCE_URLS.twice, 422, 'column_id_not_unique', /line 1/],
   ['an object as a value', SOURCE_URLS.objects, 422, 'column_has_invalid_value', /row 0/],
 ] as const

@@ -36,8 +36,8 @@ export class RawConnection {
     return this.socket.write(text)
   }
 
-  /** The next answer on this connection. */
-  async reply(): Promise<RawReply> {
+  /** The next answer on this connection. @param method - Of its request: the answer to HEAD has no body. */
+  async reply(method = ''): Promise<RawReply> {
     const head = await this.#until((text) => text.indexOf('\r\n\r\n'))
     const [statusLine = '', ...lines] = head.split('\r\n')
     const headers = new Map(
@@ -46,7 +46,7 @@ export class RawConnection {
         .map(([name, value]) => [name.toLowerCase(), value]),
     )
     this.#drop(Buffer.byteLength(head, 'latin1') + 4)
-    const length = Number(headers.get('content-length') ?? 0)
+    const length = method === 'HEAD' ? 0 : Number(headers.get('content-length') ?? 0)
     await this.#until(() => (this.#received.length >= length ? length : -1))
     const body = this.#received.subarray(0, length).toString()
     this.#drop(length)
@@ -87,10 +87,33 @@ export async function sendRaw(api: Api, lines: readonly string[], body = ''): Pr
   const connection = new RawConnection(api)
   try {
     connection.write(`${lines.join('\r\n')}\r\n\r\n${body}`)
-    return await connection.reply()
+    const reply = await connection.reply()
+    announce(api, lines, reply)
+    return reply
   } finally {
     connection.close()
   }
+}
+
+/** Shows an exchange to the server of the suite, if its request line is one. */
+export function announce(
+  api: Api,
+  lines: readonly string[],
+  { status, headers, body }: RawReply,
+): void {
+  const [, method, path] = /^([A-Z]+) (\/\S*) HTTP\/1\.[01]$/.exec(lines[0] ?? '') ?? []
+  const sent = lines.slice(1).map((line) => /^([\w-]+): (.*)$/.exec(line)?.slice(1))
+  const pairs = sent.filter((pair) => pair !== undefined) as [string, string][]
+  const base = basePath(api)
+  if (method === undefined || path === undefined || !path.startsWith(base)) return
+  api.server.onExchange?.({
+    method,
+    path: path.slice(base.length),
+    status,
+    headers: new Headers([...headers]),
+    text: body,
+    request: { headers: new Headers(pairs) },
+  })
 }
 
 /** The lines of a request with what every request has. */

@@ -12,7 +12,7 @@ import {
   uniqueName,
   VALIDATION,
 } from './api.js'
-import { basePath, head, RawConnection, sendRaw } from './raw-http.js'
+import { announce, basePath, head, RawConnection, sendRaw } from './raw-http.js'
 import {
   APP_NOT_ALLOWED,
   bytesOptions,
@@ -120,8 +120,10 @@ const steps: ContractCase[] = [
       hanging.write(`${lines.join('\r\n')}\r\n\r\nonly the beginning`)
       await new Promise((resolve) => setTimeout(resolve, 100))
       await putBytes(api, upload, 'whole')
-      const { status, body } = await hanging.reply()
-      expectRefusal({ status, text: body }, { status: 409, type: 'upload_superseded' })
+      const reply = await hanging.reply()
+      announce(api, lines, reply)
+      const refused = { status: reply.status, text: reply.body }
+      expectRefusal(refused, { status: 409, type: 'upload_superseded' })
       await hanging.ended()
       assert.equal(await textOf(api, await complete(api, upload)), 'whole')
     },

@@ -1,0 +1,78 @@
+// A server of the contract, as the suite wants it.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node.js'
+import type { Clock, ContractOptions, Store, StoreOptions } from '../../src/index.js'
+import type { Exchange, OpenApiProof } from '../support/openapi-proof.js'
+import type { ContractExchange, ContractServer } from './contract-suite.js'
+
+const KEY = 'a-key-of-the-first-team'
+const OTHER_KEY = 'a-key-of-the-second-team'
+
+/** The system's time and some more. */
+class ForwardClock implements Clock {
+  #ahead = 0
+
+  now(): number {
+    return Date.now() + this.#ahead
+  }
+
+  pass(milliseconds: number): void {
+    this.#ahead += milliseconds
+  }
+}
+
+type ServeOptions = Readonly<{ basePath?: string; proof: OpenApiProof }> & Partial<ContractOptions>
+
+/** Opens a store, and serves it as the suite wants. An answer that the OpenAPI document does not have is a failure. */
+export async function serveContract(
+  open: (options: StoreOptions) => Promise<Store>,
+  { basePath = '', proof, ...options }: ServeOptions,
+): Promise<ContractServer> {
+  const clock = new ForwardClock()
+  const store = await open({ clock })
+
+  const server = createServer(
+    serverOptions,
+    nodeHandler(store, {
+      basePath,
+      keys: [
+        { key: KEY, teamId: 'first' },
+        { key: OTHER_KEY, teamId: 'second' },
+      ],
+      onFailure: (failure) => console.error(failure),
+      ...options,
+    }),
+  )
+  hardenServer(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}${basePath}`,
+    key: KEY,
+    otherKey: OTHER_KEY,
+    onExchange: (exchange) => {
+      const problems = proof.check(describedExchange(exchange))
+      assert.deepEqual(problems, [], 'the OpenAPI document has another answer')
+    },
+    async later(milliseconds) {
+      clock.pass(milliseconds)
+      await store.sweep()
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      await closed
+      await store.close()
+    },
+  }
+}
+
+function describedExchange({ headers, request, ...exchange }: ContractExchange): Exchange {
+  return {
+    ...exchange,
+    headers: new Map(headers),
+    request: { headers: new Map(request.headers), text: request.text },
+  }
+}

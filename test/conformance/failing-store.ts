@@ -1,0 +1,43 @@
+// A store of which every call fails as it is told.
+import { type Store, StoreError } from '../../src/index.js'
+
+/** Failures by their code, with the status that the contract answers. */
+export const FAILURES = [
+  ['DATA_CORRUPT', 500],
+  ['STORAGE_UNAVAILABLE', 503],
+  ['INSUFFICIENT_STORAGE', 507],
+  ['RATE_LIMITED', 429],
+  ['a failure without a code', 500],
+] as const
+
+type Failure = (typeof FAILURES)[number][0]
+
+/** Of a store: what gives a part of it at once. Its other methods are calls. */
+const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash'])
+const OBJECTS: ReadonlySet<string> = new Set(['files'])
+const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'sweep'])
+
+/** The store still closes. */
+export function failingStore(store: Store, failure: Failure): Store {
+  return failing(store, failure)
+}
+
+function failing<T extends object>(part: T, failure: Failure): T {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      const called = String(name)
+      if (typeof value !== 'function') {
+        return OBJECTS.has(called) ? failing(value as object, failure) : value
+      }
+      if (UNTOUCHED.has(called)) return value.bind(target)
+      if (!PARTS.has(called)) return () => Promise.reject(failureOf(failure))
+      return (...given: unknown[]) => failing(value.apply(target, given), failure)
+    },
+  })
+}
+
+function failureOf(failure: Failure): Error {
+  if (failure === 'a failure without a code') return new Error(failure)
+  return new StoreError(failure, 'as the test wants it', { outcome: 'unchanged' })
+}

@@ -1,0 +1,190 @@
+// Goal: the OpenAPI document says what the contract does, both ways. Every answer of the contract suite, here on a
+// store in memory, is one of the document; and every answer of the document is seen at least once.
+// Method: what a server with default options cannot be brought to answer, others answer: with limits, known apps, a
+// quota and admin keys, and over a store that fails as it is told.
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { MemoryLevel } from 'memory-level'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openLevelKv, openMemory, openStore } from '../../src/index.js'
+import { OpenApiProof } from '../support/openapi-proof.js'
+import { Api } from './contract/api.js'
+import { announce, head, RawConnection } from './contract/raw-http.js'
+import { serveContract } from './contract-server.js'
+import type { ContractServer } from './contract-suite.js'
+import { contractSuite } from './contract-suite.js'
+import { FAILURES, failingStore } from './failing-store.js'
+import { SOURCE_URLS, contractSources as sources } from './fake-sources.js'
+import { requestOf, send } from './plain-request.js'
+import { openSigningObjects } from './signing-objects.js'
+
+const proof = new OpenApiProof()
+
+const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
+const DIRECT = { contentType: 'image/png', fileName: 'a.png' }
+const MINUTE_MS = 60_000
+
+/** A body that stops coming is refused after 10 seconds, while the other tests run. */
+let slow: Promise<void> = Promise.resolve()
+let slowServer: ContractServer | undefined
+
+beforeAll(async () => {
+  const server = await serveContract(() => openMemory(), { proof })
+  slowServer = server
+  slow = sendSlowly(server)
+  slow.catch(() => {}) // The last test sees it.
+})
+
+afterAll(() => slowServer?.close())
+
+async function sendSlowly(server: ContractServer): Promise<void> {
+  const path = '/tables'
+  const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' }
+  const answered = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(server.url + path, { method: 'POST', headers }, resolve)
+    sent.on('error', reject)
+    sent.write('{')
+  })
+  server.onExchange?.({
+    method: 'POST',
+    path,
+    status: answered.statusCode ?? 0,
+    headers: new Headers(answered.headers as Record<string, string>),
+    text: await text(answered),
+    request: { headers: new Headers(headers) },
+  })
+}
+
+describe('the contract over HTTP on a store in memory', () => {
+  const open = (): Promise<ContractServer> =>
+    serveContract((options) => openMemory({ ...options, sources }), { proof })
+  for (const { name, run } of contractSuite(open)) test(name, run)
+})
+
+describe('answers that take a server of their own', () => {
+  test('limits, known apps and a quota', async () => {
+    const server = await serveContract(
+      (options) =>
+        openMemory({ ...options, sources, fileBytesMax: 100, quota: ({ bytes }) => bytes !== 5 }),
+      { proof, apps: ['a'], bodyBytesMax: 1_024 },
+    )
+    const post = (path: string, body: unknown) => send(server, 'POST', path, { body })
+    const uploadOf = async () => {
+      const { json } = await post('/apps/a/uploads', DIRECT)
+      const { uploadID, uploadLocation } = (json as { data: Record<string, string> }).data
+      const location = (uploadLocation ?? '').slice(server.url.length)
+      return { location, completion: `/apps/a/uploads/${uploadID}/complete` }
+    }
+    const put = (location: string, body: string) =>
+      send(server, 'PUT', location, { body, type: 'image/png', key: null })
+
+    expect((await post('/apps/b/uploads', DIRECT)).status).toBe(403)
+    expect((await post('/apps/a/uploads', { ...DIRECT, fileName: 'x'.repeat(2_000) })).status).toBe(
+      413,
+    )
+    const tooLong = { fromUrl: SOURCE_URLS.csv, displayName: 'x'.repeat(2_000) }
+    expect((await post('/tables/import', tooLong)).status).toBe(413)
+    expect((await post('/apps/a/uploads', { sourceURL: SOURCE_URLS.plain })).status).toBe(402)
+    const refused = await uploadOf()
+    expect((await put(refused.location, 'x'.repeat(101))).status).toBe(413)
+    expect((await put(refused.location, 'hello')).status).toBe(200)
+    expect((await post(refused.completion, undefined)).status).toBe(402)
+    expect((await post('/apps/%zz/uploads/x/complete', undefined)).status).toBe(400)
+    const expired = await uploadOf()
+    await server.later?.(16 * MINUTE_MS)
+    expect((await put(expired.location, 'late')).status).toBe(403)
+    await server.close()
+  })
+
+  test('an object store that signs for itself, which takes what it gets', async () => {
+    const level = new MemoryLevel<Uint8Array, Uint8Array>({
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+    })
+    const [kv, objects] = await Promise.all([openLevelKv(level), openSigningObjects()])
+    const server = await serveContract(
+      (options) => openStore({ ...options, kv, objects, fileBytesMax: 10 }),
+      { proof },
+    )
+    const complete = async (about: object, bytes: string) => {
+      const { json } = await send(server, 'POST', '/apps/a/uploads', {
+        body: { ...DIRECT, ...about },
+      })
+      const { uploadID, uploadLocation = '' } = (json as { data: Record<string, string> }).data
+      await fetch(uploadLocation, { method: 'PUT', body: bytes })
+      return (await send(server, 'POST', `/apps/a/uploads/${uploadID}/complete`)).status
+    }
+
+    expect(await complete({}, 'good')).toBe(200)
+    expect(await complete({}, 'far too long')).toBe(413)
+    expect(await complete({ contentLength: 5 }, 'four')).toBe(400)
+    await server.close()
+  })
+
+  test('admin keys', async () => {
+    const server = await serveContract((options) => openMemory(options), {
+      proof,
+      adminKeys: [ADMIN_KEY],
+    })
+    for (const [path, good, bad] of [
+      ['/admin/verify', 'full=true', 'full=maybe'],
+      ['/admin/backup', 'files=reference', 'files=some'],
+    ]) {
+      const key = ADMIN_KEY
+      expect((await send(server, 'POST', `${path}?${good}`, { key })).status).toBe(200)
+      expect((await send(server, 'POST', `${path}?${bad}`, { key })).status).toBe(400)
+      expect((await send(server, 'POST', `${path}?${good}`)).status).toBe(404)
+      expect((await send(server, 'GET', `${path}`, { key })).status).toBe(405)
+    }
+    await server.close()
+  })
+
+  test('paths with invalid percent-encoding', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    for (const [method, path] of [
+      ['HEAD', '/tables/%zz/rows'],
+      ['HEAD', '/tables/x/rows/%zz'],
+      ['DELETE', '/tables/x/rows/%zz'],
+    ] as const) {
+      expect((await send(server, method, path)).status).toBe(400)
+    }
+    await server.close()
+  })
+
+  test('HEAD of a list', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    expect((await send(server, 'HEAD', '/tables', { key: 'unknown' })).status).toBe(404)
+    const api = new Api(server)
+    const lines = head(api, 'HEAD /tables', 'Content-Length: 2')
+    const connection = new RawConnection(api)
+    connection.write(`${lines.join('\r\n')}\r\n\r\n{}`)
+    announce(api, lines, { ...(await connection.reply('HEAD')), body: '' })
+    connection.close()
+    await server.close()
+  })
+})
+
+describe('a store that fails', () => {
+  test.each(FAILURES)('with %s', async (code, status) => {
+    const server = await serveContract(
+      async (options) => failingStore(await openMemory(options), code),
+      { proof, onFailure: () => {} },
+    )
+    for (const operation of proof.openApi.operations) {
+      if (!operation.responses.has(String(status))) continue
+      const { method, path, ...options } = requestOf(operation)
+      expect([operation.id, (await send(server, method, path, options)).status]).toEqual([
+        operation.id,
+        status,
+      ])
+    }
+    await server.close()
+  })
+})
+
+test('every answer of the document was seen', async () => {
+  await slow
+
+  expect(proof.unseen).toEqual([])
+  expect(proof.seenCount).toBeGreaterThan(200)
+})

@@ -1,0 +1,150 @@
+// Goal: the OpenAPI document is sound in itself, and agrees with the routes and with CONTRACT.md.
+import { describe, expect, test } from 'vitest'
+import { createContract } from '../../../src/contract/contract.js'
+import { openApiJson } from '../../../src/contract/openapi/document.js'
+import { ADMIN_PATHS, OPEN_ROUTES } from '../../../src/contract/router.js'
+import { ROUTES } from '../../../src/contract/routes.js'
+import { openMemory } from '../../../src/index.js'
+import { record, type Schema, unknownKeywords } from '../../support/json-schema.js'
+import { OpenApi } from '../../support/openapi.js'
+import { readText } from '../../support/source-files.js'
+
+const document = record(JSON.parse(openApiJson()))
+const openApi = new OpenApi(document)
+const components = record(document['components'])
+
+/** Every object within a value, with the path to it. */
+function objectsIn(value: unknown, path = '#'): readonly (readonly [path: string, Schema])[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = Array.isArray(value) ? [] : [[path, record(value)] as const]
+  return [
+    ...own,
+    ...Object.entries(value).flatMap(([name, part]) => objectsIn(part, `${path}/${name}`)),
+  ]
+}
+
+describe('the document in itself', () => {
+  const objects = objectsIn(document)
+  const refs = objects.flatMap(([, part]) =>
+    typeof part['$ref'] === 'string' ? [part['$ref']] : [],
+  )
+
+  test('has the members that OpenAPI 3.1 wants', () => {
+    const { openapi, info, paths } = document
+    expect(openapi).toMatch(/^3\.1\.\d$/)
+    expect(record(info)).toMatchObject({ title: expect.any(String), version: expect.any(String) })
+    expect(Object.keys(record(paths)).every((path) => path.startsWith('/'))).toBe(true)
+  })
+
+  test('every reference leads somewhere, and every component is referred to', () => {
+    for (const ref of refs) openApi.resolve(ref)
+    const known = ['parameters', 'headers', 'responses', 'schemas'].flatMap((kind) =>
+      Object.keys(record(components[kind])).map((name) => `#/components/${kind}/${name}`),
+    )
+
+    expect(known.filter((name) => !refs.includes(name))).toEqual([])
+  })
+
+  test('every operation has an ID of its own, a summary, a tag and answers', () => {
+    const tags = (document['tags'] as { name: string }[]).map(({ name }) => name)
+    const ids = openApi.operations.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { method, path, responses } of openApi.operations) {
+      const item = record(record(document['paths'])[path])
+      const operation = record(item[method.toLowerCase()])
+      expect(operation).toMatchObject({ summary: expect.any(String), tags: [expect.any(String)] })
+      expect(tags).toEqual(expect.arrayContaining(operation['tags'] as string[]))
+      for (const status of responses.keys()) expect(status).toMatch(/^[2-5]\d\d$|^default$/)
+      expect(responses.has('default')).toBe(true)
+    }
+  })
+
+  test('the parameters of a path are declared, once each', () => {
+    for (const { path, parameters } of openApi.operations) {
+      const inPath = parameters.filter((parameter) => parameter.in === 'path')
+      const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      expect(inPath.map(({ name }) => name)).toEqual(wanted)
+      expect(inPath.every(({ isRequired }) => isRequired)).toBe(true)
+      const names = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`)
+      expect(new Set(names).size).toBe(names.length)
+    }
+  })
+
+  test('only schemas with keywords that the validator knows', () => {
+    const schemas = [
+      ...Object.values(record(components['schemas'])).map(record),
+      ...objects.flatMap(([path, part]) =>
+        path.endsWith('/properties') || part['schema'] === undefined
+          ? []
+          : [record(part['schema'])],
+      ),
+    ]
+
+    expect(schemas.length).toBeGreaterThan(60)
+    expect(schemas.flatMap(unknownKeywords)).toEqual([])
+  })
+
+  test('HEAD and OPTIONS have no bodies', () => {
+    const bodiless = openApi.operations.filter(({ method }) => /HEAD|OPTIONS/.test(method))
+    const withBody = bodiless.flatMap(({ id, responses }) =>
+      [...responses]
+        .filter(([status, { content }]) => status !== 'default' && content.size > 0)
+        .map(() => id),
+    )
+
+    expect(bodiless.length).toBeGreaterThan(5)
+    expect(withBody).toEqual([])
+  })
+})
+
+describe('the document and the server', () => {
+  test('has the routes, and no others', () => {
+    const gets = ROUTES.filter(([method]) => method === 'GET').map(([, path]) => `HEAD ${path}`)
+    const open = Object.values(OPEN_ROUTES).flatMap(({ path, methods }) =>
+      methods.map((method) => `${method} ${path}`),
+    )
+    const admin = ADMIN_PATHS.map((path) => `POST ${path}`)
+    const routes = ROUTES.map(([method, path]) => `${method} ${path}`)
+    const described = openApi.operations.map(({ method, path }) => `${method} ${path}`)
+
+    expect(described.toSorted()).toEqual(
+      [...new Set([...routes, ...gets, ...open, ...admin])].toSorted(),
+    )
+  })
+
+  test('is what the server answers', async () => {
+    const store = await openMemory()
+    const contract = createContract(store, { keys: [{ key: 'key', teamId: 'team' }] })
+    const body = (async function* () {})()
+    const request = { method: 'GET', path: '/openapi.json', query: '', headers: [], body }
+    const { status, body: text } = await contract.handle(request)
+    await store.close()
+
+    expect([status, text]).toEqual([200, openApiJson()])
+  })
+})
+
+describe('the document and CONTRACT.md', () => {
+  const contract = readText('src/contract/CONTRACT.md')
+
+  test('have the same errors, and mark the same ones as ours', () => {
+    const listed = [...contract.matchAll(/^\| (\d{3}) \| (.+?) \|/gm)].flatMap(
+      ([, status, types = '']) =>
+        [...types.matchAll(/`(\w+)`( \*\(ours\)\*)?/g)].map(
+          ([, type, ours]) => `${status} ${type}${ours ?? ''}`,
+        ),
+    )
+    const described = Object.entries(record(components['schemas'])).flatMap(([name, schema]) => {
+      const [, status, type] = /^Error_(\d+)_(\w+)$/.exec(name) ?? []
+      const ours = record(schema)['x-rowstash'] === true ? ' *(ours)*' : ''
+      return status === undefined ? [] : [`${status} ${type}${ours}`]
+    })
+
+    expect(described.toSorted()).toEqual(
+      listed.filter((error) => !NOT_SERVED.has(error)).toSorted(),
+    )
+  })
+})
+
+/** Errors of the published interface that nothing answers yet. */
+const NOT_SERVED: ReadonlySet<string> = new Set(['404 job_not_found'])

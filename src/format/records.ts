@@ -316,7 +316,7 @@ const HAS_OPEN = 0x01
 const HAS_FORWARD = 0x02
 const HAS_BASE = 0x04
 
-/** Into one object member by member: V8 of Node 20 gives every one that is spread and added to a shape of its own. */
+/** One object is built member by member, not by spreading (PERFORMANCE.md, P34). */
 function readGeneration(reader: ByteReader): Generation {
   const nonce = reader.bytes(8)
   const [firstExtent, nextExtent] = [reader.u48(), reader.u48()]

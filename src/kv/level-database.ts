@@ -34,7 +34,7 @@ export interface LevelDatabase {
     operations: LevelOperation<K, V>[],
     options: AbstractBatchOptions<K, V>,
   ): Promise<void>
-  /** Writes what `batch` writes, by a quicker way that keeps as much memory as was written for the next time. */
+  /** Writes what `batch` writes, by a way that is quicker for few operations. */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
   iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
   keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>

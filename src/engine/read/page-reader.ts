@@ -103,7 +103,7 @@ export async function planPage(
   return { runs, version, generation, schema, forward: await context.forwards.of(generation) }
 }
 
-/** Member by member: V8 of Node 20 gives every `{ ...extent, isDeleted }` a shape of its own, which reads slowly. */
+/** Built member by member, not by `{ ...extent, isDeleted }` (PERFORMANCE.md, P34). */
 function withDeleted(
   { extent, nonce, rowCount, entry }: Extent,
   isDeleted: SegmentFooter['isDeleted'],

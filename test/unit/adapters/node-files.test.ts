@@ -62,7 +62,13 @@ function endlessFile(): { store: Store; made: () => number; isClosed: () => bool
       isClosed = true
     }
   }
-  const file = { fileName: 'a.bin', contentType: 'a/b', bytes: 1_024 * MIB, sha256: 'x', stream }
+  const file = {
+    fileName: 'a.bin',
+    contentType: 'a/b',
+    bytes: 1_024 * MIB,
+    sha256: 'ab'.repeat(32),
+    stream,
+  }
   const files = { open: async () => file }
   const store = { files, limits: LIMITS } as unknown as Store
   return { store, made: () => made, isClosed: () => isClosed }

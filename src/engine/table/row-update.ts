@@ -1,5 +1,6 @@
 // Updating and deleting one row: a row record laid over its position, committed with the table's head.
 
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import type { Deferred } from '../../base/data-error.js'
 import { typeName } from '../../base/options.js'
@@ -59,21 +60,25 @@ export function updateRow(
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { team, table } = place
-  return team.writers.change(place, async (head, read) => {
-    const row = await findRow(team, read, table, head.generation, rowId)
-    if (row === null) throw rowNotFound(rowId)
-    checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
-    const given = changes()
-    const found = await team.schemas.get(table, head.generation.schemaNumber, read)
-    const judged = judgeAndConform(team, given, found, options.onSchemaError)
-    const { policy, cells } = await new TimeSlices(team.options.clock).run(judged)
-    if (cells.size === 0) return { result: { version: head.version } }
-    const newSchema = newSchemaOf(found, policy.schema)
-    const text = spliceRowText(row.stored.text, cells)
-    checkRowSize(text, team.options.rowBytesMax)
-    const rowPlace = { read, random: team.options.random, table, position: row.position }
-    return await writeText(head, rowPlace, { ...row.stored, text }, newSchema)
-  })
+  return team.writers.change(place, (head, read) =>
+    chain(findRow(team, read, table, head.generation, rowId), (row) => {
+      if (row === null) throw rowNotFound(rowId)
+      checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
+      const given = changes()
+      const schema = team.schemas.get(table, head.generation.schemaNumber, read)
+      return chain(schema, (found) => {
+        const judged = judgeAndConform(team, given, found, options.onSchemaError)
+        return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
+          if (cells.size === 0) return { result: { version: head.version } }
+          const newSchema = newSchemaOf(found, policy.schema)
+          const text = spliceRowText(row.stored.text, cells)
+          checkRowSize(text, team.options.rowBytesMax)
+          const rowPlace = { read, random: team.options.random, table, position: row.position }
+          return writeText(head, rowPlace, { ...row.stored, text }, newSchema)
+        })
+      })
+    }),
+  )
 }
 
 /**
@@ -81,20 +86,21 @@ export function updateRow(
  * the reader has to convert stay as they were stored, so that a later widening still converts them in one
  * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
  */
-async function writeText(
+function writeText(
   { version, generation: before }: TableHead,
   { read, random, table, position }: RowPlace,
   { text, schemaNumber: storedUnder }: FoundRow['stored'],
   newSchema: ReturnType<typeof newSchemaOf>,
-): Promise<Planned<Version>> {
+): Awaitable<Planned<Version>> {
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
   // A widening of this very change concerns only columns that are set by it.
   const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
-  const markers = await putMarkers(read, random, filesOfRecords([record]))
-  const puts = [[rowKey(table, position), record] as const, ...markers]
-  if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
-  return { result: { version: version + 1 }, change: { next, puts } }
+  return chain(putMarkers(read, random, filesOfRecords([record])), (markers) => {
+    const puts = [[rowKey(table, position), record] as const, ...markers]
+    if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
+    return { result: { version: version + 1 }, change: { next, puts } }
+  })
 }
 
 /** Deletes a row; without one, the version stays. */

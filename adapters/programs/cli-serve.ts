@@ -28,6 +28,9 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
                     DIR/key; default team: default)
   --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
                     repeated; a file that other users can read is refused
+  --cors-origin ORIGIN
+                    pages of this origin may use the API in a browser; may be repeated, "*" is
+                    every origin (default: none)
   --app APPID       an app that exists; may be repeated (default: every app is known)
   --allow-private-sources
                     also fetch files from URLs of private addresses and other ports: for tests
@@ -99,6 +102,7 @@ type ServeCommand = Readonly<{
   publicBaseUrl: string | undefined
   keys: readonly SourcedKey[]
   keyFiles: readonly string[]
+  corsOrigins: readonly string[] | undefined
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
   connections: ConnectionLimits
@@ -120,6 +124,7 @@ export function parseServeArgs(
       'public-base-url': { type: 'string' },
       key: { type: 'string', multiple: true },
       'key-file': { type: 'string', multiple: true },
+      'cors-origin': { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
       'keyless-per-address': { type: 'string', default: KEYLESS_DEFAULT },
@@ -141,6 +146,7 @@ export function parseServeArgs(
     publicBaseUrl: parseBaseUrl('--public-base-url', values['public-base-url']),
     keys: parseKeys(values.key, values['key-file'] ? undefined : env[KEY_VARIABLE]),
     keyFiles: values['key-file'] ?? [],
+    corsOrigins: values['cors-origin'],
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
     connections: {

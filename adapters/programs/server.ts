@@ -22,6 +22,8 @@ export type ServerSettings = Readonly<{
   keys: readonly ContractKey[]
   /** For `/admin/…`. Default: none. */
   adminKeys?: readonly string[]
+  /** Origins whose pages may use the API; `*` is every origin. Default: none. */
+  corsOrigins?: readonly string[] | undefined
   /** undefined: every app is known. */
   apps: readonly string[] | undefined
   /** As `hardenServer` takes them. */
@@ -42,7 +44,8 @@ export interface RunningServer {
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
-    const { keys, adminKeys, apps, baseUrl, publicBaseUrl, onFailure, onWarning } = settings
+    const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
+    const { onFailure, onWarning } = settings
     const options: NodeHandlerOptions = {
       keys,
       onFailure,
@@ -50,6 +53,7 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       basePath: basePathOf(baseUrl),
       ...(adminKeys !== undefined && { adminKeys }),
       ...(apps !== undefined && { apps }),
+      ...(corsOrigins !== undefined && { cors: { origins: originsOf(corsOrigins) } }),
       ...(baseUrl !== undefined && { baseUrl }),
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
     }
@@ -72,6 +76,10 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
 
 function basePathOf(baseUrl: string | undefined): string {
   return baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/+$/, '')
+}
+
+function originsOf(given: readonly string[]): readonly string[] | '*' {
+  return given.includes('*') ? '*' : given
 }
 
 function renderHost({ address, family }: AddressInfo): string {

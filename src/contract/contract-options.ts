@@ -1,6 +1,13 @@
-import { type IntegerRange, integerOptions, optionError, typeName } from '../base/options.js'
+import {
+  booleanOption,
+  type IntegerRange,
+  integerOptions,
+  optionError,
+  typeName,
+} from '../base/options.js'
 import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import { parseBaseUrl } from './base-url.js'
+import { type Cors, type CorsOptions, resolveCors } from './cors.js'
 
 /** A key of the API and the team whose objects it reaches. */
 export type ContractKey = Readonly<{ key: string; teamId: string }>
@@ -40,6 +47,16 @@ export interface ContractOptions {
    * contract too, so that no file can run in the origin of your pages. Default: `baseUrl`.
    */
   readonly publicBaseUrl?: string | undefined
+  /**
+   * Pages of other origins that may use the routes with a key, in a browser. The routes of uploads and files are open
+   * to all pages anyway. Default: none.
+   */
+  readonly cors?: CorsOptions | undefined
+  /**
+   * Whether `GET /healthz` and `GET /readyz` are answered, without a key. Default: true. If false, they are unknown
+   * paths.
+   */
+  readonly probes?: boolean | undefined
   /** Body of one request, in bytes; uploads of files are not counted. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly bodyBytesMax?: number | undefined
   /**
@@ -74,6 +91,8 @@ export type ResolvedContractOptions = Readonly<{
   apps: ReadonlySet<string> | undefined
   baseUrl: string | undefined
   publicBaseUrl: string | undefined
+  cors: Cors | undefined
+  probes: boolean
   bodyBytesMax: number
   bodyBytesInFlightMax: number
   answerBytesInFlightMax: number
@@ -88,6 +107,8 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
   'apps',
   'baseUrl',
   'publicBaseUrl',
+  'cors',
+  'probes',
   'onFailure',
   'onWarning',
 ]
@@ -112,6 +133,8 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
+    cors: resolveCors(given.cors),
+    probes: booleanOption('probes', given.probes, true),
     ...memory,
     bodyBytesInFlightMax: Math.max(memory.bodyBytesMax, memory.bodyBytesInFlightMax),
     onFailure,

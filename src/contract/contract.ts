@@ -1,29 +1,28 @@
 // The HTTP contract over a store (CONTRACT.md): one request in, one answer out, never a throw.
-// Routes without a key (public-routes.ts) are recognized by their path before a key is looked for.
 import type { Bytes } from '../base/bytes.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { lentBuffersOf } from '../engine/api/lent-buffers.js'
 import type { Store, StoreLimits } from '../engine/api/store-types.js'
 import { digestRequest } from '../engine/table/request-digest.js'
-import { answerAdmin, isAdminPath } from './admin.js'
 import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
-import { createAuthenticate, createAuthenticateAdmin, ownerOf } from './auth.js'
+import { createAuthenticate, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
 import type { BaseUrls, Call, Operation } from './call.js'
 import type { BodyLimits } from './collect-body.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
+import { shared } from './cors.js'
+import { createEntries } from './entries.js'
 import { errorResponse } from './error-response.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { admit } from './order-of-refusals.js'
-import { answerOpenly, shareWithPages, watched } from './public-routes.js'
+import { watched } from './public-routes.js'
 import { type ReceivedBody, withBody } from './read-body.js'
-import { createRouter, matchOpenRoute, type OpenRoute } from './router.js'
+import { createRouter } from './router.js'
 import { ROUTES } from './routes.js'
-import { createServeDocument } from './serve-document.js'
 
 const router = createRouter<Operation>(ROUTES)
 
@@ -44,10 +43,8 @@ export function createContract(store: Store, options: ContractOptions): Contract
   checkStore(store)
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
-  const authenticateAdmin = createAuthenticateAdmin(resolved.adminKeys)
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
   const bodyLimits = bodyLimitsOf(store, resolved)
-  const document = createServeDocument()
 
   async function answer(request: ContractRequest): Promise<ContractResponse> {
     const { teamId, operation, parameters, query } = await admit(request, authenticate, router)
@@ -69,30 +66,24 @@ export function createContract(store: Store, options: ContractOptions): Contract
     return { ...made, body: watched(made.body, resolved.onFailure) }
   }
 
-  function route(request: ContractRequest, open: OpenRoute | undefined): Promise<ContractResponse> {
-    if (open !== undefined) {
-      return answerOpenly({ files: store.files, document }, request, open, resolved.onFailure)
-    }
-    if (resolved.adminKeys.length === 0 || !isAdminPath(request.path)) return answer(request)
-    return answerAdmin(store, request, authenticateAdmin, resolved.onFailure)
-  }
+  const entryOf = createEntries(store, resolved, answer)
 
   return {
     async handle(request) {
       if (!isRequest(request)) return errorResponse(noRequest(request))
-      const open = matchOpenRoute(request.path)
-      let isKeyRefused = open === undefined
+      const { isKeyless, cors, answer } = entryOf(request)
+      let isKeyRefused = !isKeyless
       const onKey = () => {
         isKeyRefused = false
         request.onKey?.()
       }
-      const answered = await route({ ...request, onKey }, open).catch((failure: unknown) => {
+      const answered = await answer(onKey).catch((failure: unknown) => {
         const rendered = errorResponse(failure)
         if (rendered.status >= 500) resolved.onFailure(failure)
         // A client without a key may not hold a connection; a failed lookup of keys says nothing about the client.
         return isKeyRefused && rendered.status < 500 ? { ...rendered, close: true } : rendered
       })
-      const response = open === undefined ? answered : shareWithPages(answered)
+      const response = cors === undefined ? answered : shared(answered, request.headers, cors)
       return request.method === 'HEAD' ? { ...response, body: null } : response
     },
   }

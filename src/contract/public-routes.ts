@@ -1,8 +1,10 @@
-// Routes without a key: the bytes of an upload, whose location is signed; files, whose URLs cannot be guessed; and the
-// OpenAPI document. Pages of any origin may use them, and no cookie plays a part in any.
-import type { PublicFiles } from '../engine/api/file-types.js'
+// Routes without a key: the bytes of an upload, whose location is signed; files, whose URLs cannot be guessed; the
+// OpenAPI document; and probes. Pages of any origin may use them, and no cookie plays a part in any.
+import type { Store } from '../engine/api/store-types.js'
+import { OPEN_CORS, preflightResponse } from './cors.js'
 import { errorResponse } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
+import { answerProbe } from './probes.js'
 import { methodNotAllowed } from './refusal.js'
 import { OPEN_ROUTES, type OpenRoute } from './router.js'
 import type { ServeDocument } from './serve-document.js'
@@ -10,11 +12,11 @@ import { serveFile } from './serve-file.js'
 import { putUpload } from './uploads.js'
 
 /** What the routes without a key serve. */
-export type OpenServices = Readonly<{ files: PublicFiles; document: ServeDocument }>
+export type OpenServices = Readonly<{ store: Store; document: ServeDocument }>
 
 /** @param onFailure - As in `watched`. */
 export async function answerOpenly(
-  { files, document }: OpenServices,
+  { store, document }: OpenServices,
   request: ContractRequest,
   route: OpenRoute,
   onFailure: (failure: unknown) => void,
@@ -22,38 +24,12 @@ export async function answerOpenly(
   const allowed: readonly string[] = OPEN_ROUTES[route.name].methods
   const methods = allowed.join(', ')
   if (!allowed.includes(request.method)) throw methodNotAllowed(request.method, methods)
-  if (request.method === 'OPTIONS') return preflightResponse(methods)
+  if (request.method === 'OPTIONS') return preflightResponse(methods, OPEN_CORS)
   if (route.name === 'document') return document(request)
-  if (route.name === 'upload') return putUpload(files, request, route.uploadId)
-  const response = await serveFile(files, request, route.fileId)
+  if (route.name === 'health' || route.name === 'ready') return answerProbe(store, route.name)
+  if (route.name === 'upload') return putUpload(store.files, request, route.uploadId)
+  const response = await serveFile(store.files, request, route.fileId)
   return { ...response, body: watched(response.body, onFailure) }
-}
-
-/** Request headers that mean something to these operations and that a page may not set unasked. */
-const PAGE_HEADERS =
-  'content-type, content-md5, content-digest, range, if-match, if-none-match, if-range'
-
-const PREFLIGHT_SECONDS = '7200'
-
-/** The answer to a browser that asks whether a page may send a request at all. */
-function preflightResponse(methods: string): ContractResponse {
-  const headers = {
-    allow: methods,
-    'access-control-allow-methods': methods,
-    'access-control-allow-headers': PAGE_HEADERS,
-    'access-control-max-age': PREFLIGHT_SECONDS,
-  }
-  return { status: 204, headers, body: null }
-}
-
-const SHARED = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'etag, content-range, content-disposition, accept-ranges',
-}
-
-/** Lets a page of any origin read an answer, also one that refuses. */
-export function shareWithPages(response: ContractResponse): ContractResponse {
-  return { ...response, headers: { ...response.headers, ...SHARED } }
 }
 
 /** @param onFailure - Called for a body that ends in a failure after its status was sent. */

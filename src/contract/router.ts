@@ -106,17 +106,24 @@ function decodeStashName(what: 'Stash ID' | 'Serial', segment: string): string {
   return name
 }
 
-/** A route that needs no key. Its parts are taken from the path unchanged. */
+/** Whether the process lives, and whether the store accepts changes. */
+export type Probe = 'health' | 'ready'
+
+/** A route that needs no key and is open to pages of any origin. Its parts are taken from the path unchanged. */
 export type OpenRoute =
   | Readonly<{ name: 'upload'; uploadId: string }>
   | Readonly<{ name: 'file'; fileId: string }>
   | Readonly<{ name: 'document' }>
+  | Readonly<{ name: 'health' }>
+  | Readonly<{ name: 'ready' }>
 
 /** Paths and methods of the routes without a key. */
 export const OPEN_ROUTES = {
   upload: { path: '/uploads/{uploadID}', methods: ['PUT', 'OPTIONS'] },
   file: { path: '/files/{fileID}/{fileName}', methods: ['GET', 'HEAD', 'OPTIONS'] },
   document: { path: '/openapi.json', methods: ['GET', 'HEAD', 'OPTIONS'] },
+  health: { path: '/healthz', methods: ['GET', 'HEAD', 'OPTIONS'] },
+  ready: { path: '/readyz', methods: ['GET', 'HEAD', 'OPTIONS'] },
 } as const satisfies Readonly<
   Record<OpenRoute['name'], Readonly<{ path: string; methods: readonly string[] }>>
 >
@@ -126,18 +133,22 @@ export const ADMIN_PATHS = ['/admin/verify', '/admin/backup'] as const
 
 export type AdminPath = (typeof ADMIN_PATHS)[number]
 
+const FIXED_PATHS: ReadonlyMap<string, 'document' | Probe> = new Map(
+  (['document', 'health', 'ready'] as const).map((name) => [OPEN_ROUTES[name].path, name]),
+)
+
 const UPLOADS = '/uploads/'
 
 /**
  * A path that needs no key; undefined for all others. Everything below `/uploads/` is taken for the ID of
  * an upload, so that an odd path is refused as a wrong signature is. The name in `/files/{fileID}/{name}`
  * is for people and programs that look at URLs: any is good.
+ *
+ * @param probes - Whether the probes are among them.
  */
-export function matchOpenRoute(path: string): OpenRoute | undefined {
-  if (path.startsWith(OPEN_ROUTES.document.path)) {
-    const rest = path.slice(OPEN_ROUTES.document.path.length)
-    return rest === '' || rest === '/' ? { name: 'document' } : undefined
-  }
+export function matchOpenRoute(path: string, probes = true): OpenRoute | undefined {
+  const name = FIXED_PATHS.get(path.endsWith('/') ? path.slice(0, -1) : path)
+  if (name !== undefined) return probes || name === 'document' ? { name } : undefined
   if (path.startsWith(UPLOADS) && path.length > UPLOADS.length) {
     return { name: 'upload', uploadId: path.slice(UPLOADS.length) }
   }

@@ -10,9 +10,10 @@ import type { BackupOptions } from './api/backup-types.js'
 import type { PublicFiles } from './api/file-types.js'
 import { LENT_BUFFERS, type LendsBuffers } from './api/lent-buffers.js'
 import type { StoreMemory } from './api/memory-types.js'
+import type { StoreStatus, SweepReport } from './api/report-types.js'
 import { type ResolvedOptions, resolveStoreOptions } from './api/resolve-options.js'
 import type { StoreOptions } from './api/store-options.js'
-import type { Store, StoreLimits, SweepReport, Team } from './api/store-types.js'
+import type { Store, StoreLimits, Team } from './api/store-types.js'
 import type { VerifyOptions, VerifyReport } from './api/verify-types.js'
 import { backupStore } from './backup/backup.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
@@ -175,6 +176,16 @@ class OpenedStore implements Store, LendsBuffers {
 
   memory(): StoreMemory {
     return memoryOf(this.#context, this.#teams)
+  }
+
+  status(): StoreStatus {
+    const { lifecycle, kv } = this.#context
+    if (lifecycle.isClosing) {
+      return { writable: false, code: 'STORE_CLOSED', message: 'The store is closed' }
+    }
+    const { refusal } = kv
+    if (refusal === undefined) return { writable: true }
+    return { writable: false, code: refusal.code, message: refusal.message }
   }
 
   close(): Promise<void> {

@@ -119,6 +119,11 @@ export class CommitQueue {
     return this.#log.last
   }
 
+  /** The failed write after which nothing is written any more. */
+  get failure(): StoreError | undefined {
+    return this.#failed
+  }
+
   /** Whether a write failed, after which nothing is written any more. */
   get isPoisoned(): boolean {
     return this.#failed !== undefined

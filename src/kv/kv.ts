@@ -7,6 +7,7 @@
 
 import type { Awaitable } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
+import type { StoreError } from '../base/store-error.js'
 
 /** Keys from `start` (included) to `limit` (not included), in byte order. */
 export type KeyRange = Readonly<{ start: Bytes; limit: Bytes }>
@@ -105,6 +106,8 @@ export interface KvStore {
    * the number of commits that may have been lost, and is constant while the store is open. Default: 0.
    */
   readonly versionBase?: number
+  /** Why commits are refused now; undefined: they are accepted. Must be cheap. Optional. */
+  readonly refusal?: StoreError | undefined
   /** The cache of records, if it has one. Optional. */
   readonly cache?: KvCache
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */

@@ -125,6 +125,10 @@ export class LevelKv implements KvStore {
     return this.#sessions.versionBase
   }
 
+  get refusal(): StoreError | undefined {
+    return this.#sessions.refusal
+  }
+
   get cache(): KvCache {
     return this.#sessions
   }

@@ -83,6 +83,11 @@ export class LevelSessions implements KvCache {
     return this.#reopenings
   }
 
+  /** Why commits are refused now. */
+  get refusal(): StoreError | undefined {
+    return this.#isClosing ? closedError() : (this.#loss ?? this.#session.queue.failure)
+  }
+
   // As the cache of records, which each session has anew.
   get bytes(): number {
     return this.#session.views.cacheBytes

@@ -111,6 +111,8 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'DELETE stash': { status: 200, hasETag: false, check: checkEmpty },
   'POST uploads': { status: 200, hasETag: false, check: checkUpload },
   'POST complete': { status: 200, hasETag: false, check: checkFileUrl },
+  'GET health': { status: 200, hasETag: false, check: checkEmpty },
+  'GET ready': { status: 200, hasETag: false, check: checkEmpty },
   'PUT upload': { status: 200, hasETag: false, check: checkEmpty },
 }
 
@@ -136,15 +138,21 @@ const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   stashes: ['', 'stash', 'chunk'],
   apps: ['', '', 'uploads', '', 'complete'],
   uploads: ['', 'upload'],
+  healthz: ['health'],
+  readyz: ['ready'],
 }
 
 /** What needs no key. */
 function isOpen(path: string): boolean {
-  return /^\/uploads\/[^?]/.test(path) || isFile(path) || isDocument(path)
+  return /^\/uploads\/[^?]/.test(path) || isFile(path) || isDocument(path) || isProbe(path)
 }
 
 function isDocument(path: string): boolean {
   return /^\/openapi\.json\/?(?:\?|$)/.test(path)
+}
+
+function isProbe(path: string): boolean {
+  return /^\/(?:healthz|readyz)\/?(?:\?|$)/.test(path)
 }
 
 function openCheckOf(path: string): ((reply: CheckedReply) => void) | undefined {

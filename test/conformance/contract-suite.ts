@@ -20,6 +20,7 @@ import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
 import { keptIdInputCases } from './contract/kept-id-input-cases.js'
 import { orderCases } from './contract/order-cases.js'
 import { overwriteCases } from './contract/overwrite-cases.js'
+import { probeCases } from './contract/probe-cases.js'
 import { repeatCases } from './contract/repeat-cases.js'
 import { rowCases } from './contract/row-cases.js'
 import { schemaErrorCases } from './contract/schema-error-cases.js'
@@ -80,6 +81,7 @@ const CASES: readonly ContractCase[] = [
   ...uploadBodyCases,
   ...fileCases,
   ...documentCases,
+  ...probeCases,
   ...clientCases,
   ...httpCases,
 ]

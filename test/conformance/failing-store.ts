@@ -31,6 +31,7 @@ function failing<T extends object>(part: T, failure: Failure): T {
         return OBJECTS.has(called) ? failing(value as object, failure) : value
       }
       if (UNTOUCHED.has(called)) return value.bind(target)
+      if (called === 'status') return () => ({ writable: false, code: failure, message: failure })
       if (!PARTS.has(called)) return () => Promise.reject(failureOf(failure))
       return (...given: unknown[]) => failing(value.apply(target, given), failure)
     },

@@ -296,9 +296,10 @@ const files: Program = {
   },
 }
 
-const hosts: Program = {
+/** A call of `nodeHandler` with other options. */
+const hosting = (begins: string): Program => ({
   document: 'src/contract/HOSTING.md',
-  begins: 'nodeHandler(store, { keys, baseUrl:',
+  begins,
   declared: [
     "import { nodeHandler } from 'rowstash/node'",
     "declare const store: import('rowstash').Store",
@@ -318,7 +319,7 @@ const hosts: Program = {
 
     assert.equal(typeof made, 'function')
   },
-}
+})
 
 const inBrowser: Program = {
   document: 'src/EMBEDDING.md',
@@ -368,7 +369,8 @@ export const PROGRAMS: readonly Program[] = [
   server,
   inFastify,
   files,
-  hosts,
+  hosting('nodeHandler(store, { keys, baseUrl:'),
+  hosting('nodeHandler(store, { keys, cors:'),
   inBrowser,
   suites,
 ]

@@ -21,7 +21,7 @@ import { UPLOAD_OPERATIONS } from './upload-operations.js'
 type OpenRoutes = typeof OPEN_ROUTES
 
 /** HEAD and OPTIONS of a path may follow from its GET and its methods. */
-type Derived = 'HEAD /openapi.json' | `OPTIONS ${string}`
+type Derived = `HEAD ${OpenRoutes['document' | 'health' | 'ready']['path']}` | `OPTIONS ${string}`
 
 type OperationName =
   | {
@@ -44,7 +44,7 @@ const DESCRIPTION =
   'Tables of typed rows, stashes for large imports, and files. This is the Big Tables API, version 2; what is marked ' +
   'x-rowstash is not part of the published interface. A success has its data under data. Unknown query parameters and ' +
   'headers are ignored, unknown properties of request objects are refused. HEAD is answered like GET on every path ' +
-  'that has a GET. The message of an error is for people; its type is not going to change.'
+  'that has a GET. A server may let pages of other origins use the operations with a key (CORS). The message of an error is for people; its type is not going to change.'
 
 const TAGS: readonly Tag[] = [
   'Tables',

@@ -1,5 +1,5 @@
 // CONTRACT.md, sections 13 and 14: operations that the published interface does not have.
-import { json, type Operation } from './bodies.js'
+import { EMPTY, json, type Operation, unversioned } from './bodies.js'
 import type { SuccessEntry } from './model.js'
 import type { HeaderName } from './parameters.js'
 
@@ -41,6 +41,26 @@ export const OWN_OPERATIONS = {
       },
     },
     errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
+    ours: true,
+  },
+  'GET /healthz': {
+    operationId: 'checkHealth',
+    tag: 'Administration',
+    summary: 'Ask whether the process lives',
+    description: 'The path is unknown if the server has switched it off.',
+    security: 'none',
+    success: { 200: unversioned('It answers requests.', EMPTY) },
+    errors: [],
+    ours: true,
+  },
+  'GET /readyz': {
+    operationId: 'checkReadiness',
+    tag: 'Administration',
+    summary: 'Ask whether the store accepts changes',
+    description: 'The path is unknown if the server has switched it off.',
+    security: 'none',
+    success: { 200: unversioned('It does.', EMPTY) },
+    errors: ['STORAGE_UNAVAILABLE'],
     ours: true,
   },
   'GET /openapi.json': {

@@ -5,6 +5,7 @@ import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { StoreMemory } from './memory-types.js'
+import type { StoreStatus, SweepReport } from './report-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 /**
@@ -268,20 +269,12 @@ export interface Store {
    * They are estimates of what entries cost in memory, the same that the limits are applied to.
    */
   memory(): StoreMemory
+  /** Whether the store accepts changes now. Reads memory only, so it may be asked often. */
+  status(): StoreStatus
   readonly limits: StoreLimits
   /** Operations that need no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles
 }
-
-/** The result of a sweep: the number of folded extents, and of deleted things of each kind. */
-export type SweepReport = Readonly<{
-  folds: number
-  objects: number
-  stashes: number
-  generations: number
-  files: number
-  uploads: number
-}>
 
 /** The limits in force: see StoreOptions for meanings and ranges. */
 export type StoreLimits = Readonly<{

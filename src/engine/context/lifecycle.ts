@@ -8,6 +8,11 @@ export class Lifecycle {
   #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
 
+  /** Whether new operations are refused. */
+  get isClosing(): boolean {
+    return this.#closing !== undefined
+  }
+
   /** For long operations, so that a close does not wait for their end. @throws {StoreError} STORE_CLOSED */
   checkOpen(): void {
     if (this.#closing === undefined) return

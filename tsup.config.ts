@@ -60,7 +60,7 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
       external: outDir === 'dist' ? ['#csv-parse'] : [],
       plugins: [constants],
       async onSuccess() {
-        writeFileSync(`${outDir}/openapi.json`, openApiJson())
+        if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())
       },
     },
     ...(dts === false

@@ -22,7 +22,8 @@ function changedMs(path) {
 if (changedMs(built) <= Math.max(...sources.map((name) => changedMs(join(root, name))))) {
   console.log('building …')
   const tsup = join(root, 'node_modules', 'tsup', 'dist', 'cli-default.js')
-  const args = [tsup, 'adapters/programs/start.ts', '--no-dts', '--out-dir', folder, '--silent']
+  const output = ['--no-dts', '--no-splitting', '--out-dir', folder]
+  const args = [tsup, 'adapters/programs/start.ts', ...output, '--silent']
   const build = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
   if (build.status !== 0) {
     console.error('The build failed; is `npm install` done?')

@@ -1,4 +1,4 @@
-// Checks of what callers of the library hand in: closed objects, known words.
+// Checks the arguments that callers of the library pass: objects with known properties, and known words.
 import { hasMethods, isRecord, optionError, shown, typeName } from '../../base/options.js'
 import { SOURCE_FORMATS } from '../../base/record-scanner.js'
 import { StoreError } from '../../base/store-error.js'
@@ -7,7 +7,7 @@ import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import { isWellFormed } from '../../schema/text-rules.js'
 import type { OnSchemaError, PieceRequest, ReadOptions, RowsFormat } from './store-types.js'
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED for what cannot be the ports of a store. */
+/** @throws {StoreError} OPTION_NOT_ALLOWED if the arguments are not a key-value store and an object store. */
 export function checkPorts(kv: unknown, objects: unknown): void {
   checkKv(kv)
   if (!hasMethods(objects, ['put', 'get', 'stream', 'delete', 'list', 'close'])) {
@@ -83,7 +83,7 @@ export function checkReserve(given: unknown): void {
 
 const PIECE_BYTES_MIN = 1_024
 
-/** What is stored, its rows and the JSON are in memory together. */
+/** The stored bytes of a piece, its rows and its JSON are in memory together. */
 const PIECE_COPIES = 3
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -135,7 +135,7 @@ export function checkRequestDigest(given: unknown): Uint8Array | undefined {
   throw invalid(`requestDigest must be a Uint8Array of ${DIGEST_BYTES} bytes`)
 }
 
-/** What is wrong with the name of a table; undefined: nothing. */
+/** Returns what is wrong with the name of a table, or undefined if it is valid. */
 export function tableNameProblem(name: unknown): string | undefined {
   const isName = typeof name === 'string' && name.length > 0 && name.length <= NAME_CHARS_MAX
   if (isName && isWellFormed(name)) return undefined
@@ -158,7 +158,7 @@ const STASH_NAME_RULE =
 
 type StashNameKind = 'Stash ID' | 'Serial'
 
-/** What is wrong with a stash ID or a serial, in the words that clients know; undefined: nothing. */
+/** Returns what is wrong with a stash ID or a serial, in terms of the HTTP contract, or undefined if it is valid. */
 export function stashNameProblem(kind: StashNameKind, name: unknown): string | undefined {
   if (typeof name === 'string' && STASH_NAME.test(name)) return undefined
   return `${kind} ${STASH_NAME_RULE}`
@@ -185,7 +185,7 @@ const TEAM_ID_CHARS_MAX = 128
 /** The rule that `isTeamId` checks, for messages. */
 export const TEAM_ID_RULE = `a string of 1 to ${TEAM_ID_CHARS_MAX} UTF-16 units of well-formed text`
 
-/** Whether this is the ID of a team: well-formed, because it becomes bytes of keys in the database. */
+/** Checks the ID of a team. It must be well-formed text, because it becomes part of the keys in the database. */
 export function isTeamId(teamId: unknown): teamId is string {
   const isId = typeof teamId === 'string' && teamId.length > 0 && teamId.length <= TEAM_ID_CHARS_MAX
   return isId && isWellFormed(teamId)

@@ -1,10 +1,10 @@
-// What `store.backup` takes and `restoreBackup` gives.
+// The options of `store.backup` and the result of `restoreBackup`.
 
 /** Options of `backup`. */
 export type BackupOptions = Readonly<{
   /**
    * `include`: the backup contains the bytes of files. `reference`: it contains only their digests, for files that
-   * are backed up in another way; a restore must then be told where they are. Default: `include`.
+   * are backed up in another way; a restore then needs their location. Default: `include`.
    */
   files?: 'include' | 'reference'
   /** Aborts the backup, which fails with ABORTED; its bytes cannot be restored. */

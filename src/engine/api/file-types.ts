@@ -13,9 +13,9 @@ export type StoredFile = Readonly<{
   id: string
   /** Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this ending names the file. */
   path: string
-  /** Cleaned: a label, never a path. */
+  /** The name after cleaning: a label, never a path. */
   fileName: string
-  /** The media type that was given, in canonical form. */
+  /** The media type from the request, in canonical form. */
   contentType: string
   bytes: number
   /** 64 lower-case hex digits. */
@@ -43,7 +43,7 @@ export type FileDetails = Readonly<{
   fileName: string
   /** A media type, with or without parameters. */
   contentType: string
-  /** The number of bytes; others fail with CONTENT_LENGTH_MISMATCH. Default: any number. */
+  /** The number of bytes. Content of another length fails with CONTENT_LENGTH_MISMATCH. Default: any number. */
   contentLength?: number | undefined
 }>
 
@@ -52,7 +52,7 @@ export type UploadInit = FileDetails &
   Readonly<{
     /** The app of the upload: its completion must name the same one. Default: none. */
     appId?: string | undefined
-    /** Who opens the upload: an owner has at most `uploadsOpenMax` open. Default: not counted. */
+    /** The owner of the upload, who may have at most `uploadsOpenMax` uploads open. Default: no owner and no limit. */
     owner?: string | undefined
   }>
 

@@ -1,4 +1,4 @@
-// Buffers that a store lends to those who serve it, so that they are under its `bufferBytesMax`, however many serve it.
+// Buffers that a store lends to its servers, so that `bufferBytesMax` bounds them however many servers there are.
 import { BufferPool } from '../../base/buffer-pool.js'
 import type { Store } from './store-types.js'
 
@@ -7,7 +7,7 @@ export const LENT_BUFFERS: unique symbol = Symbol.for('rowstash.lentBuffers')
 
 export type LendsBuffers = Readonly<{ [LENT_BUFFERS]: BufferPool }>
 
-/** The pool of a store. One that is not of this package lends none: then no buffer is kept. */
+/** The pool of a store. A store of another package has none; the pool returned for it keeps no buffers. */
 export function lentBuffersOf(store: Store): BufferPool {
   const { [LENT_BUFFERS]: buffers } = store as Store & Partial<LendsBuffers>
   return buffers ?? new BufferPool(0)

@@ -91,7 +91,7 @@ const OTHER_OPTIONS: readonly string[] = [
   'onBackgroundFailure',
 ] satisfies OtherOption[]
 
-/** Fills in defaults and rejects what is unknown, so a misspelled option fails at open. */
+/** Fills in defaults and rejects unknown names, so a misspelled option fails at open. */
 export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
   const resolved = integerOptions('a store', given, RANGES, OTHER_OPTIONS)
   const others = resolveOthers(given)

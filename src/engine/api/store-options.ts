@@ -6,7 +6,7 @@ import type { BackgroundTask } from './background-types.js'
 import type { QuotaRequest } from './file-types.js'
 import type { UrlFetcher } from './url-fetcher.js'
 
-/** Sizes and counts that a store does not exceed: of rows, pages, stashes, overwritten rows and files. */
+/** Limits of rows, pages, stashes, overwritten rows and files. */
 export interface LimitOptions {
   /** Columns of a table, and of one chunk, at most. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
@@ -18,11 +18,11 @@ export interface LimitOptions {
   readonly pageBytesMax?: number
   /** Chunks of one stash, at most. Default: 20,000. Range: 1 to 65,535. */
   readonly stashChunksMax?: number
-  /** How many overwritten row sets of a table stay readable. Default: 2. Range: 0 to 100. */
+  /** Overwritten row sets of a table that stay readable, at most. Default: 2. Range: 0 to 100. */
   readonly overwrittenRowSetsMax?: number
   /**
-   * Bytes of segments that the overwritten row sets of a table may hold together. The sweep drops the
-   * oldest first; a row set that a `scan()` of this process reads is dropped when the scan has ended.
+   * Size of the segments of all overwritten row sets of a table, in bytes, at most. The sweep drops the
+   * oldest first; a row set that a `scan()` of this process reads is dropped after the scan has ended.
    * Default: 8 GiB. Range: 0 to 2^53 - 1.
    */
   readonly overwrittenBytesMax?: number
@@ -36,14 +36,14 @@ export interface LimitOptions {
   /** Open uploads of one owner, at most. Default: 50. Range: 1 to 10,000. */
   readonly uploadsOpenMax?: number
   /**
-   * Uploads and source URLs that are read at the same time. A team starts one only while it has fewer than there
-   * are free places, so a single team has at most half of them. Others wait; beyond 1,000 waiting, or 500 of one
-   * team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
+   * Uploads and source URLs that are read at the same time, at most. A team starts one only while it has fewer under
+   * way than there are free places, so a single team uses at most half of the places. Further ones wait. Beyond 1,000
+   * waiting, or 500 of one team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
 }
 
-/** What a store accepts, how long it keeps what expires, and what it calls of its host. */
+/** Accepted values, lifetimes of data that expires, and hooks into the host. */
 export interface BehaviorOptions {
   /**
    * `off`: any string fits the kinds uri, imageURI, audioURI, emailAddress, phoneNumber and emoji.
@@ -58,9 +58,9 @@ export interface BehaviorOptions {
    */
   readonly quota?: (request: QuotaRequest) => boolean | Promise<boolean>
   /**
-   * Called with each failure of background work, which nobody waits for; the work is repeated later. One that comes
-   * again and again, such as DATA_CORRUPT, needs somebody: run `store.verify()`. What the function throws is an
-   * unhandled rejection. Default: one warning of the process for each task, with the first failure.
+   * Called with each failure of background work, because no caller awaits that work; it is retried later. A failure
+   * that recurs, such as DATA_CORRUPT, needs an operator: run `store.verify()`. An error thrown by the function is an
+   * unhandled rejection. Default: one process warning for each task, with its first failure.
    */
   readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
   /**
@@ -73,11 +73,11 @@ export interface BehaviorOptions {
    * milliseconds. Default: 24 hours. Range: 1 minute to 30 days.
    */
   readonly idempotencyTtlMs?: number
-  /** How long the rows of an overwritten table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
+  /** How long overwritten rows of a table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
   readonly overwrittenRowsTtlMs?: number
   /**
    * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
-   * Protects readers that looked the object up before. Default: 10 minutes. Range: 0 to 1 day.
+   * The delay protects readers that looked the object up earlier. Default: 10 minutes. Range: 0 to 1 day.
    */
   readonly orphanGraceMs?: number
   /** How long the signed location of an upload is valid, in milliseconds. Default: 15 minutes. Range: 1 second to 1 day. */
@@ -103,14 +103,14 @@ export interface BehaviorOptions {
 /** Memory, the form of new segments, and background work. They change speed and space. */
 export interface PerformanceOptions {
   /**
-   * Memory of all caches of the store together, in bytes, about; each has a share, and `store.memory()` shows them. A
-   * quarter is for frames, footers and rows that are read one by one. 0 caches nothing. Default: 80 MiB.
-   * Range: 0 to 16 GiB.
+   * Estimated memory of all caches of the store together, in bytes, at most. Each cache has a share, which
+   * `store.memory()` reports. A quarter is for frames, footers and rows of point reads. 0 caches nothing.
+   * Default: 80 MiB. Range: 0 to 16 GiB.
    */
   readonly cacheBytesMax?: number
   /**
-   * Memory of the buffers that are kept for the next segment, read or request body, in bytes. Buffers in use are not
-   * among them. 0 keeps none. Default: 28 MiB. Range: 0 to 1 GiB.
+   * Memory of the idle buffers that are kept for the next segment, read or request body, in bytes, at most. Buffers in
+   * use do not count. 0 keeps none. Default: 28 MiB. Range: 0 to 1 GiB.
    */
   readonly bufferBytesMax?: number
   /**

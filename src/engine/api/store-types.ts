@@ -18,7 +18,7 @@ export type RowObject = Readonly<Record<string, unknown>>
 export type TextRows =
   | Readonly<{
       json: Bytes | string
-      /** Characters before it in a larger text: messages count from the beginning of that text. Default: 0. */
+      /** Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. */
       offset?: number | undefined
     }>
   | Readonly<{ csv: Bytes | string }>
@@ -31,7 +31,7 @@ export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: neve
 export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows
 
 /**
- * What happens to data that does not fit the schema. `abort` (default): nothing is written, and the first
+ * The treatment of data that does not fit the schema. `abort` (default): nothing is written, and the first
  * misfit is the error. `dropColumns`: cells that do not fit are left empty. `updateSchema`: unknown columns
  * are added and others widened until all values fit; a value that no type holds is an error as with `abort`.
  */
@@ -57,11 +57,11 @@ export type SchemaInput = Readonly<{
 /** A new table and its rows. */
 export type CreateTableRequest = Readonly<{
   name: string
-  /** Without it the schema is inferred from all rows. */
+  /** Default: inferred from all rows. */
   schema?: SchemaInput | undefined
   rows: RowsInput | Stash
   onSchemaError?: OnSchemaError | undefined
-  /** As in `AddOptions`: a repeat returns the table that the first create made. */
+  /** As in `AddOptions`; a repeat returns the result of the first create. */
   idempotencyKey?: string | undefined
   /** As in `AddOptions`. */
   requestDigest?: Bytes | undefined
@@ -76,7 +76,7 @@ export type ImportTableRequest = Readonly<{
   fromUrl: string
   /** The name of the table. Default: the name of the file without its extension. */
   name?: string | undefined
-  /** Default: by the media type of the answer, else by the extension of the file's name. */
+  /** Default: derived from the media type of the response, else from the extension of the file's name. */
   format?: RowsFormat | undefined
   onSchemaError?: OnSchemaError | undefined
 }>
@@ -97,15 +97,15 @@ export type AddOptions = Readonly<{
    */
   idempotencyKey?: string | undefined
   /**
-   * A digest of the request, 32 bytes, to be compared instead: for callers that forward requests of others, as
-   * the HTTP contract does. Only with `idempotencyKey`. Default: none.
+   * A digest of the request, 32 bytes, that is compared instead of the request. For callers that forward requests, such
+   * as the HTTP contract. Only with `idempotencyKey`. Default: none.
    */
   requestDigest?: Bytes | undefined
 }>
 
 /** The new rows of a table. */
 export type OverwriteRequest = Readonly<{
-  /** Without it the table keeps its schema. */
+  /** Default: the table keeps its schema. */
   schema?: SchemaInput | undefined
   rows: RowsInput | Stash
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
@@ -135,11 +135,11 @@ export type ReadOptions = Readonly<{
   numbers?: NumberForm
 }>
 
-/** Where a page begins and ends. */
+/** The start and the size of a page. */
 export type PageBounds = Readonly<{
-  /** Rows of the page, at most: a positive integer. Never more than `pageRowsMax` of the store. */
+  /** Rows of the page, at most: a positive integer. The store's `pageRowsMax` is a further limit. */
   limit?: number | undefined
-  /** The `continuation` of the page before. */
+  /** The `continuation` of the previous page. Default: the page begins at the first row. */
   continuation?: string | undefined
 }>
 
@@ -150,24 +150,24 @@ export type PageRequest = PageBounds & ReadOptions
 export type PageBytesRequest = PageBounds &
   Readonly<{
     /**
-     * Memory for the JSON, to be reused between pages: fresh memory of this size keeps the garbage collector busy.
-     * It must not be used otherwise until the call settles, and its content is lost, also if the call fails. The
-     * texts of the rows and 64 bytes a row are enough. Default, and if it is too small: fresh memory.
+     * A buffer for the JSON, which the caller may reuse between pages; allocating one for each page keeps the garbage
+     * collector busy. Do not touch it until the call settles. Its content is overwritten even if the call fails. The
+     * size of the rows' texts plus 64 bytes a row is enough. Default, and if the buffer is too small: a new one.
      */
     memory?: Bytes | undefined
   }>
 
-/** Changes a reservation of memory to this many bytes. Returns undefined if that is done at once. */
+/** Changes a reservation of memory to this many bytes. Returns undefined if no wait is needed. */
 export type ReserveMemory = (bytes: number) => Promise<void> | undefined
 
 /** A request for a page in pieces. */
 export type OpenPageRequest = PageBounds &
   Readonly<{
-    /** Called before the page holds more memory than the last call reserved. */
+    /** Called before the page takes more memory than the last call reserved. Default: nothing is reserved. */
     reserve?: ReserveMemory | undefined
   }>
 
-/** Where a piece begins. Only valid for the page that returned it. */
+/** The start of a piece. Only valid for the page that returned it. */
 export type PieceStart = Readonly<{
   run: number
   slot: number
@@ -190,7 +190,7 @@ export type PieceRequest = Readonly<{
 /** One piece of a page: a part of its JSON. */
 export type PagePiece = Readonly<{
   json: Bytes
-  /** Where the next piece begins; absent in the last one. */
+  /** The start of the next piece; absent in the last one. */
   next?: PieceStart
   /** Only in the last piece, and only if more rows exist. */
   continuation?: string
@@ -203,7 +203,7 @@ export type PagePiece = Readonly<{
 export interface OpenPage {
   readonly version: number
   /**
-   * @returns The piece; or `needs`, if the next row takes more memory, in bytes: call again with that.
+   * @returns The piece; or `needs`, the `memoryBytes` that the next row takes: call again with that many.
    * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE
    */
   piece(request: PieceRequest): Promise<PagePiece | Readonly<{ needs: number }>>
@@ -212,9 +212,9 @@ export interface OpenPage {
 /** A row with its `$rowID` and its non-empty cells. */
 export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
 
-/** A row that was read, with its own version: the table's when the row was last written. */
+/** A row and its version: the version of the table when the row was last written. */
 export type ReadResult = Readonly<{ row: RowWithId; version: number }>
-/** A row that was read, as JSON text, with its own version. */
+/** A row as JSON text, and its version. */
 export type ReadJsonResult = Readonly<{ json: string; version: number }>
 /** The version of the table, and whether the row was there. */
 export type DeleteResult = Readonly<{ version: number; deleted: boolean }>
@@ -228,7 +228,7 @@ export type Page = Readonly<{
   version: number
 }>
 
-/** A page as JSON in UTF-8: an array of row objects. With `memory`, `json` is a part of it, if it had room. */
+/** A page as JSON in UTF-8: an array of row objects. `json` lies in `memory` of the request if that was large enough. */
 export type PageBytes = Readonly<{
   json: Bytes
   rowCount: number
@@ -249,8 +249,8 @@ export interface Store {
    */
   sweep(): Promise<SweepReport>
   /**
-   * Verifies the store while it is in use: that everything its records name exists, and with `full` every row
-   * and byte against its checksum. Changes nothing.
+   * Verifies the store while it is in use. Everything that its records name must exist; with `full`, every row and byte
+   * is checked against its checksum too. Changes nothing.
    * @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED (a close ends it)
    */
   verify(options?: VerifyOptions): Promise<VerifyReport>
@@ -265,14 +265,14 @@ export interface Store {
   /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
   close(): Promise<void>
   /**
-   * What the store's caches and buffer pools hold now: figures for a gauge, found without a walk over what is held.
-   * They are estimates of what entries cost in memory, the same that the limits are applied to.
+   * The current size of the store's caches and buffer pools, for a metrics gauge. Cheap: no entry is visited. The sizes
+   * are the estimates to which the limits apply.
    */
   memory(): StoreMemory
   /** Whether the store accepts changes now. Reads memory only, so it may be asked often. */
   status(): StoreStatus
   readonly limits: StoreLimits
-  /** Operations that need no team: receiving the bytes of uploads, and serving files. */
+  /** Operations that take no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles
 }
 
@@ -345,8 +345,8 @@ export interface TableJson {
  * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version. The
  * operations on JSON text are in `TableJson`.
  *
- * A read of one thing answers null if it is not there, and a delete whether it was there; so do the files and
- * stashes of a team. A change of a row that is not there, and any operation on a table that is not there, is an error.
+ * A read of a missing row returns null, and a delete returns whether the row existed; so do the files and stashes of a
+ * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
  */
 export interface Table extends TableJson {
   readonly id: string

@@ -1,15 +1,15 @@
-// What `store.verify` takes and gives.
+// The options and the report of `store.verify`.
 
 /** Options of `verify`. */
 export type VerifyOptions = Readonly<{
   /**
-   * Also read every record, every row of every segment and every byte of every file. Without it only the names
-   * are checked against what exists, which reads little. Default: false.
+   * Also reads every record, every row of every segment and every byte of every file. If false, only the existence of
+   * everything named is checked, which reads little. Default: false.
    */
   full?: boolean
   /** Aborts the verification, which fails with ABORTED. */
   signal?: AbortSignal
-  /** Called with each finding at once, also with those beyond the 1,000 of the report. */
+  /** Called with each finding as it is found, including those beyond the 1,000 of the report. */
   onFinding?: (finding: VerifyFinding) => void
 }>
 
@@ -54,10 +54,10 @@ export type VerifyFindingKind =
   | 'orphan-object'
   | 'orphan-record'
 
-/** Whether something is lost or wrong, or only superfluous. */
+/** `damage`: data is lost or wrong. `information`: data is superfluous. */
 export type VerifySeverity = 'damage' | 'information'
 
-/** Where a finding is; parts that do not apply are left out. */
+/** The place of a finding; parts that do not apply are left out. */
 export type VerifyPlace = Readonly<{
   team?: string
   /** ID of the table. */
@@ -83,11 +83,11 @@ export type VerifyFinding = VerifyPlace &
     message: string
   }>
 
-/** How much was checked. */
+/** The amounts of data that were checked. */
 export type VerifyCounts = Readonly<{
   teams: number
   tables: number
-  /** Live rows of the tables as they are; with `full` each was read. */
+  /** Live rows of the current tables; with `full` each was read. */
   rows: number
   stashes: number
   files: number

@@ -47,22 +47,22 @@ import { StoreTeam } from './team.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
 
-/** The two ports that a store stands on, and the store's options. */
+/** The two ports of a store, and its options. */
 export type OpenStoreOptions = StoreOptions &
   Readonly<{
     kv: KvStore
     objects: ObjectStore
-    /** Called once, when the store and both ports were closed. */
+    /** Called once, after the store and both ports have closed. */
     afterClose?: () => Promise<void>
   }>
 
-/** Estimated memory of the state of a team. A team that was dropped is made anew. */
+/** Estimated memory of the state of a team, in bytes. An evicted team is created again on its next use. */
 const TEAM_BYTES = 4 * 1024
 
 /**
- * Opens a store on a key-value store and an object store, which it closes when it is closed.
- * @throws {StoreError} OPTION_NOT_ALLOWED; FORMAT_UNKNOWN: its rows are compressed in a way that this runtime
- *   cannot read; STORAGE_UNAVAILABLE. The ports stay open.
+ * Opens a store on a key-value store and an object store. Closing the store closes both.
+ * @throws {StoreError} OPTION_NOT_ALLOWED; FORMAT_UNKNOWN if this runtime lacks a compression that the store's rows use;
+ *   STORAGE_UNAVAILABLE. After an error the ports stay open.
  */
 export async function openStore(request: OpenStoreOptions): Promise<Store> {
   checkOptions('openStore', request)

@@ -1,4 +1,4 @@
-// Forward objects by id: read whole, as many lookups of one page or walk need them.
+// Caches forward objects by ID. They are read whole, because a page or a walk makes many lookups in one.
 
 import type { Awaitable } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -11,13 +11,13 @@ export class ForwardCache {
   readonly #objects: ObjectStore
   readonly #maps: ByteCache<ForwardMap>
 
-  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(objects: ObjectStore, bytesMax: number) {
     this.#objects = objects
     this.#maps = new ByteCache(bytesMax, (_, { bytes }) => bytes)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#maps.bytes
   }

@@ -1,17 +1,17 @@
-// Frames as they are stored, in parts that are decompressed one after the other.
+// Divides stored frames into parts, which are decompressed in sequence.
 import type { Bytes } from '../../base/bytes.js'
 import type { FramePlace } from '../../format/segment-footer.js'
 import { claimedBytes } from '../../format/segment-reader.js'
 
-/** One read of neighbouring frames takes at most so many bytes, and a part has at most about so many of rows. */
+/** Limit of a read of adjacent frames, and of the claimed rows of a part, in bytes. A single frame may be larger. */
 export const READ_BYTES_MAX = 1024 * 1024
 
 export type StoredPart = readonly Readonly<{ place: FramePlace; bytes: Bytes }>[]
 
 /**
- * Parts of neighbouring frames. What is stored in little may be much: frames that claim more than about `partBytesMax`
- * of rows together are parted.
- * @param bytes - What holds them, from offset `start` of the segment on.
+ * Divides adjacent frames into parts whose rows take at most `partBytesMax` bytes, by the frames' own claims, because a
+ * small compressed frame may expand to much more. A single frame may exceed the limit.
+ * @param bytes - The stored frames, from offset `start` of the segment on.
  */
 export function partsOf(
   run: readonly FramePlace[],
@@ -34,11 +34,11 @@ export function partsOf(
   return parts
 }
 
-/** How much of a segment is read and held at one time. */
+/** Limits of the memory that a read of a segment takes at one time. */
 export type ReadBounds = Readonly<{
-  /** Frames that are read together, and rows that are decompressed together, are not larger; a single one may be. */
+  /** Limit of frames that are read together and of rows that are decompressed together. A single frame may be larger. */
   bytes: number
-  /** What a single frame, its rows and a copy of them may take together. */
+  /** Limit of a single frame, its rows and a copy of them together. */
   memoryBytes: number
 }>
 
@@ -47,18 +47,18 @@ export const READ_AT_WILL: ReadBounds = {
   memoryBytes: Number.POSITIVE_INFINITY,
 }
 
-/** Thrown before more memory is taken than may be. */
+/** Thrown before a read takes more memory than its limit. */
 export class NeedsMemory extends Error {
-  /** @param bytes - What would do for the next row. */
+  /** @param bytes - The limit that the next row needs. */
   constructor(readonly bytes: number) {
     super('A row needs more memory than was given')
   }
 }
 
-/** A frame as it is stored, its rows, and a copy of them. */
+/** A stored frame, its rows, and a copy of them. */
 const COPIES = 3
 
-/** @param bytes - Of a frame as it is stored, or of its rows. @throws {NeedsMemory} */
+/** @param bytes - Size of a stored frame, or of its rows. @throws {NeedsMemory} */
 export function checkMemoryFor(bytes: number, { memoryBytes }: ReadBounds): void {
   if (COPIES * bytes > memoryBytes) throw new NeedsMemory(COPIES * bytes)
 }

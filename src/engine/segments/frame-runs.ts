@@ -1,6 +1,6 @@
-// Reads runs of rows (pages, scans, rewrites): neighbouring frames, about a megabyte of them at a time.
+// Reads runs of rows for pages, scans and rewrites: adjacent frames, about 1 MiB at a time.
 //
-// Nothing of them is cached, so that a walk does not evict the frames of point reads.
+// The frames are not cached, so a walk does not evict the frames of point reads.
 
 import { type Awaitable, isSync, tryCall } from '../../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
@@ -28,7 +28,7 @@ export type RowRun = Readonly<{
 }>
 
 /**
- * The rows of a run in their frames, which must not be looked at any more when the next piece is asked for.
+ * The rows of a run in their frames. Each piece is valid only until the next is requested.
  * @throws {NeedsMemory} A frame is larger than `bounds` allow.
  */
 export async function* readFrames(
@@ -44,7 +44,7 @@ export async function* readFrames(
     const buffer = reads.buffers.take(runBytes(run))
     try {
       for (const [number, part] of (await readParts(reads, ref, run, buffer, bounds)).entries()) {
-        if (number > 0) await yieldToEventLoop() // What was decompressed took a millisecond or more.
+        if (number > 0) await yieldToEventLoop() // Decompressing a part takes 1 ms or more.
         checkMemoryFor(part.length === 1 ? claimedBytes(part[0]?.bytes ?? NO_BYTES) : 0, bounds)
         const read = await decodeAll(ref, part)
         try {
@@ -60,7 +60,7 @@ export async function* readFrames(
   }
 }
 
-/** The stored bytes of frames, in parts that are decompressed one after the other. */
+/** Reads stored frames, in parts that are decompressed in sequence. */
 async function readParts(
   reads: SegmentReads,
   ref: SegmentRef,
@@ -75,14 +75,14 @@ async function readParts(
   return partsOf(run, bytes, first.offset, bounds.bytes)
 }
 
-/** Neighbouring frames stand one after the other. */
+/** Length of adjacent frames, which follow each other without gaps. */
 function runBytes(run: readonly FramePlace[]): number {
   return run.reduce((bytes, place) => bytes + place.bytes, 0)
 }
 
 /**
- * Those that are not large are there at once: a promise for each would cost more than reading it. Nothing is under
- * way any more when this fails, as the memory is used again.
+ * Decodes the frames of a part, small ones without a promise, which would cost more than the decoding. If one fails, the
+ * others are awaited first, because they read from a buffer that is reused.
  */
 function decodeAll(ref: SegmentRef, part: StoredPart): Awaitable<Frame[]> {
   const frames = part.map(({ place, bytes }) => tryCall(() => decodeFrame(ref, place, bytes)))
@@ -109,7 +109,7 @@ async function allSettled(frames: readonly Awaitable<Frame>[]): Promise<Frame[]>
   })
 }
 
-/** Neighbouring frames from `index` on that one read brings, up to the row `limit`. */
+/** The adjacent frames from `index` on that one read returns, up to the row `limit`. */
 function frameRun(
   frames: readonly FramePlace[],
   index: number,

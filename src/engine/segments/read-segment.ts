@@ -13,8 +13,8 @@ import type { Problem } from '../api/problem.js'
 import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 
 /**
- * The footer of a segment, which shows that the object is there and has its length.
- * @returns what is wrong, if anything is.
+ * Reads the footer of a segment and checks that the object exists and has the recorded length.
+ * @returns the footer, or the problem.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
 export async function openSegment(
@@ -26,7 +26,7 @@ export async function openSegment(
     const message = `A record gives segment ${ref.object} a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
-  // One byte more than there may be, as a longer object is not the one that was put.
+  // One byte beyond the recorded length: an object that is longer is damaged.
   const bytes = await objects.get(ref.object, { start, limit: ref.objectBytes + 1 })
   if (bytes === null) {
     return { kind: 'object-missing', message: `Segment ${ref.object} is missing` }
@@ -58,7 +58,7 @@ function frameProblem(
   return { kind: 'segment', message, place: `frame index, offset ${offset}` }
 }
 
-/** Neighbouring pieces of a segment as they are stored, with the frames that they are. */
+/** Adjacent stored bytes of a segment, with the frames in them. */
 export type SegmentPiece = Readonly<{
   bytes: Bytes
   frames: readonly Readonly<{ place: FramePlace; frame: Frame }>[]
@@ -67,7 +67,7 @@ export type SegmentPiece = Readonly<{
   problems: readonly Problem[]
 }>
 
-/** The segment from its header to its last frame. What cannot be decoded is among the problems. */
+/** Reads a segment from its header to its last frame. Frames that cannot be decoded are reported as problems. */
 export async function* readFrames(
   objects: ObjectStore,
   ref: SegmentRef,

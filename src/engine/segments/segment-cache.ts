@@ -1,7 +1,7 @@
 // Rows of segments by (segment, row), through a cache of footers and frames with a byte budget.
 //
-// A frame is cached when a second row of it is read (PERFORMANCE.md, P22): of rows that are read once in a while only
-// the footers stay. Runs of rows leave nothing behind but the footer (frame-runs.ts).
+// A frame is cached when a second row of it is read (PERFORMANCE.md, P22), so rare reads cache only footers. Reads of
+// runs cache only the footer too (frame-runs.ts).
 
 import { type Awaitable, chain, finallyDo } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -22,37 +22,37 @@ import { READ_AT_WILL, type ReadBounds } from './frame-parts.js'
 import { type FrameRows, isDecompressed, readFrames } from './frame-runs.js'
 import type { SegmentReads } from './segment-reads.js'
 
-/** Under the ID of a segment what is known of its places, under the key of a frame the frame. */
+/** An entry of the cache: under the ID of a segment its footer and its places, under the key of a frame the frame. */
 type Piece = Readonly<{ bytes: number; footer?: SegmentFooter; rows?: Rows; frame?: Frame }>
 
-/** What reading single rows of a segment needs. */
+/** The data that point reads of a segment need. */
 type Rows = Readonly<{
   places: FramePlaces
-  /** The keys of frames of which a row was asked for: a string that was looked up once is hashed. */
+  /** The keys of frames from which a row was read. The strings are kept because V8 caches the hash of a string. */
   frameKeys: string[]
 }>
 
-/** What they cost, about. */
+/** Estimated memory, in bytes. */
 function rowsBytes({ places }: Rows): number {
   return ROWS_BYTES + ROWS_NUMBER_BYTES * places.numbers.length
 }
 
 const ROWS_BYTES = 300
 
-/** A number, and a third of a key. */
+/** Estimated memory of a number and of its part of a key: three numbers share one. */
 const ROWS_NUMBER_BYTES = 40
 
 export class SegmentCache {
   readonly #reads: SegmentReads
   readonly #pieces: ByteCache<Piece>
 
-  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(reads: SegmentReads, bytesMax: number) {
     this.#reads = reads
     this.#pieces = new ByteCache(bytesMax, (_, { bytes }) => bytes)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#pieces.bytes
   }
@@ -65,14 +65,14 @@ export class SegmentCache {
     })
   }
 
-  /** As `footer`, for those who read many that nobody else wants: it stays out of the cache. */
+  /** As `footer`, but leaves the cache as it is. For callers that read many footers once. */
   footerOnce(ref: SegmentRef): Awaitable<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
     return this.#reads.footer(ref)
   }
 
-  /** The text of one row. At once, if what is not in memory comes at once. */
+  /** The text of one row; synchronous if the reads that it needs are. */
   rowText(ref: SegmentRef, row: number): Awaitable<string> {
     const rows = this.#pieces.get(ref.object)?.rows
     if (rows !== undefined) return this.#rowOf(ref, rows, row)
@@ -99,7 +99,7 @@ export class SegmentCache {
     return rows
   }
 
-  /** Beside what is kept of the segment already. */
+  /** Caches more data of a segment, together with what the cache already has of it. */
   #keepPiece({ object }: SegmentRef, more: Pick<Piece, 'footer' | 'rows'>): void {
     const { footer, rows } = { ...this.#pieces.get(object), ...more }
     const bytes = (footer?.bytes ?? 0) + (rows === undefined ? 0 : rowsBytes(rows))
@@ -130,7 +130,7 @@ export class SegmentCache {
     )
   }
 
-  /** A frame that is not kept is read into memory that is used again: fresh memory costs more than reading it. */
+  /** Reads a row of an uncached frame through a pooled buffer, because allocating one costs more than the read. */
   #rowTextOnce(
     ref: SegmentRef,
     frameKeys: string[],
@@ -142,7 +142,7 @@ export class SegmentCache {
     return finallyDo(
       () =>
         chain(this.#reads.frame(ref, place, memory), (bytes) => {
-          // Else it came elsewhere, or is decompressed: then it has memory of its own.
+          // Bytes elsewhere, and decompressed frames, have memory of their own.
           const isOurs = bytes.buffer === memory.buffer
           const text = isOurs ? readRowText(ref, place, bytes, rowInFrame) : null
           const key = `${ref.object}:${index}`
@@ -159,7 +159,7 @@ export class SegmentCache {
     )
   }
 
-  /** The frame as it is kept from now on. @param read - The bytes that it is of. */
+  /** Caches a frame and returns it in its cached form. @param read - The stored bytes of the frame. */
   #kept(key: string, frame: Frame, read: Bytes): Frame {
     if (!isDecompressed(frame, read)) {
       this.#pieces.set(key, { bytes: frame.bytes, frame })
@@ -172,8 +172,8 @@ export class SegmentCache {
   }
 
   /**
-   * Rows `start` (included) to `limit` (not included) in their frames, about a megabyte of them at a time,
-   * which must not be looked at any more when the next piece is asked for.
+   * Rows `start` (included) to `limit` (not included) in their frames, in pieces of about 1 MiB. Each piece is valid
+   * only until the next is requested.
    * @throws {NeedsMemory} A frame is larger than `bounds` allow.
    */
   frames(
@@ -185,7 +185,7 @@ export class SegmentCache {
     return readFrames(this.#reads, { ref, footer: () => this.footer(ref), start, limit }, bounds)
   }
 
-  /** The texts of rows `start` (included) to `limit` (not included), in pieces of about a megabyte. */
+  /** The texts of rows `start` (included) to `limit` (not included), in pieces of about 1 MiB. */
   async *rowTexts(ref: SegmentRef, start: number, limit: number): AsyncGenerator<string[]> {
     for await (const piece of this.frames(ref, start, limit)) {
       yield piece.flatMap((rows) => rows.frame.rowTexts(rows.first, rows.limit))

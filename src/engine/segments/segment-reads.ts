@@ -1,4 +1,4 @@
-// Reads pieces of segments: footers and frames, on request into memory that is used again.
+// Reads parts of segments: footers and frames, optionally into a reused buffer.
 
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import type { BufferPool } from '../../base/buffer-pool.js'
@@ -10,7 +10,7 @@ import { decodeFooter, footerRange, type SegmentFooter } from '../../format/segm
 import type { ByteRange, ObjectStore } from '../../objects/objects.js'
 
 export class SegmentReads {
-  /** For pieces that are read to be copied from. */
+  /** Buffers for bytes that are copied out after the read. */
   readonly buffers: BufferPool
   readonly #objects: ObjectStore
 
@@ -24,13 +24,13 @@ export class SegmentReads {
     return chain(this.range(ref, footerRange(ref)), (bytes) => decodeFooter(ref, bytes))
   }
 
-  /** A frame as it is stored, see `range`. */
+  /** The stored bytes of a frame; see `range`. */
   frame(ref: SegmentRef, { offset, bytes }: FramePlace, memory?: Bytes): Awaitable<Bytes> {
     return this.range(ref, { start: offset, limit: offset + bytes }, memory)
   }
 
   /**
-   * @param memory - Where the bytes are put if it is large enough; else they have memory of their own.
+   * @param memory - Receives the bytes if it is large enough; otherwise new memory is allocated.
    * @throws {StoreError} DATA_CORRUPT: the segment is missing; STORAGE_UNAVAILABLE
    */
   range(ref: SegmentRef, range: ByteRange, memory?: Bytes): Awaitable<Bytes> {

@@ -12,8 +12,10 @@ export type { ContractRequest, ContractResponse, HeaderList } from './contract/m
 export type { BackgroundTask } from './engine/api/background-types.js'
 export type * from './engine/api/backup-types.js'
 export type * from './engine/api/file-types.js'
+export type * from './engine/api/job-types.js'
 export type * from './engine/api/memory-types.js'
 export type * from './engine/api/report-types.js'
+export type * from './engine/api/row-types.js'
 export type * from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
 export type {

@@ -33,6 +33,7 @@ const ENGINE_FLOORS = [
   [''],
   ['backup'],
   ['verify'],
+  ['jobs'],
   ['table', 'upkeep'],
   ['ingest', 'read', 'files'],
   ['context'],

@@ -7,6 +7,7 @@ import { cutText } from './shown-text.js'
  * - `REQUEST_VALIDATION_ERROR`: an argument breaks its rule
  * - `TABLE_NOT_FOUND`: the team has no table with this ID
  * - `ROW_NOT_FOUND`: the table has no row with this ID
+ * - `JOB_NOT_FOUND`: the team has no job with this ID, or it ended long ago
  * - `PRECONDITION_FAILED`: the table or the row changed after the version that the caller gave
  * - `COLUMN_ID_NOT_FOUND`: a row has a column that the table lacks
  * - `COLUMN_HAS_INVALID_VALUE`: a value does not fit its column
@@ -46,6 +47,7 @@ export type StoreErrorCode =
   | 'REQUEST_VALIDATION_ERROR'
   | 'TABLE_NOT_FOUND'
   | 'ROW_NOT_FOUND'
+  | 'JOB_NOT_FOUND'
   | 'PRECONDITION_FAILED'
   | 'COLUMN_ID_NOT_FOUND'
   | 'COLUMN_HAS_INVALID_VALUE'

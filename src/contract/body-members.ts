@@ -1,6 +1,6 @@
 // The members of a body object that are not rows. They are small, and parsed as usual; what may be many is
 // counted before it is parsed, as any body can claim to be a schema.
-import type { SchemaInput } from '../engine/api/store-types.js'
+import type { SchemaInput } from '../engine/api/row-types.js'
 import { type JsonPart, parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
 import { invalidRequest, shownId } from './refusal.js'
 

@@ -1,7 +1,7 @@
 // Whether a body of rows has none, without reading more than the first.
 import { utf8 } from '../base/bytes.js'
 import { isStoreError } from '../base/store-error.js'
-import type { Stash, TextRows } from '../engine/api/store-types.js'
+import type { Stash, TextRows } from '../engine/api/row-types.js'
 import { openCsv } from '../schema/scan-csv.js'
 import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScannedRow } from '../schema/scanned-row.js'

@@ -15,6 +15,7 @@ const STATUS_OF_CODE = {
   REQUEST_VALIDATION_ERROR: 400,
   TABLE_NOT_FOUND: 404,
   ROW_NOT_FOUND: 404,
+  JOB_NOT_FOUND: 404,
   PRECONDITION_FAILED: 412,
   COLUMN_ID_NOT_FOUND: 422,
   COLUMN_HAS_INVALID_VALUE: 422,
@@ -111,9 +112,25 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 /** Renders a failure of any kind. */
 export function errorResponse(failure: unknown): ContractResponse {
   if (failure instanceof Refusal) return refusalResponse(failure)
-  if (!isStoreError(failure) || !Object.hasOwn(STATUS_OF_CODE, failure.code)) {
-    return renderError(500, INTERNAL.type, INTERNAL.message)
+  const { status, type, message } = shownError(failure)
+  const response = renderError(status, type, message)
+  if (status === 429 || status === 503) {
+    return withHeaders(response, { 'retry-after': RETRY_AFTER_SECONDS })
   }
+  return status === 413 ? { ...response, close: true } : response
+}
+
+type ShownError = Readonly<{ status: number; type: string; message: string }>
+
+/** What the wire shows of a failure of the store, or of one that nobody expects. */
+export function shownError(failure: unknown): ShownError {
+  if (isStoreError(failure) && Object.hasOwn(STATUS_OF_CODE, failure.code)) {
+    return shownStoreError(failure)
+  }
+  return { status: 500, ...INTERNAL }
+}
+
+function shownStoreError(failure: StoreError): ShownError {
   const status = STATUS_OF_CODE[failure.code]
   const instead: Partial<Record<StoreErrorCode, Shown>> = SHOWN_INSTEAD
   const { type, message } = instead[failure.code] ?? {
@@ -121,11 +138,7 @@ export function errorResponse(failure: unknown): ContractResponse {
     message: shownMessage(failure),
   }
   const advice = status === 503 || status === 507 ? `: ${retryAdvice(failure)}` : ''
-  const response = renderError(status, type, `${message}${advice}`)
-  if (status === 429 || status === 503) {
-    return withHeaders(response, { 'retry-after': RETRY_AFTER_SECONDS })
-  }
-  return status === 413 ? { ...response, close: true } : response
+  return { status, type, message: `${message}${advice}` }
 }
 
 function refusalResponse({ code, message, allow }: Refusal): ContractResponse {
@@ -148,7 +161,11 @@ function lowerFirst(text: string): string {
 }
 
 /** Their messages quote a part of the path. Column IDs are shown whole: clients match on the message. */
-const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set(['TABLE_NOT_FOUND', 'ROW_NOT_FOUND'])
+const QUOTE_IDS: ReadonlySet<StoreErrorCode> = new Set([
+  'TABLE_NOT_FOUND',
+  'ROW_NOT_FOUND',
+  'JOB_NOT_FOUND',
+])
 
 function cutQuoted(message: string): string {
   const [, before = '', id = message, after = ''] = /^([^']*')(.*)('[^']*)$/s.exec(message) ?? []

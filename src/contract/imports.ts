@@ -5,35 +5,33 @@ import type { JsonPart } from '../schema/scan-json.js'
 import { parseAppIds, parsePart } from './body-members.js'
 import { readMembers, required, wholeText } from './body-shapes.js'
 import type { Call } from './call.js'
+import { answerAsJob } from './jobs.js'
 import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
 import { parseOnSchemaError } from './query.js'
 import { invalidRequest } from './refusal.js'
-import { jsonResponse, renderCreated, renderRowIds } from './render.js'
-import { checkAsynchronous } from './request-headers.js'
+import { parseAsynchronous } from './request-headers.js'
+import { tableResponse } from './table-response.js'
 
 /** POST /tables/import */
 export async function importTable(call: Call): Promise<ContractResponse> {
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
-  checkAsynchronous(call.headers)
+  const isAsync = parseAsynchronous(call.headers)
 
   // The body's memory is given back before a file is fetched.
   const { fromUrl, name, appIds } = await call.receive(['json'], async ({ bytes }) =>
     parseImportBody(bytes),
   )
 
-  const created = await call.team.importTable({
+  const request = {
     fromUrl,
     ...(name !== undefined && { name }),
     ...(onSchemaError && { onSchemaError }),
-  })
-  const { head, tail } = renderCreated(created, linkedApps(call, queryAppIds, appIds))
-  return jsonResponse(
-    201,
-    renderRowIds(`{"data":[${head}`, created.rowIds, `${tail}]}`),
-    created.version,
-  )
+  }
+  const linked = linkedApps(call, queryAppIds, appIds)
+  if (isAsync) return answerAsJob(call, { import: request }, linked)
+  return tableResponse('import', await call.team.importTable(request), linked)
 }
 
 type ImportBody = Readonly<{

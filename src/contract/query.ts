@@ -1,6 +1,6 @@
 // Query parameters. Unknown ones are ignored, known ones are judged strictly.
 import { isOnSchemaError } from '../engine/api/arguments.js'
-import type { OnSchemaError } from '../engine/api/store-types.js'
+import type { OnSchemaError } from '../engine/api/row-types.js'
 import { invalidRequest, shownId } from './refusal.js'
 
 const QUERY_CHARS_MAX = 65_536

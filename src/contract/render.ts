@@ -3,7 +3,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { utf8 } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
-import type { RowIds } from '../engine/api/store-types.js'
+import type { RowIds } from '../engine/api/row-types.js'
 import { jsonOfRowIds } from '../engine/context/row-ids.js'
 import { JSON_TYPE } from './error-response.js'
 import type { ContractResponse } from './message.js'
@@ -18,15 +18,6 @@ export function jsonResponse(
   const headers = { 'content-type': JSON_TYPE }
   if (version === undefined) return { status, headers, body }
   return { status, headers: { ...headers, etag: renderETag(version) }, body }
-}
-
-/** What stands around the row IDs of a table that was created: the object of CONTRACT.md, section 5. */
-export function renderCreated(
-  { tableId }: Readonly<{ tableId: string }>,
-  linkedAppIds: readonly string[] | undefined,
-): Readonly<{ head: string; tail: string }> {
-  const linked = linkedAppIds && `,"linkedAppIDs":${JSON.stringify(linkedAppIds)}`
-  return { head: `{"tableID":${JSON.stringify(tableId)},`, tail: `${linked ?? ''}}` }
 }
 
 /** 22 characters, quotes and a comma each make pieces of about 64 KiB. */

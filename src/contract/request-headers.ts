@@ -5,14 +5,12 @@ import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest } from './refusal.js'
 
-/**
- * `x-glide-asynchronous: true` allows an answer of 202, and a synchronous one stays legal: that is
- * what every request gets. Only the value is checked.
- */
-export function checkAsynchronous(headers: HeaderList): void {
+/** `x-glide-asynchronous: true` allows an answer of 202; one of 201 or 200 stays legal. */
+export function parseAsynchronous(headers: HeaderList): boolean {
   const values = headerValues(headers, 'x-glide-asynchronous')
-  if (values.length === 0) return
-  if (values.length === 1 && (values[0] === 'true' || values[0] === 'false')) return
+  const [value] = values
+  if (value === undefined) return false
+  if (values.length === 1 && (value === 'true' || value === 'false')) return value === 'true'
   throw invalidRequest('headers', 'x-glide-asynchronous must be true or false')
 }
 

@@ -2,6 +2,7 @@
 // order. HEAD is answered as GET where it has no route of its own.
 import type { Operation } from './call.js'
 import { importTable } from './imports.js'
+import { readJob } from './jobs.js'
 import type { Route } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
@@ -21,6 +22,7 @@ export const ROUTES = [
   ['DELETE', '/tables/{tableID}/rows/{rowID}', deleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', putChunk],
   ['DELETE', '/stashes/{stashID}', deleteStash],
+  ['GET', '/jobs/{jobID}', readJob],
   ['POST', '/apps/{appID}/uploads', createUpload],
   ['POST', '/apps/{appID}/uploads/{uploadID}/complete', completeUpload],
 ] as const satisfies readonly Route<Operation>[]

@@ -4,14 +4,16 @@ import { parseCreateBody, parseOverwriteBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import { isWithoutRows } from './empty-rows.js'
+import { answerAsJob } from './jobs.js'
 import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
 import { parseOnSchemaError, queryValue } from './query.js'
 import { invalidRequest, type Refusal } from './refusal.js'
-import { jsonResponse, renderCreated, renderRowIds } from './render.js'
-import { checkAsynchronous, parseIdempotencyKey } from './request-headers.js'
+import { jsonResponse } from './render.js'
+import { parseAsynchronous, parseIdempotencyKey } from './request-headers.js'
+import { tableResponse } from './table-response.js'
 
 /** GET /tables */
 export async function listTables(call: Call): Promise<ContractResponse> {
@@ -25,9 +27,10 @@ export async function createTable(call: Call): Promise<ContractResponse> {
   return inOrder(call, {
     parse: () => parseCreate(call),
     formats: TABULAR,
-    change: async (body, { queryName, queryAppIds, onSchemaError, idempotencyKey }) => {
+    change: async (body, given) => {
+      const { queryName, queryAppIds, onSchemaError, idempotencyKey, isAsync } = given
       const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
-      const created = await call.team.createTable({
+      const create = {
         name: chooseName(queryName, name),
         rows,
         ...(schema && { schema }),
@@ -36,10 +39,10 @@ export async function createTable(call: Call): Promise<ContractResponse> {
           idempotencyKey,
           requestDigest: await call.digest(body),
         }),
-      })
-      const { head, tail } = renderCreated(created, linkedApps(call, queryAppIds, appIds))
-      const answer = renderRowIds(`{"data":${head}`, created.rowIds, `${tail}}`)
-      return jsonResponse(201, answer, created.version)
+      }
+      const linked = linkedApps(call, queryAppIds, appIds)
+      if (isAsync) return answerAsJob(call, { create }, linked)
+      return tableResponse('create', await call.team.createTable(create), linked)
     },
   })
 }
@@ -48,11 +51,12 @@ function parseCreate(call: Call) {
   const queryName = nameOfQuery(call)
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
-  checkAsynchronous(call.headers)
+  const isAsync = parseAsynchronous(call.headers)
   return {
     queryName,
     queryAppIds,
     onSchemaError,
+    isAsync,
     idempotencyKey: parseIdempotencyKey(call.headers),
   }
 }
@@ -64,16 +68,18 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
     parse: () => parseOverwrite(call),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, ifMatch }) => {
+    change: async (body, { onSchemaError, ifMatch, isAsync }) => {
       const { schema, rows } = parseOverwriteBody(body, call.team)
       if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
-      const { rowIds, version } = await table.overwrite({
+      const overwrite = {
         rows,
         ...(schema && { schema }),
         ...(ifMatch !== undefined && { ifMatch }),
         ...(onSchemaError && { onSchemaError }),
-      })
-      return jsonResponse(200, renderRowIds('{"data":{', rowIds, '}}'), version)
+      }
+      if (isAsync) return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
+      const { rowIds, version } = await table.overwrite(overwrite)
+      return tableResponse('overwrite', { tableId, rowIds, version }, undefined)
     },
   })
 }
@@ -81,8 +87,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
 function parseOverwrite(call: Call) {
   const onSchemaError = parseOnSchemaError(call.query)
   const ifMatch = parseIfMatch(call.headers)
-  checkAsynchronous(call.headers)
-  return { onSchemaError, ifMatch }
+  return { onSchemaError, ifMatch, isAsync: parseAsynchronous(call.headers) }
 }
 
 /**

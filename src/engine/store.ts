@@ -34,16 +34,17 @@ import { PointReadCache } from './context/point-read-cache.js'
 import { SchemaCache } from './context/schema-cache.js'
 import { SegmentCodecs } from './context/segment-codecs.js'
 import { SigningKeys } from './context/signing-keys.js'
-import type { StoreContext } from './context/store-context.js'
+import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TeamAliases } from './context/team-alias.js'
 import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
+import { JobRunner } from './jobs/job-runner.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
 import { SegmentReads } from './segments/segment-reads.js'
 import { memoryOf } from './store-memory.js'
-import { StoreTeam } from './team.js'
+import { openTeamContext, StoreTeam } from './team.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
 
@@ -115,6 +116,8 @@ function openContext(kv: KvStore, objects: ObjectStore, options: ResolvedOptions
   }
 }
 
+type OpenTeam = Readonly<{ context: TeamContext; team: StoreTeam }>
+
 class OpenedStore implements Store, LendsBuffers {
   readonly limits: StoreLimits
   readonly files: PublicFiles
@@ -122,7 +125,8 @@ class OpenedStore implements Store, LendsBuffers {
   readonly #context: StoreContext
   readonly #afterClose: OpenStoreOptions['afterClose']
   readonly #sweeper: Sweeper
-  readonly #teams: ByteCache<StoreTeam>
+  readonly #jobs: JobRunner
+  readonly #teams: ByteCache<OpenTeam>
   readonly #stopBackground: () => void
 
   constructor(context: StoreContext, afterClose: OpenStoreOptions['afterClose']) {
@@ -134,32 +138,41 @@ class OpenedStore implements Store, LendsBuffers {
       () => TEAM_BYTES,
     )
     this[LENT_BUFFERS] = context.lentBuffers
+    this.#jobs = new JobRunner(context, (teamId) => this.#openTeam(teamId).context)
     this.files = new StorePublicFiles(context)
     const { pageRowsMax, pageBytesMax } = context.options
     const { fileBytesMax } = context.options
     this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }
-    const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs } = context.options
+    const { sweepIntervalMs, foldIntervalMs, fileSweepIntervalMs, jobIntervalMs } = context.options
     const { background } = context // What fails is repeated by the next turn.
     const sweep = () => background.run('sweep', () => this.#sweeper.sweepTables())
     const sweepFiles = () => background.run('fileSweep', () => this.#sweeper.sweepFiles())
     const fold = () => background.run('fold', () => this.#sweeper.fold())
+    const lookForJobs = () => background.run('jobs', () => this.#jobs.look())
     const stops = [
+      jobIntervalMs > 0 ? every(jobIntervalMs, lookForJobs) : () => undefined,
       sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
       foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,
       fileSweepIntervalMs > 0 ? every(fileSweepIntervalMs, sweepFiles) : () => undefined,
     ]
     this.#stopBackground = () => stops.forEach((stop) => void stop())
+    if (jobIntervalMs > 0) lookForJobs()
     if (sweepIntervalMs > 0) sweep()
     if (fileSweepIntervalMs > 0) sweepFiles() // A process that never lives for an interval sweeps too.
   }
 
   team(teamId: string): Team {
-    let team = this.#teams.get(teamId)
-    if (team === undefined) {
-      team = new StoreTeam(this.#context, teamId)
-      this.#teams.set(teamId, team)
+    return this.#openTeam(teamId).team
+  }
+
+  #openTeam(teamId: string): OpenTeam {
+    let open = this.#teams.get(teamId)
+    if (open === undefined) {
+      const context = openTeamContext(this.#context, teamId)
+      open = { context, team: new StoreTeam(context, this.#jobs) }
+      this.#teams.set(teamId, open)
     }
-    return team
+    return open
   }
 
   sweep(): Promise<SweepReport> {
@@ -191,6 +204,7 @@ class OpenedStore implements Store, LendsBuffers {
   close(): Promise<void> {
     const { lifecycle, kv, objects } = this.#context
     this.#stopBackground()
+    this.#jobs.stop()
     return lifecycle.close(async () => {
       try {
         await kv.close()

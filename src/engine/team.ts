@@ -7,24 +7,26 @@ import {
   checkArguments,
   checkOnSchemaError,
   checkRowsFormat,
+  checkStashName,
   checkTableName,
   checkTeamId,
   checkText,
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
+import type { Job, JobEntry, JobRequest } from './api/job-types.js'
 import type {
   CreateResult,
   CreateTableRequest,
   ImportTableRequest,
   Stash,
-  Table,
-  TableEntry,
-  Team,
-} from './api/store-types.js'
+} from './api/row-types.js'
+import type { Table, TableEntry, Team } from './api/store-types.js'
 import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TeamFiles } from './files/files.js'
 import { TeamStash } from './ingest/stash.js'
+import type { JobRunner } from './jobs/job-runner.js'
+import { TeamJobs } from './jobs/team-jobs.js'
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
 import { requestKeyOf } from './table/request-digest.js'
@@ -45,17 +47,14 @@ export class StoreTeam implements Team {
   readonly id: string
   readonly files: Files
   readonly #context: TeamContext
+  readonly #jobs: TeamJobs
 
-  constructor(context: StoreContext, id: string) {
-    checkTeamId(id)
-    this.id = id
-    this.#context = {
-      ...context,
-      teamId: id,
-      partition: context.kv.partition(id),
-      ensureTeam: onceDone(() => enterTeam(context, id)),
-    }
-    this.files = new TeamFiles(this.#context)
+  /** @param runner - Works on the jobs of the store. */
+  constructor(context: TeamContext, runner: JobRunner) {
+    this.id = context.teamId
+    this.#context = context
+    this.files = new TeamFiles(context)
+    this.#jobs = new TeamJobs(context, runner)
   }
 
   createTable(request: CreateTableRequest): Promise<CreateResult> {
@@ -92,6 +91,18 @@ export class StoreTeam implements Team {
     })
   }
 
+  startJob(request: JobRequest): Promise<Job> {
+    return this.#context.lifecycle.run(() => this.#jobs.start(request))
+  }
+
+  job(jobId: string): Job {
+    return this.#jobs.job(jobId)
+  }
+
+  jobs(): Promise<readonly JobEntry[]> {
+    return this.#jobs.list()
+  }
+
   tables(): Promise<readonly TableEntry[]> {
     const { lifecycle, partition } = this.#context
     return lifecycle.run(() =>
@@ -113,7 +124,19 @@ export class StoreTeam implements Team {
   }
 
   stash(stashId: string): Stash {
+    checkStashName('Stash ID', stashId)
     return new TeamStash(this.#context, stashId)
+  }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what is no team ID */
+export function openTeamContext(context: StoreContext, teamId: string): TeamContext {
+  checkTeamId(teamId)
+  return {
+    ...context,
+    teamId,
+    partition: context.kv.partition(teamId),
+    ensureTeam: onceDone(() => enterTeam(context, teamId)),
   }
 }
 

@@ -1,6 +1,6 @@
 // Keys inside a partition, as FORMAT.md section 3 has them. Byte order of keys is the order in which
 // the engine scans: catalog by order of creation, extent pages and row records by position.
-import { type Bytes, putUint32, utf8 } from '../base/bytes.js'
+import { type Bytes, fromUtf8, putUint32, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -21,7 +21,8 @@ export const KEY_SPACE = Object.freeze({
   columnList: 0x0a,
   deadStash: 0x0b,
   upload: 0x0c,
-  file: 0x0d, // 0x0e is kept free for jobs.
+  file: 0x0d,
+  job: 0x0e,
   idempotency: 0x0f,
   fileMarker: 0x10,
   filesHead: 0x11,
@@ -30,6 +31,7 @@ export const KEY_SPACE = Object.freeze({
   teamAlias: 0x22,
   signingKeys: 0x23,
   codecs: 0x24,
+  openJob: 0x25,
 })
 
 /** The 16 bytes of a table's UUID. */
@@ -67,10 +69,12 @@ export const DEAD_STASHES_RANGE: KeyRange = spaceRange(KEY_SPACE.deadStash)
 export const UPLOADS_RANGE: KeyRange = spaceRange(KEY_SPACE.upload)
 export const FILES_RANGE: KeyRange = spaceRange(KEY_SPACE.file)
 export const FILE_MARKERS_RANGE: KeyRange = spaceRange(KEY_SPACE.fileMarker)
+export const JOBS_RANGE: KeyRange = spaceRange(KEY_SPACE.job)
 export const IDEMPOTENCY_RANGE: KeyRange = spaceRange(KEY_SPACE.idempotency)
 export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
 export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
 export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
+export const OPEN_JOBS_RANGE: KeyRange = spaceRange(KEY_SPACE.openJob)
 
 export function tableHeadKey(table: TableKey): Bytes {
   return tableBytes(KEY_SPACE.tableHead, table, 0)
@@ -197,15 +201,15 @@ export function idempotencyRecordKey(table: TableKey | null, text: string): Byte
 export type FileKey = Bytes
 
 export function uploadKey(upload: FileKey): Bytes {
-  return fileWriter(KEY_SPACE.upload, upload)
+  return fileWriter(KEY_SPACE.upload, upload).finish()
 }
 
 export function fileKey(file: FileKey): Bytes {
-  return fileWriter(KEY_SPACE.file, file)
+  return fileWriter(KEY_SPACE.file, file).finish()
 }
 
 export function fileMarkerKey(file: FileKey): Bytes {
-  return fileWriter(KEY_SPACE.fileMarker, file)
+  return fileWriter(KEY_SPACE.fileMarker, file).finish()
 }
 
 /** The marker of all files of the team, before those of single ones. */
@@ -215,6 +219,45 @@ export const MANY_FILES_MARKER_KEY: Bytes = Uint8Array.of(KEY_SPACE.fileMarker)
 export function fileOfKey(key: Bytes): FileKey {
   invariant(key.length === 17, 'the key names a file or an upload')
   return key.slice(1)
+}
+
+/** The 16 random bytes of a job. */
+export type JobKey = Bytes
+
+/** What a key of a job is of. Written to disk: never change or reuse a number. */
+export const JOB_PART = Object.freeze({ record: 0x00, lease: 0x01, result: 0x02 })
+
+export function jobKey(job: JobKey): Bytes {
+  return fileWriter(KEY_SPACE.job, job, 1).u8(JOB_PART.record).finish()
+}
+
+export function jobLeaseKey(job: JobKey): Bytes {
+  return fileWriter(KEY_SPACE.job, job, 1).u8(JOB_PART.lease).finish()
+}
+
+/** @param number - Of the part of the result, from 0 on. */
+export function jobResultKey(job: JobKey, number: number): Bytes {
+  return fileWriter(KEY_SPACE.job, job, 5).u8(JOB_PART.result).u32(number).finish()
+}
+
+export function jobResultsRange(job: JobKey): KeyRange {
+  return prefixRange(fileWriter(KEY_SPACE.job, job, 1).u8(JOB_PART.result).finish())
+}
+
+/** The job that a key of the space is of, if it is the key of its record. */
+export function jobOfKey(key: Bytes): JobKey | null {
+  return key.length === 18 && key[17] === JOB_PART.record ? key.slice(1, 17) : null
+}
+
+/** Of the system partition: a job that has not ended. */
+export function openJobKey(job: JobKey, teamId: string): Bytes {
+  const name = utf8(teamId)
+  return fileWriter(KEY_SPACE.openJob, job, name.length).bytes(name).finish()
+}
+
+export function decodeOpenJobKey(key: Bytes): Readonly<{ job: JobKey; teamId: string }> {
+  invariant(key.length > 17, 'the key names a job and a team')
+  return { job: key.slice(1, 17), teamId: fromUtf8(key.subarray(17)) }
 }
 
 /** In the system partition. */
@@ -266,9 +309,9 @@ function teamWriter(space: number, teamId: string): Bytes {
   return new ByteWriter(1 + name.length).u8(space).bytes(name).finish()
 }
 
-function fileWriter(space: number, file: FileKey): Bytes {
-  invariant(file.length === 16, 'a file key has 16 bytes')
-  return new ByteWriter(17).u8(space).bytes(file).finish()
+function fileWriter(space: number, file: FileKey | JobKey, more = 0): ByteWriter {
+  invariant(file.length === 16, 'the key of a file or a job has 16 bytes')
+  return new ByteWriter(17 + more).u8(space).bytes(file)
 }
 
 function nonceWriter(space: number, nonce: Bytes): ByteWriter {

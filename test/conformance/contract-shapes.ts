@@ -24,7 +24,14 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
   ],
   402: ['payment_required'],
   403: ['app_not_allowed', 'upload_signature_invalid', 'upload_expired'],
-  404: ['request_error', 'table_not_found', 'row_not_found', 'upload_not_found', 'file_not_found'],
+  404: [
+    'request_error',
+    'table_not_found',
+    'row_not_found',
+    'job_not_found',
+    'upload_not_found',
+    'file_not_found',
+  ],
   405: ['method_not_allowed'],
   408: ['source_url_timeout', 'request_timeout'],
   409: ['upload_incomplete', 'upload_already_completed', 'upload_superseded'],
@@ -99,6 +106,7 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'POST tables': { status: 201, hasETag: true, check: checkCreated },
   'PUT table': { status: 200, hasETag: true, check: checkChanged },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
+  'GET job': { status: 200, hasETag: false, check: checkJob },
   'GET rows': { status: 200, hasETag: true, check: checkPage },
   'GET row': {
     status: 200,
@@ -118,6 +126,11 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
 
 function checkSuccess({ method, path, status, headers }: CheckedReply, body: unknown): void {
   const operation = `${method} ${resourceOf(path)}`
+  if (status === 202) {
+    checkAccepted(operation, body)
+    assert.equal(headers.get('etag'), null)
+    return
+  }
   const success = SUCCESS_OF_OPERATION[operation]
   assert.ok(success !== undefined, `${operation} is not an operation of the contract`)
   assert.equal(status, success.status, operation)
@@ -136,6 +149,7 @@ function resourceOf(path: string): string | undefined {
 const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   tables: ['tables', 'table', 'rows', 'row'],
   stashes: ['', 'stash', 'chunk'],
+  jobs: ['', 'job'],
   apps: ['', '', 'uploads', '', 'complete'],
   uploads: ['', 'upload'],
   healthz: ['health'],
@@ -228,6 +242,43 @@ function checkTableList(body: unknown): void {
     const { id, name } = closed(table, ['id', 'name'])
     assert.match(String(id), UUID)
     assert.equal(typeof name, 'string')
+  }
+}
+
+/** The answers that promise a job. */
+const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
+  'POST tables': ['tableID', 'jobID'],
+  'POST import': ['tableID', 'jobID'],
+  'PUT table': ['jobID'],
+}
+
+function checkAccepted(operation: string, body: unknown): void {
+  const members = ACCEPTED[operation]
+  assert.ok(members !== undefined, `${operation} is never a job`)
+  const data = closed(closed(body, ['data'])['data'], members)
+  for (const id of Object.values(data)) assert.match(String(id), UUID)
+}
+
+function checkJob(body: unknown): void {
+  const { data } = closed(body, ['data'])
+  assert.ok(isObject(data), 'a job is an object')
+  switch (data['status']) {
+    case 'running': {
+      const { rows, bytes } = closed(closed(data, ['status', 'progress'])['progress'], [
+        'rows',
+        'bytes',
+      ])
+      for (const count of [rows, bytes]) assert.ok(Number.isInteger(count), 'progress counts')
+      return
+    }
+    case 'succeeded':
+      closed(data, ['status', 'result'])
+      return
+    default: {
+      const { status, error } = closed(data, ['status', 'error'])
+      assert.equal(status, 'failed')
+      assert.equal(typeof closed(error, ['message'])['message'], 'string')
+    }
   }
 }
 

@@ -15,6 +15,7 @@ import { generalCases } from './contract/general-cases.js'
 import { httpCases } from './contract/http-cases.js'
 import { importCases } from './contract/import-cases.js'
 import { inferenceCases } from './contract/inference-cases.js'
+import { jobCases } from './contract/job-cases.js'
 import { keptIdCases } from './contract/kept-id-cases.js'
 import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
 import { keptIdInputCases } from './contract/kept-id-input-cases.js'
@@ -64,6 +65,7 @@ const CASES: readonly ContractCase[] = [
   ...bodyCases,
   ...tableCases,
   ...importCases,
+  ...jobCases,
   ...overwriteCases,
   ...keptIdCases,
   ...keptIdHistoryCases,

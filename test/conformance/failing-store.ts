@@ -13,7 +13,7 @@ export const FAILURES = [
 type Failure = (typeof FAILURES)[number][0]
 
 /** Of a store: what gives a part of it at once. Its other methods are calls. */
-const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash'])
+const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash', 'job'])
 const OBJECTS: ReadonlySet<string> = new Set(['files'])
 const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'sweep'])
 

@@ -32,6 +32,10 @@ export const SOURCE_URLS = {
   slow: `${HOST}/slow`,
   /** Is larger than any limit. */
   endless: `${HOST}/endless`,
+  /** Rows of CSV, the last of which comes after `LATE_MS`. */
+  late: `${HOST}/late.csv`,
+  /** The same, with a record that is too long at the end. */
+  lateFault: `${HOST}/late-fault.csv`,
   /** CSV that breaks off. */
   brokenCsv: `${HOST}/broken.csv`,
   /** CSV that is larger than any limit. */
@@ -54,6 +58,9 @@ export const SOURCE_URLS = {
   latin1: `${HOST}/latin1.csv`,
 } as const
 
+/** How long the late sources take, in milliseconds: longer than an operation that is answered at once. */
+const LATE_MS = 3_000
+
 type MakeSource = (url: string, bytesMax: number) => FetchedSource
 
 const URLS: Readonly<Record<string, MakeSource>> = {
@@ -71,6 +78,8 @@ const URLS: Readonly<Record<string, MakeSource>> = {
   },
   [SOURCE_URLS.endlessCsv]: (url, bytesMax) =>
     source(url, ['a\n1\n'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
+  [SOURCE_URLS.late]: (url) => lateSource(url, '3\n'),
+  [SOURCE_URLS.lateFault]: (url) => lateSource(url, '3,4\n'),
   [SOURCE_URLS.brokenCsv]: (url) =>
     source(url, ['a\n1'], {}, new StoreError('SOURCE_URL_FAILED', 'The source broke off')),
   [SOURCE_URLS.csv]: (url) =>
@@ -93,6 +102,15 @@ const URLS: Readonly<Record<string, MakeSource>> = {
     source(url, ['a\n1\n'], { contentType: 'text/csv; charset=latin1' }),
   [SOURCE_URLS.endless]: (url, bytesMax) =>
     source(url, ['hel'], {}, new StoreError('FILE_TOO_LARGE', `More than ${bytesMax} bytes`)),
+}
+
+function lateSource(url: string, end: string): FetchedSource {
+  async function* body(): AsyncGenerator<Uint8Array, void> {
+    yield new TextEncoder().encode('n\n1\n2\n')
+    await new Promise((resolve) => setTimeout(resolve, LATE_MS))
+    yield new TextEncoder().encode(end)
+  }
+  return { contentType: 'text/csv', fileName: undefined, url, body: body(), close() {} }
 }
 
 function source(

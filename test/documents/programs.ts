@@ -296,6 +296,26 @@ const files: Program = {
   },
 }
 
+const job: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const job = await team.startJob(',
+  declared: [
+    "declare const team: import('rowstash').Team",
+    "declare const stash: import('rowstash').Stash",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const stash = team.stash('orders')
+    await stash.put('0', [{ n: 1 }])
+    await runModule(text, { team, stash })
+
+    const [made] = await team.tables()
+    assert.deepEqual(await team.jobs().then((jobs) => jobs.map(({ tableId }) => tableId)), [
+      made?.id,
+    ])
+  },
+}
+
 /** A call of `nodeHandler` with other options. */
 const hosting = (begins: string): Program => ({
   document: 'src/contract/HOSTING.md',
@@ -369,6 +389,7 @@ export const PROGRAMS: readonly Program[] = [
   server,
   inFastify,
   files,
+  job,
   hosting('nodeHandler(store, { keys, baseUrl:'),
   hosting('nodeHandler(store, { keys, cors:'),
   inBrowser,

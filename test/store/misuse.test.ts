@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
+import { contractSources, SOURCE_URLS } from '../conformance/fake-sources.js'
 
 const KEYS = [{ key: 'a-long-random-text-of-the-host', teamId: 'team' }]
 
@@ -50,19 +51,21 @@ let team: core.Team
 let table: core.Table
 let overwritten: core.Table
 let rowId: string
+let jobId: string
 let file: core.OpenFile
 let level: core.KvStore
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowstash-misuse-'))
   process.chdir(folder)
-  store = await core.openMemory()
+  store = await core.openMemory({ sources: contractSources })
   team = store.team('team')
   const made = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
   table = team.table(made.tableId)
   overwritten = team.table((await team.createTable({ name: 'x', rows: [{ a: 1 }] })).tableId)
   rowId = made.rowIds.get(0)
   const { id } = await team.files.put('x', { fileName: 'x.txt', contentType: 'text/plain' })
+  jobId = (await team.startJob({ import: { fromUrl: SOURCE_URLS.csv } })).id
   const found = await team.files.get(id)
   if (found === null) throw new Error('the file is there')
   file = found
@@ -219,6 +222,20 @@ const TEAM: Readonly<Record<string, Call>> = {
     () => [{ name: 'y', rows: [] }],
     { 0: `name schema rows ${CELLS}` },
   ),
+  importTable: call(
+    (request) => team.importTable(request),
+    () => [{ fromUrl: SOURCE_URLS.csv }],
+    { 0: 'fromUrl name format onSchemaError' },
+  ),
+  startJob: call(
+    (request) => team.startJob(request).then((job) => job.wait()),
+    () => [{ import: { fromUrl: SOURCE_URLS.csv } }],
+    { 0: 'create overwrite import note' },
+  ),
+  job: call(
+    (id) => team.job(id).status(),
+    () => [jobId],
+  ),
   table: call(
     (id) => team.table(id).version(),
     () => [table.id],
@@ -226,6 +243,13 @@ const TEAM: Readonly<Record<string, Call>> = {
   stash: call(
     (id) => team.stash(id).delete(),
     () => ['stash'],
+  ),
+}
+
+const JOB: Readonly<Record<string, Call>> = {
+  wait: call(
+    (milliseconds) => team.job(jobId).wait(milliseconds),
+    () => [1],
   ),
 }
 
@@ -380,7 +404,7 @@ async function misuse(one: Call): Promise<{ taken: string[]; broken: string[] }>
   return { taken, broken }
 }
 
-const GROUPS = { LIBRARY, NODE, STORE, PUBLIC_FILES, TEAM, STASH, TABLE, FILES, FILE }
+const GROUPS = { LIBRARY, NODE, STORE, PUBLIC_FILES, TEAM, JOB, STASH, TABLE, FILES, FILE }
 
 const takenBy: Record<string, string> = {}
 
@@ -408,6 +432,7 @@ test('of the wrong values these work', () => {
       "FILES get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "FILES put": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: bytes | 1.contentLength: undefined | 1.fileName: 'x' | 1.fileName: a text with a NUL | 1.fileName: a lone surrogate",
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
       "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.onFailure: a function | 1.onWarning: a function",
       "LIBRARY isStoreError": "0: undefined | 0: null | 0: true | 0: 0 | 0: -1 | 0: 0.5 | 0: NaN | 0: 1n | 0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: a symbol | 0: {} | 0: an object without a prototype | 0: [] | 0: [1] | 0: [null] | 0: a function | 0: a promise | 0: a date | 0: a map | 0: bytes | 0: a URL",
       "LIBRARY kvObjects": "",
@@ -440,6 +465,9 @@ test('of the wrong values these work', () => {
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
+      "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",
+      "TEAM job": "",
+      "TEAM startJob": "0.create: undefined | 0.overwrite: undefined | 0.note: undefined | 0.note: '' | 0.note: 'x' | 0.note: a text with a NUL",
       "TEAM stash": "0: 'x'",
       "TEAM table": "",
     }
@@ -447,7 +475,7 @@ test('of the wrong values these work', () => {
 })
 
 /** Methods that take no arguments. */
-const WITHOUT_ARGUMENTS = 'close delete memory schema sweep tables version'.split(' ')
+const WITHOUT_ARGUMENTS = 'close delete jobs memory schema status sweep tables version'.split(' ')
 
 test('every public function is among those that were called', () => {
   const functionsOf = (holder: object): string[] => {
@@ -461,13 +489,21 @@ test('every public function is among those that were called', () => {
     STORE: methodsOf(store),
     PUBLIC_FILES: methodsOf(store.files),
     TEAM: methodsOf(team),
+    JOB: methodsOf(team.job(jobId)),
     STASH: methodsOf(team.stash('stash')),
     TABLE: methodsOf(table),
     FILES: methodsOf(team.files),
     FILE: functionsOf(file),
   }
   // An error and an object store take what they are given by the store.
-  const others = ['constructor', 'StoreError', 'memoryObjects', 'belongsTo', ...WITHOUT_ARGUMENTS]
+  const others = [
+    'constructor',
+    'StoreError',
+    'memoryObjects',
+    'belongsTo',
+    'isWhole',
+    ...WITHOUT_ARGUMENTS,
+  ]
   const missing = Object.entries(GROUPS).flatMap(([group, calls]) =>
     functions[group as keyof typeof GROUPS]
       .filter((name) => !Object.hasOwn(calls, name) && !others.includes(name))

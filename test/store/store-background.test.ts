@@ -19,7 +19,7 @@ test('a store that is closed does nothing in the background any more', async () 
     fileSweepIntervalMs: 1_000,
   })
 
-  expect(vi.getTimerCount()).toBe(before + 3)
+  expect(vi.getTimerCount()).toBe(before + 4)
   await store.close()
   expect(vi.getTimerCount()).toBe(before)
 })

@@ -3,6 +3,7 @@
 import { type AdminPath, OPEN_ROUTES } from '../router.js'
 import type { ROUTES } from '../routes.js'
 import type { Operation } from './bodies.js'
+import { JOB_OPERATIONS } from './job-operations.js'
 import type { Tag } from './model.js'
 import { OWN_OPERATIONS } from './own-operations.js'
 import { PATH_PARAMETERS } from './parameters.js'
@@ -36,6 +37,7 @@ const OPERATIONS: Readonly<Record<Exclude<OperationName, Derived>, Operation>> =
   ...TABLE_OPERATIONS,
   ...ROW_OPERATIONS,
   ...STASH_OPERATIONS,
+  ...JOB_OPERATIONS,
   ...UPLOAD_OPERATIONS,
   ...OWN_OPERATIONS,
 }
@@ -50,6 +52,7 @@ const TAGS: readonly Tag[] = [
   'Tables',
   'Rows',
   'Stashes',
+  'Jobs',
   'Uploads',
   'Files',
   'Administration',

@@ -66,6 +66,7 @@ export type Tag =
   | 'Tables'
   | 'Rows'
   | 'Stashes'
+  | 'Jobs'
   | 'Uploads'
   | 'Files'
   | 'Administration'

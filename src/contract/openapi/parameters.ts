@@ -15,6 +15,7 @@ export const PATH_PARAMETERS: Readonly<
       'Place of the chunk in its stash. All-digit serials are in numeric order, others in code-point order.',
     schema: ref('StashName'),
   },
+  jobID: { description: 'ID of a job.', schema: { type: 'string' } },
   appID: { description: 'ID of an app.', schema: { type: 'string', maxLength: 256 } },
   uploadID: { description: 'ID of an upload.', schema: { type: 'string' } },
   fileID: { description: 'ID of a file.', schema: { type: 'string' } },

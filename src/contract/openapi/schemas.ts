@@ -47,6 +47,7 @@ const ROW_IDS = described('In the order of the input.', list(at('RowID')))
 const LINKED_APPS = described('Apps of appsToLink that exist; only if it was given.', list(TEXT))
 const APPS: JsonSchema = { ...list(TEXT), maxItems: 1_000 }
 const CREATED = closed({ tableID: at('TableID'), rowIDs: ROW_IDS }, { linkedAppIDs: LINKED_APPS })
+const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 const SCHEMA_MEMBER = { schema: at('TableSchema') }
 const ROWS_MEMBER = {
   rows: {
@@ -61,6 +62,7 @@ export const SCHEMAS = {
     type: 'string',
     pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
   },
+  JobID: described('A UUID.', at('TableID')),
   RowID: { type: 'string', pattern: '^[A-Za-z0-9_-]{22}$' },
   StashName: { type: 'string', pattern: STASH_NAME_PATTERN },
   Kind: { type: 'string', enum: COLUMN_KINDS },
@@ -112,6 +114,27 @@ export const SCHEMAS = {
   CreateAnswer: data(CREATED),
   ImportRequest: closed({ fromUrl: TEXT }, { displayName: NAME, appsToLink: APPS }),
   ImportAnswer: data({ ...list(CREATED), maxItems: 1 }),
+  NewTableJob: data(closed({ tableID: at('TableID'), jobID: at('JobID') })),
+  OverwriteJob: data(closed({ jobID: at('JobID') })),
+  JobAnswer: data({
+    oneOf: [
+      closed({
+        status: { const: 'running' },
+        progress: {
+          ...closed({ rows: COUNT, bytes: COUNT }),
+          description: 'What an import has read so far.',
+          'x-rowstash': true,
+        },
+      }),
+      closed({
+        status: { const: 'succeeded' },
+        result: described('The data of the synchronous answer.', {
+          anyOf: [CREATED, { ...list(CREATED), maxItems: 1 }, closed({ rowIDs: ROW_IDS })],
+        }),
+      }),
+      closed({ status: { const: 'failed' }, error: closed({ message: TEXT }) }),
+    ],
+  }),
   OverwriteRequest: {
     oneOf: [closed(ROWS_MEMBER, SCHEMA_MEMBER), at('InputRows'), at('StashReference')],
   },

@@ -21,13 +21,17 @@ export const TABLE_OPERATIONS = {
     security: 'team',
     parameters: ['name', 'appsToLink', 'onSchemaError', 'asynchronous', 'idempotencyKey'],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('CreateRequest')),
-    success: { 201: versioned('The table was created.', ref('CreateAnswer')) },
+    success: {
+      201: versioned('The table was created.', ref('CreateAnswer')),
+      202: unversioned('The table is being created.', ref('NewTableJob')),
+    },
     errors: [
       ...RECEIVING,
       ...MISFITS,
       'COLUMN_ID_NOT_UNIQUE',
       'STASH_NOT_FOUND',
       'IDEMPOTENCY_KEY_REUSED',
+      'RATE_LIMITED',
     ],
   },
   'POST /tables/import': {
@@ -39,7 +43,10 @@ export const TABLE_OPERATIONS = {
     security: 'team',
     parameters: ['appsToLink', 'onSchemaError', 'asynchronous'],
     body: { description: 'The URL of the file.', content: json(ref('ImportRequest')) },
-    success: { 201: versioned('The table was created.', ref('ImportAnswer')) },
+    success: {
+      201: versioned('The table was created.', ref('ImportAnswer')),
+      202: unversioned('The table is being created.', ref('NewTableJob')),
+    },
     errors: [
       ...RECEIVING,
       ...SOURCE_FAILURES,
@@ -57,7 +64,10 @@ export const TABLE_OPERATIONS = {
     security: 'team',
     parameters: ['onSchemaError', 'asynchronous', 'ifTableMatch'],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('OverwriteRequest')),
-    success: { 200: versioned('The rows were replaced.', ref('RowIDsAnswer')) },
+    success: {
+      200: versioned('The rows were replaced.', ref('RowIDsAnswer')),
+      202: unversioned('The rows are being replaced.', ref('OverwriteJob')),
+    },
     errors: [
       ...RECEIVING,
       ...MISFITS,
@@ -65,6 +75,7 @@ export const TABLE_OPERATIONS = {
       'STASH_NOT_FOUND',
       'TABLE_NOT_FOUND',
       'PRECONDITION_FAILED',
+      'RATE_LIMITED',
     ],
   },
 } as const satisfies Readonly<Record<string, Operation>>

@@ -17,4 +17,5 @@ export type SweepReport = Readonly<{
   generations: number
   files: number
   uploads: number
+  jobs: number
 }>

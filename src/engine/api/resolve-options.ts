@@ -57,6 +57,10 @@ const RANGES = {
   uploadTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   fileRetentionMs: { default: 7 * DAY_MS, min: DAY_MS, max: 29 * DAY_MS },
   fileSweepIntervalMs: { default: HOUR_MS, min: 0, max: DAY_MS },
+  jobsInFlightMax: { default: 4, min: 1, max: 1_000 },
+  jobLeaseMs: { default: MINUTE_MS / 2, min: 100, max: 10 * MINUTE_MS },
+  jobTtlMs: { default: 7 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  jobIntervalMs: { default: 5 * SECOND_MS, min: 0, max: DAY_MS },
   filesInFlightMax: { default: 64, min: 1, max: 10_000 },
 } as const satisfies Record<NumberOption, IntegerRange>
 
@@ -128,6 +132,7 @@ const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
   fileSweep: 'The background sweep of files',
   fold: 'The background fold',
   codecs: 'Noting the compressions of the segments',
+  jobs: 'Work on a job',
 })
 
 /** Warns of the first failure of each task. */

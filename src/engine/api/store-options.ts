@@ -41,6 +41,11 @@ export interface LimitOptions {
    * waiting, or 500 of one team, they fail with RATE_LIMITED. Default: 64. Range: 1 to 10,000.
    */
   readonly filesInFlightMax?: number
+  /**
+   * Jobs that are worked on at the same time. A team starts one only while it has fewer than there are free places;
+   * the others wait. Default: 4. Range: 1 to 1,000.
+   */
+  readonly jobsInFlightMax?: number
 }
 
 /** Accepted values, lifetimes of data that expires, and hooks into the host. */
@@ -94,6 +99,13 @@ export interface BehaviorOptions {
    * Default: 7 days. Range: 24 hours to 29 days.
    */
   readonly fileRetentionMs?: number
+  /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
+  readonly jobTtlMs?: number
+  /**
+   * Of a key-value store that several processes share: how long a job must have shown no sign of work before another
+   * process takes it over, in milliseconds. Default: 30 seconds. Range: 100 ms to 10 minutes.
+   */
+  readonly jobLeaseMs?: number
   /** The time source. Default: the system's. */
   readonly clock?: Clock
   /** The source of IDs and nonces. Default: the system's, fit for secrets. */
@@ -139,6 +151,11 @@ export interface PerformanceOptions {
   readonly fileSweepIntervalMs?: number
   /** Time between two background folds, in milliseconds; 0 switches them off. Default: 30 seconds. Range: 0 to 1 day. */
   readonly foldIntervalMs?: number
+  /**
+   * Time between two looks for jobs that nobody works on, in milliseconds; 0 switches them off, and then no job is
+   * continued that another opening began. The first look is at open. Default: 5 seconds. Range: 0 to 1 day.
+   */
+  readonly jobIntervalMs?: number
   /**
    * A fold rewrites a segment that has at least this many row records over it. Fewer cost readers less than
    * the rewrite does. Default: 64. Range: 1 to 65,536.

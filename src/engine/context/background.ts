@@ -18,7 +18,16 @@ export class Background {
 
   /** Begins work that keeps the store open until it ends. */
   run(task: BackgroundTask, work: () => Promise<unknown>): void {
-    void this.#lifecycle.run(work).catch((failure: unknown) => this.report(task, failure))
+    void this.settle(task, work)
+  }
+
+  /** As `run`; resolves when the work has ended, however it has. */
+  async settle(task: BackgroundTask, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.#lifecycle.run(work)
+    } catch (failure) {
+      this.report(task, failure)
+    }
   }
 
   /** Reports a failure that no caller sees to the host. A store that is closed has not failed. */

@@ -1,9 +1,10 @@
 // The row IDs of an operation: a few runs of positions, rendered one ID at a time.
 import { type Bytes, utf8 } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { ROW_ID_CHARS, renderRowId, renderRowIdTail } from '../../format/row-id.js'
-import type { RowIds } from '../api/store-types.js'
+import type { RowIds } from '../api/row-types.js'
 
 /** IDs of `count` rows from a slot of an extent on. */
 export type RowIdRun = Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>
@@ -13,12 +14,18 @@ export function rowIdsOf(runs: readonly RowIdRun[]): RowIds {
   return Object.freeze(new RunRowIds(runs))
 }
 
+/** The runs of IDs that this store made. */
+export function runsOf(rowIds: RowIds): readonly RowIdRun[] {
+  invariant(rowIds instanceof RunRowIds, 'the row IDs of an operation are runs')
+  return rowIds.runs
+}
+
 /** Quotes and a comma. */
 const JSON_ID_CHARS = ROW_ID_CHARS + 3
 
 class RunRowIds implements RowIds {
   readonly length: number
-  readonly #runs: readonly RowIdRun[]
+  readonly runs: readonly RowIdRun[]
   /** Index of the first ID of each run. */
   readonly #starts: readonly number[]
 
@@ -30,7 +37,7 @@ class RunRowIds implements RowIds {
       length += count
     }
     this.length = length
-    this.#runs = runs
+    this.runs = runs
     this.#starts = starts
   }
 
@@ -47,20 +54,20 @@ class RunRowIds implements RowIds {
     const from = index < 0 ? this.length + index : index
     if (!Number.isInteger(from) || from < 0 || from >= this.length) return undefined
     let low = 0
-    let high = this.#runs.length - 1
+    let high = this.runs.length - 1
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)
       if ((this.#starts[middle] ?? 0) <= from) low = middle
       else high = middle - 1
     }
-    const run = this.#runs[low]
+    const run = this.runs[low]
     return (
       run && renderRowId(run.nonce, run.extent, run.firstSlot + from - (this.#starts[low] ?? 0))
     )
   }
 
   *[Symbol.iterator](): IterableIterator<string> {
-    for (const { nonce, extent, firstSlot, count } of this.#runs) {
+    for (const { nonce, extent, firstSlot, count } of this.runs) {
       for (let i = 0; i < count; i++) yield renderRowId(nonce, extent, firstSlot + i)
     }
   }
@@ -70,7 +77,7 @@ class RunRowIds implements RowIds {
     let left = this.length
     let piece = new Uint8Array(JSON_ID_CHARS * Math.min(idsMax, left))
     let at = 0
-    for (const { nonce, extent, firstSlot, count } of this.#runs) {
+    for (const { nonce, extent, firstSlot, count } of this.runs) {
       const first = utf8(`"${renderRowId(nonce, extent, firstSlot)}",`)
       for (let i = 0; i < count; i++) {
         if (at === piece.length) {

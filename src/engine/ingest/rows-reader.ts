@@ -10,7 +10,7 @@ import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import type { KvCheck, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
-import type { RowsInput, Stash } from '../api/store-types.js'
+import type { RowsInput, Stash } from '../api/row-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
@@ -86,7 +86,12 @@ export class RowsReader {
     const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
     const { stashChunksMax } = this.#team.options
     if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
-    return { chunks, inline: null, check }
+    const isWhole = this.#stash?.isWhole() === true
+    return {
+      chunks: isWhole ? chunks.map(({ chunk }) => ({ chunk })) : chunks,
+      inline: null,
+      check,
+    }
   }
 
   /** Makes rows linkable; the objects that this writes are pending until `released`. */

@@ -7,7 +7,7 @@ import { type CutRun, cutRecords, isJson } from '../../base/record-cutter.js'
 import { SourceFault, type SourceFormat } from '../../base/record-scanner.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
-import type { TextRows } from '../api/store-types.js'
+import type { TextRows } from '../api/row-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
 

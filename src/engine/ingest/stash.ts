@@ -5,8 +5,8 @@ import { chunksRange, stashHeadKey } from '../../format/keys.js'
 import type { StashHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { checkSerial, checkStashName } from '../api/arguments.js'
-import type { RowsInput, Stash } from '../api/store-types.js'
+import { checkSerial } from '../api/arguments.js'
+import type { RowsInput, Stash } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
@@ -14,16 +14,24 @@ import type { TeamContext } from '../context/store-context.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
 
+/** The ID of a stash of the store's own begins with it. */
+export const OWN_STASH = '~'
+
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
 export class TeamStash implements Stash {
   readonly id: string
   readonly #team: TeamContext
 
+  /** @param id - Of a caller, and checked; or of the store's own, which no caller's can be. */
   constructor(team: TeamContext, id: string) {
-    checkStashName('Stash ID', id)
     this.#team = team
     this.id = id
+  }
+
+  /** Its one chunk is the whole input of an operation: errors count its rows without a chunk. */
+  isWhole(): boolean {
+    return this.id.startsWith(OWN_STASH)
   }
 
   belongsTo(team: TeamContext): boolean {

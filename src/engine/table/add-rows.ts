@@ -1,6 +1,6 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
 import type { ReadRecord } from '../../kv/kv.js'
-import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
 import {
   type IdempotencyState,

@@ -1,12 +1,5 @@
 // Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
-import type { Bytes } from '../../base/bytes.js'
-import {
-  catalogKey,
-  schemaKey,
-  type TableKey,
-  TEAM_HEAD_KEY,
-  tableHeadKey,
-} from '../../format/keys.js'
+import { catalogKey, schemaKey, TEAM_HEAD_KEY, tableHeadKey } from '../../format/keys.js'
 import {
   decodeTeamHead,
   encodeCatalogEntry,
@@ -14,14 +7,15 @@ import {
   encodeTableHead,
   encodeTeamHead,
 } from '../../format/records.js'
-import { renderTableId } from '../../format/table-id.js'
+import { newUuid, renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { CreateResult, OnSchemaError } from '../api/store-types.js'
+import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
 import type { RequestKey } from '../commit/idempotency.js'
 import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
+import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
 import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
@@ -44,6 +38,8 @@ type CreateRequest = Readonly<{
   rows: GivenRows
   onSchemaError: OnSchemaError
   key: RequestKey | undefined
+  /** The job that the create is for. It names the table. */
+  guard?: JobGuard | undefined
 }>
 
 /** The result that is kept under a key; null: none is, or no key was given. */
@@ -98,24 +94,25 @@ export async function createTable(
 /** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
-  { name, key }: CreateRequest,
+  { name, key, guard }: CreateRequest,
   schema: TableSchema,
   source: OperationRows,
   rows: LinkableRows,
 ): Promise<CreateResult | null> {
   const { random } = team.options
-  const table = newTableKey(random.bytes(16))
+  const table = guard?.record.table ?? newUuid(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
   const place = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
   const { next, puts, runs, files } = await appendRows(place, rows)
   const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
   return commitUntilAccepted('Too many tables are being created', async () => {
-    const { repeat, teamHead, holds, markers } = await team.partition.read(async (view) => ({
+    const { repeat, teamHead, holds, markers, job } = await team.partition.read(async (view) => ({
       repeat: await readCreateRepeat(team, key, view),
       teamHead: await view.get(TEAM_HEAD_KEY),
       holds: await sourceHolds(source, (key) => view.get(key)),
       markers: await putMarkers((key) => view.get(key), random, files),
+      job: await readJobGuard(guard, (key) => view.get(key)),
     }))
     const first = createdOf(repeat)
     if (first !== null) return first
@@ -123,11 +120,15 @@ async function commitTable(
     const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
     const kept = saveResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
+    const ended = job.succeed({ table, version: 1, runs })
+    const checks = [...checksOf(source), ...kept.checks, ...job.checks]
     const { ok } = await team.partition.commit({
-      checks: [{ key: TEAM_HEAD_KEY, equals: teamHead }, ...checksOf(source), ...kept.checks],
+      checks: [{ key: TEAM_HEAD_KEY, equals: teamHead }, ...checks],
+      deletes: ended.deletes,
       puts: [
         ...records,
         ...kept.puts,
+        ...ended.puts,
         ...markers,
         [TEAM_HEAD_KEY, encodeTeamHead(order + 1)],
         [catalogKey(order), encodeCatalogEntry({ table, name })],
@@ -136,12 +137,4 @@ async function commitTable(
     })
     return ok ? { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) } : REFUSED
   })
-}
-
-/** A random UUID (version 4) as its bytes. */
-function newTableKey(random: Bytes): TableKey {
-  const table = Uint8Array.from(random)
-  table[6] = ((table[6] ?? 0) & 0x0f) | 0x40
-  table[8] = ((table[8] ?? 0) & 0x3f) | 0x80
-  return table
 }

@@ -3,8 +3,9 @@ import type { SourceFormat } from '../../base/record-scanner.js'
 import { formatOfName } from '../../base/record-scanner.js'
 import { StoreError } from '../../base/store-error.js'
 import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
-import type { CreateResult, OnSchemaError } from '../api/store-types.js'
+import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import type { FetchedSource } from '../api/url-fetcher.js'
+import type { JobGuard } from '../commit/job-guard.js'
 import type { TeamContext } from '../context/store-context.js'
 import { cleanFileName, nameInUrl } from '../files/file-name.js'
 import { parseRowsType } from '../files/rows-type.js'
@@ -18,12 +19,14 @@ export type ImportSource = Readonly<{
   /** undefined: what the answer says. */
   format: SourceFormat | undefined
   onSchemaError: OnSchemaError
+  /** The job that the import is for. It names the table. */
+  guard?: JobGuard | undefined
 }>
 
 /** @throws {StoreError} SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED, and as `createTable` */
 export function importTable(
   team: TeamContext,
-  { fromUrl, name, format, onSchemaError }: ImportSource,
+  { fromUrl, name, format, onSchemaError, guard }: ImportSource,
   onProgress: (progress: SourceProgress) => void,
 ): Promise<CreateResult> {
   const { sources, fileBytesMax } = team.options
@@ -38,7 +41,7 @@ export function importTable(
         onProgress(progress)
       }
       const rows = new SourceRows(source.body, format ?? formatOfSource(source), noted)
-      const request = { rows, schema: undefined, onSchemaError, key: undefined }
+      const request = { rows, schema: undefined, onSchemaError, key: undefined, guard }
       return await createTable(team, { ...request, name: name ?? nameOfSource(source) })
     } finally {
       source.close()

@@ -2,7 +2,7 @@
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
-import type { OnSchemaError } from '../api/store-types.js'
+import type { OnSchemaError } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED, tooBusy } from '../commit/commit-until-accepted.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'

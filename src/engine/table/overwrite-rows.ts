@@ -4,8 +4,9 @@ import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { retirementKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/store-types.js'
+import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
+import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
 import type { Plan } from '../commit/table-writer.js'
 import { nextGenerationStart } from '../context/extents.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
@@ -35,6 +36,8 @@ import { putSchema } from './schema-change.js'
 const KEPT_TRIES_MAX = 3
 
 type OverwriteRequest = Readonly<{
+  /** The job that the overwrite is for. */
+  guard?: JobGuard | undefined
   rows: RowsInput | Stash
   ifMatch: number | bigint | undefined
   /** undefined: the table keeps its schema. */
@@ -112,12 +115,13 @@ async function attempt(
 
 function planOverwrite(
   { team, table }: TablePlace,
-  { ifMatch }: OverwriteRequest,
+  { ifMatch, guard }: OverwriteRequest,
   { base, rows, newSchema }: ReadyRows,
   { kept: keptBefore, keepAgain }: KeptIds,
 ): Plan<ChangeResult | Moved> {
   return async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
+    const job = await readJobGuard(guard, read)
     const moved = await whatMoved(base, head, read)
     if (moved !== null) return { result: moved }
     const { random, clock } = team.options
@@ -145,9 +149,16 @@ function planOverwrite(
     puts.push([retirementKey(table, before.firstExtent), retirement])
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
     const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
+    const ended = job.succeed({ table, version, runs })
+    const checks = [...added.checks, ...checksOf(base.source), ...job.checks]
     return {
       result: { version, rowIds: rowIdsOf(runs) },
-      change: { next: added.next, puts, checks: [...added.checks, ...checksOf(base.source)] },
+      change: {
+        next: added.next,
+        puts: [...puts, ...ended.puts],
+        deletes: ended.deletes,
+        checks,
+      },
     }
   }
 }

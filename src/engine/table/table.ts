@@ -1,8 +1,9 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
-import { fromHex, fromUtf8 } from '../../base/bytes.js'
+import { fromUtf8 } from '../../base/bytes.js'
 import { type Deferred, deferred } from '../../base/data-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { TableKey } from '../../format/keys.js'
+import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
@@ -20,10 +21,16 @@ import {
 import type {
   AddOptions,
   ChangeResult,
+  OverwriteRequest,
+  RowInput,
+  RowsInput,
+  Stash,
+  UpdateOptions,
+} from '../api/row-types.js'
+import type {
   DeleteResult,
   OpenPage,
   OpenPageRequest,
-  OverwriteRequest,
   Page,
   PageBytes,
   PageBytesRequest,
@@ -31,12 +38,8 @@ import type {
   ReadJsonResult,
   ReadOptions,
   ReadResult,
-  RowInput,
-  RowsInput,
   RowWithId,
-  Stash,
   Table,
-  UpdateOptions,
 } from '../api/store-types.js'
 import { tableNotFound } from '../commit/table-writer.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
@@ -247,11 +250,9 @@ export class TeamTable implements Table {
   }
 }
 
-const TABLE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 /** The key of a table ID; a text that is no UUID is no table's ID. */
-function tableKeyOf(tableId: string): TableKey {
-  const key = TABLE_ID.test(tableId) ? fromHex(tableId.replaceAll('-', '')) : null
+export function tableKeyOf(tableId: string): TableKey {
+  const key = parseTableId(tableId)
   if (key === null) throw tableNotFound(tableId)
   return key
 }

@@ -21,6 +21,7 @@ import { readTeams } from '../context/team-entries.js'
 import { foldPartition } from './fold.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import { sweepJobs } from './sweep-jobs.js'
 import { sweepStashes } from './sweep-stashes.js'
 import { sweepUploads } from './sweep-uploads.js'
 
@@ -90,6 +91,7 @@ export class Sweeper {
     let stashes = 0
     let generations = 0
     let uploads = 0
+    let jobs = 0
     const folds = await this.fold()
     for (const [teamId, partition] of await this.#teamPartitions()) {
       uploads += await sweepUploads(this.#context, teamId, partition)
@@ -97,10 +99,11 @@ export class Sweeper {
       await sweepSchemas(partition)
       stashes += await sweepStashes(this.#context, partition)
       await sweepRepeats(this.#context, partition)
+      jobs += await sweepJobs(this.#context, teamId, partition)
     }
     const objects = await this.#sweepObjects()
     await this.#context.kv.reclaim?.()
-    return { folds, stashes, generations, uploads, objects }
+    return { folds, stashes, generations, uploads, jobs, objects }
   }
 
   async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {

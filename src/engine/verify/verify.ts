@@ -31,6 +31,7 @@ import { readTeams } from '../context/team-entries.js'
 import type { VerifyContext } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
+import { verifyJobs } from './verify-jobs.js'
 import { verifyOrphans } from './verify-orphans.js'
 import { verifyStashes } from './verify-stashes.js'
 import { verifyTables } from './verify-tables.js'
@@ -138,6 +139,7 @@ async function verifyTeam(
   await verifyTables(verifying)
   await verifyStashes(verifying)
   await findings.step({ team: teamId }, () => verifyRepeats(findings, partition, teamId))
+  await findings.step({ team: teamId }, () => verifyJobs(findings, partition, teamId))
   const alias = await findings.step({ team: teamId }, () => readAlias(context, teamId))
   await verifyFiles(verifying, alias)
 }

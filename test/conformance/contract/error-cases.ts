@@ -27,7 +27,8 @@ const unknownPaths: ContractCase[] = [
   '/Tables',
   '/TABLES/x/rows',
   '/%74ables',
-  '/jobs/x',
+  '/jobs',
+  '/jobs/x/y',
 ].map((path) => ({
   name: `404 request_error: an unknown path ${path}`,
   run: async (api) => void (await api.refused('GET', path, {}, REQUEST_ERROR)),

@@ -100,6 +100,7 @@ export class World {
       ...this.profile.options,
       sweepIntervalMs: 0,
       foldIntervalMs: 0,
+      jobIntervalMs: 0,
       fileSweepIntervalMs: 0,
       fileBytesMax: FILE_BYTES_MAX,
       quota: ({ bytes }) => bytes !== UNWELCOME_BYTES,

@@ -141,6 +141,7 @@ export class World {
           ...this.profile.options,
           sweepIntervalMs: 0,
           foldIntervalMs: 0,
+          jobIntervalMs: 0,
           clock: this.clock,
           ...(this.#random && { random: this.#random }),
           kv: pacedKv(kv, this.pace, instances > 1),

@@ -128,6 +128,7 @@ export class SimWorld {
         ...store,
         sweepIntervalMs: 0,
         foldIntervalMs: 0,
+        jobIntervalMs: 0,
         fileSweepIntervalMs: 0,
         clock: this.clock,
         random: this.#random,

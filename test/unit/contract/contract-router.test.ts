@@ -32,7 +32,7 @@ describe('the routes', () => {
   test('are those of the contract', () => {
     const section =
       readText('src/contract/CONTRACT.md').split('### Routes')[1]?.split('\n- ')[0] ?? ''
-    const told = [...section.matchAll(/^\| `([A-Z]+) (\/(?:tables|stashes|apps)[^`]*)` \|/gm)]
+    const told = [...section.matchAll(/^\| `([A-Z]+) (\/(?:tables|stashes|jobs|apps)[^`]*)` \|/gm)]
     const named = told.map(([, method, path]) => `${method} ${path}`)
 
     expect(named.length).toBeGreaterThan(0)

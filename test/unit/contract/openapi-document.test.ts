@@ -140,11 +140,6 @@ describe('the document and CONTRACT.md', () => {
       return status === undefined ? [] : [`${status} ${type}${ours}`]
     })
 
-    expect(described.toSorted()).toEqual(
-      listed.filter((error) => !NOT_SERVED.has(error)).toSorted(),
-    )
+    expect(described.toSorted()).toEqual(listed.toSorted())
   })
 })
-
-/** Errors of the published interface that nothing answers yet. */
-const NOT_SERVED: ReadonlySet<string> = new Set(['404 job_not_found'])

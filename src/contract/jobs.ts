@@ -1,0 +1,60 @@
+// CONTRACT.md, section 8.
+import type { JobRequest, JobStatus } from '../engine/api/job-types.js'
+import { jobFailure } from '../engine/jobs/job-failure.js'
+import type { Call } from './call.js'
+import { shownError } from './error-response.js'
+import type { ContractResponse } from './message.js'
+import { jsonResponse } from './render.js'
+import { succeededResponse, tableResponse } from './table-response.js'
+
+/** An operation that ends within this time is answered at once, in milliseconds. */
+const AT_ONCE_MS = 1_000
+
+/** GET /jobs/{jobID} */
+export async function readJob(call: Call, jobId: string): Promise<ContractResponse> {
+  const job = await call.team.job(jobId).status()
+  switch (job.status) {
+    case 'running': {
+      const { status, progress } = job
+      return jsonResponse(200, JSON.stringify({ data: { status, progress } }))
+    }
+    case 'failed': {
+      const { message } = shownError(jobFailure(job.error))
+      return jsonResponse(200, JSON.stringify({ data: { status: 'failed', error: { message } } }))
+    }
+    case 'succeeded':
+      return succeededResponse(job.kind, job.result, linkedOf(job))
+  }
+}
+
+/**
+ * Does an operation as a job.
+ * @param linked - Kept with the job for its result.
+ */
+export async function answerAsJob(
+  call: Call,
+  request: Omit<JobRequest, 'note'>,
+  linked: readonly string[] | undefined,
+): Promise<ContractResponse> {
+  const note = linked === undefined ? '' : JSON.stringify(linked)
+  const job = await call.team.startJob({ ...request, note })
+  const status = await job.wait(AT_ONCE_MS)
+  switch (status.status) {
+    case 'running':
+      return accepted(status)
+    case 'failed':
+      throw jobFailure(status.error)
+    case 'succeeded':
+      return tableResponse(status.kind, status.result, linked)
+  }
+}
+
+/** The published answer to an overwrite has no `tableID`: the client has sent it. */
+function accepted({ id, kind, tableId }: JobStatus): ContractResponse {
+  const data = kind === 'overwrite' ? { jobID: id } : { tableID: tableId, jobID: id }
+  return jsonResponse(202, JSON.stringify({ data }))
+}
+
+function linkedOf({ note }: JobStatus): readonly string[] | undefined {
+  return note === '' ? undefined : JSON.parse(note)
+}

@@ -1,0 +1,44 @@
+// What an operation that makes or fills a table answers, and what a job has as its result: the same (CONTRACT.md,
+// sections 5 and 8).
+import type { JobEntry } from '../engine/api/job-types.js'
+import type { CreateResult } from '../engine/api/row-types.js'
+import type { ContractResponse } from './message.js'
+import { jsonResponse, renderRowIds } from './render.js'
+
+type Kind = JobEntry['kind']
+
+type LinkedApps = readonly string[] | undefined
+
+/** The answer of an operation that has ended. */
+export function tableResponse(
+  kind: Kind,
+  result: CreateResult,
+  linked: LinkedApps,
+): ContractResponse {
+  const { head, tail } = partsOf(kind, result, linked)
+  const body = renderRowIds(`{"data":${head}`, result.rowIds, `${tail}}`)
+  return jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)
+}
+
+/** The answer about a job that has succeeded. */
+export function succeededResponse(
+  kind: Kind,
+  result: CreateResult,
+  linked: LinkedApps,
+): ContractResponse {
+  const { head, tail } = partsOf(kind, result, linked)
+  const start = `{"data":{"status":"succeeded","result":${head}`
+  return jsonResponse(200, renderRowIds(start, result.rowIds, `${tail}}}`))
+}
+
+/** What stands around the row IDs in the `data` of the synchronous answer. */
+function partsOf(
+  kind: Kind,
+  { tableId }: CreateResult,
+  linked: LinkedApps,
+): Readonly<{ head: string; tail: string }> {
+  if (kind === 'overwrite') return { head: '{', tail: '}' }
+  const head = `{"tableID":${JSON.stringify(tableId)},`
+  const tail = `${linked === undefined ? '' : `,"linkedAppIDs":${JSON.stringify(linked)}`}}`
+  return kind === 'import' ? { head: `[${head}`, tail: `${tail}]` } : { head, tail }
+}

@@ -1,0 +1,133 @@
+// Rows as callers give them, the requests that bring them, and the results.
+import type { Bytes } from '../../base/bytes.js'
+
+/**
+ * A row: cells by column ID. null and undefined are empty cells. A BigInt is stored with all its digits, also
+ * within an array; `ReadOptions` says how to read it.
+ */
+export type RowObject = Readonly<Record<string, unknown>>
+
+/** Rows as text. Strings are decoded text, bytes are UTF-8; a byte order mark is dropped. */
+export type TextRows =
+  | Readonly<{
+      json: Bytes | string
+      /** Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. */
+      offset?: number | undefined
+    }>
+  | Readonly<{ csv: Bytes | string }>
+  | Readonly<{ tsv: Bytes | string }>
+
+/** An input row: also an instance of a class or an interface, but no array and no other iterable. */
+export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })
+
+/** Rows as objects (an async iterable of any length is read in bounded memory) or as text. */
+export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows
+
+/**
+ * The treatment of data that does not fit the schema. `abort` (default): nothing is written, and the first
+ * misfit is the error. `dropColumns`: cells that do not fit are left empty. `updateSchema`: unknown columns
+ * are added and others widened until all values fit; a value that no type holds is an error as with `abort`.
+ */
+export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+
+/** The IDs of the rows of an operation, in input order. They are computed on access, never held as strings. */
+export interface RowIds extends Iterable<string> {
+  readonly length: number
+  /**
+   * The ID of the row at an index, from 0 on.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR if the operation has no such row
+   */
+  get(index: number): string
+  /** As `Array.prototype.at`: a negative index counts from the end; undefined outside of the range. */
+  at(index: number): string | undefined
+}
+
+/** The schema of a table. `type` is a kind, `{ kind }`, or `{ kind: 'array', items: { kind } }`. */
+export type SchemaInput = Readonly<{
+  columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
+}>
+
+/** A new table and its rows. */
+export type CreateTableRequest = Readonly<{
+  name: string
+  /** Default: inferred from all rows. */
+  schema?: SchemaInput | undefined
+  rows: RowsInput | Stash
+  onSchemaError?: OnSchemaError | undefined
+  /** As in `AddOptions`; a repeat returns the result of the first create. */
+  idempotencyKey?: string | undefined
+  /** As in `AddOptions`. */
+  requestDigest?: Bytes | undefined
+}>
+
+/** The format of a file of rows. `ndjson`: one JSON object per line. */
+export type RowsFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
+
+/** A new table from a file at a URL. */
+export type ImportTableRequest = Readonly<{
+  /** An http or https URL, under the rules of `StoreOptions.sources`. The file has at most `fileBytesMax` bytes. */
+  fromUrl: string
+  /** The name of the table. Default: the name of the file without its extension. */
+  name?: string | undefined
+  /** Default: derived from the media type of the response, else from the extension of the file's name. */
+  format?: RowsFormat | undefined
+  onSchemaError?: OnSchemaError | undefined
+}>
+
+/** Options of `addRows`. */
+export type AddOptions = Readonly<{
+  onSchemaError?: OnSchemaError | undefined
+  /**
+   * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
+   * returns the first result, even if its stash is gone. A key belongs to one request among all creates and
+   * adds of a team. A failed operation leaves the key unused, and so does an add without rows. 1 to 64
+   * printable ASCII characters; use a random text.
+   *
+   * The same key with another request fails with IDEMPOTENCY_KEY_REUSED and changes nothing. A request is
+   * compared by the operation, the table of an add, `onSchemaError`, the name and the schema of a create, and
+   * the rows: text and arrays as a whole, a stash by its ID. Other iterables are not compared, because that
+   * would mean reading them: use a new key for each import from one.
+   */
+  idempotencyKey?: string | undefined
+  /**
+   * A digest of the request, 32 bytes, that is compared instead of the request. For callers that forward requests, such
+   * as the HTTP contract. Only with `idempotencyKey`. Default: none.
+   */
+  requestDigest?: Bytes | undefined
+}>
+
+/** The new rows of a table. */
+export type OverwriteRequest = Readonly<{
+  /** Default: the table keeps its schema. */
+  schema?: SchemaInput | undefined
+  rows: RowsInput | Stash
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
+  ifMatch?: number | bigint | undefined
+  onSchemaError?: OnSchemaError | undefined
+}>
+
+/** Options of `updateRow`. */
+export type UpdateOptions = Readonly<{
+  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
+  ifMatch?: number | bigint | undefined
+  onSchemaError?: OnSchemaError | undefined
+}>
+
+/** A created table, its version, and the IDs of its rows in input order. */
+export type CreateResult = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
+/** The new version of the table, and the IDs of the written rows in input order. */
+export type ChangeResult = Readonly<{ version: number; rowIds: RowIds }>
+
+/** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
+export interface Stash {
+  readonly id: string
+  /**
+   * Stores or replaces one chunk; durable when it resolves. Chunks may be put in parallel.
+   * @param serial - Orders the chunks. A number, 0 or above, stands for its decimal digits.
+   * @throws {StoreError} STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
+   *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
+   */
+  put(serial: string | number, rows: RowsInput): Promise<void>
+  /** Deletes the stash. Tables made from it stay. @returns Whether there was one; one that has expired counts. */
+  delete(): Promise<boolean>
+}

@@ -1,0 +1,78 @@
+// The lease of a job that this engine works on: renewed while the work goes on, given back when it stops.
+import type { JobLease } from '../../format/job-records.js'
+import { decodeLease, encodeLease, OWNER_BYTES } from '../../format/job-records.js'
+import { type JobKey, jobLeaseKey } from '../../format/keys.js'
+import type { JobProgress } from '../api/job-types.js'
+import { isHeld, LeaseLost } from '../commit/job-guard.js'
+import type { TeamContext } from '../context/store-context.js'
+
+export class HeldLease {
+  readonly #team: TeamContext
+  readonly #job: JobKey
+  #lease: JobLease
+  #progress: JobProgress = { rows: 0, bytes: 0 }
+  #renewing: Promise<void> | undefined
+  #isLost = false
+  #isOver = false
+
+  constructor(team: TeamContext, job: JobKey, lease: JobLease) {
+    this.#team = team
+    this.#job = job
+    this.#lease = lease
+  }
+
+  get lease(): JobLease {
+    return this.#lease
+  }
+
+  get progress(): JobProgress {
+    return this.#progress
+  }
+
+  /** Notes how far the work has come. @throws {LeaseLost} if another engine has taken the job over */
+  note(progress: JobProgress): void {
+    if (this.#isLost) throw new LeaseLost()
+    this.#progress = progress
+  }
+
+  /** Shows others that the work goes on. Calls meanwhile share it. */
+  renew(): Promise<void> {
+    if (this.#isOver) return Promise.resolve()
+    const { clock, jobLeaseMs } = this.#team.options
+    this.#renewing ??= this.#write({ until: clock.now() + jobLeaseMs }).finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  /** Lets anybody take the job over at once. */
+  async giveBack(): Promise<void> {
+    await this.end()
+    await this.#write({ owner: new Uint8Array(OWNER_BYTES) })
+  }
+
+  /** Ends the renewals; resolves when none is on its way. A renewal that fails has told whoever asked for it. */
+  async end(): Promise<void> {
+    this.#isOver = true
+    await this.#renewing?.catch(() => undefined)
+  }
+
+  async #write(change: Partial<JobLease>): Promise<void> {
+    const key = jobLeaseKey(this.#job)
+    const { partition } = this.#team
+    const next = { ...this.#lease, ...this.#progress, ...change, beat: this.#lease.beat + 1 }
+    const { ok } = await partition.commit({
+      checks: [{ key, equals: encodeLease(this.#lease) }],
+      puts: [[key, encodeLease(next)]],
+    })
+    if (ok) {
+      this.#lease = next
+      return
+    }
+    const bytes = await partition.read((view) => view.get(key))
+    const there = bytes === null ? null : decodeLease(bytes)
+    // A renewal whose outcome was unknown may have been written after all.
+    if (there !== null && isHeld(this.#lease, there)) this.#lease = there
+    else this.#isLost = true
+  }
+}

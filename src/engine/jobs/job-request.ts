@@ -1,0 +1,123 @@
+// What a job is to do: checked when it is started, kept as JSON (FORMAT.md, section 4), done from there, perhaps by
+// another engine.
+import { fromHex, toHex } from '../../base/bytes.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import type { JobKind, JobRecord } from '../../format/job-records.js'
+import { parseTableId, renderTableId } from '../../format/table-id.js'
+import { parseTableSchema } from '../../schema/table-schema.js'
+import type {
+  ChangeResult,
+  CreateResult,
+  OnSchemaError,
+  RowsFormat,
+  SchemaInput,
+} from '../api/row-types.js'
+import type { RequestKey } from '../commit/idempotency.js'
+import type { JobGuard, JobResult } from '../commit/job-guard.js'
+import { runsOf } from '../context/row-ids.js'
+import type { TeamContext } from '../context/store-context.js'
+import type { SourceProgress } from '../ingest/source-rows.js'
+import { TeamStash } from '../ingest/stash.js'
+import { createTable } from '../table/create-table.js'
+import { importTable } from '../table/import-table.js'
+import { overwriteRows } from '../table/overwrite-rows.js'
+
+/** The members of a request, as JSON keeps them. */
+export type StoredRequest = Readonly<{
+  name?: string
+  schema?: SchemaInput
+  onSchemaError: OnSchemaError
+  /** The ID of the stash with the rows. */
+  stash?: string
+  /** Digits: JSON has no integer of any size. */
+  ifMatch?: string
+  key?: string
+  /** Hex. */
+  digest?: string
+  fromUrl?: string
+  format?: RowsFormat
+}>
+
+/** What the work on a job needs. */
+export type JobWork = Readonly<{
+  record: JobRecord
+  request: StoredRequest
+  guard: JobGuard
+  onProgress: (progress: SourceProgress) => void
+}>
+
+/** The request of a job that has not ended. @throws {StoreError} DATA_CORRUPT */
+export function parseRequest({ state }: JobRecord): StoredRequest {
+  try {
+    return JSON.parse(state.name === 'running' ? state.request : '')
+  } catch (cause) {
+    throw new StoreError('DATA_CORRUPT', 'The request of a job is not JSON', { cause })
+  }
+}
+
+/** Does the work of a job. Its commit ends the job, unless an idempotency key had a result already. */
+export async function doJob(team: TeamContext, work: JobWork): Promise<JobResult> {
+  const { kind, table } = work.record
+  const result = await WORK_OF_KIND[kind](team, work)
+  const made = 'tableId' in result ? parseTableId(result.tableId) : table
+  return { table: made ?? table, version: result.version, runs: runsOf(result.rowIds) }
+}
+
+type DoWork = (team: TeamContext, work: JobWork) => Promise<ChangeResult | CreateResult>
+
+const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
+  create(team, { request, guard }) {
+    const { name = '', schema, onSchemaError, key, digest } = request
+    const given = key === undefined ? undefined : requestKey(key, digest)
+    return createTable(team, {
+      name,
+      rows: stashOf(team, request),
+      schema: schema && parseTableSchema(schema, team.options.columnsMax),
+      onSchemaError,
+      key: given,
+      guard,
+    })
+  },
+  overwrite(team, { record: { table }, request, guard }) {
+    const { schema, onSchemaError, ifMatch } = request
+    const { columnsMax } = team.options
+    return overwriteRows(
+      { team, table, tableId: renderTableId(table) },
+      {
+        rows: stashOf(team, request),
+        ifMatch: ifMatch === undefined ? undefined : BigInt(ifMatch),
+        readSchema: schema && (() => parseTableSchema(schema, columnsMax)),
+        onSchemaError,
+        guard,
+      },
+    )
+  },
+  import(team, { request, guard, onProgress }) {
+    const { fromUrl = '', name, format, onSchemaError } = request
+    return importTable(team, { fromUrl, name, format, onSchemaError, guard }, onProgress)
+  },
+})
+
+function stashOf(team: TeamContext, { stash = '' }: StoredRequest): TeamStash {
+  return new TeamStash(team, stash)
+}
+
+function requestKey(text: string, digest: string | undefined): RequestKey {
+  const bytes = fromHex(digest ?? '')
+  if (bytes !== null) return { text, digest: bytes }
+  throw new StoreError('DATA_CORRUPT', 'The digest in the request of a job is not hex')
+}
+
+/** The members that keep an idempotency key. */
+export function storedKey(key: RequestKey | undefined): Pick<StoredRequest, 'key' | 'digest'> {
+  return key === undefined ? {} : { key: key.text, digest: toHex(key.digest) }
+}
+
+/** Deletes the rows that came with a request. What fails here is left to the lifetime of stashes. */
+export async function dropOwnRows(team: TeamContext, request: StoredRequest): Promise<void> {
+  const stash = stashOf(team, request)
+  if (!stash.isWhole()) return
+  await stash.delete().catch((failure: unknown) => {
+    if (!isStoreError(failure)) throw failure
+  })
+}

@@ -1,0 +1,333 @@
+// Works on the jobs of a store: those that were started here, and those that another engine, or an earlier opening,
+// has left.
+//
+// Invariants:
+// - Only the holder of a lease works on its job, and every commit of that work checks the lease (commit/job-guard). So
+//   an engine that was taken for dead changes nothing any more, whatever it still does.
+// - A lease counts as left when its bytes have not changed for `jobLeaseMs` while this engine watched. Two clocks are
+//   never compared: engines whose clocks differ by any amount judge alike.
+// - A job is in the list of open jobs before its record exists, so that every opening finds it.
+import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
+import { monotonicMs } from '../../base/clock.js'
+import { every, waitAtMost } from '../../base/platform.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import {
+  decodeJob,
+  decodeLease,
+  encodeJob,
+  encodeLease,
+  type JobLease,
+  type JobRecord,
+  OWNER_BYTES,
+} from '../../format/job-records.js'
+import {
+  decodeOpenJobKey,
+  type JobKey,
+  jobKey,
+  jobLeaseKey,
+  OPEN_JOBS_RANGE,
+  openJobKey,
+} from '../../format/keys.js'
+import { EMPTY_RECORD } from '../../format/records.js'
+import type { KvCheck, KvCommit, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { JobProgress } from '../api/job-types.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
+import {
+  type JobCommit,
+  type JobGuard,
+  type JobResult,
+  LeaseLost,
+  readJobGuard,
+} from '../commit/job-guard.js'
+import type { StoreContext, TeamContext } from '../context/store-context.js'
+import { TransferLimit } from '../context/transfer-limit.js'
+import { HeldLease } from './held-lease.js'
+import { isPassing, toJobError } from './job-failure.js'
+import { doJob, dropOwnRows, parseRequest } from './job-request.js'
+
+/** Jobs of a team that one engine holds at the same time, those that wait for their turn included. */
+const TEAM_JOBS_MAX = 100
+
+/** Jobs of all teams that one engine holds. */
+const JOBS_MAX = 1_000
+
+/** A lease is renewed so many times while it lasts. */
+const RENEWALS = 3
+
+/** A job that so many engines, or openings, began and none ended, fails: it may be what ended them. */
+const EPOCHS_MAX = 100
+
+/** An entry of the list whose job does not exist is deleted when it was seen for so long. */
+const DANGLING_MS = 600_000
+
+const NO_OWNER: Bytes = new Uint8Array(OWNER_BYTES)
+
+type OpenJob = Readonly<{
+  teamId: string
+  progress: () => JobProgress
+  /** Settles when this engine does nothing more for the job; never rejects. */
+  ended: Promise<void>
+}>
+
+/** The state of a lease, and since when it is known to be that, by a clock that nobody sets. */
+type Seen = Readonly<{ bytes: Bytes | null; since: number }>
+
+export class JobRunner {
+  readonly #context: StoreContext
+  readonly #teamOf: (teamId: string) => TeamContext
+  readonly #owner: Bytes
+  readonly #turns: TransferLimit
+  readonly #jobs = new Map<string, OpenJob>()
+  /** Jobs whose records are being written. */
+  readonly #starting = new Map<string, string>()
+  #seen: ReadonlyMap<string, Seen> = new Map()
+  readonly #stopping = new AbortController()
+  #looking: Promise<void> | undefined
+
+  constructor(context: StoreContext, teamOf: (teamId: string) => TeamContext) {
+    this.#context = context
+    this.#teamOf = teamOf
+    this.#owner = context.options.random.bytes(OWNER_BYTES)
+    this.#turns = new TransferLimit(context.options.jobsInFlightMax)
+  }
+
+  /** Looks for jobs that nobody works on, and takes them over; calls meanwhile share it. */
+  look(): Promise<void> {
+    this.#looking ??= this.#lookAtAll().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  /** Ends the work on all jobs as soon as that may be; the next opening goes on with them. */
+  stop(): void {
+    const closed = new StoreError('STORE_CLOSED', 'The store is closed', { outcome: 'unchanged' })
+    this.#stopping.abort(closed)
+  }
+
+  /** How far a job that this engine works on has come; undefined: it works on no such job. */
+  progressOf(job: JobKey): JobProgress | undefined {
+    return this.#jobs.get(toHex(job))?.progress()
+  }
+
+  /** Waits until this engine has done with a job. false: it does not work on it. */
+  async wait(job: JobKey, milliseconds: number): Promise<boolean> {
+    const open = this.#jobs.get(toHex(job))
+    if (open === undefined) return false
+    await waitAtMost(open.ended, milliseconds)
+    return true
+  }
+
+  /** @throws {StoreError} RATE_LIMITED */
+  checkRoom(teamId: string): void {
+    const teams = [...this.#starting.values(), ...[...this.#jobs.values()].map((job) => job.teamId)]
+    const ofTeam = teams.filter((id) => id === teamId).length
+    if (ofTeam < TEAM_JOBS_MAX && teams.length < JOBS_MAX) return
+    throw new StoreError('RATE_LIMITED', 'Too many jobs are under way; try again later')
+  }
+
+  /** Makes a job durable and begins it. */
+  async start(team: TeamContext, job: JobKey, record: JobRecord): Promise<void> {
+    const id = toHex(job)
+    this.checkRoom(team.teamId)
+    this.#starting.set(id, team.teamId)
+    try {
+      const system = this.#context.kv.partition('')
+      await system.commit({ puts: [[openJobKey(job, team.teamId), EMPTY_RECORD]] })
+      const lease = this.#newLease(1)
+      const [key, bytes] = [jobKey(job), encodeJob(record)]
+      await team.partition.commit({
+        checks: [{ key, equals: null }],
+        puts: [
+          [key, bytes],
+          [jobLeaseKey(job), encodeLease(lease)],
+        ],
+      })
+      this.#begin(team, job, record, lease)
+    } finally {
+      this.#starting.delete(id)
+    }
+  }
+
+  #newLease(epoch: number): JobLease {
+    const { clock, jobLeaseMs } = this.#context.options
+    const until = clock.now() + jobLeaseMs
+    return { owner: this.#owner, epoch, until, beat: 0, rows: 0, bytes: 0 }
+  }
+
+  #begin(team: TeamContext, job: JobKey, record: JobRecord, lease: JobLease): void {
+    const id = toHex(job)
+    const held = new HeldLease(team, job, lease)
+    let tellEnd: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => {
+      tellEnd = resolve
+    })
+    this.#jobs.set(id, { teamId: team.teamId, progress: () => held.progress, ended })
+    const work = () => this.#work(team, job, record, held, tellEnd)
+    void this.#context.background.settle('jobs', work).then(() => {
+      this.#jobs.delete(id)
+      tellEnd()
+    })
+  }
+
+  /** @param tellEnd - Called when the job has ended: what is left to do then concerns nobody else. */
+  async #work(
+    team: TeamContext,
+    job: JobKey,
+    record: JobRecord,
+    held: HeldLease,
+    tellEnd: () => void,
+  ): Promise<void> {
+    const { options, background } = this.#context
+    const guard: JobGuard = { job, record, lease: held.lease, clock: options.clock }
+    const renew = (): void => background.run('jobs', () => held.renew())
+    const stopRenewing = every(Math.ceil(options.jobLeaseMs / RENEWALS), renew)
+    try {
+      const request = parseRequest(record)
+      const work = { record, request, guard, onProgress: (at: JobProgress) => held.note(at) }
+      checkEpoch(held.lease)
+      const doWork = async (): Promise<void> => endIfOpen(team, guard, await doJob(team, work))
+      await this.#turns.run(team.teamId, doWork, this.#stopping.signal)
+      tellEnd()
+      await dropOwnRows(team, request)
+    } catch (failure) {
+      await this.#fail(team, guard, held, failure)
+      tellEnd()
+    } finally {
+      stopRenewing()
+      await held.end()
+    }
+    await this.#forgetEnded(team, job)
+  }
+
+  async #fail(
+    team: TeamContext,
+    guard: JobGuard,
+    held: HeldLease,
+    failure: unknown,
+  ): Promise<void> {
+    if (failure instanceof LeaseLost) return // Another engine goes on, or the job has ended.
+    if (isPassing(failure) && held.lease.epoch < EPOCHS_MAX) {
+      await held.giveBack()
+      return
+    }
+    if (!isStoreError(failure)) this.#context.background.report('jobs', failure)
+    try {
+      await endJob(team, guard, (commit) => commit.fail(JSON.stringify(toJobError(failure))))
+    } catch (later) {
+      if (!(later instanceof LeaseLost)) throw later
+    }
+  }
+
+  /** Takes a job that has ended off the list of open ones. */
+  async #forgetEnded(team: TeamContext, job: JobKey): Promise<void> {
+    const bytes = await team.partition.read((view) => view.get(jobKey(job)))
+    if (bytes === null || decodeJob(bytes).state.name !== 'running') {
+      await this.#forget(team.teamId, job)
+    }
+  }
+
+  async #forget(teamId: string, job: JobKey): Promise<void> {
+    await this.#context.kv.partition('').commit({ deletes: [openJobKey(job, teamId)] })
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const listed = await this.#context.kv.partition('').read(readOpenJobs)
+    const seen = new Map<string, Seen>()
+    for (const { job, teamId } of listed) {
+      const id = toHex(job)
+      if (this.#stopping.signal.aborted || this.#jobs.size >= JOBS_MAX) break
+      if (this.#jobs.has(id) || this.#starting.has(id)) continue
+      try {
+        seen.set(id, await this.#lookAt(this.#teamOf(teamId), job))
+      } catch (failure) {
+        this.#context.background.report('jobs', failure) // The others are looked at all the same.
+      }
+    }
+    this.#seen = seen
+  }
+
+  async #lookAt(team: TeamContext, job: JobKey): Promise<Seen> {
+    const [bytes = null, lease = null] = await team.partition.read((view) =>
+      view.getMany([jobKey(job), jobLeaseKey(job)]),
+    )
+    const now = monotonicMs()
+    const before = this.#seen.get(toHex(job))
+    const isSame = before !== undefined && sameOrNone(before.bytes, lease)
+    const seen = isSame ? before : { bytes: lease, since: now }
+    const record = bytes === null ? null : decodeJob(bytes)
+    if (bytes === null || record === null) {
+      if (now - seen.since >= DANGLING_MS) await this.#forget(team.teamId, job)
+    } else if (record.state.name !== 'running') {
+      await this.#forget(team.teamId, job)
+    } else if (this.#isLeft(lease, now - seen.since)) {
+      await this.#takeOver(team, job, { key: jobKey(job), equals: bytes }, record, lease)
+    }
+    return seen
+  }
+
+  /** Whether nobody works on a job any more whose lease has not changed for so many milliseconds. */
+  #isLeft(lease: Bytes | null, unchangedMs: number): boolean {
+    const { kv, options } = this.#context
+    if (lease === null || !kv.shared) return true // Nobody else has this store open.
+    const { owner } = decodeLease(lease)
+    if (sameBytes(owner, NO_OWNER) || sameBytes(owner, this.#owner)) return true
+    return unchangedMs >= options.jobLeaseMs
+  }
+
+  async #takeOver(
+    team: TeamContext,
+    job: JobKey,
+    check: KvCheck,
+    record: JobRecord,
+    before: Bytes | null,
+  ): Promise<void> {
+    const lease = this.#newLease(before === null ? 1 : decodeLease(before).epoch + 1)
+    const key = jobLeaseKey(job)
+    const { ok } = await team.partition.commit({
+      checks: [check, { key, equals: before }],
+      puts: [[key, encodeLease(lease)]],
+    })
+    if (ok) this.#begin(team, job, record, lease)
+  }
+}
+
+/** @throws {StoreError} STORAGE_UNAVAILABLE */
+function checkEpoch({ epoch }: JobLease): void {
+  if (epoch <= EPOCHS_MAX) return
+  throw new StoreError('STORAGE_UNAVAILABLE', `The job was begun ${EPOCHS_MAX} times in vain`)
+}
+
+/** Ends a job whose work is done, if the work has not ended it. */
+async function endIfOpen(team: TeamContext, guard: JobGuard, result: JobResult): Promise<void> {
+  const bytes = await team.partition.read((view) => view.get(jobKey(guard.job)))
+  if (bytes === null || decodeJob(bytes).state.name !== 'running') return
+  await endJob(team, guard, (commit) => commit.succeed(result))
+}
+
+/** @throws {LeaseLost} */
+async function endJob(
+  team: TeamContext,
+  guard: JobGuard,
+  end: (commit: JobCommit) => Pick<KvCommit, 'puts' | 'deletes'>,
+): Promise<void> {
+  await commitUntilAccepted('The job is too busy', async () => {
+    const commit = await team.partition.read((view) => readJobGuard(guard, (key) => view.get(key)))
+    const { ok } = await team.partition.commit({ checks: commit.checks, ...end(commit) })
+    return ok || REFUSED
+  })
+}
+
+async function readOpenJobs(view: KvView): Promise<{ job: JobKey; teamId: string }[]> {
+  const listed: { job: JobKey; teamId: string }[] = []
+  for await (const entries of scanBatches(view, OPEN_JOBS_RANGE)) {
+    for (const [key] of entries) listed.push(decodeOpenJobKey(key))
+  }
+  return listed
+}
+
+function sameOrNone(left: Bytes | null, right: Bytes | null): boolean {
+  if (left === null || right === null) return left === right
+  return sameBytes(left, right)
+}

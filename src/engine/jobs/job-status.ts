@@ -1,0 +1,77 @@
+// Jobs as callers see them, from their records.
+import {
+  decodeJob,
+  decodeResult,
+  type JobRecord,
+  type ResultRun,
+} from '../../format/job-records.js'
+import { JOBS_RANGE, type JobKey, jobKey, jobOfKey, jobResultsRange } from '../../format/keys.js'
+import { renderTableId } from '../../format/table-id.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { JobEntry, JobProgress, JobStatus } from '../api/job-types.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import { rowIdsOf } from '../context/row-ids.js'
+import type { TeamContext } from '../context/store-context.js'
+
+/** The records of a job, as one view has them. */
+export type FoundJob = Readonly<{ record: JobRecord; runs: readonly ResultRun[] }>
+
+export async function findJob(view: KvView, job: JobKey): Promise<FoundJob | null> {
+  const bytes = await view.get(jobKey(job))
+  if (bytes === null) return null
+  const record = decodeJob(bytes)
+  const runs: ResultRun[] = []
+  if (record.state.name !== 'succeeded') return { record, runs }
+  for await (const entries of scanBatches(view, jobResultsRange(job))) {
+    for (const [, part] of entries) for (const run of decodeResult(part)) runs.push(run)
+  }
+  return { record, runs }
+}
+
+export function toStatus(
+  team: TeamContext,
+  job: JobKey,
+  { record, runs }: FoundJob,
+  progress: JobProgress,
+): JobStatus {
+  const { state } = record
+  const entry = toEntry(job, record)
+  switch (state.name) {
+    case 'running':
+      return { ...entry, status: 'running', progress }
+    case 'failed':
+      return {
+        ...entry,
+        status: 'failed',
+        endedAt: state.endedAt,
+        error: JSON.parse(state.error),
+      }
+    case 'succeeded': {
+      const made = { tableId: entry.tableId, version: state.version, rowIds: rowIdsOf(runs) }
+      const result = toPublicVersion(team, made)
+      return { ...entry, status: 'succeeded', endedAt: state.endedAt, result }
+    }
+  }
+}
+
+function toEntry(job: JobKey, { kind, table, createdAt, note, state }: JobRecord): JobEntry {
+  const [id, tableId] = [renderTableId(job), renderTableId(table)]
+  return { id, kind, tableId, status: state.name, createdAt, note }
+}
+
+/** All jobs of a team, the newest last. */
+export function listJobs({ lifecycle, partition }: TeamContext): Promise<readonly JobEntry[]> {
+  return lifecycle.run(() =>
+    partition.read(async (view) => {
+      const jobs: JobEntry[] = []
+      for await (const entries of scanBatches(view, JOBS_RANGE)) {
+        for (const [key, bytes] of entries) {
+          const job = jobOfKey(key)
+          if (job !== null) jobs.push(toEntry(job, decodeJob(bytes)))
+        }
+      }
+      return jobs.sort((left, right) => left.createdAt - right.createdAt)
+    }),
+  )
+}

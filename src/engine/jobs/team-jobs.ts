@@ -1,0 +1,226 @@
+// The jobs of a team: started, read, listed.
+import { deferred } from '../../base/data-error.js'
+import { shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import { decodeLease, type JobKind } from '../../format/job-records.js'
+import { type JobKey, jobLeaseKey, type TableKey } from '../../format/keys.js'
+import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
+import { parseTableSchema } from '../../schema/table-schema.js'
+import { isWellFormed } from '../../schema/text-rules.js'
+import {
+  checkArguments,
+  checkIfMatchArgument,
+  checkOnSchemaError,
+  checkRowsFormat,
+  checkTableName,
+  checkText,
+} from '../api/arguments.js'
+import type { Job, JobEntry, JobProgress, JobRequest, JobStatus } from '../api/job-types.js'
+import type { RowsInput, Stash } from '../api/row-types.js'
+import type { TeamContext } from '../context/store-context.js'
+import { OWN_STASH, TeamStash } from '../ingest/stash.js'
+import { readHead } from '../read/generations.js'
+import { requestKeyOf } from '../table/request-digest.js'
+import { tableKeyOf } from '../table/table.js'
+import { type StoredRequest, storedKey } from './job-request.js'
+import type { JobRunner } from './job-runner.js'
+import { findJob, listJobs, toStatus } from './job-status.js'
+
+const NOTE_CHARS_MAX = 65_536
+const REQUESTS = ['create', 'overwrite', 'import', 'note']
+const CREATE_ARGUMENTS = [
+  'name',
+  'schema',
+  'rows',
+  'onSchemaError',
+  'idempotencyKey',
+  'requestDigest',
+]
+const OVERWRITE_ARGUMENTS = ['tableId', 'schema', 'rows', 'ifMatch', 'onSchemaError']
+const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError']
+
+/** A job that is not ended by this engine is looked at so often. */
+const POLL_MS = 200
+const WAIT_MS_DEFAULT = 60_000
+const WAIT_MS_MAX = 2 ** 31 - 1
+
+type Checked = Readonly<{ kind: JobKind; table: TableKey; request: StoredRequest }>
+
+export class TeamJobs {
+  readonly #team: TeamContext
+  readonly #runner: JobRunner
+
+  constructor(team: TeamContext, runner: JobRunner) {
+    this.#team = team
+    this.#runner = runner
+  }
+
+  async start(given: JobRequest): Promise<Job> {
+    checkArguments('startJob', given, REQUESTS)
+    const note = checkNote(given.note)
+    const { random, clock } = this.#team.options
+    const job = newUuid(random.bytes(16))
+    this.#runner.checkRoom(this.#team.teamId)
+    await this.#team.ensureTeam()
+    const { kind, table, request } = await this.#check(given, job)
+    const state = { name: 'running', request: JSON.stringify(request) } as const
+    const createdAt = clock.now()
+    await this.#runner.start(this.#team, job, { kind, createdAt, table, note, state })
+    return this.job(renderTableId(job))
+  }
+
+  job(jobId: string): Job {
+    checkText('A job ID', jobId)
+    return new TeamJob(this.#team, this.#runner, jobId)
+  }
+
+  list(): Promise<readonly JobEntry[]> {
+    return listJobs(this.#team)
+  }
+
+  /** Checks a request as the operation itself does, and makes its rows durable. */
+  #check(given: JobRequest, job: JobKey): Promise<Checked> {
+    const kinds = (['create', 'overwrite', 'import'] as const).filter(
+      (kind) => given[kind] !== undefined,
+    )
+    const { create, overwrite, import: fromUrl } = given
+    if (kinds.length === 1 && create !== undefined) return this.#checkCreate(create, job)
+    if (kinds.length === 1 && overwrite !== undefined) return this.#checkOverwrite(overwrite, job)
+    if (kinds.length === 1 && fromUrl !== undefined) return this.#checkImport(fromUrl)
+    throw invalid('startJob takes exactly one of create, overwrite and import')
+  }
+
+  async #checkCreate(given: NonNullable<JobRequest['create']>, job: JobKey): Promise<Checked> {
+    checkArguments('create', given, CREATE_ARGUMENTS)
+    const { name, rows } = given
+    checkTableName(name)
+    const { columnsMax, random } = this.#team.options
+    const schema =
+      given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
+    const onSchemaError = checkOnSchemaError(given.onSchemaError)
+    const about = ['create', name, schema ?? null, onSchemaError]
+    const key = await requestKeyOf(given, about, rows)
+    const stash = await this.#stashOf(rows, job)
+    const request = { name, onSchemaError, stash, ...storedKey(key), ...(schema && { schema }) }
+    return { kind: 'create', table: newUuid(random.bytes(16)), request }
+  }
+
+  async #checkOverwrite(
+    given: NonNullable<JobRequest['overwrite']>,
+    job: JobKey,
+  ): Promise<Checked> {
+    checkArguments('overwrite', given, OVERWRITE_ARGUMENTS)
+    const { schema, rows } = given
+    const tableId = checkText('tableId', given.tableId)
+    const table = tableKeyOf(tableId)
+    await this.#team.partition.read((view) => readHead(this.#team, view, table, tableId))
+    // What is no schema at all is refused now; a column that no table may have, in its turn.
+    if (schema !== undefined) {
+      deferred(() => parseTableSchema(schema, this.#team.options.columnsMax))
+    }
+    const onSchemaError = checkOnSchemaError(given.onSchemaError)
+    const ifMatch = checkIfMatchArgument(given.ifMatch)
+    const stash = await this.#stashOf(rows, job)
+    const request = {
+      onSchemaError,
+      stash,
+      ...(schema !== undefined && { schema }),
+      ...(ifMatch !== undefined && { ifMatch: String(ifMatch) }),
+    }
+    return { kind: 'overwrite', table, request }
+  }
+
+  async #checkImport(given: NonNullable<JobRequest['import']>): Promise<Checked> {
+    checkArguments('import', given, IMPORT_ARGUMENTS)
+    const { name } = given
+    if (name !== undefined) checkTableName(name)
+    const format = checkRowsFormat(given.format)
+    const request = {
+      fromUrl: checkText('fromUrl', given.fromUrl),
+      onSchemaError: checkOnSchemaError(given.onSchemaError),
+      ...(name !== undefined && { name }),
+      ...(format !== undefined && { format }),
+    }
+    return { kind: 'import', table: newUuid(this.#team.options.random.bytes(16)), request }
+  }
+
+  /** The ID of the stash with the rows: of a caller's, or of one that is made of them now. */
+  async #stashOf(rows: RowsInput | Stash, job: JobKey): Promise<string> {
+    if (rows instanceof TeamStash) {
+      if (rows.belongsTo(this.#team)) return rows.id
+      throw invalid('The stash belongs to another team or store')
+    }
+    const stash = new TeamStash(this.#team, `${OWN_STASH}${renderTableId(job)}`)
+    await stash.put('0', rows as RowsInput)
+    return stash.id
+  }
+}
+
+class TeamJob implements Job {
+  readonly id: string
+  readonly #team: TeamContext
+  readonly #runner: JobRunner
+
+  constructor(team: TeamContext, runner: JobRunner, id: string) {
+    this.#team = team
+    this.#runner = runner
+    this.id = id
+  }
+
+  status(): Promise<JobStatus> {
+    return this.#team.lifecycle.run(() => this.#status(this.#key()))
+  }
+
+  async wait(milliseconds: number = WAIT_MS_DEFAULT): Promise<JobStatus> {
+    checkWait(milliseconds)
+    const job = this.#key()
+    const { lifecycle } = this.#team
+    for (let left = milliseconds; ; left -= POLL_MS) {
+      const isHere = await this.#runner.wait(job, Math.max(0, left))
+      const status = await lifecycle.run(() => this.#status(job))
+      if (status.status !== 'running' || isHere || left <= 0) return status
+      await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS, left)))
+    }
+  }
+
+  async #status(job: JobKey): Promise<JobStatus> {
+    const found = await this.#team.partition.read(async (view) => {
+      const there = await findJob(view, job)
+      const lease = there === null ? null : await view.get(jobLeaseKey(job))
+      return there && { ...there, lease }
+    })
+    if (found === null) throw notFound(this.id)
+    const saved = found.lease === null ? NOTHING_YET : decodeLease(found.lease)
+    const progress: JobProgress = this.#runner.progressOf(job) ?? saved
+    return toStatus(this.#team, job, found, { rows: progress.rows, bytes: progress.bytes })
+  }
+
+  #key(): JobKey {
+    const job = parseTableId(this.id)
+    if (job === null) throw notFound(this.id)
+    return job
+  }
+}
+
+const NOTHING_YET: JobProgress = Object.freeze({ rows: 0, bytes: 0 })
+
+function checkNote(given: unknown): string {
+  if (given === undefined) return ''
+  if (typeof given === 'string' && given.length <= NOTE_CHARS_MAX && isWellFormed(given)) {
+    return given
+  }
+  throw invalid(`note must be well-formed text of at most ${NOTE_CHARS_MAX} UTF-16 units`)
+}
+
+function checkWait(given: unknown): void {
+  if (typeof given === 'number' && given >= 0 && given <= WAIT_MS_MAX) return
+  throw invalid(`milliseconds must be a number from 0 to 2^31 - 1, not ${shown(given)}`)
+}
+
+function notFound(jobId: string): StoreError {
+  return new StoreError('JOB_NOT_FOUND', `Job with ID '${jobId}' not found`)
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

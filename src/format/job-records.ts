@@ -1,0 +1,142 @@
+// The records of a job: what it is to do or did, who works on it, and the row IDs that it made. FORMAT.md section 4.
+import type { Bytes } from '../base/bytes.js'
+import type { ByteReader } from './byte-reader.js'
+import type { TableKey } from './keys.js'
+import { newRecord, openRecord } from './record-frame.js'
+
+export type JobKind = 'create' | 'overwrite' | 'import'
+
+/** How far a job has come. */
+export type JobState =
+  | Readonly<{
+      name: 'running'
+      /** What the job is to do, as JSON. */
+      request: string
+    }>
+  | Readonly<{ name: 'succeeded'; endedAt: number; version: number; parts: number }>
+  | Readonly<{
+      name: 'failed'
+      endedAt: number
+      /** The failure, as JSON. */
+      error: string
+    }>
+
+export type JobRecord = Readonly<{
+  kind: JobKind
+  createdAt: number
+  /** The table that the job makes or changes. */
+  table: TableKey
+  /** A text of the caller. */
+  note: string
+  state: JobState
+}>
+
+/** Who works on a job. The bytes of a lease never come back: a later epoch is greater, and so is a renewed `beat`. */
+export type JobLease = Readonly<{
+  /** The 16 random bytes of an opening of a store; all zero: the lease was given back. */
+  owner: Bytes
+  /** Grows by one with each owner. */
+  epoch: number
+  /** When the owner will take it for lost, by the owner's clock: for people, no other engine compares it. */
+  until: number
+  /** Grows by one with each renewal. */
+  beat: number
+  /** Rows and bytes that were read so far. */
+  rows: number
+  bytes: number
+}>
+
+/** IDs of rows that follow each other. */
+export type ResultRun = Readonly<{ nonce: Bytes; extent: number; firstSlot: number; count: number }>
+
+/** Written to disk: never change or reuse a number. */
+const JOB_KIND = Object.freeze({ create: 1, overwrite: 2, import: 3 })
+const JOB_STATE = Object.freeze({ running: 0, succeeded: 1, failed: 2 })
+
+export const OWNER_BYTES = 16
+const RUN_BYTES = 20
+
+/** Runs in one record of a result: a million rows whose IDs an overwrite kept may be as many runs. */
+export const RESULT_RUNS_MAX = 50_000
+
+export function encodeJob({ kind, createdAt, table, note, state }: JobRecord): Bytes {
+  const writer = newRecord(64).u8(JOB_KIND[kind]).u8(JOB_STATE[state.name])
+  writer.u48(createdAt).bytes(table).text(note)
+  if (state.name === 'running') return writer.text(state.request).finish()
+  writer.u48(state.endedAt)
+  if (state.name === 'failed') return writer.text(state.error).finish()
+  return writer.u64(state.version).u32(state.parts).finish()
+}
+
+export function decodeJob(bytes: Bytes): JobRecord {
+  const reader = openRecord(bytes, 'job')
+  const kind = readKind(reader)
+  const stateNumber = reader.u8()
+  const [createdAt, table, note] = [reader.u48(), reader.bytes(16), reader.text()]
+  const state = readState(reader, stateNumber)
+  reader.end()
+  return { kind, createdAt, table, note, state }
+}
+
+function readKind(reader: ByteReader): JobKind {
+  const number = reader.u8()
+  if (number === JOB_KIND.create) return 'create'
+  if (number === JOB_KIND.overwrite) return 'overwrite'
+  if (number === JOB_KIND.import) return 'import'
+  throw reader.corrupt(`its kind is ${number}`)
+}
+
+function readState(reader: ByteReader, number: number): JobState {
+  switch (number) {
+    case JOB_STATE.running:
+      return { name: 'running', request: reader.text() }
+    case JOB_STATE.succeeded:
+      return {
+        name: 'succeeded',
+        endedAt: reader.u48(),
+        version: reader.u64(),
+        parts: reader.u32(),
+      }
+    case JOB_STATE.failed:
+      return { name: 'failed', endedAt: reader.u48(), error: reader.text() }
+    default:
+      throw reader.corrupt(`its state is ${number}`)
+  }
+}
+
+export function encodeLease({ owner, epoch, until, beat, rows, bytes }: JobLease): Bytes {
+  const writer = newRecord(64).bytes(owner).u48(epoch).u48(until)
+  return writer.u48(beat).u48(rows).u48(bytes).finish()
+}
+
+export function decodeLease(bytes: Bytes): JobLease {
+  const reader = openRecord(bytes, 'job lease')
+  const lease = {
+    owner: reader.bytes(OWNER_BYTES),
+    epoch: reader.u48(),
+    until: reader.u48(),
+    beat: reader.u48(),
+    rows: reader.u48(),
+    bytes: reader.u48(),
+  }
+  reader.end()
+  return lease
+}
+
+export function encodeResult(runs: readonly ResultRun[]): Bytes {
+  const writer = newRecord(8 + RUN_BYTES * runs.length)
+  for (const { nonce, extent, firstSlot, count } of runs) {
+    writer.bytes(nonce).u48(extent).u16(firstSlot).u32(count)
+  }
+  return writer.finish()
+}
+
+export function decodeResult(bytes: Bytes): ResultRun[] {
+  const reader = openRecord(bytes, 'job result')
+  const runs: ResultRun[] = []
+  while (reader.left > 0) {
+    const [nonce, extent] = [reader.bytes(8), reader.u48()]
+    runs.push({ nonce, extent, firstSlot: reader.u16(), count: reader.u32() })
+  }
+  return runs
+}

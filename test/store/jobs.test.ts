@@ -1,0 +1,398 @@
+// Goal: a job has its effect once, whatever engines die or are taken for dead meanwhile, and tells how it stands.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { jobLeaseKey } from '../../src/format/keys.js'
+import { parseTableId } from '../../src/format/table-id.js'
+import {
+  type Job,
+  type JobRequest,
+  type JobStatus,
+  openMemory,
+  type Store,
+  StoreError,
+  type StoreOptions,
+  type Team,
+  type UrlFetcher,
+} from '../../src/index.js'
+import { type Mortal, World } from './mortal-engine.js'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** A source of a few rows; `hold` keeps the rest back until it resolves. */
+function sourceOf(hold: () => Promise<void> = async () => undefined): UrlFetcher {
+  return {
+    async fetch(url) {
+      async function* body(): AsyncGenerator<Uint8Array, void> {
+        yield new TextEncoder().encode('n\n1\n2\n')
+        await hold()
+        yield new TextEncoder().encode('3\n')
+      }
+      return { contentType: 'text/csv', fileName: 'rows.csv', url, body: body(), close() {} }
+    },
+  }
+}
+
+const FROM_URL = { fromUrl: 'http://source.test/rows.csv' }
+
+async function openTeam(
+  options: StoreOptions = {},
+): Promise<Readonly<{ store: Store; team: Team }>> {
+  const store = await openMemory({ compression: 'none', sources: sourceOf(), ...options })
+  onTestFinished(() => store.close())
+  return { store, team: store.team('t') }
+}
+
+async function rowsOf(team: Team, tableId: string): Promise<unknown[]> {
+  const rows: unknown[] = []
+  for await (const { $rowID: _, ...cells } of team.table(tableId).scan()) rows.push(cells)
+  return rows
+}
+
+type Succeeded = Extract<JobStatus, { status: 'succeeded' }>
+
+async function succeeded(job: Job): Promise<Succeeded> {
+  const status = await job.wait()
+  if (status.status !== 'succeeded') throw new Error(`the job is ${JSON.stringify(status)}`)
+  return status
+}
+
+describe('a job', () => {
+  test('does what the operation does: create, overwrite and import', async () => {
+    const { team } = await openTeam()
+    const create = { name: 'made', rows: [{ n: 1 }, { n: 2 }] }
+
+    const made = await succeeded(await team.startJob({ create, note: 'mine' }))
+    expect(made).toMatchObject({ kind: 'create', note: 'mine', tableId: made.result.tableId })
+    const { tableId } = made.result
+    expect(await rowsOf(team, tableId)).toEqual(create.rows)
+    expect(await team.table(tableId).get(made.result.rowIds.get(1))).toMatchObject({
+      row: { n: 2 },
+    })
+
+    const stash = team.stash('s')
+    await stash.put('0', [{ n: 3 }])
+    const overwrite = { tableId, rows: stash, ifMatch: made.result.version }
+    const written = await succeeded(await team.startJob({ overwrite }))
+    expect(written.result.version).toBe(await team.table(tableId).version())
+    expect(await rowsOf(team, tableId)).toEqual([{ n: 3 }])
+
+    const imported = await succeeded(await team.startJob({ import: FROM_URL }))
+    expect(await rowsOf(team, imported.tableId)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
+    expect((await team.jobs()).map(({ kind, status }) => [kind, status])).toEqual([
+      ['create', 'succeeded'],
+      ['overwrite', 'succeeded'],
+      ['import', 'succeeded'],
+    ])
+  })
+
+  test('keeps the IDs of rows that an overwrite preserves, also when they are out of order', async () => {
+    const { team } = await openTeam({ inlineRowsMax: 0 })
+    const made = await team.createTable({
+      name: 't',
+      rows: Array.from({ length: 40 }, (_, n) => ({ n })),
+    })
+    const rows = [...made.rowIds].reverse().map(($rowID, n) => ({ $rowID, n }))
+
+    const job = await team.startJob({ overwrite: { tableId: made.tableId, rows } })
+
+    const { result } = await succeeded(job)
+    expect([...result.rowIds]).toEqual(rows.map(({ $rowID }) => $rowID))
+  })
+
+  test('that fails tells why, and has no effect', async () => {
+    const { team } = await openTeam()
+    const rows = [{ n: 1 }, { n: 'x' }]
+    const schema = { columns: [{ id: 'n', type: 'number' }] }
+
+    const job = await team.startJob({ create: { name: 't', schema, rows } })
+
+    expect(await job.wait()).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'COLUMN_HAS_INVALID_VALUE',
+        row: 1,
+        column: 'n',
+        message: /^Invalid value for column 'n' in row 1 \(counted from 0\): must be/,
+      },
+    })
+    expect(await team.tables()).toEqual([])
+  })
+
+  test('refuses at once what is wrong by itself', async () => {
+    const { team } = await openTeam()
+    const wrong: readonly (readonly [code: string, request: unknown])[] = [
+      ['REQUEST_VALIDATION_ERROR', {}],
+      ['REQUEST_VALIDATION_ERROR', { create: { name: 'x', rows: [] }, import: FROM_URL }],
+      ['REQUEST_VALIDATION_ERROR', { create: { name: '', rows: [] } }],
+      ['REQUEST_VALIDATION_ERROR', { create: { name: 'x', rows: { json: '[' } } }],
+      ['REQUEST_VALIDATION_ERROR', { import: { fromUrl: 1 } }],
+      ['REQUEST_VALIDATION_ERROR', { import: FROM_URL, note: '\ud800' }],
+      ['REQUEST_VALIDATION_ERROR', { import: FROM_URL, unknown: 1 }],
+      ['TABLE_NOT_FOUND', { overwrite: { tableId: 'x', rows: [] } }],
+    ]
+    for (const [code, request] of wrong) {
+      await expect(team.startJob(request as JobRequest)).rejects.toMatchObject({ code })
+    }
+    expect(await team.jobs()).toEqual([])
+  })
+
+  test('of another team, and one that never was, is JOB_NOT_FOUND', async () => {
+    const { store, team } = await openTeam()
+    const { id } = await team.startJob({ import: FROM_URL })
+    for (const job of [store.team('other').job(id), team.job('x'), team.job(crypto.randomUUID())]) {
+      await expect(job.status()).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' })
+    }
+    await team.job(id).wait()
+  })
+
+  test('shows its progress while it runs', async () => {
+    let go: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const { team } = await openTeam({ sources: sourceOf(() => held) })
+    const job = await team.startJob({ import: FROM_URL })
+
+    expect(await job.wait(20)).toMatchObject({ status: 'running', progress: { rows: 0, bytes: 0 } })
+    go()
+    expect(await job.wait()).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('with an idempotency key has the result of the first, and makes no second table', async () => {
+    const { team } = await openTeam()
+    const create = { name: 't', rows: [{ n: 1 }], idempotencyKey: 'k' }
+    const first = await team.createTable(create)
+
+    const { result, tableId } = await succeeded(await team.startJob({ create }))
+
+    expect([...result.rowIds]).toEqual([...first.rowIds])
+    expect([tableId, result.tableId]).toEqual([first.tableId, first.tableId])
+    expect(await team.tables()).toHaveLength(1)
+  })
+
+  test('is kept for jobTtlMs after its end, and leaves nothing behind', async () => {
+    let now = Date.now()
+    const world = await World.create(false)
+    const { store } = await world.open({ clock: { now: () => now }, sources: sourceOf() })
+    onTestFinished(() => store.close())
+    const team = store.team('t')
+    const job = await team.startJob({ create: { name: 't', rows: [{ n: 1 }] } })
+    await succeeded(job)
+
+    now += 7 * DAY_MS - MINUTE_MS
+    expect((await store.sweep()).jobs).toBe(0)
+    await job.status()
+    now += 2 * MINUTE_MS
+    expect((await store.sweep()).jobs).toBe(1)
+    await expect(job.status()).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' })
+
+    const jobs = { start: Uint8Array.of(0x0e), limit: Uint8Array.of(0x0f), count: 10 }
+    const open = { start: Uint8Array.of(0x25), limit: Uint8Array.of(0x26), count: 10 }
+    expect(await world.kv.partition('t').read((view) => view.scan(jobs))).toEqual([])
+    expect(await world.kv.partition('').read((view) => view.scan(open))).toEqual([])
+    expect((await store.verify({ full: true })).findings).toEqual([])
+  })
+
+  test('that a close ended goes on at the next opening, at once', async () => {
+    const world = await World.create(false)
+    const hold = new Promise<void>((resolve) => setTimeout(resolve, 100))
+    const first = await world.open({ sources: sourceOf(() => hold) })
+    const { id } = await first.store.team('t').startJob({ import: FROM_URL })
+    await first.store.close()
+
+    const second = await world.open({ sources: sourceOf() })
+    onTestFinished(() => second.store.close())
+    const status = await succeeded(second.store.team('t').job(id))
+    expect(await rowsOf(second.store.team('t'), status.tableId)).toHaveLength(3)
+  })
+
+  test('that the store could not do is tried again, and one that it cannot ever do fails', async () => {
+    let failures = 2
+    const sources: UrlFetcher = {
+      async fetch(url, limits) {
+        if (failures-- > 0) throw new StoreError('RATE_LIMITED', 'Too many')
+        return sourceOf().fetch(url, limits)
+      },
+    }
+    const { team } = await openTeam({ sources, jobIntervalMs: 10 })
+    const job = await team.startJob({ import: FROM_URL })
+
+    await expect.poll(async () => (await job.status()).status, { timeout: 5_000 }).toBe('succeeded')
+    expect(failures).toBe(-1)
+  })
+})
+
+/** So many deaths of engines. */
+const KILLS = 50
+
+/** Port calls that a job takes, about: deaths come within so many. */
+const STEPS_MAX = 24
+
+describe('killed and continued', () => {
+  const requests: readonly (readonly [name: string, request: (tableId: string) => JobRequest])[] = [
+    ['create', () => ({ create: { name: 'job', rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } })],
+    ['overwrite', (tableId) => ({ overwrite: { tableId, rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } })],
+    ['import', () => ({ import: { ...FROM_URL, name: 'job' } })],
+  ]
+
+  /** Starts one job, lets engines die over it until one ends it; returns how many died. */
+  async function killed(
+    random: (max: number) => number,
+    [kind, request]: (typeof requests)[number],
+  ): Promise<number> {
+    const world = await World.create(false)
+    const options = { sources: sourceOf(), jobIntervalMs: 5 }
+    const setup = await world.open(options)
+    const { tableId } = await setup.store.team('t').createTable({ name: 'was', rows: [{ n: 0 }] })
+    await setup.store.close()
+    let deaths = 0
+    let jobId: string | undefined
+    for (;;) {
+      const engine = await world.open(options)
+      const team = engine.store.team('t')
+      jobId ??= (await team.jobs())[0]?.id
+      if (deaths < KILLS) engine.dieAfter(random(STEPS_MAX))
+      let isOver = false
+      const ended = (async () => {
+        jobId ??= (await team.startJob(request(tableId))).id
+        return team.job(jobId).wait(2_000)
+      })()
+      const status = await Promise.race([ended, died(engine, () => isOver)])
+      isOver = true
+      engine.dieAfter(Number.POSITIVE_INFINITY)
+      if (status === undefined || engine.isDead) {
+        deaths++
+        continue
+      }
+      expect(status).toMatchObject({ status: 'succeeded', kind })
+      const made = (status as Succeeded).result
+      expect(await rowsOf(team, made.tableId)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
+      expect([...made.rowIds]).toHaveLength(3)
+      expect(await team.tables()).toHaveLength(kind === 'overwrite' ? 1 : 2)
+      const { findings } = await engine.store.verify({ full: true })
+      expect(findings.filter(({ severity }) => severity === 'damage')).toEqual([])
+      await engine.store.close()
+      return deaths
+    }
+  }
+
+  async function died(engine: Mortal, over: () => boolean): Promise<undefined> {
+    while (!engine.isDead && !over()) await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+
+  test(`a job has its effect once over ${KILLS} random deaths`, { timeout: 40_000 }, async () => {
+    const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
+    console.log(`jobs: seed ${seed}`)
+    const random = randomOf(seed)
+    let deaths = 0
+    for (let run = 0; deaths < KILLS; run++) {
+      deaths += await killed(random, requests[run % requests.length] ?? never())
+    }
+    expect(deaths).toBeGreaterThanOrEqual(KILLS)
+  })
+})
+
+function never(): never {
+  throw new Error('there is a request for each run')
+}
+
+/** Mulberry32. */
+function randomOf(seed: number): (max: number) => number {
+  let state = seed
+  return (max) => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) % max
+  }
+}
+
+describe('two engines on one key-value store, their clocks 10 minutes apart', () => {
+  const LEASE_MS = 300
+  const ahead = { clock: { now: () => Date.now() + 10 * MINUTE_MS } }
+  const lease = { jobLeaseMs: LEASE_MS, jobIntervalMs: 20 }
+
+  async function openTwo(
+    hold: () => Promise<void>,
+    skewed: 'first' | 'second',
+  ): Promise<Readonly<{ world: World; first: Mortal; second: Mortal; fetches: () => number }>> {
+    const world = await World.create(true)
+    let fetches = 0
+    const counted: UrlFetcher = {
+      async fetch(url, limits) {
+        fetches++
+        return sourceOf(fetches === 1 ? hold : undefined).fetch(url, limits)
+      },
+    }
+    const clockOf = (which: string) => (skewed === which ? ahead : {})
+    const options = { ...lease, sources: counted }
+    const first = await world.open({ ...options, ...clockOf('first') })
+    const second = await world.open({ ...options, ...clockOf('second') })
+    onTestFinished(async () => {
+      if (!first.isDead) await first.store.close()
+      await second.store.close()
+    })
+    return { world, first, second, fetches: () => fetches }
+  }
+
+  test.each(['first', 'second'] as const)(
+    'a job that is worked on is left alone, however long it takes (%s is ahead)',
+    async (skewed) => {
+      const held = new Promise<void>((resolve) => setTimeout(resolve, 4 * LEASE_MS))
+      const { first, second, fetches } = await openTwo(() => held, skewed)
+      const { id } = await first.store.team('t').startJob({ import: FROM_URL })
+
+      const status = await second.store.team('t').job(id).wait()
+
+      expect(status.status).toBe('succeeded')
+      expect(fetches()).toBe(1)
+      expect(await second.store.team('t').tables()).toHaveLength(1)
+    },
+  )
+
+  test.each(['first', 'second'] as const)(
+    'a job whose engine died is taken over after jobLeaseMs, not before (%s is ahead)',
+    async (skewed) => {
+      const never = new Promise<void>(() => undefined)
+      const { first, second, fetches } = await openTwo(() => never, skewed)
+      const { id } = await first.store.team('t').startJob({ import: FROM_URL })
+      await expect.poll(fetches).toBe(1)
+      first.dieAfter(0)
+      const start = performance.now()
+
+      const status = await second.store.team('t').job(id).wait()
+
+      expect(status.status).toBe('succeeded')
+      expect(performance.now() - start).toBeGreaterThan(LEASE_MS / 2)
+      expect(fetches()).toBe(2)
+      expect(await second.store.team('t').tables()).toHaveLength(1)
+    },
+  )
+
+  test('an engine that was taken for dead changes nothing when it wakes up', async () => {
+    let wake: () => void = () => undefined
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    const { world, first, second, fetches } = await openTwo(() => asleep, 'second')
+    const team = first.store.team('t')
+    const { id } = await team.startJob({ import: FROM_URL })
+    await expect.poll(fetches).toBe(1)
+
+    // Its lease is taken as another engine takes it: by a commit that puts the next epoch.
+    const key = jobLeaseKey(parseTableId(id) ?? new Uint8Array(16))
+    const partition = world.kv.partition('t')
+    const bytes = await partition.read((view) => view.get(key))
+    const other = Uint8Array.from(bytes ?? [])
+    other.fill(7, 1, 17)
+    await partition.commit({ puts: [[key, other]] })
+    wake()
+    await expect.poll(async () => (await team.job(id).wait(0)).status).toBe('running')
+    await new Promise((resolve) => setTimeout(resolve, LEASE_MS / 2))
+    expect(await team.tables()).toEqual([])
+
+    expect((await second.store.team('t').job(id).wait()).status).toBe('succeeded')
+    expect(await team.tables()).toHaveLength(1)
+    expect(fetches()).toBeGreaterThanOrEqual(2)
+  })
+})

@@ -1,0 +1,97 @@
+// Engines that die at a step of their ports, as a process that is killed: what was asked of a port before may still
+// happen, nothing afterwards does, and nobody gets an answer. The records and objects stay for the next engine.
+import { MemoryLevel } from 'memory-level'
+import {
+  type Awaitable,
+  type KvPartition,
+  type KvStore,
+  memoryObjects,
+  type ObjectStore,
+  openLevelKv,
+  openStore,
+  type Store,
+  type StoreOptions,
+} from '../../src/index.js'
+
+export type Mortal = Readonly<{
+  store: Store
+  /** Lets the engine die at the step after so many more. */
+  dieAfter(steps: number): void
+  readonly isDead: boolean
+}>
+
+/** Records and objects that outlive the engines that stand on them. */
+export class World {
+  readonly #kv: KvStore
+  readonly #objects: ObjectStore = memoryObjects()
+  readonly #shared: boolean
+  #engines = 0
+
+  /** @param shared - Several engines may be alive at the same time. */
+  static async create(shared: boolean): Promise<World> {
+    const level = new MemoryLevel<Uint8Array, Uint8Array>({
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+    })
+    return new World(await openLevelKv(level), shared)
+  }
+
+  private constructor(kv: KvStore, shared: boolean) {
+    this.#kv = kv
+    this.#shared = shared
+  }
+
+  /** The records below all engines. */
+  get kv(): KvStore {
+    return this.#kv
+  }
+
+  async open(options: StoreOptions = {}): Promise<Mortal> {
+    let left = Number.POSITIVE_INFINITY
+    let isDead = false
+    const isAfter = this.#engines++ % 2 === 0
+    const never = new Promise<never>(() => undefined)
+    const step = async <T>(call: () => Awaitable<T>): Promise<T> => {
+      if (isDead) return never
+      if (left-- > 0) return call()
+      isDead = true
+      // Every other death is after the effect, before anybody hears of it.
+      if (isAfter) await Promise.resolve(call()).catch(() => undefined)
+      return never
+    }
+    const kv: KvStore = {
+      shared: this.#shared,
+      partition: (name) => mortalPartition(this.#kv.partition(name), step),
+      close: async () => undefined,
+    }
+    const objects: ObjectStore = {
+      put: (id, bytes) => step(() => this.#objects.put(id, bytes)),
+      get: (id, range) => step(() => this.#objects.get(id, range)),
+      stream: (id, range) => this.#objects.stream(id, range),
+      list: (prefix, after) => step(() => this.#objects.list(prefix, after)),
+      delete: (ids) => step(() => this.#objects.delete(ids)),
+      close: async () => undefined,
+    }
+    const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 }
+    const store = await openStore({ kv, objects, ...quiet, compression: 'none', ...options })
+    return {
+      store,
+      dieAfter(steps) {
+        left = steps
+      },
+      get isDead() {
+        return isDead
+      },
+    }
+  }
+}
+
+type Step = <T>(call: () => Awaitable<T>) => Promise<T>
+
+function mortalPartition(partition: KvPartition, step: Step): KvPartition {
+  return {
+    read: (use) => step(() => partition.read(use)),
+    commit: (commit) => step(() => partition.commit(commit)),
+    sweep: (range, count) => step(() => partition.sweep(range, count)),
+  }
+}

@@ -1,4 +1,5 @@
-// Operations of whoever runs the server, for a store that only its own process can open: verify and backup (ours).
+// Operations of whoever runs the server, for a store that only its own process can open: verify, backup and metrics
+// (ours).
 // They need an admin key, which no key of a team is; without `adminKeys` their paths are unknown.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import type { BackupOptions } from '../engine/api/backup-types.js'
@@ -7,10 +8,11 @@ import type { VerifyFinding } from '../engine/api/verify-types.js'
 import type { AuthenticateAdmin } from './auth.js'
 import { errorResponse } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { watched } from './public-routes.js'
+import type { Metrics } from './metrics.js'
+import { type BodyWatch, watched } from './public-routes.js'
 import { parseQuery, type Query, queryValue } from './query.js'
 import { invalidRequest, methodNotAllowed } from './refusal.js'
-import { ADMIN_PATHS, type AdminPath } from './router.js'
+import { ADMIN_PATHS, type AdminPath, METRICS_PATH } from './router.js'
 
 type AdminOperation = (store: Store, query: Query) => ContractResponse
 
@@ -19,26 +21,40 @@ const OPERATIONS: Readonly<Record<AdminPath, AdminOperation>> = {
   '/admin/backup': backup,
 }
 
-export function isAdminPath(path: string): path is AdminPath {
+export function isAdminPath(path: string): boolean {
+  return path === METRICS_PATH || isOperation(path)
+}
+
+function isOperation(path: string): path is AdminPath {
   return ADMIN_PATHS.some((known) => known === path)
 }
 
-/**
- * @param onFailure - As in `watched`.
- * @throws {Refusal} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR
- */
+/** What the routes of the operator work with. */
+export type AdminServices = Readonly<{
+  store: Store
+  metrics: Metrics
+  authenticate: AuthenticateAdmin
+  watch: BodyWatch
+}>
+
+/** @throws {Refusal} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR */
 export async function answerAdmin(
-  store: Store,
+  { store, metrics, authenticate, watch }: AdminServices,
   { method, path, query, headers, onKey }: ContractRequest,
-  authenticate: AuthenticateAdmin,
-  onFailure: (failure: unknown) => void,
 ): Promise<ContractResponse> {
   await authenticate(headers)
   onKey?.()
+  if (!isOperation(path)) return answerMetrics(metrics, method)
   if (method !== 'POST') throw methodNotAllowed(method, 'POST')
-  if (!isAdminPath(path)) throw invalidRequest('params', 'there is no such operation')
   const response = OPERATIONS[path](store, parseQuery(query))
-  return { ...response, body: watched(response.body, onFailure) }
+  return { ...response, body: watched(response.body, watch) }
+}
+
+/** GET /metrics */
+function answerMetrics(metrics: Metrics, method: string): ContractResponse {
+  if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(method, 'GET, HEAD')
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+  return { status: 200, headers, body: metrics.render() }
 }
 
 /**

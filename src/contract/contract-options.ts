@@ -28,8 +28,8 @@ export interface ContractOptions {
    */
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
-   * Keys of the operator, for `POST /admin/verify` and `POST /admin/backup`, which read all teams. Only their digests
-   * are kept. An admin key has 16 to 1,024 visible ASCII characters and is no key of a team. Default: none; these
+   * Keys of the operator, for `POST /admin/verify`, `POST /admin/backup` and `GET /metrics`, which are about all teams.
+   * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and is no key of a team. Default: none; these
    * paths are unknown then.
    */
   readonly adminKeys?: readonly string[]

@@ -1,5 +1,6 @@
 // The HTTP contract over a store (CONTRACT.md): one request in, one answer out, never a throw.
 import type { Bytes } from '../base/bytes.js'
+import { monotonicMs } from '../base/clock.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { lentBuffersOf } from '../engine/api/lent-buffers.js'
@@ -18,7 +19,8 @@ import { errorResponse } from './error-response.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { admit } from './order-of-refusals.js'
+import { Metrics, NO_OPERATION } from './metrics.js'
+import { admit, type OnRoute } from './order-of-refusals.js'
 import { watched } from './public-routes.js'
 import { type ReceivedBody, withBody } from './read-body.js'
 import { createRouter } from './router.js'
@@ -32,6 +34,8 @@ const ANSWERS = 'answers (answerBytesInFlightMax)'
 export interface Contract {
   /** Answers a request. Never rejects: a failure of any kind is an answer. */
   handle(request: ContractRequest): Promise<ContractResponse>
+  /** What `GET /metrics` answers to an admin key: all metrics in the text format of Prometheus. */
+  metrics(): string
 }
 
 /**
@@ -45,9 +49,12 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const authenticate = createAuthenticate(resolved)
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
   const bodyLimits = bodyLimitsOf(store, resolved)
+  const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget })
+  const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
 
-  async function answer(request: ContractRequest): Promise<ContractResponse> {
-    const { teamId, operation, parameters, query } = await admit(request, authenticate, router)
+  async function answer(request: ContractRequest, onRoute: OnRoute): Promise<ContractResponse> {
+    const admitted = await admit(request, authenticate, router, onRoute)
+    const { teamId, operation, parameters, query } = admitted
     const call: Call = {
       team: store.team(teamId),
       query,
@@ -58,35 +65,62 @@ export function createContract(store: Store, options: ContractOptions): Contract
       baseUrls: () => baseUrlsOf(request, resolved),
       digest: (body) => digestOf(request, body),
       openAnswerRoom: () => openAnswerRoom(answers, teamId),
-      receive: (formats, use) => withBody(request, formats, { ...bodyLimits, team: teamId }, use),
+      receive: (formats, use) =>
+        withBody(request, formats, { ...bodyLimits, team: teamId }, counted(use, metrics)),
     }
     const make = () => operation(call, ...parameters)
     const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
     const made = await (isRead ? chargedAnswer(make, call.openAnswerRoom) : make())
-    return { ...made, body: watched(made.body, resolved.onFailure) }
+    return { ...made, body: watched(made.body, watch) }
   }
 
-  const entryOf = createEntries(store, resolved, answer)
+  const entryOf = createEntries({ store, metrics, watch, answerTeam: answer }, resolved)
 
   return {
+    metrics: () => metrics.render(),
     async handle(request) {
       if (!isRequest(request)) return errorResponse(noRequest(request))
-      const { isKeyless, cors, answer } = entryOf(request)
+      const began = monotonicMs()
+      const { isKeyless, cors, answer, ...entry } = entryOf(request)
+      let { operation = NO_OPERATION } = entry
+      const onRoute = (route: string) => {
+        operation = `${request.method} ${route}`
+      }
       let isKeyRefused = !isKeyless
       const onKey = () => {
         isKeyRefused = false
         request.onKey?.()
       }
-      const answered = await answer(onKey).catch((failure: unknown) => {
-        const rendered = errorResponse(failure)
-        if (rendered.status >= 500) resolved.onFailure(failure)
-        // A client without a key may not hold a connection; a failed lookup of keys says nothing about the client.
-        return isKeyRefused && rendered.status < 500 ? { ...rendered, close: true } : rendered
+      const answered = await answer(onKey, onRoute).catch((failure: unknown) => {
+        return failed(failure, isKeyRefused, resolved.onFailure)
       })
       const response = cors === undefined ? answered : shared(answered, request.headers, cors)
-      return request.method === 'HEAD' ? { ...response, body: null } : response
+      const sent = request.method === 'HEAD' ? { ...response, body: null } : response
+      metrics.answered(operation, sent, monotonicMs() - began)
+      return sent
     },
   }
+}
+
+function counted<T>(
+  use: (body: ReceivedBody) => Promise<T>,
+  metrics: Metrics,
+): (body: ReceivedBody) => Promise<T> {
+  return (body) => {
+    metrics.received(body.bytes.length)
+    return use(body)
+  }
+}
+
+/** A client without a key may not hold a connection; a failed lookup of keys says nothing about the client. */
+function failed(
+  failure: unknown,
+  isKeyRefused: boolean,
+  onFailure: (failure: unknown) => void,
+): ContractResponse {
+  const rendered = errorResponse(failure)
+  if (rendered.status >= 500) onFailure(failure)
+  return isKeyRefused && rendered.status < 500 ? { ...rendered, close: true } : rendered
 }
 
 function checkStore(store: Store): void {

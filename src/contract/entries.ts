@@ -6,8 +6,10 @@ import { createAuthenticateAdmin } from './auth.js'
 import type { ResolvedContractOptions } from './contract-options.js'
 import { type Cors, isPreflight, OPEN_CORS, preflightResponse } from './cors.js'
 import type { ContractRequest, ContractResponse } from './message.js'
-import { answerOpenly } from './public-routes.js'
-import { matchOpenRoute } from './router.js'
+import { type Metrics, NO_OPERATION } from './metrics.js'
+import type { OnRoute } from './order-of-refusals.js'
+import { answerOpenly, type BodyWatch } from './public-routes.js'
+import { matchOpenRoute, OPEN_ROUTES } from './router.js'
 import { createServeDocument } from './serve-document.js'
 
 /** How a request is answered. */
@@ -15,36 +17,60 @@ export type Entry = Readonly<{
   isKeyless: boolean
   /** Which pages may read the answer; undefined: none of another origin. */
   cors: Cors | undefined
-  /** @param onKey - Called if the key is known. */
-  answer: (onKey: () => void) => Promise<ContractResponse>
+  /**
+   * @param onKey - Called if the key is known.
+   * @param onRoute - Called with the route of a team.
+   */
+  answer: (onKey: () => void, onRoute: OnRoute) => Promise<ContractResponse>
+  /** Method and route, for metrics; undefined for routes of a team, which know it when they were found. */
+  operation: string | undefined
 }>
 
 /** Methods of routes with a key. A preflight has no key, so its answer is the same for all paths. */
 const KEYED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-/** @param answerTeam - Answers the routes of a team. */
+/** What answers the groups of routes. */
+export type EntryServices = Readonly<{
+  store: Store
+  metrics: Metrics
+  watch: BodyWatch
+  /** Answers the routes of a team. */
+  answerTeam: (request: ContractRequest, onRoute: OnRoute) => Promise<ContractResponse>
+}>
+
 export function createEntries(
-  store: Store,
-  { onFailure, cors, probes, adminKeys }: ResolvedContractOptions,
-  answerTeam: (request: ContractRequest) => Promise<ContractResponse>,
+  { store, metrics, watch, answerTeam }: EntryServices,
+  { cors, probes, adminKeys }: ResolvedContractOptions,
 ): (request: ContractRequest) => Entry {
-  const authenticateAdmin = createAuthenticateAdmin(adminKeys)
+  const authenticate = createAuthenticateAdmin(adminKeys)
   const document = createServeDocument()
   return (request) => {
-    const { path } = request
+    const { method, path } = request
     const open = matchOpenRoute(path, probes)
     if (open !== undefined) {
-      const answer = () => answerOpenly({ store, document }, request, open, onFailure)
-      return { isKeyless: true, cors: OPEN_CORS, answer }
+      const { path: route, methods } = OPEN_ROUTES[open.name]
+      const answer = () => answerOpenly({ store, document }, request, open, watch)
+      const operation = operationOf(methods, method, route)
+      return { isKeyless: true, cors: OPEN_CORS, answer, operation }
     }
     if (cors !== undefined && isPreflight(request)) {
-      return { isKeyless: true, cors, answer: async () => preflightResponse(KEYED_METHODS, cors) }
+      const answer = async () => preflightResponse(KEYED_METHODS, cors)
+      return { isKeyless: true, cors, answer, operation: 'OPTIONS' }
     }
     if (adminKeys.length === 0 || !isAdminPath(path)) {
-      return { isKeyless: false, cors, answer: (onKey) => answerTeam({ ...request, onKey }) }
+      const answer = (onKey: () => void, onRoute: OnRoute) =>
+        answerTeam({ ...request, onKey }, onRoute)
+      return { isKeyless: false, cors, answer, operation: undefined }
     }
     const answer = (onKey: () => void) =>
-      answerAdmin(store, { ...request, onKey }, authenticateAdmin, onFailure)
-    return { isKeyless: false, cors, answer }
+      answerAdmin({ store, metrics, authenticate, watch }, { ...request, onKey })
+    return { isKeyless: false, cors, answer, operation: operationOf(ADMIN_METHODS, method, path) }
   }
+}
+
+const ADMIN_METHODS: readonly string[] = ['GET', 'HEAD', 'POST']
+
+/** Never has a text of the client: a method may be any. */
+function operationOf(methods: readonly string[], method: string, route: string): string {
+  return methods.includes(method) ? `${method} ${route}` : NO_OPERATION
 }

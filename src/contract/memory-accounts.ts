@@ -34,6 +34,15 @@ export class MemoryAccounts<H extends Holder> {
     this.#teamMax = Math.floor(this.#commonMax / 2)
   }
 
+  /** What all hold together, and may hold, in bytes. */
+  get bytes(): number {
+    return this.#common + (this.#reserved?.bytes ?? 0)
+  }
+
+  get bytesMax(): number {
+    return this.#commonMax + this.#holderMax
+  }
+
   /** The holder of the reserve. */
   get reserved(): H | undefined {
     return this.#reserved

@@ -91,6 +91,21 @@ export class MemoryBudget {
     this.#name = name
   }
 
+  /** What all rooms hold together, in bytes. */
+  get bytes(): number {
+    return this.#accounts.bytes
+  }
+
+  /** What they may hold together, in bytes. */
+  get bytesMax(): number {
+    return this.#accounts.bytesMax
+  }
+
+  /** Rooms that wait for memory. */
+  get waiting(): number {
+    return this.#line.size
+  }
+
   /**
    * A room that holds nothing yet.
    * @param onLost - Called once, with STORAGE_UNAVAILABLE, if what it holds is taken back (rule 5): let go of it at once.

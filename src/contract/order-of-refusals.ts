@@ -23,18 +23,23 @@ export type Admitted = Readonly<{
   query: Query
 }>
 
+/** @param route - As it is in the routes. */
+export type OnRoute = (route: string) => void
+
 /** Steps 1 to 3, and of step 4 what is the same for all operations. */
 export async function admit(
   request: ContractRequest,
   authenticate: Authenticate,
   route: Router<Operation>,
+  onRoute: OnRoute,
 ): Promise<Admitted> {
   const teamId = await authenticate(request.headers)
   request.onKey?.()
-  const { methods, parameters } = route(request.path, request.method)
+  const { path, methods, parameters } = route(request.path, request.method)
   const operation = methods.get(request.method)
   if (operation === undefined)
     throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
+  onRoute(path)
   return { teamId, operation, parameters, query: parseQuery(request.query) }
 }
 

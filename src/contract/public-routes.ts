@@ -14,12 +14,11 @@ import { putUpload } from './uploads.js'
 /** What the routes without a key serve. */
 export type OpenServices = Readonly<{ store: Store; document: ServeDocument }>
 
-/** @param onFailure - As in `watched`. */
 export async function answerOpenly(
   { store, document }: OpenServices,
   request: ContractRequest,
   route: OpenRoute,
-  onFailure: (failure: unknown) => void,
+  watch: BodyWatch,
 ): Promise<ContractResponse> {
   const allowed: readonly string[] = OPEN_ROUTES[route.name].methods
   const methods = allowed.join(', ')
@@ -29,24 +28,34 @@ export async function answerOpenly(
   if (route.name === 'health' || route.name === 'ready') return answerProbe(store, route.name)
   if (route.name === 'upload') return putUpload(store.files, request, route.uploadId)
   const response = await serveFile(store.files, request, route.fileId)
-  return { ...response, body: watched(response.body, onFailure) }
+  return { ...response, body: watched(response.body, watch) }
 }
 
-/** @param onFailure - Called for a body that ends in a failure after its status was sent. */
+/** Told what happens to bodies that are sent in pieces. */
+export type BodyWatch = Readonly<{
+  /** Called for a body that ends in a failure after its status was sent. */
+  onFailure: (failure: unknown) => void
+  /** Called for each piece, with its bytes. */
+  onBytes: (bytes: number) => void
+}>
+
 export function watched(
   body: ContractResponse['body'],
-  onFailure: (failure: unknown) => void,
+  watch: BodyWatch,
 ): ContractResponse['body'] {
   const isStream = body !== null && typeof body === 'object' && !(body instanceof Uint8Array)
-  return isStream ? watchedPieces(body, onFailure) : body
+  return isStream ? watchedPieces(body, watch) : body
 }
 
 async function* watchedPieces(
   pieces: AsyncIterable<Uint8Array>,
-  onFailure: (failure: unknown) => void,
+  { onFailure, onBytes }: BodyWatch,
 ): AsyncGenerator<Uint8Array, void> {
   try {
-    for await (const piece of pieces) yield piece
+    for await (const piece of pieces) {
+      onBytes(piece.length)
+      yield piece
+    }
   } catch (failure) {
     if (errorResponse(failure).status >= 500) onFailure(failure)
     throw failure

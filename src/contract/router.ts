@@ -133,6 +133,9 @@ export const ADMIN_PATHS = ['/admin/verify', '/admin/backup'] as const
 
 export type AdminPath = (typeof ADMIN_PATHS)[number]
 
+/** The metrics, likewise. */
+export const METRICS_PATH = '/metrics'
+
 const FIXED_PATHS: ReadonlyMap<string, 'document' | Probe> = new Map(
   (['document', 'health', 'ready'] as const).map((name) => [OPEN_ROUTES[name].path, name]),
 )

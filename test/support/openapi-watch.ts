@@ -26,6 +26,7 @@ vi.mock(import('../../src/contract/contract.js'), async (importOriginal) => {
 
 function watchedContract(contract: Contract): Contract {
   return {
+    ...contract,
     async handle(request) {
       loading ??= import('./openapi-proof.js').then((module) => new module.OpenApiProof())
       const [proof, response] = await Promise.all([loading, contract.handle(request)])

@@ -43,6 +43,21 @@ export const OWN_OPERATIONS = {
     errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
     ours: true,
   },
+  'GET /metrics': {
+    operationId: 'readMetrics',
+    tag: 'Administration',
+    summary: 'Read metrics',
+    description: 'The path is unknown unless the server has admin keys.',
+    security: 'admin',
+    success: {
+      200: {
+        description: 'All metrics, in the text format of Prometheus, version 0.0.4.',
+        content: { 'text/plain': { type: 'string' } },
+      },
+    },
+    errors: ['REQUEST_ERROR'],
+    ours: true,
+  },
   'GET /healthz': {
     operationId: 'checkHealth',
     tag: 'Administration',

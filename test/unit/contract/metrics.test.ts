@@ -1,0 +1,185 @@
+// Goal: metrics say what was answered, in a form that Prometheus reads, and show no text of a client.
+import { expect, onTestFinished, test } from 'vitest'
+import type { ContractResponse } from '../../../src/index.js'
+import { createContract, openMemory } from '../../../src/index.js'
+
+const KEY = 'a-key-of-the-first-team'
+const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text)
+}
+
+async function open() {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const keys = [{ key: KEY, teamId: 'team' }]
+  const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY] })
+  async function send(method: string, path: string, body = '', key: string | null = KEY) {
+    const headers: [string, string][] = [['content-type', 'application/json']]
+    if (key !== null) headers.push(['authorization', `Bearer ${key}`])
+    const answer = await contract.handle({ method, path, query: '', headers, body: bytesOf(body) })
+    return { ...answer, text: await textOf(answer.body) }
+  }
+  const read = () => valuesOf(contract.metrics())
+  return { contract, send, read }
+}
+
+async function textOf(body: ContractResponse['body']): Promise<string> {
+  if (body === null || typeof body === 'string') return body ?? ''
+  const pieces: Uint8Array[] = body instanceof Uint8Array ? [body] : []
+  if (!(body instanceof Uint8Array)) for await (const piece of body) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
+
+/** Samples by name and labels. */
+function valuesOf(text: string): ReadonlyMap<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  )
+}
+
+function requests(operation: string, status: number): string {
+  return `rowstash_requests_total{operation="${operation}",status="${status}"}`
+}
+
+test('requests are counted by operation and status, refused ones under no operation', async () => {
+  const { send, read } = await open()
+  await send('GET', '/tables')
+  await send('GET', '/tables/')
+  await send('HEAD', '/tables')
+  await send('GET', '/tables/none/rows')
+  await send('GET', '/nowhere')
+  await send('BREW', '/tables')
+  await send('BREW', '/healthz')
+  await send('GET', '/tables', '', 'a-key-that-nobody-has')
+  await send('GET', '/healthz', '', null)
+  await send('GET', '/files/some-file/a.png', '', null)
+
+  const counted = [...read()].filter(([name]) => name.startsWith('rowstash_requests_total'))
+  expect(Object.fromEntries(counted)).toEqual({
+    [requests('GET /tables', 200)]: 2,
+    [requests('HEAD /tables', 200)]: 1,
+    [requests('GET /tables/{tableID}/rows', 404)]: 1,
+    [requests('none', 404)]: 2,
+    [requests('none', 405)]: 2,
+    [requests('GET /healthz', 200)]: 1,
+    [requests('GET /files/{fileID}/{fileName}', 404)]: 1,
+  })
+})
+
+test('a histogram has all requests, and each bucket those of the ones before', async () => {
+  const { send, read } = await open()
+  for (let count = 0; count < 5; count++) await send('GET', '/tables')
+  const values = read()
+  const of = (suffix: string, more = '') =>
+    values.get(`rowstash_request_seconds${suffix}{operation="GET /tables"${more}}`)
+
+  expect(of('_count')).toBe(5)
+  expect(of('_bucket', ',le="+Inf"')).toBe(5)
+  expect(of('_sum')).toBeGreaterThan(0)
+  const buckets = [...values].filter(([name]) => name.includes('_bucket{operation="GET /tables"'))
+  expect(buckets.length).toBe(14)
+  const counts = buckets.map(([, count]) => count)
+  expect(counts).toEqual(counts.toSorted((a, b) => a - b))
+})
+
+test('bodies are counted in bytes, also those sent in pieces', async () => {
+  const { send, read } = await open()
+  const rows = Array.from({ length: 20_000 }, (_, n) => ({ n, name: 'Äneas' }))
+  const made = await send('POST', '/tables', JSON.stringify({ name: 'T', rows }))
+  const sentBytes = Buffer.byteLength(JSON.stringify({ name: 'T', rows }))
+  const { data } = JSON.parse(made.text) as { data: { tableID: string } }
+  const page = await send('GET', `/tables/${data.tableID}/rows`)
+  const row = JSON.parse(page.text).data[0]
+  const point = await send('GET', `/tables/${data.tableID}/rows/${row.$rowID}`)
+
+  const answered = [made.text, page.text, point.text].map((text) => Buffer.byteLength(text))
+  expect(read().get('rowstash_request_body_bytes_total')).toBe(sentBytes)
+  expect(read().get('rowstash_response_body_bytes_total')).toBe(
+    answered.reduce((sum, bytes) => sum + bytes, 0),
+  )
+})
+
+test('gauges of memory and of the store are there, and budgets are given back', async () => {
+  const { send, read } = await open()
+  await send('POST', '/tables', '{"name":"T","rows":[{"a":1}]}')
+  const values = read()
+
+  expect(values.get('rowstash_writable')).toBe(1)
+  for (const budget of ['bodies', 'answers']) {
+    expect(values.get(`rowstash_budget_bytes{budget="${budget}"}`)).toBe(0)
+    expect(values.get(`rowstash_budget_waiting{budget="${budget}"}`)).toBe(0)
+    expect(values.get(`rowstash_budget_bytes_max{budget="${budget}"}`)).toBe(64 * 1024 * 1024)
+  }
+  expect(values.get('rowstash_cache_bytes_max{cache="segments"}')).toBeGreaterThan(0)
+  expect(values.get('rowstash_buffer_bytes_max{pool="lent"}')).toBeGreaterThan(0)
+})
+
+test('memory that requests wait for shows in the budgets', async () => {
+  const { contract, read } = await open()
+  let release = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  async function* slowly(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('{"name":"T",')
+    await held
+    yield Buffer.from('"rows":[]}')
+  }
+  const headers: [string, string][] = [
+    ['content-type', 'application/json'],
+    ['authorization', `Bearer ${KEY}`],
+  ]
+  const request = { method: 'POST', path: '/tables', query: '', headers, body: slowly() }
+  const answering = contract.handle(request)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+
+  expect(read().get('rowstash_budget_bytes{budget="bodies"}')).toBeGreaterThan(0)
+  release()
+  expect((await answering).status).toBe(201)
+  expect(read().get('rowstash_budget_bytes{budget="bodies"}')).toBe(0)
+})
+
+test('the text has the form of Prometheus, and nothing that a client sent', async () => {
+  const { contract, send } = await open()
+  const secret = 'a"secret}-of-a-client'
+  await send(`GET${secret}`, '/tables')
+  await send('GET', `/tables/${secret}/rows`)
+  await send('PUT', `/uploads/${secret}`, '', null)
+  await send('GET', '/tables', '', secret)
+  const text = contract.metrics()
+
+  expect(text).not.toContain('secret')
+  const label = '[a-z]+="[A-Za-z0-9 /{}+._-]+"'
+  const sample = `rowstash_[a-z_]+(?:\\{${label}(?:,${label})*\\})? [0-9.e+-]+`
+  const comment =
+    '# (?:HELP rowstash_[a-z_]+ [A-Z].*\\.|TYPE rowstash_[a-z_]+ (?:counter|gauge|histogram))'
+  expect(text).toMatch(new RegExp(`^(?:(?:${sample}|${comment})\\n)+$`))
+  const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('GET /metrics takes an admin key, and no other', async () => {
+  const { contract, send } = await open()
+  const { status, headers, text } = await send('GET', '/metrics', '', ADMIN_KEY)
+
+  expect([status, headers['content-type']]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  ])
+  expect(text).toContain('rowstash_writable 1\n')
+  expect((await send('HEAD', '/metrics', '', ADMIN_KEY)).body).toBeNull()
+  expect(contract.metrics()).toContain(`${requests('GET /metrics', 200)} 1\n`)
+  for (const key of [KEY, 'a-key-that-nobody-has', null]) {
+    expect(await send('GET', '/metrics', '', key)).toMatchObject({ status: 404, close: true })
+  }
+  expect(await send('POST', '/metrics', '', ADMIN_KEY)).toMatchObject({
+    status: 405,
+    headers: { allow: 'GET, HEAD' },
+  })
+})

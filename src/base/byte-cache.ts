@@ -13,7 +13,7 @@ export class ByteCache<Value> {
   readonly #bytesOf: (key: string, value: Value) => number
 
   /**
-   * @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing.
+   * @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing.
    * @param bytesOf - What an entry costs, more than 0; always the same for the same one.
    */
   constructor(bytesMax: number, bytesOf: (key: string, value: Value) => number) {

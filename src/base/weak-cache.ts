@@ -9,7 +9,7 @@ export class WeakCache<Key extends object, Value> {
   #count = 0
 
   /**
-   * @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing.
+   * @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing.
    * @param valueBytes - What a value costs, about.
    */
   constructor(bytesMax: number, valueBytes: number) {

@@ -10,12 +10,12 @@ export const HEAD_BYTES = 1_024
 export class TableHeads {
   readonly #heads: WeakCache<Bytes, TableHead>
 
-  /** @param bytesMax - What is held at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#heads = new WeakCache(bytesMax, HEAD_BYTES)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#heads.bytes
   }

@@ -1,4 +1,4 @@
-// Work that nobody waits for. Its failures go to the host, as no caller sees them.
+// Runs background work. Its failures are reported to the host, because no caller awaits the work.
 import { isStoreError } from '../../base/store-error.js'
 import type { BackgroundTask } from '../api/background-types.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
@@ -16,7 +16,7 @@ export class Background {
     this.#onFailure = onBackgroundFailure
   }
 
-  /** Begins work that keeps the store open until it ends. */
+  /** Starts work and keeps the store open until the work ends. */
   run(task: BackgroundTask, work: () => Promise<unknown>): void {
     void this.settle(task, work)
   }
@@ -30,7 +30,7 @@ export class Background {
     }
   }
 
-  /** Reports a failure that no caller sees to the host. A store that is closed has not failed. */
+  /** Reports a failure of background work to the host. STORE_CLOSED is not a failure. */
   report(task: BackgroundTask, failure: unknown): void {
     if (isStoreError(failure) && failure.code === 'STORE_CLOSED') return
     this.#onFailure(failure, task)

@@ -1,5 +1,5 @@
-// How a store divides its memory: its caches share `cacheBytesMax`, its buffer pools share `bufferBytesMax`. README.md
-// says what each of them remembers.
+// Divides the memory of a store: its caches share `cacheBytesMax`, its buffer pools share `bufferBytesMax`. README.md
+// lists the content of each cache.
 //
 // Invariant: the shares of an option are rounded down, so together they are never more than the option.
 
@@ -12,7 +12,7 @@ const CACHE_PARTS = {
   segments: 16,
   /** Rows as JSON. */
   hotRows: 4,
-  /** Forward objects. One of more than half the share is read for each look-up, so this is not a small share. */
+  /** Forward objects. One that exceeds half of this share is read on each lookup, so the share is large. */
   forwards: 16,
   /** Parsed schemas: some 1,300 of 30 columns. */
   schemas: 16,
@@ -20,7 +20,7 @@ const CACHE_PARTS = {
   aliases: 8,
   /** Records of the key-value store. */
   records: 5,
-  /** Extent pages and heads of tables without a commit since the last read. */
+  /** Heads and extent pages of tables that were read since the last commit. */
   pointReads: 7,
   /** Decoded heads of tables. */
   heads: 2,
@@ -30,25 +30,25 @@ const CACHE_PARTS = {
   teams: 4,
 } as const
 
-/** Parts of `bufferBytesMax`, likewise: 28 of them are the default of 28 MiB. */
+/** Parts of `bufferBytesMax`. With the default of 28 MiB each part is a mebibyte. */
 const BUFFER_PARTS = {
   /** For building segments. */
   building: 16,
-  /** For pieces of segments that are read to be copied from. */
+  /** For bytes of segments that are copied out after the read. */
   reading: 4,
-  /** Lent to those who serve the store, for what they receive. */
+  /** Lent to the servers of the store, for request bodies. */
   lent: 8,
 } as const
 
 export type CacheName = keyof typeof CACHE_PARTS
 export type BufferName = keyof typeof BUFFER_PARTS
 
-/** What each cache holds at most, in bytes. */
+/** The limit of each cache, in bytes. */
 export function cacheSharesOf(cacheBytesMax: number): Readonly<Record<CacheName, number>> {
   return sharesOf(CACHE_PARTS, cacheBytesMax)
 }
 
-/** What each buffer pool keeps at most, in bytes. */
+/** The limit of each buffer pool, in bytes. */
 export function bufferSharesOf(bufferBytesMax: number): Readonly<Record<BufferName, number>> {
   return sharesOf(BUFFER_PARTS, bufferBytesMax)
 }

@@ -1,16 +1,16 @@
-// How many chunks the stashes in use hold: counted once, then kept up. A guard against stashes without end, not a
-// truth: on a shared store others add too.
+// The number of chunks in each stash in use: counted once, then updated. A guard against endless stashes, not exact: on
+// a shared store other processes add chunks too.
 //
-// No cache: without it, each put would count all chunks of its stash.
+// Not part of the cache memory: without the counts, each put would count all chunks of its stash.
 import { BoundedMap } from '../../base/bounded-map.js'
 
-/** Stashes whose chunks are known; when there are more, the first one is counted anew when it is asked for. */
+/** Stashes with a known count, at most. Beyond it the oldest count is dropped, and made again when it is needed. */
 const STASHES_MAX = 4_096
 
 export class ChunkCounts {
   readonly #counts = new BoundedMap<string, number>(STASHES_MAX)
 
-  /** @param nonce - Of the stash, as hex. */
+  /** @param nonce - The nonce of the stash, as hex. */
   async get(nonce: string, count: () => Promise<number>): Promise<number> {
     const known = this.#counts.get(nonce)
     if (known !== undefined) return known

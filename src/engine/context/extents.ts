@@ -22,25 +22,25 @@ export function nextGenerationStart(nextExtent: number): number {
 }
 
 /**
- * Entries of sealed extents, one by one. Those that were decoded lately stay: while the record of a page stays in
- * memory, its bytes are the same object each time.
+ * Reads entries of sealed extents and caches recently decoded ones, by the record of their page: while a record stays
+ * in memory, its bytes are the same object.
  */
 export class ExtentEntries {
   #ofPage = new WeakMap<Bytes, Map<number, ExtentEntry>>()
   #count = 0
   readonly #countMax: number
 
-  /** @param bytesMax - What is held at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#countMax = Math.floor(bytesMax / ENTRY_BYTES)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#count * ENTRY_BYTES
   }
 
-  /** @throws {StoreError} DATA_CORRUPT if the table has lost it. */
+  /** @throws {StoreError} DATA_CORRUPT if the entry is missing. */
   read(read: ReadRecord, table: TableKey, extent: number): Awaitable<ExtentEntry> {
     const page = Math.floor(extent / PAGE_EXTENTS)
     return chain(read(extentPageKey(table, page)), (bytes) => this.ofPage(bytes, extent))
@@ -111,15 +111,15 @@ export class ExtentWalk {
   }
 }
 
-/** Records of a commit, and what must hold for them. */
+/** Records to put in a commit, and the checks that the commit must make. */
 export type PagePuts = Readonly<{ puts: readonly Put[]; checks: readonly KvCheck[] }>
 
 export const NO_PAGES: PagePuts = { puts: [], checks: [] }
 
 /**
  * Plans the extent pages that append entries to a generation. A page that has entries already is
- * checked: a fold may swap one of them meanwhile.
- * @param firstExtent - The extent of the first new entry; all before it have theirs.
+ * checked, because a concurrent fold may replace one of them.
+ * @param firstExtent - The extent of the first new entry; all earlier extents have entries.
  */
 export async function appendEntries(
   read: ReadRecord,

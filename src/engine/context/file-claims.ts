@@ -12,7 +12,7 @@ import type { OpenUploads, UploadsOfTeam } from './open-uploads.js'
 export class FileClaims {
   readonly #options: ResolvedOptions
   readonly #uploads: OpenUploads
-  /** Bytes that are claimed, by team. */
+  /** Claimed bytes by team. */
   readonly #claimed = new Map<string, number>()
 
   constructor(options: ResolvedOptions, uploads: OpenUploads) {
@@ -24,7 +24,7 @@ export class FileClaims {
     return this.#options.teamFileBytesMax < Number.MAX_SAFE_INTEGER
   }
 
-  /** A claim of nothing yet. Release it in the end. */
+  /** Opens an empty claim. The caller must release it. */
   open(team: UploadsOfTeam): Claim {
     let bytes = 0
     return {
@@ -42,7 +42,7 @@ export class FileClaims {
     }
   }
 
-  /** The bytes that are left beside stored, received and claimed ones; negative if the limit is exceeded. */
+  /** The limit less stored, received and claimed bytes; negative if the limit is exceeded. */
   async #room(team: UploadsOfTeam): Promise<number> {
     if (!this.#isLimited) return Number.MAX_SAFE_INTEGER
     const uploads = await this.#uploads.of(team)
@@ -60,13 +60,13 @@ export class FileClaims {
   }
 }
 
-/** Bytes of one file on their way. */
+/** The claim for the incoming bytes of one file. */
 export interface Claim {
-  /** How many more bytes there is room for. */
+  /** The number of bytes by which the claim can still grow. */
   room(): Promise<number>
   /** @throws {StoreError} FILE_TOO_LARGE: the files of the team would hold too much. */
   grow(bytes: number): Promise<void>
-  /** Call it when a record counts the bytes, or none ever will. */
+  /** Call it when a record counts the bytes, or when none ever will. */
   release(): void
 }
 export function teamIsFull(teamFileBytesMax: number): StoreError {

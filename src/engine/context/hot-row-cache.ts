@@ -1,7 +1,7 @@
-// Caches rows that are read again and again, as the JSON of the answer (PERFORMANCE.md, P23).
+// Caches frequently read rows, as the JSON of the response (PERFORMANCE.md, P23).
 //
 // Invariant: a row is cached with the head under which it was found, and returned under that head only. Every change of
-// a table writes another head, and a head is decoded once for its bytes (table-heads), so rows from before a change are
+// a table writes another head, and table-heads decodes equal bytes to one object, so rows from before a change are
 // never returned. A fold moves a row but does not change it.
 import { ByteCache } from '../../base/byte-cache.js'
 import type { TableHead } from '../../format/records.js'
@@ -11,12 +11,12 @@ export type RowJson = Readonly<{ json: string; version: number }>
 
 type KeptRow = RowJson & Readonly<{ head: TableHead; bytes: number }>
 
-/** Estimated memory of a row besides its text, with its ID. */
+/** Estimated memory of a row and its ID without the row's text, in bytes. */
 const ROW_BYTES = 250
 
 /**
- * A direct-mapped table of recently requested row IDs; on a collision the newer ID wins. Its share of the memory, its
- * slots at most, and the estimated memory of one.
+ * A direct-mapped table of recently requested row IDs; on a collision the newer ID wins. The constants are its share of
+ * the cache, its slots at most, and the estimated memory of a slot in bytes.
  */
 const ASKED_SHARE = 1 / 8
 const ASKED_COUNT_MAX = 4_096
@@ -24,31 +24,31 @@ const ASKED_BYTES = 64
 
 export class HotRowCache {
   readonly #rows: ByteCache<KeptRow>
-  /** Row IDs by a number that is made of their characters. */
+  /** Requested row IDs, by `placeOf` modulo the number of slots. */
   readonly #asked: string[] = []
   readonly #askedCount: number
-  /** The head of the row that was kept last: most rows are kept under the same few heads. */
+  /** The head of the row that was cached last. Its memory is counted once, because most rows share a few heads. */
   #lastHead: TableHead | undefined
 
-  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(bytesMax: number) {
     const askedCount = Math.floor((bytesMax * ASKED_SHARE) / ASKED_BYTES)
     this.#askedCount = Math.min(ASKED_COUNT_MAX, askedCount)
     this.#rows = new ByteCache(bytesMax - this.#askedCount * ASKED_BYTES, (_, { bytes }) => bytes)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#asked.length * ASKED_BYTES + this.#rows.bytes
   }
 
-  /** The row with an ID under this head; undefined: it is not kept. */
+  /** The row with an ID under this head; undefined if it is not cached. */
   get(head: TableHead, rowId: string): RowJson | undefined {
     const kept = this.#rows.get(rowId)
     return kept?.head === head ? kept : undefined
   }
 
-  /** Notes a row that was found under this head: one that is asked for the second time lately is kept. */
+  /** Notes a read of a row under this head. The second read within a short time caches the row. */
   note(head: TableHead, rowId: string, { json, version }: RowJson): void {
     if (this.#askedCount === 0) return
     const place = placeOf(rowId) % this.#askedCount
@@ -62,7 +62,7 @@ export class HotRowCache {
   }
 }
 
-/** Extents and slots are in the last characters of an ID. */
+/** Hashes the last characters of an ID, which hold its extent and its slot. */
 function placeOf(rowId: string): number {
   let place = 0
   for (let i = rowId.length - 8; i < rowId.length; i++) {

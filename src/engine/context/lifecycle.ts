@@ -1,4 +1,4 @@
-// Opening and closing: operations under way are counted, so that close can wait for them.
+// The lifecycle of a store: counts the operations under way, so that close can wait for them.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import type { StoreErrorCode } from '../../base/store-error.js'
 import { isStoreError, StoreError, withOutcome } from '../../base/store-error.js'
@@ -13,7 +13,7 @@ export class Lifecycle {
     return this.#closing !== undefined
   }
 
-  /** For long operations, so that a close does not wait for their end. @throws {StoreError} STORE_CLOSED */
+  /** Long operations call this between steps, so a close need not await them. @throws {StoreError} STORE_CLOSED */
   checkOpen(): void {
     if (this.#closing === undefined) return
     throw new StoreError('STORE_CLOSED', 'The store is closed', { outcome: 'unchanged' })
@@ -34,7 +34,7 @@ export class Lifecycle {
     }
   }
 
-  /** Refuses new operations, waits for those under way, then runs `end`; once, whoever calls how often. */
+  /** Refuses new operations, waits for those under way, then runs `end`. Repeated calls share one close. */
   close(end: () => Promise<void>): Promise<void> {
     this.#closing ??= this.#drained().then(end)
     return this.#closing
@@ -54,7 +54,7 @@ const STORAGE_CODES: ReadonlySet<StoreErrorCode> = new Set([
   'STORE_CLOSED',
 ])
 
-/** A commit that failed says whether it may be there. What failed elsewhere, in a read or an object, changed nothing. */
+/** Adds the outcome `unchanged` to storage errors of reads and objects; a failed commit states its own outcome. */
 export function outcomeKnown(failure: unknown): unknown {
   if (!isStoreError(failure) || failure.outcome !== undefined) return failure
   return STORAGE_CODES.has(failure.code) ? withOutcome(failure, 'unchanged') : failure

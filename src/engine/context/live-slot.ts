@@ -1,4 +1,4 @@
-// Whether a row stands in a slot of an extent. The one rule, for all that read, fold, count or verify rows:
+// Decides whether a slot of an extent has a live row. Reads, folds, counts and verification all use this rule:
 //
 //   a row record      decides alone: a row is live, a tombstone is deleted
 //   a segment         shows its row, unless a fold marked the slot as deleted
@@ -15,7 +15,7 @@ export const LAID = Object.freeze({ none: 0, row: 1, tombstone: 2 })
 /** The slots that a fold marked as deleted; null: none. */
 export type DeletedSlots = ((slot: number) => boolean) | null
 
-/** The part of an entry that the rule needs. */
+/** The fields of an extent entry that the rule needs. */
 type Below = Pick<ExtentEntry, 'segment' | 'folded'>
 
 /** @param record - undefined: the slot has none. */
@@ -40,7 +40,7 @@ export function isLiveSlot(
   return below?.segment != null && showsSegment(false, deleted, slot)
 }
 
-/** The rule where it is known that a segment is below: whether its row shows. Pages ask it row by row. */
+/** The rule for a slot with a segment below it: whether the segment's row shows. Pages call it for each row. */
 export function showsSegment(hasRecord: boolean, deleted: DeletedSlots, slot: number): boolean {
   return !hasRecord && (deleted === null || !deleted(slot))
 }
@@ -57,12 +57,12 @@ export function shownSegment(
   return isLiveSlot(LAID.none, below, deleted, slot) ? (below?.segment ?? null) : null
 }
 
-/** Whether every slot of an extent must have a row record, be it a tombstone. */
+/** Whether every slot of an extent must have a row record; a tombstone counts. */
 export function needsRecords(below: Below | null): boolean {
   return below === null || (below.segment === null && !below.folded)
 }
 
-/** The segment whose footer says which slots were deleted when it was folded; null: none does. */
+/** The segment whose footer lists the slots that were deleted when it was folded; null: there is none. */
 export function foldedSegment(below: Below | null): SegmentRef | null {
   return below?.folded ? below.segment : null
 }

@@ -1,4 +1,4 @@
-// Every name of an object that the records of a team hold.
+// Lists every object that the records of a team name.
 import { decodeChunkSegments } from '../../format/chunk-records.js'
 import { decodeExtentPage, type SegmentRef } from '../../format/extent-page.js'
 import { decodeFile, decodeUpload, type StoredContent } from '../../format/file-records.js'
@@ -22,14 +22,14 @@ import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 
-/** An object as a record names it. Of a presigned one nothing is known: a stranger puts it, or not. */
+/** An object as a record names it. A presigned one has no known length or digest: its client may put any, or none. */
 export type NamedObject =
   | Readonly<{ kind: 'segment'; ref: SegmentRef }>
   | Readonly<{ kind: 'forward'; ref: ForwardRef }>
   | Readonly<{ kind: 'content'; content: StoredContent; isFile: boolean }>
   | Readonly<{ kind: 'presigned'; object: ObjectId }>
 
-/** The names in one view; an object may have several, and comes as often. */
+/** Lists the names in one view. An object with several names is listed once for each. */
 export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, void> {
   for (const { forward } of await generationsOf(view)) {
     if (forward !== null) yield { kind: 'forward', ref: forward }

@@ -10,7 +10,7 @@ export class ObjectHolds {
     return this.#held > 0
   }
 
-  /** No object goes until the returned function is called, once. */
+  /** Prevents the deletion of objects until the returned function is called, once. */
   hold(): () => void {
     this.#held++
     return () => {

@@ -1,4 +1,4 @@
-// Allocates object IDs, and knows which of them no commit names yet.
+// Allocates object IDs, and tracks those that no commit names yet.
 //
 // Invariants:
 // - An id begins with the incarnation (one opening of the store), so no two openings make the same one.
@@ -27,7 +27,7 @@ export class ObjectIds {
     return id
   }
 
-  /** The ids are named by a commit now, or were given up for the sweep to delete. */
+  /** Ends the pending state of IDs, because a commit names them now or the sweep may delete them. */
   release(ids: Iterable<ObjectId>): void {
     for (const id of ids) this.#pending.delete(id)
   }

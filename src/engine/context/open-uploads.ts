@@ -10,12 +10,12 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import { endOfUpload } from './upload-life.js'
 
-/** Teams whose uploads are known; when there are more, the first one is counted anew when it is asked for. */
+/** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
 const TEAMS_MAX = 1_000
 
 export type UploadsOfTeam = Readonly<{ teamId: string; partition: KvPartition }>
 
-/** When an upload is over, and what it has received. */
+/** The time when an upload ends, and the number of bytes that it has received. */
 type Open = Readonly<{ endsAt: number; bytes: number }>
 
 export class OpenUploads {
@@ -38,29 +38,29 @@ export class OpenUploads {
     counted.set(key, upload, endOfUpload(this.#options, upload))
   }
 
-  /** The bytes of an upload are there. Never fails: they are committed already. */
+  /** Notes the received bytes of an upload. Never fails, because they are committed already. */
   async receive({ teamId }: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
     const counted = await this.#counted(teamId)
     counted?.set(key, upload, endOfUpload(this.#options, upload))
   }
 
-  /** The upload was completed or ended. Never fails: what it ended is committed already. */
+  /** Notes the completion or the end of an upload. Never fails, because it is committed already. */
   async leave({ teamId }: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
     const counted = await this.#counted(teamId)
     counted?.delete(key, upload.owner)
   }
 
-  /** Uploads of a team were ended in another way than by `leave`: they are counted anew. */
+  /** Drops the counts of a team whose uploads ended without `leave`; they are counted again when needed. */
   forget(teamId: string): void {
     this.#teams.delete(teamId)
   }
 
-  /** undefined: not counted yet, so there is nothing to keep up. */
+  /** The counts of a team; undefined if they were not made yet, so there is nothing to update. */
   #counted(teamId: string): Promise<Counted | undefined> | undefined {
     return this.#teams.get(teamId)?.catch(() => undefined)
   }
 
-  /** The open uploads of a team, as they change. */
+  /** The counts of a team, which are updated from now on. */
   of({ teamId, partition }: UploadsOfTeam): Promise<Counted> {
     const known = this.#teams.get(teamId)
     if (known !== undefined) return known
@@ -93,7 +93,7 @@ export class Counted {
   readonly #owners = new Map<string, Map<string, Open>>()
   #receivedBytes = 0
 
-  /** All that was received and is not completed. */
+  /** Received bytes of all open uploads. */
   get receivedBytes(): number {
     return this.#receivedBytes
   }

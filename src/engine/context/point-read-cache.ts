@@ -1,7 +1,7 @@
 // Heads and extent pages that were read since the last commit of the store (PERFORMANCE.md, P17).
 //
-// Invariant: an entry was read from one commit, and counts only while the partition has the same commit stamp. Then no
-// record has to be read to find a row (`point-read.ts`).
+// Invariant: an entry was read from one commit, and is valid only while the partition has the same commit stamp. Then a
+// row is found without reading a record (`point-read.ts`).
 
 import { isSync } from '../../base/awaitable.js'
 import { ByteCache } from '../../base/byte-cache.js'
@@ -12,15 +12,15 @@ import type { KvPartition } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import { HEAD_BYTES } from '../commit/table-heads.js'
 
-/** Of the memory: for tables without their pages, and for generations that were looked through. The rest is for pages. */
+/** Shares of the cache for tables without their pages, and for generations that were scanned. Pages have the rest. */
 const TABLES_SHARE = 1 / 8
 const LOOKED_FOR_SHARE = 1 / 16
 
-/** Estimated memory of a table with its head, and of a generation that was looked through. */
+/** Estimated memory of a table with its head, and of a generation that was scanned, in bytes. */
 const TABLE_BYTES = 800 + HEAD_BYTES
 const LOOKED_FOR_BYTES = 128
 
-/** Estimated memory of an extent page besides its bytes. */
+/** Estimated memory of an extent page besides its content, in bytes. */
 const PAGE_BYTES = 256
 
 export class PointReadCache {
@@ -30,14 +30,14 @@ export class PointReadCache {
   readonly #pageBytesMax: number
   #pageBytes = 0
 
-  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#tablesMax = Math.floor((bytesMax * TABLES_SHARE) / TABLE_BYTES)
     this.#lookedFor = new ByteCache(bytesMax * LOOKED_FOR_SHARE, () => LOOKED_FOR_BYTES)
     this.#pageBytesMax = bytesMax * (1 - TABLES_SHARE - LOOKED_FOR_SHARE)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#tables.size * TABLE_BYTES + this.#lookedFor.bytes + this.#pageBytes
   }
@@ -62,7 +62,7 @@ export class PointReadCache {
     this.#tables.set(name, entry)
   }
 
-  /** Whether a generation has not been looked through yet. It counts as looked through from now on. */
+  /** Returns true the first time it is called for a generation, false afterwards. */
   isNew({ nonce }: Generation): boolean {
     const name = toHex(nonce)
     if (this.#lookedFor.get(name) === true) return false
@@ -70,7 +70,7 @@ export class PointReadCache {
     return true
   }
 
-  /** Makes room for a page; if there is not enough, those of all tables go. @returns whether there is room. */
+  /** Reserves memory for a page, and drops all other pages if there is not enough. @returns whether the page fits. */
   reserve(page: Bytes): boolean {
     const bytes = PAGE_BYTES + page.length
     if (bytes > this.#pageBytesMax) return false
@@ -81,7 +81,7 @@ export class PointReadCache {
     return true
   }
 
-  /** Pages that had room are dropped. */
+  /** Returns the memory of dropped pages. */
   release(pages: Iterable<Bytes>): void {
     for (const page of pages) this.#pageBytes -= PAGE_BYTES + page.length
   }
@@ -101,17 +101,17 @@ export class PointReadEntry {
     this.#cache = cache
   }
 
-  /** Whether it remembers nothing any more: another entry may. */
+  /** Whether the entry was dropped. A dropped entry caches nothing; the table may have a new one. */
   get isDropped(): boolean {
     return this.#isDropped
   }
 
-  /** The head as it is now, if that is known. */
+  /** The head, if it is still current. */
   headAt(stamp: object | undefined): TableHead | undefined {
     return stamp !== undefined && stamp === this.#stamp ? this.#head : undefined
   }
 
-  /** @param stamp - Of the partition since before the head was read, and still. */
+  /** @param stamp - The commit stamp of the partition, unchanged since before the head was read. */
   remember(stamp: object, head: TableHead, isPlain: boolean): void {
     if (this.#isDropped) return
     if (stamp !== this.#stamp) this.dropPages()
@@ -120,22 +120,22 @@ export class PointReadEntry {
     this.#isPlain = isPlain
   }
 
-  /** Whether row records should be looked for: once in the life of a generation, as one look may take in all of it. */
+  /** Whether to scan for row records: once in the life of a generation, because the scan may cover all of it. */
   shouldLook(generation: Generation): boolean {
     return !this.#isDropped && this.#cache.isNew(generation)
   }
 
-  /** Whether it is known that no row has a row record. */
+  /** Whether the table is known to have no row records. */
   get isPlain(): boolean {
     return this.#isPlain
   }
 
-  /** An extent page, if it is at hand. */
+  /** An extent page, if it is in memory. */
   page(partition: KvPartition, table: TableKey, number: number): Bytes | undefined {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // A value that comes in this turn is of a commit that is still the latest.
+    // A value that is returned synchronously is of the latest commit.
     if (!isSync(page) || page === null) return undefined
     if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)
     return page

@@ -1,5 +1,5 @@
-// Versions as callers know them: those of the records, and the base of the store over them. The base grows
-// when commits may have been lost, so that lost versions are not given out again (kv/version-base).
+// Public versions: the versions of the records plus the version base of the store. The base grows when commits may have
+// been lost, so that a lost version is not used again (kv/version-base).
 import type { StoreContext } from './store-context.js'
 
 type OfStore = Readonly<{ kv: Pick<StoreContext['kv'], 'versionBase'> }>
@@ -8,7 +8,7 @@ export function versionBase({ kv }: OfStore): number {
   return kv.versionBase ?? 0
 }
 
-/** A result with its version as callers know it. */
+/** A result with its public version. */
 export function toPublicVersion<T extends Readonly<{ version: number }>>(
   store: OfStore,
   result: T,

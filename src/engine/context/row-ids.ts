@@ -20,7 +20,7 @@ export function runsOf(rowIds: RowIds): readonly RowIdRun[] {
   return rowIds.runs
 }
 
-/** Quotes and a comma. */
+/** The length of an ID with its quotes and a comma. */
 const JSON_ID_CHARS = ROW_ID_CHARS + 3
 
 class RunRowIds implements RowIds {
@@ -100,7 +100,7 @@ export function jsonOfRowIds(rowIds: RowIds, idsMax: number): Iterable<Bytes> {
   return rowIds instanceof RunRowIds ? rowIds.json(idsMax) : jsonOfTexts(rowIds, idsMax)
 }
 
-/** The JSON of row IDs that are not this store's own. */
+/** The JSON of row IDs that another implementation of `RowIds` gives. */
 function* jsonOfTexts(rowIds: RowIds, idsMax: number): Generator<Bytes, void> {
   let text = ''
   let count = 0

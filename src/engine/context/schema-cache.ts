@@ -17,11 +17,11 @@ export type IndexedSchema = Readonly<{
   columns: ReadonlyMap<string, Column>
 }>
 
-/** Estimated memory of a column besides its names, and of a byte of the record in a name. */
+/** Estimated memory of a column without its names, and of a byte of the record in a cache key. */
 const COLUMN_BYTES = 400
 const NAME_BYTES = 2
 
-/** Of the memory: for the names of records. Estimated memory of one. */
+/** Share of the cache for the keys of records, and the estimated memory of a key. */
 const RECORDS_SHARE = 1 / 16
 const RECORD_BYTES = 160
 
@@ -29,16 +29,16 @@ type Kept = Readonly<{ indexed: IndexedSchema; bytes: number }>
 
 export class SchemaCache {
   readonly #schemas: ByteCache<Kept>
-  /** By record: while it stays in memory, its bytes are the same object each time. */
+  /** Keys by record: while a record stays in memory, its bytes are the same object. */
   readonly #names: WeakCache<Bytes, string>
 
-  /** @param bytesMax - What the cache holds at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(bytesMax: number) {
     this.#names = new WeakCache(bytesMax * RECORDS_SHARE, RECORD_BYTES)
     this.#schemas = new ByteCache(bytesMax * (1 - RECORDS_SHARE), (_, { bytes }) => bytes)
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#schemas.bytes + this.#names.bytes
   }
@@ -60,7 +60,7 @@ export class SchemaCache {
     })
   }
 
-  /** By content, as a plan may see the schema of a commit that is refused in the end. */
+  /** A key by content, because a plan may see the schema of a commit that fails later. */
   #nameOf(table: TableKey, number: number, record: Bytes): string {
     const known = this.#names.get(record)
     if (known !== undefined) return known

@@ -1,10 +1,10 @@
-// Which codecs the frames of a store's segments have. The codecs record says it, so that a runtime that lacks one
-// refuses the store when it opens it, and not in the middle of a read. FORMAT.md, section 4.
+// Tracks the codecs of the frames in a store's segments. The codecs record lists them, so that a runtime without one of
+// them refuses the store at open and not in the middle of a read. FORMAT.md, section 4.
 //
 // Invariants:
 // - The record names a codec before a commit names a segment with such frames.
-// - Without the record nothing is known. It is made only where everything is: before the first segment of a
-//   store, or when every frame was looked at.
+// - The record is complete. It is created only before the first segment of a store, or after every frame was
+//   checked; without it the codecs are unknown.
 import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -20,10 +20,10 @@ import type { Background } from './background.js'
 import { namedObjects } from './named-objects.js'
 import { readTeams } from './team-entries.js'
 
-/** A store with more teams is taken for one that has segments: to look at each would take long. */
+/** Teams that are searched for segments, at most. A store with more teams is assumed to have segments. */
 const TEAMS_LOOKED_AT_MAX = 1_000
 
-/** Codecs found by looking at frames. `isWhole`: all frames were seen, unless one has an unavailable codec. */
+/** Codecs found in frames. `isWhole`: all frames were seen, unless one has an unavailable codec. */
 type Found = { codecs: number; segments: number; isWhole: boolean }
 
 export class SegmentCodecs {
@@ -31,7 +31,7 @@ export class SegmentCodecs {
   readonly #objects: ObjectStore
   readonly #system: KvPartition
   readonly #background: Pick<Background, 'report'>
-  /** Codecs that the record names. `any`: no record, although there are segments. undefined: not known yet. */
+  /** Codecs that the record lists. `any`: segments exist without a record. undefined: not known yet. */
   #noted: number | 'any' | undefined
   #noting: Promise<void> | undefined
 
@@ -43,7 +43,7 @@ export class SegmentCodecs {
   }
 
   /**
-   * Checks, at open, that this runtime can read all segments, and notes what it found for the next time. Damage is left
+   * Checks at open that this runtime can read all segments, and records the codecs it found. Damage is left
    * to the readers of the damaged data.
    * @throws {StoreError} FORMAT_UNKNOWN if it cannot
    */
@@ -64,7 +64,7 @@ export class SegmentCodecs {
     }
   }
 
-  /** Called before a commit names segments with these codecs. undefined: there is nothing to wait for. */
+  /** Records the codecs of segments before a commit names these. Returns undefined if no wait is needed. */
   note(codecs: number): Promise<void> | undefined {
     return this.#isNoted(codecs) ? undefined : this.#note(codecs)
   }
@@ -112,7 +112,7 @@ export class SegmentCodecs {
     return false
   }
 
-  /** Ends as soon as there is a codec that this runtime lacks. */
+  /** Checks the frames of all segments; stops at the first codec that this runtime lacks. */
   async #lookAtAll(): Promise<Found> {
     const found: Found = { codecs: 0, segments: 0, isWhole: true }
     const teams = await this.#system.read(readTeams).catch(damaged)
@@ -151,7 +151,7 @@ async function* segmentsIn(view: KvView): AsyncGenerator<SegmentRef, void> {
   for await (const named of namedObjects(view)) if (named.kind === 'segment') yield named.ref
 }
 
-/** For what is damaged, undefined. */
+/** Returns undefined for damaged data; throws any other failure on. */
 function damaged(failure: unknown): undefined {
   if (!isStoreError(failure) || failure.code !== 'DATA_CORRUPT') throw failure
 }

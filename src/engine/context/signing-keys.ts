@@ -1,4 +1,4 @@
-// The secrets that locations of uploads are signed with.
+// The secrets that sign the locations of uploads.
 //
 // Invariants:
 // - Two keys are valid: the newest signs, and the one before still verifies. A key lives for at least 30 days after it
@@ -18,7 +18,7 @@ import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** The newest key is replaced when it is older; or newer, by a clock that was astray. */
+/** Age at which the newest key is replaced. A key from the future, which a wrong clock made, is replaced too. */
 const KEY_AGE_MS_MAX = 30 * DAY_MS
 
 const SECRET_BYTES = 32
@@ -34,7 +34,7 @@ export class SigningKeys {
     this.#random = random
   }
 
-  /** The key to sign with now; made if there is none or if it is too old. */
+  /** The current signing key. A missing or too old key is replaced first. */
   newest(): Promise<SigningKey> {
     return commitUntilAccepted('The signing keys are too busy', async () => {
       const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
@@ -53,7 +53,7 @@ export class SigningKeys {
     })
   }
 
-  /** A key that is still good. */
+  /** A key that is still valid; null: none has this ID. */
   async find(id: number): Promise<SigningKey | null> {
     const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
     if (record === null) return null

@@ -33,11 +33,11 @@ export type StoreContext = Readonly<{
   options: ResolvedOptions
   ids: ObjectIds
   holds: ObjectHolds
-  /** For building segments. */
+  /** Buffers for building segments. */
   buffers: BufferPool
-  /** For pieces of segments that are read to be copied from. */
+  /** Buffers for bytes of segments that are copied out after the read. */
   readBuffers: BufferPool
-  /** For those who serve the store. */
+  /** Buffers for the servers of the store. */
   lentBuffers: BufferPool
   segments: SegmentCache
   codecs: SegmentCodecs
@@ -58,7 +58,7 @@ export type StoreContext = Readonly<{
   uploads: OpenUploads
   puts: UploadPuts
   claims: FileClaims
-  /** Turns of steps that would refuse each other; their names begin with what they are, and have the team. */
+  /** Serializes steps whose commits would conflict. A key begins with the kind of step and contains the team. */
   turns: KeyedMutex
 }>
 
@@ -67,7 +67,7 @@ export type TeamContext = StoreContext &
   Readonly<{
     teamId: string
     partition: KvPartition
-    /** Notes the team in the system partition before its first record; resolves at once afterwards. */
+    /** Enters the team in the system partition before its first record; later calls resolve at once. */
     ensureTeam(): Promise<void>
   }>
 

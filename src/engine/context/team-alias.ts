@@ -17,7 +17,7 @@ import { aliasKey, teamAliasKey } from '../../format/keys.js'
 import type { KvPartition, KvStore } from '../../kv/kv.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 
-/** Estimated memory of an alias beside the team's ID. */
+/** Estimated memory of an alias without the team's ID. */
 const ALIAS_COST_BYTES = 300
 
 function costOf(teamId: string): number {
@@ -30,7 +30,7 @@ export class TeamAliases {
   readonly #aliases: ByteCache<Bytes>
   readonly #teams: ByteCache<string>
 
-  /** @param bytesMax - What is held at most, in bytes: half of it aliases by team, half teams by alias. 0 keeps nothing. */
+  /** @param bytesMax - Size of both caches (by team, by alias) together, in bytes, at most; 0 caches nothing. */
   constructor(kv: KvStore, random: Random, bytesMax: number) {
     this.#system = kv.partition('')
     this.#random = random
@@ -38,12 +38,12 @@ export class TeamAliases {
     this.#teams = new ByteCache(bytesMax / 2, (_, teamId) => costOf(teamId))
   }
 
-  /** What it holds, in bytes, about. */
+  /** Estimated size, in bytes. */
   get bytes(): number {
     return this.#aliases.bytes + this.#teams.bytes
   }
 
-  /** null: the team has had no file and no upload yet. */
+  /** The alias of a team; null if the team has had no file and no upload yet. */
   async find(teamId: string): Promise<Bytes | null> {
     const known = this.#aliases.get(teamId)
     if (known !== undefined) return known
@@ -51,7 +51,7 @@ export class TeamAliases {
     return record === null ? null : this.#remember(teamId, decodeTeamAlias(record).slice())
   }
 
-  /** The alias of a team, made if there is none: another random one if that is taken. */
+  /** The alias of a team, which is created if it does not exist: at random, until it is unused. */
   make(teamId: string): Promise<Bytes> {
     return commitUntilAccepted('The aliases of teams are too busy', async () => {
       const found = await this.find(teamId)
@@ -71,7 +71,7 @@ export class TeamAliases {
     })
   }
 
-  /** The team that an alias names; null: none. */
+  /** The team that an alias names; null if there is none. */
   async teamOf(alias: Bytes): Promise<string | null> {
     const known = this.#teams.get(toHex(alias))
     if (known !== undefined) return known

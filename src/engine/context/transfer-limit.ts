@@ -3,12 +3,12 @@
 // Invariants:
 // - A team starts a transfer only while it has fewer than there are free places. So a single team has at most half of
 //   them, rounded up, and there are always places for others.
-// - First come, first served, but for those whose team must wait.
+// - Transfers start in order of arrival, except those whose team is at its limit.
 import { StoreError } from '../../base/store-error.js'
 
-/** Those who wait hold a connection and no bytes; beyond this many the answer is "try again". */
+/** Waiting transfers, at most; a waiting one holds a connection and no bytes. Beyond it the error is RATE_LIMITED. */
 const WAITING_MAX = 1_000
-/** Transfers of one team that may wait. */
+/** Waiting transfers of one team, at most. */
 const TEAM_WAITING_MAX = WAITING_MAX / 2
 
 type Waiter = Readonly<{ teamId: string; enter: () => void }>
@@ -24,8 +24,8 @@ export class TransferLimit {
   }
 
   /**
-   * Runs a transfer when it has its turn.
-   * @param ended - Ends the wait for it, with its reason as the failure.
+   * Runs a transfer when a place is free.
+   * @param ended - Aborts the wait; its reason is the failure.
    * @throws {StoreError} RATE_LIMITED: too many wait already.
    */
   async run<T>(teamId: string, transfer: () => Promise<T>, ended?: AbortSignal): Promise<T> {

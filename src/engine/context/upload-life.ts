@@ -2,8 +2,8 @@ import type { UploadRecord } from '../../format/file-records.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 
 /**
- * When an upload is over, in milliseconds since 1970 UTC. A completed one is kept as long again, so that each
- * repeat of its completion gets its answer.
+ * The time when an upload ends, in milliseconds since 1970 UTC. A completed upload is kept for a second `uploadTtlMs`,
+ * so that a repeated completion gets the same result.
  */
 export function endOfUpload(
   { uploadTtlMs, uploadReceivedTtlMs }: ResolvedOptions,

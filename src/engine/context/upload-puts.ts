@@ -4,13 +4,13 @@ import { isStoreError, StoreError } from '../../base/store-error.js'
 type Put = Readonly<{ ending: AbortController; ended: Promise<unknown> }>
 
 /**
- * The PUTs under way, one at most for each upload: a newer one ends the older. So who has a location can hold
- * one connection and one place among the transfers, and a client whose PUT hangs may repeat it at once.
+ * The PUTs under way, at most one for each upload: a newer one aborts the older. A location can thus hold only one
+ * connection and one transfer, and a client whose PUT hangs can repeat it at once.
  */
 export class UploadPuts {
   readonly #current = new Map<string, Put>()
 
-  /** Ends the PUT to an upload that is under way, waits until it has ended, and runs this one. */
+  /** Aborts the PUT under way to an upload, waits until it has ended, and runs this one. */
   async run<T>(upload: Bytes, put: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const key = toHex(upload)
     const older = this.#current.get(key)
@@ -21,7 +21,7 @@ export class UploadPuts {
       signal.throwIfAborted()
       return put(signal)
     })
-    const mine = { ending, ended: putting.catch(() => undefined) } // Its failure is its caller's.
+    const mine = { ending, ended: putting.catch(() => undefined) } // The caller of this PUT gets its failure.
     this.#current.set(key, mine)
     try {
       return await putting
@@ -38,7 +38,7 @@ function superseded(): StoreError {
   )
 }
 
-/** The pieces of a body until it breaks off, which is the client's failure, or until the signal ends it. */
+/** The pieces of a body. Fails with ABORTED if the body breaks off, or with the signal's reason. */
 export async function* untilEnded(
   body: AsyncIterable<Bytes>,
   ended: AbortSignal,
@@ -54,7 +54,7 @@ export async function* untilEnded(
     if (isStoreError(cause)) throw cause
     throw new StoreError('ABORTED', 'The body ended too early', { cause })
   } finally {
-    // Not waited for: a body that hangs may never answer, and who it belongs to ends it.
+    // Not awaited: the iterator of a body that hangs may never settle, and its owner ends it.
     pieces.return?.().catch(() => undefined)
   }
 }

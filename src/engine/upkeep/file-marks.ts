@@ -1,13 +1,13 @@
-// The mark of files: which of some files rows still name.
+// Marks the files that rows still name.
 //
 // Invariants:
-// - Looked at is every place that rows can be in: row records, extents of all generations whose pages are
-//   there (those in use, retired and half deleted), and chunks of stashes. One view shows which these are.
-// - A row of a segment over which a row record lies is not looked at: that record says what the row is, and
-//   no fold takes it back. So what an update or a deletion took out of a table holds no file.
-// - Footers are read after the view. A segment that cannot be read may name any file: then the mark says
-//   nothing, and the caller must keep all of them. (Its object may be gone because a fold or the end of a
-//   stash took its name away meanwhile; what it held is then seen by the next mark, if it is anywhere.)
+// - The mark covers every place of rows: row records, the extents of all generations with pages (current, retired and
+//   half deleted), and chunks of stashes. One view lists these places.
+// - A segment row under a row record is skipped: the record replaces the row, and no fold reverts that. So a value that
+//   an update or a deletion removed from a table keeps no file.
+// - Segments are read after the view. A segment that cannot be read may name any file: the mark then has no result, and
+//   the caller must keep all files. (A fold or the end of a stash may have removed the segment's name meanwhile; the
+//   next mark sees its rows wherever they are then.)
 import { type Bytes, sameBytes, toHex, utf8 } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
@@ -30,7 +30,7 @@ import type { StoreContext } from '../context/store-context.js'
 
 /**
  * Marks the files among `candidates` that rows name.
- * @returns the others, in the order given; null: not known now.
+ * @returns the files that no row names, in the order given; null if a segment could not be read.
  */
 export async function collectUnreferenced(
   { segments }: Pick<StoreContext, 'segments'>,
@@ -51,7 +51,7 @@ export async function collectUnreferenced(
   return candidates.filter((file) => sought.has(file))
 }
 
-/** The files that no row was found to name yet. */
+/** The candidates that no row was found to name so far. */
 class SoughtFiles {
   /** By their first six bytes as a number, which is cheaper to look up than a text. */
   readonly #files = new Map<number, FileKey[]>()
@@ -89,7 +89,7 @@ function numberOf(file: FileKey): number {
 /** A segment that may name files, with the slots over which row records lie. */
 type Place = Readonly<{ segment: SegmentRef; hidden: number[] }>
 
-/** Marks what row records name, and finds the segments to look at: those of stashes first, as they hide nothing. */
+/** Marks the files that row records name, and lists the segments to read: those of stashes, without hidden rows, first. */
 async function readPlaces(view: KvView, sought: SoughtFiles): Promise<Place[]> {
   const places: Place[] = []
   for await (const entries of scanBatches(view, CHUNKS_RANGE)) {
@@ -169,7 +169,7 @@ async function namedByHidden(
   return new SoughtFiles(named)
 }
 
-/** Marks what the rows of a segment name that are not hidden. */
+/** Marks the files that the visible rows of a segment name. */
 async function markRows(
   segments: Segments,
   sought: SoughtFiles,

@@ -5,8 +5,8 @@
 // - The commit that swaps the segment checks the extent page, and a commit that appends to a page checks it
 //   too: so neither takes back what the other wrote.
 // - Folded row records are deleted only after the swap, each checked by its exact bytes: a newer one stays
-//   and lies over the new segment. A crash in between leaves records that say what the segment says.
-// - Cells are copied as they are stored; what the reader has to convert, it still converts.
+//   above the new segment. A crash in between leaves records that equal the rows of the segment.
+// - Cells are copied as they are stored; conversions on read stay necessary.
 import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
@@ -29,13 +29,13 @@ import { deleteUnchanged } from '../commit/delete-records.js'
 import { foldedSegment, isLiveSlot, laidBy } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
 
-/** An extent, with as many row records as were counted. */
+/** An extent and the number of its row records. */
 type Candidate = Readonly<{ table: TableKey; extent: number; recordCount: number }>
 
-/** Text that a fold holds at most; an extent with more stays as it is. */
+/** Text that a fold holds in memory, in UTF-16 units, at most. An extent with more text is not folded. */
 const FOLD_CHARS_MAX = 64 * 1024 * 1024
 
-/** Folds what is worth it in a partition. @returns how many extents were rewritten. */
+/** Folds the extents of a partition that have enough row records. @returns the number of rewritten extents. */
 export async function foldPartition(
   context: StoreContext,
   partition: KvPartition,
@@ -63,7 +63,7 @@ async function findCandidates({ options }: StoreContext, view: KvView): Promise<
   for (const candidate of counts.values()) {
     const page = await findPage(view, candidate)
     if (page === null) continue
-    // Not the other entries of the page: of a big table with changes everywhere there are many candidates.
+    // Decodes one entry, not the whole page: a large table that changes everywhere has many candidates.
     const entry = decodeExtentEntry(page.pageBytes, candidate.extent % PAGE_EXTENTS)
     if (entry === null) continue
     const isClosed = entry.segment === null
@@ -128,7 +128,7 @@ async function foldExtent(
   return true
 }
 
-/** null: too much text to fold at once. */
+/** The row records of an extent; null if they exceed FOLD_CHARS_MAX. */
 async function readRecords(
   view: KvView,
   { table, extent }: Candidate,

@@ -2,11 +2,11 @@
 // work for the next sweep.
 //
 // Invariants:
-// - No file goes that a row names, whatever happens meanwhile. Markers are read first, then the rows, and the
-//   commit that deletes checks the markers: text that the rows did not show yet has changed one (file-markers.ts).
-// - No file goes before `fileRetentionMs` after its completion, which is 24 hours or more.
+// - A file that a row names is never deleted, even with concurrent writes. Markers are read first, then the rows, and the
+//   commit that deletes checks the markers: a row that was written after the scan has changed one (file-markers.ts).
+// - A file is never deleted before `fileRetentionMs` after its completion, which is 24 hours or more.
 // - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact.
-//   Objects that it takes the names of are left to the sweep of objects, which spares those being read.
+//   Their objects are left to the sweep of objects, which spares those being read.
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { decodeFile, decodeFilesHeadOrEmpty, encodeFilesHead } from '../../format/file-records.js'
 import {
@@ -30,14 +30,14 @@ import { collectUnreferenced } from './file-marks.js'
 
 type FileContext = Pick<StoreContext, 'options' | 'segments'>
 
-/** Counts of a file sweep: what it deleted. */
+/** The number of files that a sweep deleted. */
 export type FilesSwept = Readonly<{ files: number }>
 
-/** How much of a team one sweep does: what is left is for the next one, which goes on there. */
+/** Limits of one sweep of a team. The next sweep continues where this one stopped. */
 type SweepLimits = Readonly<{
-  /** Files that one pass judges: what it holds in memory. */
+  /** Files that one pass holds in memory and marks, at most. */
   candidatesMax: number
-  /** Files that one pass looks at for them, in one view. */
+  /** Files that one pass scans in one view to find these, at most. */
   lookedAtMax: number
   passesMax: number
 }>
@@ -47,13 +47,13 @@ const LIMITS: SweepLimits = { candidatesMax: 10_000, lookedAtMax: 200_000, passe
 /** Files deleted in one commit. */
 const DELETE_COUNT = 200
 const SCAN_COUNT = 1_000
-/** Tries of a commit that others refuse by adding files, or rows that name some. */
+/** Attempts to commit while others add files, or rows that name files. */
 const TRIES_MAX = 20
 
 export class FileSweeper {
   readonly #context: FileContext
   readonly #limits: SweepLimits
-  /** Where the next sweep goes on with a team that the last one did not get through: the key to begin at. */
+  /** The key at which the next sweep of a team continues, for teams that the last sweep did not finish. */
   readonly #starts = new Map<string, Bytes>()
 
   constructor(context: FileContext, limits = LIMITS) {
@@ -76,14 +76,14 @@ export class FileSweeper {
   }
 }
 
-/** A file that is old enough to go, as the view showed it. */
+/** A file that is old enough to be deleted, as of the view. */
 type Candidate = Readonly<{ file: FileKey; record: Bytes; marker: Bytes | null }>
 
 type Candidates = Readonly<{
   candidates: readonly Candidate[]
   /** The marker that stands for all files. */
   manyMarker: Bytes | null
-  /** The key that the next pass begins at; null: there are no more files. */
+  /** The key at which the next pass begins; null: there are no more files. */
   next: Bytes | null
 }>
 
@@ -134,7 +134,7 @@ async function findCandidates(
   return { candidates, manyMarker, next: null }
 }
 
-/** Deletes files unless something has changed since they were candidates. @returns how many it deleted */
+/** Deletes the candidates that have not changed since the scan. @returns the number of deleted files */
 async function deleteFiles(
   partition: KvPartition,
   doomed: readonly Candidate[],
@@ -179,7 +179,7 @@ function headWithout(headBytes: Bytes | null, gone: readonly Candidate[]): Bytes
   return encodeFilesHead({ files: files - gone.length, bytes: bytes - goneBytes })
 }
 
-/** Deletes the markers of files that are gone: a commit on its way when its file went puts such a one. */
+/** Deletes markers of deleted files. A commit under way while its file was deleted puts such a marker. */
 async function sweepMarkers(partition: KvPartition): Promise<void> {
   let start = keyAfter(MANY_FILES_MARKER_KEY)
   for (;;) {

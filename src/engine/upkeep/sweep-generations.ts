@@ -28,7 +28,7 @@ import { isRetained } from '../read/generations.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
 
-/** Drops the generations that are past retention. @returns how many */
+/** Drops the generations that are past retention. @returns the number of dropped generations */
 export async function sweepGenerations(
   context: StoreContext,
   partition: KvPartition,
@@ -93,8 +93,8 @@ async function dropGeneration(
 }
 
 /**
- * Deletes the schemas that neither their table nor a retired generation has. A number that is out of
- * use stays so: the next schema of a table gets the next number.
+ * Deletes the schemas that neither their table nor a retired generation uses. Their numbers are not reused: the next
+ * schema of a table gets the next number.
  */
 export async function sweepSchemas(partition: KvPartition): Promise<void> {
   const unused = await partition.read(async (view) => {

@@ -1,10 +1,10 @@
-// Ending stashes whose time is over, and deleting what lies under stashes that have ended.
+// Ends expired stashes, and deletes the chunks of stashes that have ended.
 //
 // Invariants:
-// - A stash is whole or has ended: its head says that it expired in the commit after which its chunks may go. Until the
-//   sweep comes by, a stash that is past its lifetime is used and added to as any other, and nothing of it is missing.
-// - An expired head stays for a while, so that the rest of an import that paused for too long is refused, instead of
-//   passing for all of it. Which ones stay is bounded: a put into a stash that was forgotten begins it anew.
+// - A stash is whole or has ended: its head says that it expired in the commit after which its chunks may go. Until
+//   the sweep runs, a stash that is past its lifetime works as any other, and none of its chunks is missing.
+// - An expired head is kept for a while, so that the rest of an import that paused for too long is refused instead of
+//   being taken for the whole. The number kept is bounded: a put into a forgotten stash creates a new one.
 import type { Bytes } from '../../base/bytes.js'
 import { fromUtf8 } from '../../base/bytes.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
@@ -23,16 +23,16 @@ import { deleteUnchanged, sweepRange } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { planExpire } from '../ingest/stash-records.js'
 
-/** How long it is remembered that a stash expired (FORMAT.md, section 4). */
+/** How long the head of an expired stash is kept, in milliseconds (FORMAT.md, section 4). */
 const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
 
-/** Expired stashes that are remembered of a team; the oldest go first. */
+/** Heads of expired stashes that are kept of one team, at most; the oldest are deleted first. */
 const EXPIRED_KEPT_MAX = 10_000
 
-/** Stashes of a team that one sweep ends; the next one goes on. */
+/** Stashes of a team that one sweep ends, at most; the next sweep continues. */
 const ENDED_AT_ONCE_MAX = 10_000
 
-/** @returns how many stashes have ended. */
+/** @returns the number of stashes that ended. */
 export async function sweepStashes(context: StoreContext, partition: KvPartition): Promise<number> {
   const ended = await expireStashes(context, partition)
   await forgetExpired(context, partition)
@@ -41,8 +41,8 @@ export async function sweepStashes(context: StoreContext, partition: KvPartition
 }
 
 /**
- * Ends stashes whose last chunk is older than their lifetime. First the head is marked in a commit,
- * which a put would take back; then the chunks are looked at once more; then the stash has expired.
+ * Ends stashes whose last chunk is older than their lifetime. A commit marks the head first, and a put clears the mark;
+ * then the chunks are checked again; then a second commit expires the stash.
  */
 async function expireStashes({ options }: StoreContext, partition: KvPartition): Promise<number> {
   const now = options.clock.now()
@@ -88,7 +88,7 @@ async function isPast(
   return true
 }
 
-/** Forgets stashes that expired long ago, and the oldest of too many. */
+/** Deletes the heads of stashes that expired long ago, and the oldest heads beyond the limit. */
 async function forgetExpired({ options }: StoreContext, partition: KvPartition): Promise<void> {
   const oldest = options.clock.now() - EXPIRED_KEPT_MS
   const expired = await partition.read(findExpired)

@@ -7,8 +7,8 @@ import type { StoreContext } from '../context/store-context.js'
 import { endOfUpload } from '../context/upload-life.js'
 
 /**
- * Ends the uploads of a team that came to nothing, and forgets those that were completed long ago. What they have
- * received is then named by nothing, and left to the sweep of objects.
+ * Ends the uploads of a team that were not completed in time, and forgets those that were completed long ago. The
+ * sweep of objects deletes the bytes that they received, which no record names then.
  */
 export async function sweepUploads(
   { options, uploads }: Pick<StoreContext, 'options' | 'uploads'>,

@@ -1,12 +1,12 @@
-// Deleting what nothing references and what has expired. Repeatable: a crash at any point leaves work
-// for the next sweep, and nothing leaks for good.
+// Deletes unreferenced and expired data. Repeatable: a crash at any point leaves work
+// for the next sweep, and nothing leaks permanently.
 //
 // Invariants:
 // - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a
 //   commit before anything below it is deleted.
 // - An object is deleted only if two marks, `orphanGraceMs` or more apart, found no record naming it, none
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it.
-//   (Objects of uploads that a PUT replaced or a completion refused go at once: none but those two use them.)
+//   (Objects of uploads that a PUT replaced or a completion refused are deleted at once: only those two use them.)
 import { IDEMPOTENCY_RANGE } from '../../format/keys.js'
 import { decodeIdempotencyRecord } from '../../format/records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
@@ -47,7 +47,7 @@ export class Sweeper {
     return { ...swept, ...(await this.sweepTables()) }
   }
 
-  /** Sweeps everything but files, which need not be looked at as often; calls meanwhile share it. */
+  /** Sweeps everything but files, which are swept less often. Concurrent calls share one sweep. */
   sweepTables(): Promise<TablesSwept> {
     this.#running ??= this.#sweepAll().finally(() => {
       this.#running = undefined
@@ -55,7 +55,7 @@ export class Sweeper {
     return this.#running
   }
 
-  /** Sweeps the files of all teams; calls meanwhile share it. */
+  /** Sweeps the files of all teams. Concurrent calls share one sweep. */
   sweepFiles(): Promise<FilesSwept> {
     this.#filing ??= this.#sweepAllFiles().finally(() => {
       this.#filing = undefined
@@ -63,7 +63,7 @@ export class Sweeper {
     return this.#filing
   }
 
-  /** Folds the row records of all teams; calls meanwhile share it. */
+  /** Folds the row records of all teams. Concurrent calls share one fold. */
   fold(): Promise<number> {
     this.#folding ??= this.#foldAll().finally(() => {
       this.#folding = undefined
@@ -118,10 +118,10 @@ export class Sweeper {
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
     await kv.partition('').commit({})
     // An object listed before the mark that no record names is garbage or pending. On a shared
-    // store other incarnations have pending objects that only they know: those are theirs to sweep.
+    // store each incarnation sweeps its own objects, because only it knows which of them are pending.
     const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
-    // A team is entered before an object of it stops to be pending, so none that counts is of a team left out.
+    // A team is entered before any of its objects stops being pending, so no relevant team is missed.
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const named = await markAll(partitions)
     const now = options.clock.now()
@@ -152,7 +152,7 @@ async function listAll({ objects }: StoreContext, prefix: string): Promise<Objec
   }
 }
 
-/** Every object that a record names: one view for each team. */
+/** Lists every object that a record names, in one view for each team. */
 async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId>> {
   const named = new Set<ObjectId>()
   for (const partition of partitions) {
@@ -163,7 +163,7 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId
   return named
 }
 
-/** Deletes the results that no repeat is answered with any more, unless one was replaced meanwhile. */
+/** Deletes expired idempotency records, unless one was replaced meanwhile. */
 async function sweepRepeats({ options }: StoreContext, partition: KvPartition): Promise<void> {
   const over = await partition.read(async (view) => {
     const found: KvCheck[] = []

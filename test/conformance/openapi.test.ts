@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openLevelKv, openMemory, openStore } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
 import { Api } from './contract/api.js'
-import { announce, head, RawConnection } from './contract/raw-http.js'
+import { announce, head, RawConnection, sendRaw } from './contract/raw-http.js'
 import { serveContract } from './contract-server.js'
 import type { ContractServer } from './contract-suite.js'
 import { contractSuite } from './contract-suite.js'
@@ -142,6 +142,27 @@ describe('answers that take a server of their own', () => {
     expect((await read('GET', server.key)).status).toBe(404)
     expect((await read('HEAD', server.key)).status).toBe(404)
     expect((await read('POST', ADMIN_KEY)).status).toBe(405)
+    await server.close()
+  })
+
+  test('pages of named origins', async () => {
+    const origin = 'https://app.example.com'
+    const server = await serveContract((options) => openMemory(options), {
+      proof,
+      cors: { origins: [origin] },
+    })
+    const api = new Api(server)
+    for (const [line, status] of [
+      ['OPTIONS /tables', 204],
+      ['GET /tables', 200],
+    ] as const) {
+      const more = [`Origin: ${origin}`, 'Access-Control-Request-Method: POST']
+      const reply = await sendRaw(api, head(api, line, ...more))
+      expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([
+        status,
+        origin,
+      ])
+    }
     await server.close()
   })
 

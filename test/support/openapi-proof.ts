@@ -41,6 +41,7 @@ export class OpenApiProof {
       ['', found === undefined ? this.openApi.unknownPath : undefined],
       ['', found !== undefined && operation === undefined ? found.otherMethods : undefined],
       [operation?.id ?? '', operation?.responses.get(String(status))],
+      ['', method === 'OPTIONS' ? this.openApi.corsPreflight : undefined],
       // The key is judged before the method.
       ['', operation === undefined ? this.openApi.unknownPath : undefined],
       ['', this.openApi.serverRefusal],
@@ -81,10 +82,13 @@ export class OpenApiProof {
       if (value === undefined) return [`the header ${name} is missing`]
       return problemsOf(value, schema, this.openApi.resolve, name)
     })
-    const other = [...headers].filter(
-      ([name, value]) => !response.headers.has(name) && !isUndescribed(name, value, response),
-    )
-    return [...wrong, ...other.map(([name]) => `the header ${name} is not in the document`)]
+    const other = [...headers].flatMap(([name, value]) => {
+      if (response.headers.has(name) || isUndescribed(name, value)) return []
+      const schema = this.openApi.corsHeaders.get(name)
+      if (schema === undefined) return [`the header ${name} is not in the document`]
+      return problemsOf(value, schema, this.openApi.resolve, name)
+    })
+    return [...wrong, ...other]
   }
 
   #bodyProblems(
@@ -150,7 +154,7 @@ export class OpenApiProof {
       ),
     ])
     const others = this.openApi.paths.map(({ otherMethods }) => otherMethods)
-    const shared = [...others, this.openApi.unknownPath]
+    const shared = [...others, this.openApi.unknownPath, this.openApi.corsPreflight]
     return new Set([...names, ...shared.flatMap((response) => this.#namesOf('', response, 'GET'))])
   }
 
@@ -181,11 +185,8 @@ function nameOf(id: string, status: number, type: string | undefined): string {
   return [id === '' ? 'server' : id, status, type].filter((part) => part !== undefined).join(' ')
 }
 
-function isUndescribed(name: string, value: string, { status }: ResponseAt): boolean {
-  if (UNDESCRIBED.has(name)) return true
-  if (name === 'cache-control') return value === 'no-cache'
-  // A slow body is refused for pages too.
-  return name === 'access-control-allow-origin' && status === 'default'
+function isUndescribed(name: string, value: string): boolean {
+  return UNDESCRIBED.has(name) || (name === 'cache-control' && value === 'no-cache')
 }
 
 function typeOf(text: string | undefined): string | undefined {

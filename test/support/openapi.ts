@@ -41,6 +41,9 @@ export class OpenApi {
   readonly paths: readonly PathAt[]
   readonly unknownPath: ResponseAt
   readonly serverRefusal: ResponseAt
+  readonly corsPreflight: ResponseAt
+  /** What answers may have beside the headers of their operation. */
+  readonly corsHeaders: ReadonlyMap<string, Schema>
 
   constructor(document: unknown = JSON.parse(openApiJson())) {
     this.document = record(document)
@@ -48,6 +51,9 @@ export class OpenApi {
       this.#path(path, record(item)),
     )
     this.unknownPath = this.#response('404', this.document['x-rowstash-unknown-path'])
+    const cors = record(this.document['x-rowstash-cors'])
+    this.corsPreflight = this.#response('204', cors['preflight'])
+    this.corsHeaders = this.#response('', { headers: cors['headers'] }).headers
     this.serverRefusal = this.#response('default', {
       $ref: '#/components/responses/ServerRefusal',
     })

@@ -10,6 +10,7 @@ import { PATH_PARAMETERS } from './parameters.js'
 import {
   type Rendered,
   renderComponents,
+  renderCors,
   renderHead,
   renderOperation,
   renderPreflight,
@@ -75,6 +76,7 @@ export function openApiDocument(): Rendered {
     tags: TAGS.map((name) => ({ name })),
     paths: Object.fromEntries(pathsOf().map((path) => [path, renderPath(path)])),
     components: renderComponents(Object.values(OPERATIONS).flatMap(({ errors }) => errors)),
+    'x-rowstash-cors': renderCors(),
     'x-rowstash-unknown-path': { $ref: '#/components/responses/UnknownPath' },
   }
 }

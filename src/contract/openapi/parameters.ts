@@ -217,6 +217,16 @@ export const HEADERS = {
     description: 'Seconds for which a browser may remember the answer.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
+  NamedOrigin: {
+    description: 'The origin of the page, if the server names it.',
+    schema: { type: 'string', pattern: '^(?:\\*|https?://[^/]+)$' },
+    ours: true,
+  },
+  Vary: {
+    description: 'The answer depends on the origin of the page.',
+    schema: { const: 'origin' },
+    ours: true,
+  },
   ExposeHeaders: {
     description: 'Headers that a page may read.',
     schema: { type: 'string', pattern: '^[a-z0-9-]+(?:, [a-z0-9-]+)*$' },
@@ -237,6 +247,7 @@ export const WIRE_NAMES: Readonly<Partial<Record<HeaderName, string>>> = {
   ResourcePolicy: 'Cross-Origin-Resource-Policy',
   RetryAfter: 'Retry-After',
   AllowOrigin: 'Access-Control-Allow-Origin',
+  NamedOrigin: 'Access-Control-Allow-Origin',
   AllowMethods: 'Access-Control-Allow-Methods',
   AllowHeaders: 'Access-Control-Allow-Headers',
   MaxAge: 'Access-Control-Max-Age',

@@ -20,6 +20,16 @@ type Content = Readonly<Record<string, JsonSchema>>
 /** On every answer of the operations without a key. */
 const OPEN_HEADERS: readonly HeaderName[] = ['AllowOrigin', 'ExposeHeaders']
 
+/** On answers of a server that names the pages of other origins, and to them. */
+export function renderCors(): Rendered {
+  return {
+    description:
+      'With the option cors of the server, answers of operations with a key have these headers for pages of the named origins, and OPTIONS of every path answers their browsers without a key.',
+    headers: renderHeaders(['NamedOrigin', 'ExposeHeaders', 'Vary']),
+    preflight: { $ref: '#/components/responses/CorsPreflight' },
+  }
+}
+
 /** On every error of these statuses. */
 const HEADERS_OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   405: ['Allow'],
@@ -156,6 +166,11 @@ export function renderComponents(codes: readonly DocumentedCode[]): Rendered {
       MethodNotAllowed: refusal('METHOD_NOT_ALLOWED', []),
       OpenMethodNotAllowed: refusal('METHOD_NOT_ALLOWED', OPEN_HEADERS),
       UnknownPath: refusal('REQUEST_ERROR', []),
+      CorsPreflight: {
+        description: 'The page may send a request if its origin is named.',
+        ...mark(true),
+        headers: renderHeaders(['Allow', 'AllowMethods', 'AllowHeaders', 'MaxAge']),
+      },
       ServerRefusal: {
         description: 'The server refused the request before it reached its operation.',
         ...mark(true),

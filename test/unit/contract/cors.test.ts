@@ -1,16 +1,12 @@
 // Goal: pages of the named origins can use the routes with a key, errors included, and no other page can.
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { ContractOptions, CorsOptions } from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
-import { allowAnyAnswer } from '../../support/undescribed-answers.js'
 
 const KEY = 'a-key-of-the-first-team'
 const PAGE = 'https://app.example.com'
 const ALLOWED = 'access-control-allow-origin'
 const EXPOSED = 'access-control-expose-headers'
-
-/** The document is that of a server without the option: no header and no preflight of it is in there. */
-beforeEach(allowAnyAnswer)
 
 async function* noBody(): AsyncGenerator<Uint8Array> {}
 

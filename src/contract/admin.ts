@@ -1,6 +1,5 @@
-// Operations of whoever runs the server, for a store that only its own process can open: verify, backup and metrics
-// (ours).
-// They need an admin key, which no key of a team is; without `adminKeys` their paths are unknown.
+// Verify, backup and metrics over HTTP (ours), for the operator of a store that only its own process can open.
+// They need an admin key, and keys of teams are refused; without `adminKeys` their paths are unknown.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import type { BackupOptions } from '../engine/api/backup-types.js'
 import type { Store } from '../engine/api/store-types.js'
@@ -29,7 +28,7 @@ function isOperation(path: string): path is AdminPath {
   return ADMIN_PATHS.some((known) => known === path)
 }
 
-/** What the routes of the operator work with. */
+/** The services behind the routes of the operator. */
 export type AdminServices = Readonly<{
   store: Store
   metrics: Metrics
@@ -70,10 +69,10 @@ function verify(store: Store, query: Query): ContractResponse {
   return { status: 200, headers, body: verifyLines(store, full === 'true') }
 }
 
-/** Longer silence could be taken for a dead connection. */
+/** Time without output after which an empty line is sent, in milliseconds: proxies may cut a silent connection. */
 const HEARTBEAT_MS = 5_000
 
-/** Findings that a slow reader has not taken yet; more are counted in the report alone. */
+/** Findings that wait for a slow reader, at most. Further ones are only counted in the report. */
 const FINDINGS_WAITING_MAX = 10_000
 
 async function* verifyLines(store: Store, full: boolean): AsyncGenerator<Bytes, void> {
@@ -120,7 +119,7 @@ function errorLine(failure: unknown): object {
   return JSON.parse(String(body)) as object
 }
 
-/** Waits for work, but no longer than so. */
+/** Waits for work to end, at most for `milliseconds`. */
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>((resolve) => {
@@ -130,7 +129,7 @@ async function within(milliseconds: number, work: Promise<void>): Promise<void> 
   clearTimeout(timer)
 }
 
-/** POST /admin/backup?files=include|reference: the bytes of a backup. A connection that breaks off gave none. */
+/** POST /admin/backup?files=include|reference: the bytes of a backup. An interrupted response is not a backup. */
 function backup(store: Store, query: Query): ContractResponse {
   const files = queryValue(query, 'files') ?? 'include'
   if (!isFilesOption(files)) throw invalidRequest('query', 'files must be include or reference')

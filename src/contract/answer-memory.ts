@@ -1,19 +1,19 @@
-// Memory that answers are held in: charged to a budget (memory-budget.ts), and given back as clients read them.
-// Not charged are short answers, and those that are made while they are read.
+// Charges the memory of responses to a budget (memory-budget.ts), and releases it as clients read them. Short responses,
+// and responses that are made while they are read, are not charged.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import type { MemoryBudget, Room } from './memory-budget.js'
 import type { ContractResponse } from './message.js'
 
-/** Bytes of an answer that are not charged. Connections are bounded, so the sum of these is too. */
+/** Largest response that is not charged, in bytes. Connections are bounded, so the sum of these is too. */
 export const FREE_BYTES_MAX = 64 * 1_024
 
-/** A connection gets larger answers in slices, so that its pace is seen. */
+/** Size of the slices in which larger responses are sent, in bytes, so that the pace of a client can be measured. */
 const SLICE_BYTES = 256 * 1_024
 
-/** A text, and its bytes in UTF-8. */
+/** Factor for a response that is text: its UTF-16 units and its UTF-8 bytes. */
 const TEXT_COPIES = 3
 
-/** The room of an answer; the signal is aborted if what it holds is taken back. */
+/** The room of a response. The signal is aborted if the budget takes the memory back. */
 export type AnswerRoom = Readonly<{ room: Room; signal: AbortSignal }>
 
 export function openAnswerRoom(budget: MemoryBudget, team: string): AnswerRoom {
@@ -22,8 +22,8 @@ export function openAnswerRoom(budget: MemoryBudget, team: string): AnswerRoom {
 }
 
 /**
- * Makes an answer whose size is known only when it is there. If there is no memory for it then, it is let go, and
- * made again when there is.
+ * Makes a response whose size is known only afterwards. If there is no memory for it, the response is dropped, and made
+ * again when there is memory.
  */
 export async function chargedAnswer(
   make: () => Promise<ContractResponse>,
@@ -55,7 +55,7 @@ function memoryOf({ body }: ContractResponse): number {
   return body instanceof Uint8Array ? body.length : 0
 }
 
-/** An answer that is sent from pieces in memory. The room gets smaller with them, and is closed at the end. */
+/** A response that is sent from pieces in memory. The room shrinks with each sent piece, and is closed at the end. */
 export function heldAnswer(
   { status, headers }: ContractResponse,
   pieces: Bytes[],
@@ -85,12 +85,12 @@ async function* heldPieces(pieces: Bytes[], room: Room): AsyncGenerator<Bytes, v
   }
 }
 
-/** Memory that pieces hold. */
+/** The memory of pieces, in bytes. */
 export function heldBytes(pieces: readonly Bytes[]): number {
   return pieces.reduce((bytes, { buffer }) => bytes + buffer.byteLength, 0)
 }
 
-/** Slices of a piece, which are counted when the client took them. */
+/** Divides a piece into slices. A slice is counted when the client has taken it. */
 export function* slicesOf(piece: Bytes, room: Room): Generator<Bytes, void> {
   for (let start = 0; start < piece.length; start += SLICE_BYTES) {
     const slice = piece.subarray(start, start + SLICE_BYTES)

@@ -1,4 +1,4 @@
-// Keys (CONTRACT.md, section 1). Keys are looked up by their SHA-256, so the time of a look-up says nothing about
+// Keys (CONTRACT.md, section 1). Keys are looked up by their SHA-256, so the time of a lookup reveals nothing about
 // a known key; a header without a key takes the same path as a wrong key.
 import { toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
@@ -27,7 +27,7 @@ export function createAuthenticate(options: ResolvedContractOptions): Authentica
   }
 }
 
-/** Passes a request with an admin key. @throws {Refusal} REQUEST_ERROR */
+/** Checks that a request has an admin key. @throws {Refusal} REQUEST_ERROR */
 export type AuthenticateAdmin = (headers: HeaderList) => Promise<void>
 
 export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAdmin {
@@ -42,8 +42,8 @@ export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAd
 const OWNER_DIGITS = 32
 
 /**
- * A name for the key of a request that does not give it away. It is stored, so it is neither the digest
- * that a look-up may use nor the whole of another.
+ * A name for the key of a request that does not reveal the key. It is stored, so it is neither the digest
+ * that a lookup may use nor a complete other digest.
  */
 export async function ownerOf(headers: HeaderList): Promise<string> {
   const digest = await digestOf(`rowstash upload owner ${bearerToken(headers)}`)
@@ -80,7 +80,7 @@ async function digestOf(key: string): Promise<string> {
   return toHex(await sha256(utf8(key)))
 }
 
-/** A shorter key would be half shown by its mask. */
+/** Length of the shortest key that is shown masked. The mask would reveal half of a shorter one. */
 const MASKED_KEY_CHARS_MIN = 7
 
 export function maskKey(key: string): string {

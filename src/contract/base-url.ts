@@ -1,4 +1,4 @@
-// Where clients find us: what `uploadLocation` and the URLs of files begin with.
+// Base URLs: the beginning of `uploadLocation` and of the URLs of files.
 import { invalidRequest } from './refusal.js'
 
 const HOST = /(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])/.source
@@ -7,8 +7,8 @@ const PATH = /(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/.source
 const ORIGIN = new RegExp(`^(https?://${HOST}${PORT})(${PATH})$`)
 
 /**
- * Checks the base URL that a request names by its own Host header. Whoever can choose that header must
- * not be able to write anything else into our answers.
+ * Checks the base URL that the Host header of a request gives. A client that chooses this header must
+ * not be able to write anything else into a response.
  *
  * @throws {Refusal} REQUEST_VALIDATION_ERROR
  */
@@ -20,7 +20,7 @@ export function parseOrigin(origin: string | undefined): string {
   return server.toLowerCase() + path
 }
 
-/** A base URL as an option: http or https, without a slash at its end. undefined: it is none. */
+/** Parses a base URL that was set as an option: http or https. Drops a slash at the end. undefined: not a base URL. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || /[?#\s\\]/.test(text))

@@ -1,5 +1,5 @@
-// The members of a body object that are not rows. They are small, and parsed as usual; what may be many is
-// counted before it is parsed, as any body can claim to be a schema.
+// Members of a body object other than rows. They are small and parsed as usual. The columns of a schema are counted
+// before they are parsed, because a body can claim to be a schema of any size.
 import type { SchemaInput } from '../engine/api/row-types.js'
 import { type JsonPart, parseJson, splitJsonArray, splitJsonObject } from '../schema/scan-json.js'
 import { invalidRequest, shownId } from './refusal.js'
@@ -8,7 +8,7 @@ export type WireSchema = SchemaInput
 
 const APPS_MAX = 1_000
 
-/** More than the columns of any store, which has its own limit. */
+/** Columns of a schema in a body, at most: the largest `columnsMax` of a store. */
 const COLUMNS_MAX = 10_000
 
 export function parseName(part: JsonPart): string {

@@ -78,7 +78,7 @@ export function parseCellsBody({ bytes }: ReceivedBody): Bytes {
   throw invalidRequest('body', `${problem}; send an object of cells`)
 }
 
-/** The rows of a body that is nothing but rows; undefined for a JSON object. @param hint - What to send. */
+/** The rows of a body without other members; undefined for a JSON object. @param hint - Advice for the error message. */
 function bareRows({ format, bytes }: ReceivedBody, hint: string): TextRows | undefined {
   if (format === 'csv') return { csv: bytes }
   if (format === 'tsv') return { tsv: bytes }
@@ -112,7 +112,7 @@ function parseStashReference(members: Members, part: JsonPart, team: Team): Stas
   return team.stash(stashId)
 }
 
-/** The raw texts of the members of an object that may have these and no others; the last of a name wins. */
+/** The raw texts of the members of a closed object. The last of two members with one name wins. */
 export function readMembers(
   part: JsonPart,
   names: readonly string[],
@@ -135,7 +135,7 @@ export function wholeText(body: Bytes): JsonPart {
   return { text: decodeJsonText(body), offset: 0 }
 }
 
-/** @param hint - What to send instead. */
+/** @param hint - Advice for the error message. */
 export function required(members: Members, name: string, hint?: string): JsonPart {
   const part = members.get(name)
   if (part !== undefined) return part

@@ -5,31 +5,31 @@ import type { ContractResponse, HeaderList } from './message.js'
 import type { Query } from './query.js'
 import type { BodyFormat, ReceivedBody } from './read-body.js'
 
-/** A request that passed key, path and method: what an operation works with. */
+/** A request with a known key, path and method, as an operation receives it. */
 export type Call = Readonly<{
   team: Team
   query: Query
   headers: HeaderList
-  /** Rows of one page at most. */
+  /** Rows of one page, at most. */
   pageRowsMax: number
   /** Apps that exist; undefined: every app ID is known. */
   apps: ReadonlySet<string> | undefined
   /** A name for the key of this request. */
   owner: () => Promise<string>
-  /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they follow from a request that names no host. */
+  /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they derive from the request and it names no host. */
   baseUrls: () => BaseUrls
-  /** Stands for the request that an `Idempotency-Key` belongs to. */
+  /** The digest of the request, which an `Idempotency-Key` is bound to. */
   digest: (body: ReceivedBody) => Promise<Bytes>
-  /** Memory for an answer. Whoever opens a room closes it, or lets the answer close it. */
+  /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
   openAnswerRoom: () => AnswerRoom
-  /** Reads the body, lets `use` work with it and then gives its memory back. */
+  /** Reads the body, calls `use` with it, and then releases its memory. */
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>
 
-/** Without a slash at the end. */
+/** The base URLs of the contract and of files, without a slash at the end. */
 export type BaseUrls = Readonly<{ api: string; files: string }>
 
-/** @param parameters - Of the path, in their order. */
+/** @param parameters - The parameters of the path, in order. */
 export type Operation = (call: Call, ...parameters: readonly string[]) => Promise<ContractResponse>
 
 /** The body types of tabular operations. */

@@ -1,5 +1,5 @@
 // Digests that a client sends along with a body: `Content-Digest` (RFC 9530) and the older `Content-MD5`.
-// A digest in a form that we do not read is refused, not ignored: the client counts on its being checked.
+// A digest of an unsupported form is refused, not ignored, because the client relies on the check.
 import type { Bytes } from '../base/bytes.js'
 import { fromBase64Url } from '../base/bytes.js'
 import type { Checksum } from '../engine/api/file-types.js'

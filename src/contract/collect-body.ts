@@ -1,7 +1,7 @@
-// Collects the bytes of a body in one piece of memory, which grows as they come.
+// Collects the bytes of a body in one buffer, which grows as they arrive.
 //
-// Invariant: memory is charged to the budget before it is made. Uncharged are only what the adapter has read of a
-// connection ahead of us, and memory that was just outgrown.
+// Invariant: memory is charged to the budget before it is allocated. Only bytes that the adapter has read ahead, and a
+// buffer that was just outgrown, are not charged.
 import type { BufferPool } from '../base/buffer-pool.js'
 import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { StoreError } from '../base/store-error.js'
@@ -17,7 +17,7 @@ export type BodySource = Readonly<{
   pieces: AsyncIterable<Uint8Array>
 }>
 
-/** Lets `use` work with the whole body, and gives its memory back when that is done. */
+/** Calls `use` with the whole body, and releases its memory afterwards. */
 export async function collectBody<T>(
   { team, announced, pieces }: BodySource,
   limits: BodyLimits,
@@ -43,7 +43,7 @@ export async function collectBody<T>(
   }
 }
 
-/** The loss of a room: it ends the wait for the next piece of the body. */
+/** The loss of a room, which ends the wait for the next piece of the body. */
 class Loss {
   #failure: StoreError | undefined
   #end: (failure: StoreError) => void = () => {}
@@ -67,9 +67,9 @@ class Loss {
 }
 
 /**
- * The pieces of a body up to its end. A connection that breaks is a body that ended too early.
+ * The pieces of a body up to its end. A broken connection is reported as a body that ended too early.
  *
- * @param loss - Ends the pieces as soon as it is reported.
+ * @param loss - Ends the iteration as soon as it is reported.
  */
 export async function* bodyPieces(
   body: AsyncIterable<Uint8Array>,
@@ -93,14 +93,14 @@ export async function* bodyPieces(
 
 const FIRST_BYTES = 4 * 1_024
 
-/** Factor by which memory grows beyond its need, so that little is copied and little is held unused. */
+/** Factor by which the buffer grows: large enough for few copies, small enough for little unused memory. */
 const GROWTH = 4
 
-/** The least and the largest buffer of the pool. Sizes in between are powers of two, so that buffers fit again. */
+/** Smallest and largest buffer of the pool, in bytes. Sizes are powers of two, so that buffers can be reused. */
 const POOLED_BYTES_MIN = 64 * 1_024
 const POOLED_BYTES_MAX = 4 * 1_024 * 1_024
 
-/** From here on a body gets a buffer of the pool: fresh memory makes more garbage than the bytes are worth. */
+/** Smallest body that gets a pooled buffer, in bytes. For these, allocating memory costs more than a pooled buffer. */
 const POOLED_FROM_BYTES = 16 * 1_024
 
 class GrowingBody {
@@ -110,7 +110,7 @@ class GrowingBody {
   #memory: Bytes = NO_BYTES
   #length = 0
 
-  /** @param expected - How long the body may become, as far as anybody knows. */
+  /** @param expected - The expected length of the body, in bytes. */
   constructor(room: Room, limits: BodyLimits, expected: number) {
     this.#room = room
     this.#limits = limits
@@ -121,7 +121,7 @@ class GrowingBody {
     return this.#memory.subarray(0, this.#length)
   }
 
-  /** Makes room for more bytes; undefined: at once. @throws {Refusal} REQUEST_TOO_LARGE */
+  /** Makes room for more bytes. Returns undefined if no wait is needed. @throws {Refusal} REQUEST_TOO_LARGE */
   reserve(bytes: number): Promise<void> | undefined {
     const needed = this.#length + bytes
     if (needed > this.#limits.bytesMax) throw tooLarge(this.#limits.bytesMax)

@@ -29,8 +29,8 @@ export interface ContractOptions {
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
    * Keys of the operator, for `POST /admin/verify`, `POST /admin/backup` and `GET /metrics`, which are about all teams.
-   * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and is no key of a team. Default: none; these
-   * paths are unknown then.
+   * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of a team.
+   * Default: none, and these paths are unknown.
    */
   readonly adminKeys?: readonly string[]
   /**
@@ -57,23 +57,23 @@ export interface ContractOptions {
    * paths.
    */
   readonly probes?: boolean | undefined
-  /** Body of one request, in bytes; uploads of files are not counted. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
+  /** Body of one request, in bytes, at most. File uploads are exempt. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly bodyBytesMax?: number | undefined
   /**
-   * Memory for bodies of requests in flight, in bytes. Requests that find none wait, and are answered 503 after 30
-   * seconds; no team takes more than about half. Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
+   * Memory for bodies of requests in flight, in bytes, at most. Requests that find none wait, and get status 503 after 30
+   * seconds. A team uses at most about half. Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
    */
   readonly bodyBytesInFlightMax?: number | undefined
   /**
-   * Memory of answers in flight, in bytes: pages, long rows and lists. Requests that find none wait, and are answered
-   * with 503 after 30 seconds. A team holds at most about half.
-   * Default: 64 MiB. Range: 1 KiB to 16 GiB; at least what one page takes.
+   * Memory of responses in flight, in bytes, at most: pages, long rows and lists. Requests that find none wait, and get
+   * status 503 after 30 seconds. A team uses at most about half.
+   * Default: 64 MiB. Range: 1 KiB to 16 GiB; never less than one page takes.
    */
   readonly answerBytesInFlightMax?: number | undefined
   /**
-   * Called with every failure that was answered with a status of 500 or above, whose details the client does not
-   * see. Requests refused under load are among them (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should
-   * only count those. Must not throw.
+   * Called with every failure that gets a status of 500 or above; the client does not see its details. Requests refused
+   * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Must not
+   * throw.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
@@ -99,7 +99,7 @@ export type ResolvedContractOptions = Readonly<{
   onFailure: (failure: unknown) => void
 }>
 
-/** The names of the options that are no integers. */
+/** The names of the options that are not integers. */
 const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
   'keys',
   'authenticate',
@@ -113,7 +113,7 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
   'onWarning',
 ]
 
-/** Fills in defaults and rejects what is unknown, so a misspelled option fails at start. */
+/** Fills in defaults and rejects unknown names, so a misspelled option fails at start. */
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
   const memory = integerOptions('the HTTP contract', given ?? {}, RANGES, OTHER_NAMES)
   const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given ?? {}
@@ -188,10 +188,10 @@ function resolveBaseUrl(name: string, given: string | undefined): string | undef
 
 const KEY = /^[\x21-\x7e]{1,1024}$/
 
-/** Texts that a program makes of a value that is not there: whoever sends one must not be let in. */
+/** Keys that are refused: programs send these texts for a missing value. */
 const NO_KEYS: ReadonlySet<string> = new Set(['null', 'undefined'])
 
-/** Shorter keys get a warning: random ones of this length cannot be guessed. */
+/** Shortest key without a warning: a random key of this length cannot be guessed. */
 const KEY_CHARS_WARNED = 16
 const SHORT_KEYS_NAMED_MAX = 10
 
@@ -201,7 +201,7 @@ function shortKeyWarning(places: readonly string[]): string {
   return `API keys of fewer than ${KEY_CHARS_WARNED} characters can be guessed; use long random ones (short: ${named}${more})`
 }
 
-/** The problem of a key; undefined: none. The key itself is not shown. */
+/** Returns what is wrong with a key, without showing the key, or undefined if it is valid. */
 export function keyProblem(key: unknown): string | undefined {
   if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
   const rule = 'must be a string of 1 to 1,024 visible ASCII characters'

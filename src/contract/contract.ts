@@ -1,4 +1,4 @@
-// The HTTP contract over a store (CONTRACT.md): one request in, one answer out, never a throw.
+// The HTTP contract over a store (CONTRACT.md): a function from requests to responses that never throws.
 import type { Bytes } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
 import { isRecord, typeName } from '../base/options.js'
@@ -32,9 +32,9 @@ const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
 
 export interface Contract {
-  /** Answers a request. Never rejects: a failure of any kind is an answer. */
+  /** Handles a request. Never rejects: every failure becomes a response. */
   handle(request: ContractRequest): Promise<ContractResponse>
-  /** What `GET /metrics` answers to an admin key: all metrics in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus, as `GET /metrics` returns them for an admin key. */
   metrics(): string
 }
 
@@ -139,13 +139,13 @@ function bodyLimitsOf(store: Store, options: ResolvedContractOptions): BodyLimit
   }
 }
 
-/** Method, path, query, media type and body: what makes a request another one. */
+/** The digest of method, path, query, media type and body, by which two requests are the same. */
 function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
   const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
   return digestRequest(about, body.bytes)
 }
 
-/** Whether an adapter has handed over what it must. */
+/** Whether an adapter passed a complete request. */
 function isRequest(given: unknown): given is ContractRequest {
   if (!isRecord(given) || !Array.isArray(given['headers'])) return false
   const { origin } = given
@@ -158,7 +158,7 @@ function noRequest(given: unknown): StoreError {
   return new StoreError('REQUEST_VALIDATION_ERROR', message)
 }
 
-/** Row records that are read for a page beyond those that are on it, and a few copies of a piece. */
+/** Memory of a page beyond its bytes: row records that are read but not on the page, and copies of a piece. */
 const PAGE_BYTES_MORE = 8 * 1024 * 1024
 
 function answerBudget(

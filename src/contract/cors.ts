@@ -29,7 +29,7 @@ export type Cors = Readonly<{
 const ORIGINS_MAX = 1_000
 const HEADERS_MAX = 100
 
-/** Request headers that mean something to these operations and that a page may not set unasked. */
+/** Request headers of these operations that a page may set only after a preflight request. */
 const OPEN_REQUEST_HEADERS =
   'content-type, content-md5, content-digest, range, if-match, if-none-match, if-range'
 

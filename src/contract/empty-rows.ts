@@ -1,4 +1,4 @@
-// Whether a body of rows has none, without reading more than the first.
+// Decides whether a body of rows is empty; reads at most the first row.
 import { utf8 } from '../base/bytes.js'
 import { isStoreError } from '../base/store-error.js'
 import type { Stash, TextRows } from '../engine/api/row-types.js'
@@ -6,7 +6,7 @@ import { openCsv } from '../schema/scan-csv.js'
 import { decodeJsonText, scanJsonRows } from '../schema/scan-json.js'
 import type { ScannedRow } from '../schema/scanned-row.js'
 
-/** An empty array, or a header line alone. What is broken is left to the store. */
+/** Whether a body is an empty array or only a header line. Malformed bodies are left to the store. */
 export function isWithoutRows(rows: TextRows | Stash): boolean {
   try {
     return openRows(rows)?.next().done === true
@@ -16,7 +16,7 @@ export function isWithoutRows(rows: TextRows | Stash): boolean {
   }
 }
 
-/** The store has limits of its own. */
+/** The limits of this scan. The store applies its own later. */
 const NO_LIMITS = Object.freeze({
   columnsMax: Number.MAX_SAFE_INTEGER,
   rowCharsMax: Number.MAX_SAFE_INTEGER,

@@ -29,7 +29,7 @@ export type Entry = Readonly<{
 /** Methods of routes with a key. A preflight has no key, so its answer is the same for all paths. */
 const KEYED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-/** What answers the groups of routes. */
+/** The services behind the groups of routes. */
 export type EntryServices = Readonly<{
   store: Store
   metrics: Metrics

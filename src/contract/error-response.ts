@@ -1,7 +1,7 @@
 // Renders failures as CONTRACT.md, section 2, says. No other file maps error codes to statuses.
 //
 // Invariants:
-// - The error object is closed: type and message. Where data is wrong, the message says.
+// - The error object is closed: type and message. The message names the place of wrong data.
 // - A validation error of the store is about the body: the contract checks the other parts itself.
 // - Errors that we did not raise, and errors that only an operator can repair, show the client no details.
 
@@ -98,7 +98,7 @@ export type ErrorType =
   | Lowercase<Exclude<ErrorCode, keyof ShownInstead>>
   | ShownInstead[keyof ShownInstead]['type']
 
-/** How a failure with this code is answered. */
+/** The status and the type of a failure with this code. */
 export function answerOfCode(code: ErrorCode): Readonly<{ status: number; type: ErrorType }> {
   const shown: Partial<Record<ErrorCode, Readonly<{ type: ErrorType }>>> = SHOWN_INSTEAD
   const type = shown[code]?.type ?? (code.toLowerCase() as ErrorType)
@@ -122,7 +122,7 @@ export function errorResponse(failure: unknown): ContractResponse {
 
 type ShownError = Readonly<{ status: number; type: string; message: string }>
 
-/** What the wire shows of a failure of the store, or of one that nobody expects. */
+/** The public status, type and message of a store error, or of an unexpected failure. */
 export function shownError(failure: unknown): ShownError {
   if (isStoreError(failure) && Object.hasOwn(STATUS_OF_CODE, failure.code)) {
     return shownStoreError(failure)
@@ -174,7 +174,7 @@ function cutQuoted(message: string): string {
 
 const MESSAGE_CHARS_MAX = 1_000
 
-/** An error as the contract shows it, for the few answers that no code stands for. */
+/** Renders an error of the contract, for the few responses without a code. */
 export function renderError(status: number, type: string, message: string): ContractResponse {
   const shown = escapeControls(cutText(message, MESSAGE_CHARS_MAX))
   return {

@@ -1,11 +1,11 @@
-// Conditional requests for files (RFC 9110, 13). A file never changes, so its ETag is all that there is to
-// ask about: there are no dates, and a condition on a date is ignored or not met.
+// Conditional requests for files (RFC 9110, 13). A file never changes, so its ETag is its only validator:
+// there are no dates, and a condition on a date is ignored or not met.
 import { StoreError } from '../base/store-error.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 
 /**
- * Judges `If-Match` and then `If-None-Match`.
+ * Evaluates `If-Match` and then `If-None-Match`.
  *
  * @param etag - A strong ETag, with its quotes.
  * @returns Whether the client has the file already (304).
@@ -19,13 +19,13 @@ export function isNotModified(headers: HeaderList, etag: string): boolean {
   return names(headerValues(headers, 'if-none-match'), etag, 'weak')
 }
 
-/** `If-Range`: whether a range is still one of the file that the client knows. */
+/** Evaluates `If-Range`: whether a range may be served. */
 export function allowsRange(headers: HeaderList, etag: string): boolean {
   const values = headerValues(headers, 'if-range')
   return values.every((value) => value === etag)
 }
 
-/** Whether a list of ETags, which may stand in several lines, or an asterisk names this one. */
+/** Whether a list of ETags, possibly in several header lines, or an asterisk matches this one. */
 function names(values: readonly string[], etag: string, comparison: 'strong' | 'weak'): boolean {
   const list = values.join(',')
   if (list === '*') return true
@@ -34,7 +34,7 @@ function names(values: readonly string[], etag: string, comparison: 'strong' | '
 
 const ENTITY_TAG = /[ \t,]*((?:W\/)?"[!#-~\x80-\xff]*")[ \t]*(?=,|$)/y
 
-/** The ETags at the beginning of a list, up to where it is none any more. */
+/** The ETags of a list, up to its first syntax error. */
 function entityTags(list: string): readonly string[] {
   const tags: string[] = []
   ENTITY_TAG.lastIndex = 0

@@ -19,7 +19,7 @@ export async function importTable(call: Call): Promise<ContractResponse> {
   const onSchemaError = parseOnSchemaError(call.query)
   const isAsync = parseAsynchronous(call.headers)
 
-  // The body's memory is given back before a file is fetched.
+  // The memory of the body is released before the file is fetched.
   const { fromUrl, name, appIds } = await call.receive(['json'], async ({ bytes }) =>
     parseImportBody(bytes),
   )
@@ -58,7 +58,7 @@ function parseText(name: string, part: JsonPart): string {
   throw invalidRequest('body', `'${name}' must be a string`)
 }
 
-/** It becomes the name of the table, and has its rule. */
+/** The name of the table, with the same rule. */
 function parseDisplayName(part: JsonPart): string {
   const name = parseText('displayName', part)
   const problem = tableNameProblem(name)

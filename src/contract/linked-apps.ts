@@ -1,4 +1,4 @@
-// `appsToLink`: a list in the query or in the body, and `linkedAppIDs`, which says those that exist.
+// `appsToLink`, a list in the query or in the body, and `linkedAppIDs`, which lists those that exist.
 import type { Call } from './call.js'
 import { queryValues } from './query.js'
 
@@ -9,7 +9,7 @@ export function appIdsOfQuery({ query }: Call): readonly string[] | undefined {
   return values.flatMap((value) => value.split(',')).filter((appId) => appId !== '')
 }
 
-/** Those of the apps that exist, each once; undefined: none are given. */
+/** The given apps that exist, each once; undefined if none are given. */
 export function linkedApps(
   { apps }: Call,
   ofQuery: readonly string[] | undefined,

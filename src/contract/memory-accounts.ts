@@ -1,11 +1,11 @@
 // Accounts of a budget: its holders and their bytes. Order and time are decided in memory-budget.ts.
 //
 // Invariant: the common part holds no more than its size, and of each team no more than half of it; the reserve
-// belongs to one holder at most. So all together is never more than the budget.
+// belongs to one holder at most. So the sum never exceeds the budget.
 
 export type Holder = {
   readonly team: string
-  /** Bytes that it holds. Only the accounts change this. */
+  /** Bytes that the holder has. Only the accounts change this. */
   bytes: number
 }
 
@@ -16,7 +16,7 @@ export type BudgetSize = Readonly<{
   holderBytesMax: number
 }>
 
-/** Limits of the common part, and of a team's half of it, for holders that could do with less. */
+/** Share of the common part, and of a team's half of it, that optional memory (`trySpare`) may fill. */
 const SPARE_SHARE = 3 / 4
 
 export class MemoryAccounts<H extends Holder> {
@@ -24,7 +24,7 @@ export class MemoryAccounts<H extends Holder> {
   readonly #commonMax: number
   readonly #teamMax: number
   #common = 0
-  /** Bytes that teams hold of the common part; no entry: none. */
+  /** Bytes of the common part that each team holds; no entry: none. */
   readonly #teams = new Map<string, number>()
   #reserved: H | undefined
 
@@ -34,7 +34,7 @@ export class MemoryAccounts<H extends Holder> {
     this.#teamMax = Math.floor(this.#commonMax / 2)
   }
 
-  /** What all hold together, and may hold, in bytes. */
+  /** Bytes of all holders together; `bytesMax` is their limit. */
   get bytes(): number {
     return this.#common + (this.#reserved?.bytes ?? 0)
   }
@@ -48,13 +48,13 @@ export class MemoryAccounts<H extends Holder> {
     return this.#reserved
   }
 
-  /** Whether `hold` may be called. The largest holder's size is all that a holder gets. */
+  /** Whether `hold` may be called. A holder gets at most `holderBytesMax`. */
   mayHold(holder: H, bytes: number): boolean {
     const more = Math.min(bytes, this.#holderMax) - holder.bytes
     return more <= 0 || holder === this.#reserved || this.#isFree(holder.team, more)
   }
 
-  /** Whether so much is left after `hold` that others are not likely to wait. */
+  /** Whether enough is left after `hold` that other holders are unlikely to wait. */
   hasSpare(holder: H, bytes: number): boolean {
     const more = bytes - holder.bytes
     const team = this.#commonOf(holder.team) + more
@@ -70,13 +70,13 @@ export class MemoryAccounts<H extends Holder> {
     holder.bytes = held
   }
 
-  /** Gives the reserve, which nobody has, to a holder, together with what it holds already. */
+  /** Gives the unused reserve to a holder, and moves the holder's bytes there. */
   giveReserve(holder: H): void {
     this.#charge(holder.team, -holder.bytes)
     this.#reserved = holder
   }
 
-  /** Moves what the reserve holds into the common part if there is room, so that it is free for others. */
+  /** Moves the holder of the reserve to the common part if there is room, which frees the reserve. */
   clearReserve(): boolean {
     const holder = this.#reserved
     if (holder === undefined) return true
@@ -86,7 +86,7 @@ export class MemoryAccounts<H extends Holder> {
     return true
   }
 
-  /** All that a team holds. */
+  /** Bytes that a team holds in both parts. */
   heldBy(team: string): number {
     const { bytes } = this.#reserved?.team === team ? this.#reserved : { bytes: 0 }
     return this.#commonOf(team) + bytes

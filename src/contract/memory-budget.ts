@@ -1,22 +1,22 @@
-// Memory for the bodies of requests, or for answers, that are in flight.
+// A budget of memory for request bodies, or for responses, in flight.
 //
-// A body has a room, which is charged for the memory that the body is in, as that grows and shrinks. Strangers decide
-// how fast their bodies move, and so how long they hold their rooms. These rules keep that harmless:
+// Each body has a room, which is charged for the memory of the body as that grows and shrinks. Clients decide how fast
+// their bodies move, and so how long they hold their rooms. These rules bound the effect:
 //
 // 1. The budget has two parts. The reserve is as large as the largest body, and one room at a time may use it.
 //    All others share the common part.
 // 2. A team holds at most half of the common part.
 // 3. A room that finds no memory to grow waits in line. The team that holds least is first, then a small body, then
-//    the longest wait. Whoever fits into the common part goes on; else the first in line gets the reserve, with
+//    the longest wait. A room that fits into the common part continues; else the first in line gets the reserve, with
 //    which it can grow to its end. A room leaves the reserve as soon as the common part can take it.
-// 4. Nobody waits longer than WAIT_MS_MAX: then it is refused, and what it holds is free.
-// 5. When the first in line has waited for SLOW_MS, rooms whose clients are slower than a megabyte a second lose what
-//    they hold: that of the reserve, else those of teams that hold at least as much as the one that waits.
+// 4. A room that has waited for WAIT_MS_MAX is refused, and its memory is released.
+// 5. When the first in line has waited for SLOW_MS, rooms whose clients are slower than a megabyte a second lose their
+//    memory: the one in the reserve, else those of teams that hold at least as much as the waiting one.
 //
-// What follows:
+// Consequences:
 // - The budget is never exceeded: the common part is checked before it grows, and the reserve has one room.
-// - There is no deadlock: the room in the reserve does not wait, so it comes to its end, or is slow and loses it.
-//   Then the first in line has it. Everybody else goes on as others end, or is refused in time.
+// - There is no deadlock: the room in the reserve does not wait, so it ends, or is slow and loses the reserve, which
+//   the first in line then gets. All other rooms continue as rooms end, or are refused in time.
 // - No team can stop another. One team alone leaves half of the common part free. If several fill all of it, a team
 //   that holds nothing is first in line, and waits for one room, which moves on or loses the reserve.
 import { monotonicMs } from '../base/clock.js'
@@ -24,16 +24,16 @@ import { every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 import { type BudgetSize, type Holder, MemoryAccounts } from './memory-accounts.js'
 
-/** Each holds a connection; beyond this many the answer is "try again". */
+/** Waiting rooms, at most; each holds a connection. Beyond it the error is STORAGE_UNAVAILABLE. */
 const WAITING_MAX = 1_000
 
-/** Half of what proxies wait for. */
+/** Longest wait for memory, in milliseconds: half of the usual timeout of proxies. */
 const WAIT_MS_MAX = 30_000
 
-/** How long the first in line waits before slow rooms are taken, and over how long their pace is measured. */
+/** Wait of the first in line before slow rooms lose memory, and period of pace measurements, in milliseconds. */
 const SLOW_MS = 2_000
 
-/** About a megabyte a second. Slower clients are welcome as long as nobody waits. */
+/** Pace below which a client is slow: about 1 MB/s. Slow clients matter only while rooms wait. */
 const BYTES_PER_MS_MIN = 1_000
 
 const CHECK_MS = 500
@@ -43,19 +43,19 @@ const SMALL_BYTES_MAX = 64 * 1_024
 
 export interface Room {
   /**
-   * Makes the room so large; undefined: at once. A room must not be used while it waits.
+   * Resizes the room. Returns undefined if no wait is needed. A room must not be used while it waits.
    * @throws {StoreError} STORAGE_UNAVAILABLE, as a rejection: it waited too long, too many wait, or it was lost
    */
   resize(bytes: number): Promise<void> | undefined
-  /** As `resize`, but never waits. false: there is no memory. */
+  /** As `resize`, but never waits: returns false if there is no memory. */
   tryResize(bytes: number): boolean
-  /** As `tryResize`, for what is good to have: false also when others may soon need the memory. */
+  /** As `tryResize`, for optional memory: returns false also if others may soon need it. */
   trySpare(bytes: number): boolean
-  /** The client decides from now on how long the room is held (true), or we do. At first we do. */
+  /** Sets whether the room waits for its client (true) or for the server (false, the initial state). */
   setMoving(isMoving: boolean): void
-  /** Counts bytes that came from the client, or were taken by it. */
+  /** Counts bytes that the client sent or took. */
   moved(bytes: number): void
-  /** Gives all back. The last call. */
+  /** Releases all memory. Must be the last call. */
   close(): void
 }
 
@@ -72,7 +72,7 @@ type Occupant = Holder & {
   waiting: Waiting | undefined
   isLost: boolean
   isMoving: boolean
-  /** Bytes that moved since `paceSince`, and what the last measurement said. */
+  /** Bytes that moved since `paceSince`, and the result of the last measurement. */
   movedBytes: number
   paceSince: number
   isSlow: boolean
@@ -85,18 +85,18 @@ export class MemoryBudget {
   readonly #line = new Set<Occupant>()
   #timer: (() => void) | undefined
 
-  /** @param name - What the memory is for and which option sets it, for messages. */
+  /** @param name - The use of the memory and its option, for messages. */
   constructor(size: BudgetSize, name = 'requests') {
     this.#accounts = new MemoryAccounts(size)
     this.#name = name
   }
 
-  /** What all rooms hold together, in bytes. */
+  /** Memory of all rooms together, in bytes. */
   get bytes(): number {
     return this.#accounts.bytes
   }
 
-  /** What they may hold together, in bytes. */
+  /** Limit of all rooms together, in bytes. */
   get bytesMax(): number {
     return this.#accounts.bytesMax
   }
@@ -107,8 +107,8 @@ export class MemoryBudget {
   }
 
   /**
-   * A room that holds nothing yet.
-   * @param onLost - Called once, with STORAGE_UNAVAILABLE, if what it holds is taken back (rule 5): let go of it at once.
+   * Opens an empty room.
+   * @param onLost - Called once, with STORAGE_UNAVAILABLE, if the room loses its memory (rule 5): release it at once.
    */
   open(team: string, onLost: (failure: StoreError) => void): Room {
     const pace = { isMoving: false, movedBytes: 0, paceSince: 0, isSlow: false }
@@ -162,7 +162,7 @@ export class MemoryBudget {
     await admitted
   }
 
-  /** Lets everybody go on for whom there is memory now. */
+  /** Admits the waiting rooms for which there is memory now. */
   #serve(): void {
     const accounts = this.#accounts
     while (this.#line.size > 0) {
@@ -176,7 +176,7 @@ export class MemoryBudget {
     }
   }
 
-  /** The first in line of those that `isAsked` takes. */
+  /** The first in line among the rooms that `isAsked` accepts. */
   #first(isAsked: (occupant: Occupant, waiting: Waiting) => boolean): Occupant | undefined {
     let first: Occupant | undefined
     for (const occupant of this.#line) {
@@ -186,7 +186,7 @@ export class MemoryBudget {
     return first
   }
 
-  /** Rule 3, of two of whom the second has waited longer. */
+  /** Compares two rooms by rule 3. The second has waited longer. */
   #isBefore(occupant: Occupant, other: Occupant): boolean {
     const less = this.#accounts.heldBy(occupant.team) - this.#accounts.heldBy(other.team)
     return less !== 0 ? less < 0 : isSmall(occupant) && !isSmall(other)
@@ -201,7 +201,7 @@ export class MemoryBudget {
     return waiting
   }
 
-  /** Time matters only while somebody waits. */
+  /** Starts the periodic checks, which run only while rooms wait. */
   #startChecks(): void {
     if (this.#line.size === 0 || this.#timer !== undefined) return
     const now = monotonicMs()
@@ -245,12 +245,12 @@ export class MemoryBudget {
     return slowest
   }
 
-  /** For those whose memory was taken back. */
+  /** The error for a room that lost its memory. */
   #lost(): StoreError {
     return this.#noMemory('a client that was too slow lost its share to others that waited')
   }
 
-  /** The error for work that got no memory. Such work has not begun. */
+  /** The error for work that got no memory. The work has not begun. */
   #noMemory(problem: string): StoreError {
     const message = `There is not enough memory for ${this.#name}: ${problem}`
     return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })

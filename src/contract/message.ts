@@ -17,8 +17,8 @@ export type ContractRequest = Readonly<{
    */
   origin?: string | undefined
   /**
-   * The body, read at most once. The contract may stop before its end; the adapter then drains or cuts the rest, but
-   * not before the response was delivered.
+   * The body, read at most once. The contract may stop before its end; the adapter then drains or cuts off the
+   * rest, but not before the response was delivered.
    */
   body: AsyncIterable<Uint8Array>
   /** Called if the key of the request is known; never for routes without a key. */
@@ -31,8 +31,8 @@ export type ContractResponse = Readonly<{
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>
   /**
-   * Text is sent as UTF-8. null is no body, also for every answer to HEAD. Pieces are read one by one as the client
-   * takes them; an adapter that stops early ends the iterator.
+   * Text is sent as UTF-8. null: no body, as in every response to HEAD. Pieces are read as the client takes them; an
+   * adapter that stops early ends the iterator.
    */
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null
   /** Close the connection after the answer: a part of the request may be unread, or the key is unknown. */

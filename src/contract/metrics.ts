@@ -1,5 +1,5 @@
-// What a contract and its store have done, as the text format of Prometheus (version 0.0.4). A request costs a few
-// additions; all else is read when somebody asks.
+// Metrics of a contract and its store in the text format of Prometheus (version 0.0.4). A request costs a few
+// additions; everything else is read when the metrics are requested.
 //
 // Invariant: labels come from the routes, the statuses, and the names of caches and budgets, never from a request. So
 // their number is bounded, and no text of a client is shown.

@@ -1,10 +1,10 @@
-// The order of refusals (CONTRACT.md, section 1): which answer a request gets that breaks several rules.
+// The order of refusals (CONTRACT.md, section 1), which decides the error of a request that breaks several rules.
 //
 //     1 key → 2 path → 3 method → 4 query, headers → 5 table → 6 body → 7 row → 8 If-Match → 9 data
 //
-// No other file puts these checks in an order. `admit` makes those that every request with a key passes,
-// `inOrder` those of an operation with a body. The last three are one call of the library, whose promise this
-// order is too (`Table.overwrite`, `Table.updateRow`): only the commit of a change knows the row and its version.
+// No other file orders these checks. `admit` makes those of every request with a key, `inOrder` those of an
+// operation with a body. The last three are one call of the library, which documents the same order
+// (`Table.overwrite`, `Table.updateRow`), because only the commit of a change knows the row and its version.
 // An operation without a body reads its parameters, then calls the library, which looks for the table first; one
 // that has a body and no table reads its parameters, then the body.
 import type { Table } from '../engine/api/store-types.js'
@@ -26,7 +26,7 @@ export type Admitted = Readonly<{
 /** @param route - As it is in the routes. */
 export type OnRoute = (route: string) => void
 
-/** Steps 1 to 3, and of step 4 what is the same for all operations. */
+/** Makes steps 1 to 3, and the checks of step 4 that all operations share. */
 export async function admit(
   request: ContractRequest,
   authenticate: Authenticate,
@@ -49,7 +49,7 @@ export type Steps<P> = Readonly<{
   parse: () => P
   /** Step 5: the table must be there before its body is read. */
   table?: Table
-  /** Step 6: what the body may be. */
+  /** Step 6: the accepted formats of the body. */
   formats: readonly BodyFormat[]
   /** Reads the shape of the body, the end of step 6, and makes the change, steps 7 to 9. */
   change: (body: ReceivedBody, parsed: P) => Promise<ContractResponse>

@@ -1,11 +1,11 @@
-// The answer that is a page of rows. A page may be of many megabytes, many may be asked for at the same time, and clients
-// read them as slowly as they like; so a page is held in memory only while there is plenty.
+// Responses that are pages of rows. Pages can be large, many can be requested at the same time, and clients can read them
+// slowly, so a page is held in memory only while there is memory to spare.
 //
 // Invariants:
-// - All of a page is read once before its status is sent: what is wrong with it is an answer, not a connection that
-//   breaks off, and its length and continuation are known.
-// - Pieces are kept from then on while there is memory to spare. Else the page is read a second time, piece by piece, as
-//   the client takes it: between two pieces it holds nothing but its plan.
+// - The whole page is read once before its status is sent. So damage becomes an error response and not a broken
+//   connection, and the length and the continuation are known.
+// - The pieces of that read are kept while there is memory to spare. Else the page is read a second time, piece by piece,
+//   as the client takes it, and holds only its plan between two pieces.
 // - Memory is charged before it is taken.
 import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
@@ -28,13 +28,13 @@ import type { Room } from './memory-budget.js'
 import type { ContractResponse } from './message.js'
 import { jsonResponse } from './render.js'
 
-/** A piece that is kept: most pages are one. */
+/** Size of a piece that is kept, in bytes. Most pages have only one. */
 const KEPT_PIECE_BYTES = 1_024 * 1_024
 
-/** A piece that is read when it is sent. */
+/** Size of a piece that is read when it is sent, in bytes. */
 const SENT_PIECE_BYTES = 256 * 1_024
 
-/** Copies of a page in memory: what is stored, its rows, and their JSON. */
+/** Copies of a page in memory: the stored bytes, the rows, and their JSON. */
 const COPIES = 3
 
 const HEAD = utf8('{"data":')
@@ -128,7 +128,7 @@ async function readSpare(
   return null
 }
 
-/** A piece for which memory is waited for, if need be. */
+/** A piece. Waits for its memory if necessary. */
 async function readPiece(
   page: OpenPage,
   request: Pick<PieceRequest, 'start' | 'memory'>,
@@ -143,7 +143,7 @@ async function readPiece(
   }
 }
 
-/** The page once more, each piece as soon as the client took the one before. */
+/** Reads the page again, each piece after the client took the one before. */
 async function* sentPieces(
   page: OpenPage,
   planBytes: number,

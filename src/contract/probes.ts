@@ -13,7 +13,7 @@ export function answerProbe(store: Pick<Store, 'status'>, probe: Probe): Contrac
   return status.writable ? jsonResponse(200, '{}') : notReady(status.code)
 }
 
-/** What happened to the store. The details are for `onFailure`: anyone may ask. */
+/** Public reasons by code. Details go only to `onFailure`, because probes need no key. */
 const REASONS: Partial<Record<StoreErrorCode, string>> = {
   STORE_CLOSED: 'The store is closing',
   INSUFFICIENT_STORAGE: 'The disk is full; nothing can be written until it has room',

@@ -11,7 +11,7 @@ import type { ServeDocument } from './serve-document.js'
 import { serveFile } from './serve-file.js'
 import { putUpload } from './uploads.js'
 
-/** What the routes without a key serve. */
+/** The services behind the routes without a key. */
 export type OpenServices = Readonly<{ store: Store; document: ServeDocument }>
 
 export async function answerOpenly(
@@ -31,7 +31,7 @@ export async function answerOpenly(
   return { ...response, body: watched(response.body, watch) }
 }
 
-/** Told what happens to bodies that are sent in pieces. */
+/** Callbacks for bodies that are sent in pieces. */
 export type BodyWatch = Readonly<{
   /** Called for a body that ends in a failure after its status was sent. */
   onFailure: (failure: unknown) => void

@@ -1,4 +1,4 @@
-// Query parameters. Unknown ones are ignored, known ones are judged strictly.
+// Query parameters. Unknown ones are ignored, known ones are checked strictly.
 import { isOnSchemaError } from '../engine/api/arguments.js'
 import type { OnSchemaError } from '../engine/api/row-types.js'
 import { invalidRequest, shownId } from './refusal.js'

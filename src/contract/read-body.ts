@@ -1,8 +1,8 @@
 // Bodies: media type, size, bytes (CONTRACT.md, sections 2 and 4).
 //
 // Invariants:
-// - No body is held without memory from the budget (collect-body.ts), and none beyond `bytesMax`.
-// - The type is checked before the size, and both before a byte is read, as far as headers give them.
+// - A body takes its memory from the budget (collect-body.ts), and never exceeds `bytesMax`.
+// - The type is checked before the size, and both are checked before the body is read if the headers give them.
 
 import type { Bytes } from '../base/bytes.js'
 import { parseRowsType } from '../engine/files/rows-type.js'
@@ -15,7 +15,7 @@ export type BodyFormat = 'json' | 'csv' | 'tsv'
 
 export type ReceivedBody = Readonly<{ format: BodyFormat; bytes: Bytes }>
 
-/** Reads the body, lets `use` work with it, and gives its memory back when that is done. */
+/** Reads the body, calls `use` with it, and then releases its memory. */
 export async function withBody<T>(
   request: ContractRequest,
   formats: readonly BodyFormat[],
@@ -70,7 +70,7 @@ function unsupportedType(values: readonly string[], formats: readonly BodyFormat
   return unsupported(`Content-Type ${problem}: send ${accepted.join(' or ')}`)
 }
 
-/** Whether a body of no type has no bytes either. Reads no more than it takes to know that. */
+/** Whether a body without a type is empty. Reads at most its first bytes. */
 async function isEmpty({ headers, body }: ContractRequest): Promise<boolean> {
   const announced = announcedBytes(headers)
   if (announced !== undefined) return announced === 0

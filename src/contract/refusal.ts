@@ -9,7 +9,7 @@ export type RefusalCode =
   | 'REQUEST_TOO_LARGE' // The body is over its limit.
   | 'UNSUPPORTED_MEDIA_TYPE' // A body type, charset or content encoding that is not taken.
 
-/** A request that is answered with an error by its form alone. */
+/** The refusal of a request by its form alone. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
@@ -38,7 +38,7 @@ export function invalidRequest(part: RequestPart, problem: string): Refusal {
 
 const SHOWN_ID_CHARS_MAX = 64
 
-/** An outside name as a message shows it: cut, so that it cannot flood a log. */
+/** An ID of a client for messages, shortened so that it cannot flood a log. */
 export function shownId(id: string): string {
   return cutText(id, SHOWN_ID_CHARS_MAX)
 }

@@ -9,7 +9,7 @@ import { JSON_TYPE } from './error-response.js'
 import type { ContractResponse } from './message.js'
 import { renderETag } from './precondition.js'
 
-/** An answer of JSON; with the version that the ETag shows, where there is one to give. */
+/** A JSON response, with the version as its ETag if one is given. */
 export function jsonResponse(
   status: number,
   body: ContractResponse['body'],

@@ -14,7 +14,7 @@ export function parseAsynchronous(headers: HeaderList): boolean {
   throw invalidRequest('headers', 'x-glide-asynchronous must be true or false')
 }
 
-/** `Idempotency-Key`: a repeat with the same key answers the first result again. */
+/** `Idempotency-Key`: a repeat with the same key gets the first result again. */
 export function parseIdempotencyKey(headers: HeaderList): string | undefined {
   const values = headerValues(headers, 'idempotency-key')
   const [value] = values

@@ -9,15 +9,15 @@ export type Route<O> = readonly [method: string, path: string, operation: O]
 
 /** The result of matching a path. */
 export type Match<O> = Readonly<{
-  /** As it is in the routes. */
+  /** The path as written in the routes. */
   path: string
   methods: ReadonlyMap<string, O>
-  /** Decoded, in the order of the path. */
+  /** The decoded parameters, in the order of the path. */
   parameters: readonly string[]
 }>
 
 /**
- * @param method - Of the resources that a path leads to, the first one that has this method is taken: `import` in
+ * @param method - If a path matches several resources, the first one with this method is taken: `import` in
  *   `/tables/import` is the ID of a table for every method but POST.
  * @throws {Refusal} REQUEST_ERROR for an unknown path, REQUEST_VALIDATION_ERROR for a bad parameter.
  */
@@ -28,7 +28,7 @@ const SEGMENTS_MAX = 5
 
 type Resource<O> = Readonly<{
   path: string
-  /** Fixed text, or what reads a parameter. */
+  /** Fixed text, or the reader of a parameter. */
   segments: readonly (string | ReadParameter)[]
   methods: Map<string, O>
 }>
@@ -81,7 +81,7 @@ function isOn(segments: readonly (string | ReadParameter)[], given: readonly str
   return segments.every((segment, index) => typeof segment !== 'string' || segment === given[index])
 }
 
-/** The segments, or none for a path that no client of ours would write. */
+/** The segments; none for a path with another spelling than the one allowed. */
 function segmentsOf(path: string): readonly string[] {
   const [root, ...segments] = path.split('/', SEGMENTS_MAX + 3)
   if (root !== '') return []

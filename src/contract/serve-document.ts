@@ -9,7 +9,7 @@ export type ServeDocument = (request: ContractRequest) => Promise<ContractRespon
 
 type Rendered = Readonly<{ text: string; etag: string }>
 
-/** A new version of the package may bring another document, so it is asked for again after so many seconds. */
+/** Time that clients may cache the document, in seconds; a new version of the package may change it. */
 const MAX_AGE_SECONDS = 300
 
 /** The document is loaded and rendered by the first request for it. */

@@ -37,7 +37,7 @@ export async function serveFile(
   return { status: 206, headers: { ...whole, ...partHeaders }, body: file.stream(range) }
 }
 
-/** The bytes of a URL never change, so nobody has to ask for them twice. */
+/** Headers that let clients cache a file forever, because the bytes of a URL never change. */
 function cachedHeaders(etag: string): Readonly<Record<string, string>> {
   return {
     etag,

@@ -1,6 +1,6 @@
-// As what a stored file is served. A file is a stranger's: shown in the browser it must not run, so only
-// the types on a list are shown, and all others are downloaded. (A list of what is dangerous would be
-// wrong with the next type that a browser learns.)
+// Decides the media type of a served file. Files are untrusted and must not run in a browser, so only the types on
+// a list are shown, and all others are downloaded. (A list of dangerous types would become wrong with the next type
+// that a browser supports.)
 import { parseMediaType } from '../engine/files/media-type.js'
 
 export type ServedMedia = Readonly<{ type: string; kind: 'inline' | 'attachment' }>
@@ -36,7 +36,7 @@ const UNKNOWN = 'application/octet-stream'
 /** Parameters are dropped: a boundary or a charset can turn one file into another. */
 export function serveAs(contentType: string): ServedMedia {
   const essence = parseMediaType(contentType)?.essence ?? UNKNOWN
-  // Without its boundary this is nothing, and with one its parts would have types of their own.
+  // Without a boundary it cannot be read, and with one its parts would have types of their own.
   if (essence.startsWith('multipart/')) return { type: UNKNOWN, kind: 'attachment' }
   const kind = INLINE.has(essence) ? 'inline' : 'attachment'
   return { type: essence === 'text/plain' ? 'text/plain; charset=utf-8' : essence, kind }

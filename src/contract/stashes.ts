@@ -30,7 +30,7 @@ export async function deleteStash(call: Call, stashId: string): Promise<Contract
   return jsonResponse(200, '{}')
 }
 
-/** This operation publishes only 200 and 400, so what is 422 elsewhere is a broken body here. */
+/** Maps errors that have status 422 elsewhere to 400, because this operation publishes only 200 and 400. */
 function asPublished(failure: unknown): unknown {
   return isDataError(failure) ? invalidRequest('body', failure.message) : failure
 }

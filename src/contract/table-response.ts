@@ -1,4 +1,4 @@
-// What an operation that makes or fills a table answers, and what a job has as its result: the same (CONTRACT.md,
+// The response of an operation that makes or fills a table. The result of a job has the same form (CONTRACT.md,
 // sections 5 and 8).
 import type { JobEntry } from '../engine/api/job-types.js'
 import type { CreateResult } from '../engine/api/row-types.js'
@@ -9,7 +9,7 @@ type Kind = JobEntry['kind']
 
 type LinkedApps = readonly string[] | undefined
 
-/** The answer of an operation that has ended. */
+/** The response of a completed operation. */
 export function tableResponse(
   kind: Kind,
   result: CreateResult,
@@ -20,7 +20,7 @@ export function tableResponse(
   return jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)
 }
 
-/** The answer about a job that has succeeded. */
+/** The status response of a job that has succeeded. */
 export function succeededResponse(
   kind: Kind,
   result: CreateResult,
@@ -31,7 +31,7 @@ export function succeededResponse(
   return jsonResponse(200, renderRowIds(start, result.rowIds, `${tail}}}`))
 }
 
-/** What stands around the row IDs in the `data` of the synchronous answer. */
+/** The JSON before and after the row IDs in the `data` of the synchronous response. */
 function partsOf(
   kind: Kind,
   { tableId }: CreateResult,

@@ -91,8 +91,8 @@ function parseOverwrite(call: Call) {
 }
 
 /**
- * Unknown parameters are ignored; but a client that sends this one with no rows means those of a stash, and
- * its table would be cleared.
+ * Refuses `$stashID` as a query parameter. Unknown parameters are ignored, but a client that sends this one with no
+ * rows means the rows of a stash, and its table would be cleared.
  */
 function misplacedStashId(): Refusal {
   const remedy = 'to use a stash, send { "$stashID" } as the body'
@@ -100,7 +100,7 @@ function misplacedStashId(): Refusal {
   return invalidRequest('query', `${problem}; ${remedy}`)
 }
 
-/** The name is in the body object, or else in the query: not in both, not in neither. */
+/** The name, which must be either in the body object or in the query. */
 function chooseName(ofQuery: string | undefined, ofBody: string | undefined): string {
   if (ofQuery !== undefined && ofBody !== undefined) {
     throw invalidRequest('query', 'name is given in the query and in the body')

@@ -1,5 +1,5 @@
-// CONTRACT.md, section 9: uploads, in three steps or by a source URL. The bytes of the second step go straight to the
-// store: they are no request body that is held in memory.
+// CONTRACT.md, section 9: uploads, in three steps or by a source URL. The bytes of the second step are streamed to
+// the store and never held in memory as a request body.
 import { StoreError } from '../base/store-error.js'
 import type { PublicFiles, StoredFile } from '../engine/api/file-types.js'
 import { isName, NAME_CHARS_MAX } from '../engine/files/file-arguments.js'
@@ -17,7 +17,7 @@ export async function createUpload(call: Call, appId: string): Promise<ContractR
   const { api, files } = call.baseUrls()
   checkApp(call, appId)
 
-  // The body's memory is given back before a file is fetched.
+  // The memory of the body is released before the file is fetched.
   const wanted = await call.receive(['json'], async ({ bytes }) => parseUploadBody(bytes))
 
   if (wanted.sourceUrl !== undefined) {
@@ -43,7 +43,7 @@ export async function completeUpload(
   return fileResponse(files, await call.team.files.completeUpload(uploadId, { appId }))
 }
 
-/** PUT {uploadLocation}. `uploadId` is what the path says, to the letter: the store judges it. */
+/** PUT {uploadLocation}. `uploadId` is the raw text of the path, which the store checks. */
 export async function putUpload(
   files: PublicFiles,
   request: ContractRequest,
@@ -74,7 +74,7 @@ function fileResponse(baseUrl: string, { path }: StoredFile): ContractResponse {
   return jsonResponse(200, JSON.stringify({ data: { url: below(baseUrl, path) } }))
 }
 
-/** An object store that signs for itself gives the whole URL. */
+/** The URL of a target. An object store that signs URLs itself gives an absolute one. */
 function below(baseUrl: string, target: string): string {
   return /^https?:\/\//.test(target) ? target : `${baseUrl}/${target}`
 }

@@ -1,7 +1,7 @@
 // Lists of error codes that several operations share.
 import type { DocumentedCode } from './model.js'
 
-/** Of every operation with a key. */
+/** Errors of every operation with a key. */
 export const KEYED = [
   'REQUEST_VALIDATION_ERROR',
   'REQUEST_ERROR',
@@ -10,27 +10,27 @@ export const KEYED = [
   'STORAGE_UNAVAILABLE',
 ] as const satisfies readonly DocumentedCode[]
 
-/** Of every operation that writes. */
+/** Errors of every operation that writes. */
 export const WRITING = [
   ...KEYED,
   'INSUFFICIENT_STORAGE',
 ] as const satisfies readonly DocumentedCode[]
 
-/** Of every operation that writes what is in its body. */
+/** Errors of every operation that writes its body. */
 export const RECEIVING = [
   ...WRITING,
   'REQUEST_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
 ] as const satisfies readonly DocumentedCode[]
 
-/** Of rows that a table must take. */
+/** Errors of rows that do not fit a table. */
 export const MISFITS = [
   'COLUMN_ID_NOT_FOUND',
   'COLUMN_HAS_INVALID_VALUE',
   'COLUMN_ID_RESERVED',
 ] as const satisfies readonly DocumentedCode[]
 
-/** Of operations that fetch a file from a URL. */
+/** Errors of operations that fetch a file from a URL. */
 export const SOURCE_FAILURES = [
   'SOURCE_URL_NOT_ALLOWED',
   'SOURCE_URL_FAILED',

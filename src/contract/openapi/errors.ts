@@ -72,7 +72,7 @@ const OF_STATUS: Readonly<Record<string, Description>> = {
   '501 not_implemented': { when: 'The Transfer-Encoding is not chunked.', ours: true },
 }
 
-/** What a server answers before a request reaches its operation. */
+/** Errors of a server before a request reaches its operation. */
 export const SERVER_ERRORS: readonly WireError[] = [
   { status: 400, type: 'request_validation_error' },
   { status: 408, type: 'request_timeout' },

@@ -1,7 +1,7 @@
-// What the OpenAPI document is made of. Operations are written down as entries; `document.ts` renders them.
+// The parts of the OpenAPI document. Operations are described as entries, which `document.ts` renders.
 import type { ErrorCode } from '../error-response.js'
 
-/** What an operation may list: a code, or an answer that no code stands for. */
+/** An error that an operation may list: a code, or a response without a code. */
 export type DocumentedCode = ErrorCode | 'RANGE_NOT_SATISFIABLE' | 'INTERNAL_ERROR'
 
 type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null'
@@ -49,7 +49,7 @@ export type HeaderEntry = Readonly<{
 
 export type SuccessEntry<Header extends string> = Readonly<{
   description: string
-  /** Every one of them is on every such answer. */
+  /** Headers that every such response has. */
   headers?: readonly Header[]
   /** Schemas by media type; absent: no body. */
   content?: Readonly<Record<string, JsonSchema>>
@@ -78,7 +78,7 @@ export type Entry<Parameter extends string, Header extends string> = Readonly<{
   tag: Tag
   summary: string
   description?: string
-  /** Whose key it takes. */
+  /** The kind of key that the operation takes. */
   security: 'team' | 'admin' | 'none'
   parameters?: readonly Parameter[]
   body?: BodyEntry

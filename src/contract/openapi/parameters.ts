@@ -235,7 +235,7 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS
 
-/** The names of headers on the wire that differ from their names here. */
+/** Names on the wire of headers that have another name here. */
 export const WIRE_NAMES: Readonly<Partial<Record<HeaderName, string>>> = {
   FileETag: 'ETag',
   CacheControl: 'Cache-Control',

@@ -17,10 +17,10 @@ export type Rendered = Readonly<Record<string, unknown>>
 
 type Content = Readonly<Record<string, JsonSchema>>
 
-/** On every answer of the operations without a key. */
+/** Headers of every response of the operations without a key. */
 const OPEN_HEADERS: readonly HeaderName[] = ['AllowOrigin', 'ExposeHeaders']
 
-/** On answers of a server that names the pages of other origins, and to them. */
+/** The extension that describes the option `cors`: headers for pages of the named origins. */
 export function renderCors(): Rendered {
   return {
     description:
@@ -30,7 +30,7 @@ export function renderCors(): Rendered {
   }
 }
 
-/** On every error of these statuses. */
+/** Headers of every error with these statuses. */
 const HEADERS_OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   405: ['Allow'],
   416: ['UnsatisfiedRange'],
@@ -77,7 +77,7 @@ function withoutContent(responses: Responses): Responses {
   )
 }
 
-/** OPTIONS of a route without a key: the question of a browser. */
+/** OPTIONS of a route without a key: the preflight request of a browser. */
 export function renderPreflight(route: string, tag: Tag): Rendered {
   return {
     operationId: `${route}Options`,
@@ -148,7 +148,7 @@ function renderHeaders(names: readonly HeaderName[]): Rendered {
   )
 }
 
-/** @param codes - Of all operations. */
+/** @param codes - The codes of all operations. */
 export function renderComponents(codes: readonly DocumentedCode[]): Rendered {
   const bearer = { type: 'http', scheme: 'bearer' }
   const known = errorsOf([...codes, 'METHOD_NOT_ALLOWED', 'REQUEST_ERROR'])
@@ -203,7 +203,7 @@ function mapValues<V>(
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, render(value)]))
 }
 
-/** What the published interface does not have is marked. */
+/** Marks an operation that the published interface does not have. */
 function mark(ours: boolean | undefined): Rendered {
   return ours ? { 'x-rowstash': true } : {}
 }

@@ -26,7 +26,7 @@ function closed(
   }
 }
 
-/** A success has what it gives under `data`. */
+/** A success, whose result is in `data`. */
 function data(schema: JsonSchema): JsonSchema {
   return closed({ data: schema })
 }

@@ -76,7 +76,7 @@ async function readCompletion(view: KvView, key: Bytes): Promise<Completion> {
 }
 
 type Outcome = Readonly<{
-  /** The upload, as it was, that this completion ended; null: it was completed before. */
+  /** The record of the upload before this completion; null: the upload was completed earlier. */
   ended: UploadRecord | null
 }> &
   (
@@ -122,8 +122,8 @@ async function decide(
 }
 
 /**
- * Copies what was put at a URL of the object store's own: there it may change as long as the URL is good,
- * and nobody has hashed it. null: nothing was put yet, or the upload is one of ours.
+ * Copies the object that a client put at a presigned URL, because the object can change while the URL is valid, and
+ * has no digest yet. null: nothing was put yet, or the upload has no presigned URL.
  */
 async function copyPresigned(
   context: TeamContext,
@@ -141,7 +141,7 @@ async function copyPresigned(
     )
   } catch (failure) {
     if (isStoreError(failure) && BROKEN_RULES.has(failure.code)) {
-      await deleteEarly(context, [presigned]) // As if it had never been put; another PUT may be better.
+      await deleteEarly(context, [presigned]) // The client may PUT another object.
     }
     throw failure
   }
@@ -149,7 +149,7 @@ async function copyPresigned(
 
 const BROKEN_RULES: ReadonlySet<string> = new Set(['FILE_TOO_LARGE', 'CONTENT_LENGTH_MISMATCH'])
 
-/** @throws {StoreError} UPLOAD_NOT_FOUND also for an upload whose time is over; APP_NOT_ALLOWED */
+/** @throws {StoreError} UPLOAD_NOT_FOUND, also for an expired upload; APP_NOT_ALLOWED */
 function checkUpload({ options }: StoreContext, record: Bytes | null, app: string): UploadRecord {
   if (record === null) throw uploadNotFound()
   const upload = decodeUpload(record)
@@ -160,7 +160,7 @@ function checkUpload({ options }: StoreContext, record: Bytes | null, app: strin
   return upload
 }
 
-/** @throws {StoreError} UPLOAD_NOT_FOUND also for an upload of another team. */
+/** @throws {StoreError} UPLOAD_NOT_FOUND, also for an upload of another team. */
 export function parseOwnUpload(uploadId: string, alias: Bytes | null): FileName {
   const name = parseUploadId(uploadId)
   if (name !== null && alias !== null && sameBytes(name.alias, alias)) return name

@@ -1,4 +1,4 @@
-// Checks of what callers hand in about files.
+// Checks arguments of file operations.
 import { isRecord, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { isWellFormed } from '../../schema/text-rules.js'
@@ -47,7 +47,7 @@ export function checkUploadRequest(given: unknown): void {
   checkPieces('body', body)
 }
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what does not give pieces of bytes one after the other. */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR if the value is not an iterable of bytes. */
 export function checkPieces(what: string, given: unknown): void {
   if (typeof given === 'object' && given !== null && Symbol.asyncIterator in given) return
   throw invalid(
@@ -55,10 +55,10 @@ export function checkPieces(what: string, given: unknown): void {
   )
 }
 
-/** UTF-16 units of the ID of an app or an owner. */
+/** UTF-16 units of the ID of an app or an owner, at most. */
 export const NAME_CHARS_MAX = 256
 
-/** Whether this may be the ID of an app or an owner. */
+/** Whether a value is valid as the ID of an app or an owner. */
 export function isName(given: unknown): given is string {
   const isShort = typeof given === 'string' && given.length > 0 && given.length <= NAME_CHARS_MAX
   return isShort && isWellFormed(given)

@@ -1,9 +1,9 @@
-// Commits that change which files a team has.
+// Commits that add files to a team or delete them.
 //
 // Invariants:
-// - Each of them checks the team's files head and writes what it counts afterwards. So the sum of the bytes
-//   is exact, and a file is let in on the sum that there is at its commit.
-// - In this process they take turns, as they would only refuse each other.
+// - Each commit checks the team's files head and writes the new counts. So the sum of the bytes is exact, and a file is
+//   admitted by the sum at its commit.
+// - In one process they run in turn, because concurrent ones would conflict.
 import type { Bytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import {
@@ -22,14 +22,14 @@ import type { StoreContext, TeamContext } from '../context/store-context.js'
 
 export type FileDecision<T> = Readonly<{
   result: T
-  /** Together with the check of the head; null: nothing is to be written. */
+  /** The commit, to which the check of the head is added; null: nothing to write. */
   commit: KvCommit | null
 }>
 
 /**
- * Decides on what one view shows, and commits.
- * @param read - Reads what the decision needs.
- * @param decide - Again for each try. What it throws is the failure of the whole.
+ * Reads in one view, decides, and commits.
+ * @param read - Reads the input of the decision.
+ * @param decide - Called for each attempt. An error that it throws fails the operation.
  */
 export function changeFiles<Found, T>(
   team: TeamContext,
@@ -64,8 +64,8 @@ export function putsOfFile(
 }
 
 /**
- * The commit that deletes a file, as it was read, with its marker. It does not check the head: whoever
- * commits it adds that check, and the one of the marker if rows that refer to the file matter.
+ * Plans the commit that deletes a file, if its record is unchanged, and its marker. The caller adds the check of the
+ * head, and the check of the marker if a row that refers to the file must keep it.
  */
 export function planFileDelete(head: FilesHead, key: FileKey, record: Bytes): KvCommit {
   const next = { files: head.files - 1, bytes: head.bytes - decodeFile(record).bytes }
@@ -76,7 +76,7 @@ export function planFileDelete(head: FilesHead, key: FileKey, record: Bytes): Kv
   }
 }
 
-/** Why a file may not come in; null: it may. */
+/** The error that refuses a file; null if the file is admitted. */
 export async function refusalOfFile(
   { options, teamId }: Pick<StoreContext, 'options'> & Readonly<{ teamId: string }>,
   head: FilesHead,

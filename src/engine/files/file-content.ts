@@ -3,7 +3,7 @@
 // Invariants:
 // - Content that breaks a rule fails the `put` of its object, which then leaves nothing.
 // - At most one piece is read beyond the limit, and none of it is stored.
-// - The last piece of a whole file is given only when all of it has the digest that was stored.
+// - The last piece of a whole file is returned only if the digest of the file matches.
 import { type Bytes, sameBytes, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { type Hash, openHash } from '../../base/platform.js'
@@ -26,7 +26,7 @@ import type { StoreContext } from '../context/store-context.js'
 
 export type ContentRules = Readonly<{
   bytesMax: number
-  /** As announced; null: any length up to `bytesMax`. */
+  /** The announced length; null: any length up to `bytesMax`. */
   contentLength: number | null
   checksums?: readonly Checksum[]
   /** Grows with the content. */
@@ -35,8 +35,8 @@ export type ContentRules = Readonly<{
 
 /**
  * Stores content as a new object, which is pending: name it in a commit and settle it, or give it up.
- * @throws {StoreError} FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, and what the content
- *   throws; then nothing is stored
+ * @throws {StoreError} FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH, CHECKSUM_MISMATCH, or the error of
+ *   the content; then nothing is stored
  */
 export async function storeContent(
   { ids, objects }: StoreContext,
@@ -57,8 +57,8 @@ export async function storeContent(
 }
 
 /**
- * Ends content that no commit names: an operation failed after it was stored. When that operation may
- * have been committed after all, the object stays, and the sweep of a later opening decides.
+ * Discards stored content after its operation failed. If the outcome of the commit is unknown, the object
+ * stays, and the sweep of a later opening decides.
  */
 export async function giveUp(
   context: StoreContext,
@@ -71,8 +71,8 @@ export async function giveUp(
 }
 
 /**
- * Deletes objects that no record names any more and that nobody reads: no need to wait for the sweep,
- * which deletes them if this fails.
+ * Deletes objects without names and readers before the sweep does. If this fails, the sweep deletes
+ * them.
  */
 export async function deleteEarly(
   { kv, objects, holds }: StoreContext,
@@ -87,7 +87,7 @@ export async function deleteEarly(
   }
 }
 
-/** Counts and hashes what passes, and fails when it breaks its rules. */
+/** Counts and hashes content as it passes, and throws if the content breaks a rule. */
 class Gauge {
   readonly #rules: ContentRules
   readonly #sha256 = openHash('sha256')
@@ -141,14 +141,14 @@ export function wrongLength(contentLength: number): StoreError {
   return new StoreError('CONTENT_LENGTH_MISMATCH', message)
 }
 
-/** The pieces of any content that callers may hand in. */
+/** The pieces of content of any accepted form. */
 export async function* piecesOf(content: FileContent): AsyncGenerator<Bytes, void> {
   if (typeof content === 'string') yield* slices(utf8(content))
   else if (content instanceof Uint8Array) yield* slices(content)
   else for await (const piece of iterable(content)) yield* slices(checkPiece(piece))
 }
 
-/** Bytes that are hashed before other work of the process gets its turn. */
+/** Bytes that are hashed between two yields to the event loop, at most. */
 const SLICE_BYTES_MAX = 1024 * 1024
 
 function* slices(bytes: Bytes): Generator<Bytes, void> {
@@ -195,7 +195,7 @@ function wrongContent(): StoreError {
 
 /**
  * Reads stored content, or a range of it that is cut at its end.
- * @param isDeleted - Asked when its object is not there: a file that was not deleted has lost its bytes.
+ * @param isDeleted - Called if the object is missing. If the file was not deleted, the error is DATA_CORRUPT.
  */
 export async function* readContent(
   context: StoreContext,
@@ -238,10 +238,10 @@ async function* readPieces(
   if (held !== undefined && held.length > 0) yield held
 }
 
-/** Leaves of an object, of which each was checked if it is sealed; the first begins at byte `start` of the content. */
+/** Leaves of an object, each verified if the object is sealed. The first begins at byte `start` of the content. */
 type StoredLeaves = Readonly<{ start: number; leaves: AsyncIterable<Leaf> }>
 
-/** The leaves that hold a range of the content, and all that is stored behind them at the end. null: no object. */
+/** The leaves of a range of the content. A range to the end includes all stored bytes after it. null: no object. */
 export async function storedLeaves(
   objects: Pick<ObjectStore, 'stream'>,
   { object, bytes, sealed }: StoredContent,
@@ -261,10 +261,9 @@ async function* asLeaves(pieces: AsyncIterable<Bytes>): AsyncGenerator<Leaf, voi
 }
 
 /**
- * Looks at stored content: whether it is there with its length, and if `full` whether its bytes have the
- * digest that was stored.
- * @param onRead - Called with the count of bytes as they are read; what it throws ends the look.
- * @returns what is wrong; null: nothing.
+ * Checks that stored content exists with its length and, if `full`, that its bytes match the stored digest.
+ * @param onRead - Called with the count of bytes as they are read; an error that it throws ends the check.
+ * @returns the problem; null: none.
  */
 export async function checkContent(
   objects: ObjectStore,
@@ -273,7 +272,7 @@ export async function checkContent(
   onRead: (count: number) => void,
 ): Promise<Problem | null> {
   const { object, bytes, sha256 } = content
-  // One byte more than there may be, as a longer object is not the one that was put.
+  // One byte beyond the recorded length: an object that is longer is damaged.
   const stored = storedBytes(content)
   const last = Math.max(0, stored - 1)
   const tail = await objects.get(object, { start: last, limit: stored + 1 })
@@ -296,7 +295,7 @@ export async function checkContent(
   return { kind: 'file', message: `The bytes of object ${object} do not match their checksum` }
 }
 
-/** How long the object is. */
+/** Length of the object, in bytes. */
 export function storedBytes({ bytes, sealed }: StoredContent): number {
   return sealed ? sealedBytes(bytes) : bytes
 }

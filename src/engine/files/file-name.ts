@@ -1,5 +1,5 @@
-// Cleans names of files. A name is only a label, never part of a path. It is cleaned because it ends up in the save
-// dialogs, shells and folders of others.
+// Cleans names of files. A name is only a label, never part of a path. It is cleaned because save dialogs, shells and
+// folders of other users will contain it.
 //
 // Invariants of a clean name:
 // - 1 to 255 bytes of well-formed UTF-8 in NFC, and cleaning it again changes nothing.
@@ -9,16 +9,16 @@
 import { utf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 
-/** Characters (code points) of a name that a client gives. */
+/** Characters (code points) of a name from a client, at most. */
 const FILE_NAME_CHARS_MAX = 255
 
 /** The limit of common file systems. */
 const FILE_NAME_BYTES_MAX = 255
 
-/** The name of what has none. */
+/** The name of a file without one. */
 const NAMELESS = 'file'
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR for a name that is no text, empty or too long. */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR if the name is not a string, is empty or is too long. */
 export function checkFileName(given: unknown): string {
   // A text has at most as many characters as UTF-16 units, so the spread is bounded.
   const isBounded = typeof given === 'string' && given.length <= 2 * FILE_NAME_CHARS_MAX
@@ -31,13 +31,13 @@ export function checkFileName(given: unknown): string {
   )
 }
 
-/** Unicode controls and marks that are not seen, or change how what stands around them is seen. */
+/** Unicode controls and marks that are invisible, or change the appearance of text around them. */
 const UNSEEN =
   /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu
 const LONE_SURROGATE = /\p{Surrogate}/gu
 const REFUSED_BY_FILE_SYSTEMS = /[<>:"/\\|?*]/g
 
-/** Makes a clean name of any text, also of one from a source that nobody checked. */
+/** Makes a clean name of any text, including unchecked text of a source. */
 export function cleanFileName(given: string): string {
   const visible = lastSegment(given).replace(LONE_SURROGATE, '_').replace(UNSEEN, '')
   // Composed before letters are replaced: `<` and a stroke over it are one character that may stay.
@@ -46,7 +46,7 @@ export function cleanFileName(given: string): string {
   return renameDevice(name) || NAMELESS
 }
 
-/** Far more of a name than is kept; what stands between this and its extension is never looked at. */
+/** Characters of a name that are read, at most, besides its extension; far more than are kept. */
 const SEGMENT_CHARS_READ_MAX = 4_096
 
 /** The last part of a path with either slash that is not empty. */
@@ -57,7 +57,7 @@ function lastSegment(path: string): string {
   return segment.slice(0, SEGMENT_CHARS_READ_MAX) + extensionOf(segment)
 }
 
-/** Cuts between two characters, and keeps the extension, which shows people and programs the file's type. */
+/** Shortens a name between two characters and keeps the extension, which shows the file's type. */
 function cutName(name: string): string {
   let bytes = utf8(name).length
   if (bytes <= FILE_NAME_BYTES_MAX) return trimEnd(name)
@@ -72,7 +72,7 @@ function extensionOf(name: string): string {
   return /\.[A-Za-z0-9]{1,16}$/.exec(name)?.[0] ?? ''
 }
 
-/** Windows drops spaces and dots at the end of a name, and then means another file. */
+/** Drops spaces and dots at the end: Windows ignores them, so the name would mean another file. */
 function trimEnd(name: string): string {
   let end = name.length
   while (end > 0 && /[\s.]/.test(name.charAt(end - 1))) end--

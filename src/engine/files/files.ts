@@ -142,7 +142,7 @@ export class TeamFiles implements Files {
     return name && alias && sameBytes(name.alias, alias) ? name : null
   }
 
-  /** Stores a file under a claim of its own; `bytesMax` is what one more file may hold as things are. */
+  /** Stores a file under a new claim; `bytesMax` is the largest size that the current limits allow. */
   async #claiming<T>(store: (claim: Claim, bytesMax: number) => Promise<T>): Promise<T> {
     const claim = this.#team.claims.open(this.#team)
     try {
@@ -184,7 +184,7 @@ export class TeamFiles implements Files {
   }
 }
 
-/** Takes the name and type that a source gives for its file, as far as they are usable. */
+/** Takes the name and the type that a source gives for its file if they are valid. */
 function namesOfSource(
   { fileName, contentType, url }: FetchedSource,
   given: Readonly<{ fileName: string | undefined; contentType: string | undefined }>,

@@ -14,7 +14,7 @@ const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
   ['application/jsonl', 'ndjson'],
 ])
 
-/** All of them are read as UTF-8, of which US-ASCII is a part. */
+/** Accepted charsets. All are read as UTF-8, of which US-ASCII is a subset. */
 const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
 /** A media type of rows. `foreignCharset`: a charset that is not read; undefined: none. */

@@ -1,4 +1,4 @@
-// Files as callers see them.
+// Converts file records to the public types of files.
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { type FileName, renderFileId } from '../../format/file-id.js'
 import { decodeFile, type FileRecord } from '../../format/file-records.js'

@@ -20,7 +20,7 @@ export function renderTarget(key: SigningKey, uploadId: string, terms: UploadTer
 
 const QUERY = /^expires=([0-9]{1,15})&key=([0-9]{1,10})&signature=[A-Za-z0-9_-]{43}$/
 
-/** The ID of the key that a query says it was signed with; null: it is no such query. */
+/** The ID of the signing key that a query names; null if the query is not a signed one. */
 export function keyIdOfQuery(query: string): number | null {
   const [, , keyId] = QUERY.exec(query) ?? []
   return keyId === undefined ? null : Number(keyId)
@@ -41,7 +41,7 @@ function renderQuery(key: SigningKey, uploadId: string, terms: UploadTerms): str
   return `expires=${terms.expiresAt}&key=${key.id}&signature=${toBase64Url(signature)}`
 }
 
-/** Every part with its length before it, so that no two uploads have the same text. */
+/** The text to sign. Each part follows its length, so that no two uploads have the same text. */
 function signedText(key: SigningKey, uploadId: string, terms: UploadTerms): Bytes {
   const { app, contentType, contentLength, bytesMax, expiresAt } = terms
   const length = contentLength === null ? `max:${bytesMax}` : String(contentLength)

@@ -1,14 +1,14 @@
-// Uploads: a session that brings in one file, from somebody who has no key for the rest of the store.
+// Uploads: sessions that receive one file each, from clients without a key for the rest of the store.
 //
 //     created ──▶ received ──▶ completed        one record; each step is a commit that checks its bytes
 //                  │    ▲
 //                  └────┘ a second good PUT replaces the first; one that comes meanwhile ends it
 //
 // Invariants:
-// - Bytes that did not arrive whole and right are in no record, and leave no object.
-// - The file takes over the object of the upload in the commit that completes it; a PUT that comes to its
-//   end later finds the record changed and is refused. So the bytes of a file never change.
-// - Nobody but who holds the signed location learns whether there is an upload: all else is one refusal.
+// - Bytes that did not arrive complete and correct are in no record, and leave no object.
+// - The file takes over the object of the upload in the commit that completes it. A PUT that ends later finds the
+//   record changed and is refused. So the bytes of a file never change.
+// - Only a request with the signed location learns whether an upload exists. All other requests get the same refusal.
 import type { Bytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { StoreError } from '../../base/store-error.js'
@@ -74,7 +74,7 @@ export async function createUpload(
   }
 }
 
-/** @throws {StoreError} FILE_TOO_LARGE for a file that cannot come in as things are. */
+/** @throws {StoreError} FILE_TOO_LARGE for a file that exceeds the current limits. */
 async function checkRoom(team: TeamContext, bytes: number): Promise<void> {
   const { fileBytesMax, teamFileBytesMax } = team.options
   if (bytes > fileBytesMax) throw tooLarge(fileBytesMax)
@@ -129,7 +129,7 @@ async function takeBytes(
 
 type FoundUpload = UploadsOfTeam & Readonly<{ key: FileKey; record: Bytes }>
 
-/** The upload that a location is signed for. What is wrong with another one is nobody's business. */
+/** The upload for which a location is signed. Every other location gets the same error, which reveals nothing. */
 async function findSigned(context: StoreContext, request: UploadRequest): Promise<FoundUpload> {
   const { uploadId, query } = request
   const name = parseUploadId(uploadId)
@@ -147,7 +147,7 @@ async function findSigned(context: StoreContext, request: UploadRequest): Promis
   return { teamId, partition, key: name.key, record }
 }
 
-/** Refuses by what a request says about itself, before a byte of its body is read. */
+/** Checks the headers of a request before its body is read. */
 function checkAnnounced(terms: UploadRecord, { contentType, contentLength }: UploadRequest): void {
   if (terms.state === 'completed') throw completed()
   const given = contentType === undefined ? undefined : parseMediaType(contentType)

@@ -1,7 +1,7 @@
 // Checks the segments of a generation, a page of entries at a time, and its forward object.
 //
-// Invariant: an object is read after the view that showed its name, when it may be gone. So a problem of it counts only
-// if its record still names it afterwards: a name that is gone never comes back.
+// Invariant: an object is read after the view that showed its name, and may be deleted by then. So a problem counts only
+// if the record still names the object afterwards: a removed name never comes back.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import {
   decodeExtentEntry,
@@ -42,7 +42,7 @@ export type VerifyContext = Readonly<{
 /** Attempts to check an entry that a concurrent change replaced. */
 const TRIES_MAX = 3
 
-/** A generation as it is now; null: it is gone, or on its way out. */
+/** The current state of a generation; null: it was dropped or is being dropped. */
 type Current = Readonly<{ generation: Generation; versionMax: number }>
 
 async function findCurrent(
@@ -74,7 +74,7 @@ function decodeIfThere(bytes: Bytes | null): ReturnType<typeof decodeRetirement>
 type SeenPage = Current &
   Readonly<{ number: number; isPast: boolean; entries: readonly ExtentEntry[] }>
 
-/** @param after - The page before it; null: this is the first one. */
+/** @param after - The previous page; null: read the first one. */
 async function readPage(
   view: KvView,
   table: TableKey,

@@ -27,7 +27,7 @@ import { type Findings, problemsOf } from './verify-findings.js'
 
 const RECORDS_AT_ONCE = 1_000
 
-/** @param alias - Of the team; null: it never had a file. */
+/** @param alias - The alias of the team; null: the team never had a file. */
 export async function verifyFiles(verifying: VerifyContext, alias: Bytes | null): Promise<void> {
   const { findings, partition, teamId: team } = verifying
   await findings.step({ team }, () =>
@@ -98,7 +98,7 @@ async function verifyContents(
   }
 }
 
-/** It may be deleted, or replaced by another PUT, meanwhile: see verify-extents. */
+/** Checks the content of a record, which may be deleted or replaced meanwhile: see verify-extents. */
 async function verifyContent(
   { context, findings, partition }: VerifyContext,
   { key, bytes, content }: Readonly<{ key: Bytes; bytes: Bytes; content: StoredContent }>,

@@ -13,12 +13,12 @@ import type {
 } from '../api/verify-types.js'
 import type { Lifecycle } from '../context/lifecycle.js'
 
-/** Findings that a report holds; more are counted only. */
+/** Findings in a report, at most. Further ones are only counted. */
 const FINDINGS_MAX = 1_000
 
 const INFORMATION: ReadonlySet<VerifyFindingKind> = new Set(['orphan-object', 'orphan-record'])
 
-/** Objects that are remembered as being fine, as a stash and a table may name the same ones. */
+/** Objects that are remembered as undamaged, at most, because a stash and a table may name the same ones. */
 const FINE_MAX = 100_000
 
 export class Findings {
@@ -111,7 +111,7 @@ export class Findings {
   }
 }
 
-/** Looks at an object; one that cannot be read has that as its problem. */
+/** Checks an object. A failure to read it is returned as its problem. */
 export async function problemsOf(
   kind: VerifyFindingKind,
   look: () => Promise<readonly Problem[]>,
@@ -123,7 +123,7 @@ export async function problemsOf(
   }
 }
 
-/** Turns a failure to read into a problem of the data; throws any other failure on. */
+/** Converts a read failure into a problem of the data; rethrows any other failure. */
 export function problemOf(failure: unknown, kind: VerifyFindingKind): Problem {
   if (isStoreError(failure)) {
     const { code, message } = failure

@@ -1,6 +1,6 @@
-// Finds the objects that no record names. They do no harm: the sweep deletes them in time.
+// Finds the objects that no record names. They are harmless: the sweep deletes them later.
 //
-// Objects are listed a window at a time, and a walk over all names removes those that are named, so memory is bounded
+// Objects are listed in windows, and a walk over all names removes the named ones from a window, so memory is bounded
 // by the window. An object that was listed before the walk and not named in it is an orphan, or pending.
 import type { KvPartition } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -8,7 +8,7 @@ import { namedObjects, objectOf } from '../context/named-objects.js'
 import type { StoreContext } from '../context/store-context.js'
 import type { Findings } from './verify-findings.js'
 
-/** Objects of one window: each costs about 100 bytes. */
+/** Objects of one window, at most; each takes about 100 bytes. */
 const WINDOW_MAX = 100_000
 
 export async function verifyOrphans(
@@ -27,7 +27,7 @@ export async function verifyOrphans(
       after = listed[listed.length - 1] ?? after
       isDone = listed.length === 0
     }
-    // An object stops to be pending when a record names it: so this comes before the names.
+    // An object stops being pending when a record names it, so this check comes before the names.
     for (const id of [...unnamed]) if (ids.isPending(id)) unnamed.delete(id)
     for (const partition of unnamed.size === 0 ? [] : await partitions()) {
       await partition.read(async (view) => {

@@ -1,8 +1,7 @@
-// Checks the records of one generation in one view: its extent pages, its row records, and that they make
-// as many rows as the generation counts.
+// Checks the records of one generation in one view: its extent pages, its row records, and that their number
+// of rows is the generation's row count.
 //
-// Invariant: all of it is seen in one and the same commit, so what does not agree is damage and never a
-// change under way.
+// Invariant: all records are read in one view, so a contradiction is damage and never a change under way.
 import type { Bytes } from '../../base/bytes.js'
 import { isStoreError } from '../../base/store-error.js'
 import { decodeExtentPage, type ExtentEntry } from '../../format/extent-page.js'
@@ -31,17 +30,17 @@ import {
 import type { StoreContext } from '../context/store-context.js'
 import { type Findings, problemOf } from './verify-findings.js'
 
-/** Findings reported for one generation; the first ones say enough. */
+/** Findings reported for one generation, at most. */
 const PROBLEMS_MAX = 100
 
 export type GenerationPlace = Readonly<{
   table: TableKey
   generation: Generation
-  /** No row and no extent is newer. */
+  /** The newest version that a row or an extent may have. */
   versionMax: number
 }>
 
-/** @returns the live rows that were counted; null: they cannot be. */
+/** @returns the number of live rows; null: they cannot be counted. */
 export async function verifyRows(
   context: Pick<StoreContext, 'segments'>,
   findings: Findings,
@@ -53,7 +52,7 @@ export async function verifyRows(
   return walk.run(view)
 }
 
-/** An extent that the walk stands at, and what row records lay over it. */
+/** The current extent of the walk, and the row records over it. */
 type WalkedExtent = Readonly<{
   extent: number
   rowCount: number
@@ -66,7 +65,7 @@ class RowWalk {
   readonly #findings: Findings
   readonly #place: GenerationPlace
   readonly #where: VerifyPlace
-  /** Entries of the page that was read last; null: it cannot be read. */
+  /** Entries of the last page read; null: the page cannot be read. */
   #page: { number: number; entries: readonly ExtentEntry[] | null } | undefined
   #problems = 0
   #rows = 0
@@ -227,7 +226,7 @@ class RowWalk {
     this.#liveRows += live
   }
 
-  /** Which rows a fold found deleted; null: none, or it is no fold. undefined: its footer cannot be read. */
+  /** The rows that a fold marked as deleted; null: none, or no fold. undefined: the footer cannot be read. */
   async #deletedRows(entry: ExtentEntry | null): Promise<DeletedSlots | undefined> {
     const folded = foldedSegment(entry)
     if (folded === null) return null

@@ -1,6 +1,6 @@
-// Checks one segment: quickly its footer, fully all of its rows.
+// Checks one segment: only its footer, or all of its rows.
 //
-// Invariant: a finding is about these bytes alone. The caller checks whether a record still names them before it
+// Invariant: a finding depends on these bytes alone. The caller checks whether a record still names them before it
 // reports the finding.
 import { isUtf8, yieldToEventLoop } from '../../base/platform.js'
 import { isStoreError } from '../../base/store-error.js'
@@ -16,14 +16,14 @@ import type { Problem } from '../api/problem.js'
 import { openSegment, readFrames } from '../segments/read-segment.js'
 import type { Findings } from './verify-findings.js'
 
-/** Problems reported of one segment; the first ones say enough. */
+/** Problems reported for one segment, at most. */
 const PROBLEMS_MAX = 10
 
 /** A segment's rows according to the records. */
 export type SegmentExpectation = Readonly<{
   /** A fold wrote it: rows have versions of their own, and no columns are listed. */
   folded: boolean
-  /** No row is newer than its table. */
+  /** The newest version that a row may have: that of its table. */
   versionMax: number
 }>
 
@@ -87,7 +87,7 @@ function versionProblems(
   return []
 }
 
-/** Bits that no rule for the content of texts decides: those rules may differ between versions of this package. */
+/** Kinds that do not depend on the content rules of texts, which may differ between versions of this package. */
 const SURE_KINDS = KIND_BIT.string | KIND_BIT.number | KIND_BIT.boolean
 const SURE_SEEN = ~(SEEN.longInteger | SEEN.storedNumbers | SEEN.storedBooleans | SEEN.storedText)
 
@@ -103,7 +103,7 @@ class RowCheck {
     this.#footer = footer
     this.#folded = folded
     this.#fromText = footer.columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
-    // Only what is compared is looked for: the other rules may take long.
+    // Only the compared kinds are determined: the other rules can be slow.
     const sure = { scalarMask: SURE_KINDS, elementMask: SURE_KINDS }
     this.#found = new Map(footer.columns.map(({ id }) => [id, { ...newSummary(id), ...sure }]))
   }

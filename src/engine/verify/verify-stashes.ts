@@ -80,7 +80,7 @@ async function verifyStash(verifying: VerifyContext, stash: string, nonce: Bytes
   }
 }
 
-/** A stash begins with its first chunk, and ends with a commit of its head: one without any has lost them. */
+/** Checks that a stash without chunks has ended. A stash begins with its first chunk, so an open one has lost them. */
 async function checkIsGone(
   { findings, partition, teamId }: VerifyContext,
   stash: string,
@@ -166,7 +166,7 @@ const NO_CHUNK: StoredChunk = {
   segments: [],
 }
 
-/** The segments of a chunk. A put may replace it meanwhile: see verify-extents. */
+/** Checks the segments of a chunk, which a put may replace meanwhile: see verify-extents. */
 async function verifyChunk(
   { context, findings, partition }: VerifyContext,
   { key, bytes, chunk }: SeenChunk,
@@ -194,7 +194,7 @@ async function verifyChunk(
   }
 }
 
-/** Chunks of stashes that neither are there nor were ended: nothing would ever delete them. */
+/** Finds chunks of stashes that neither exist nor have ended. Nothing would ever delete them. */
 async function findLostChunks({ findings, partition, teamId }: VerifyContext): Promise<void> {
   await partition.read(async (view) => {
     const heads = new Set<string>()

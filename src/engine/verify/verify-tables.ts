@@ -1,4 +1,4 @@
-// Checks the tables of a team: what names them, and their generations with all rows.
+// Checks the tables of a team: the catalog entries that name them, and their generations with all rows.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
 import {
   CATALOG_RANGE,
@@ -36,7 +36,7 @@ import { type VerifyContext, verifyExtents } from './verify-extents.js'
 import { type Findings, problemOf } from './verify-findings.js'
 import { verifyRows } from './verify-rows.js'
 
-/** Tables that are found in one view. */
+/** Tables that are listed in one view, at most. */
 const TABLES_AT_ONCE = 1_000
 /** Attempts to check a table that a concurrent change altered. */
 const TRIES_MAX = 3
@@ -61,7 +61,7 @@ export async function verifyTables(verifying: VerifyContext): Promise<void> {
   }
 }
 
-/** Each entry of the catalog names a table, and comes before the order that the next one gets. */
+/** Checks that each catalog entry names a table and has a lower order than the next table will get. */
 async function verifyCatalog(findings: Findings, view: KvView, team: string): Promise<void> {
   const headBytes = await view.get(TEAM_HEAD_KEY)
   const nextOrder = headBytes === null ? 0 : decodeTeamHead(headBytes)
@@ -112,11 +112,11 @@ async function verifyTable(verifying: VerifyContext, table: TableKey): Promise<v
 type SeenTable = Readonly<{
   /** Nonces of the generations that can be read. */
   generations: readonly Bytes[]
-  /** Its rows could be counted, apart from the problems that were reported. */
+  /** Whether its rows could be counted, apart from the problems that were reported. */
   isCounted: boolean
 }>
 
-/** The records of a table in one view. null: it is not there. */
+/** Checks the records of a table in one view. null: there is no such table. */
 async function verifyRecords(
   context: StoreContext,
   findings: Findings,
@@ -173,7 +173,7 @@ async function verifyCatalogOf(
   findings.add({ kind, message: 'The catalog does not list the table' }, where)
 }
 
-/** Problems of a generation by itself, so that its rows cannot be looked for. */
+/** Problems of a generation record that prevent a check of its rows. */
 function generationProblems(
   { generation, versionMax }: Readonly<{ generation: Generation; versionMax: number }>,
   limit: number,
@@ -222,8 +222,8 @@ function isStorage(failure: unknown): boolean {
 }
 
 /**
- * Nothing lies between the generations: nothing would ever delete it.
- * @param kept - Newest first.
+ * Checks that there are no records between the generations, which nothing would ever delete.
+ * @param kept - The generations, newest first.
  */
 async function verifyForgotten(
   findings: Findings,
@@ -247,7 +247,7 @@ async function verifyForgotten(
   }
 }
 
-/** Nothing lies where the table's next extents will be. */
+/** Checks that there are no records at the positions of the table's next extents. */
 async function verifyUnused(
   findings: Findings,
   view: KvView,

@@ -1,7 +1,7 @@
 // Verifies a whole open store against its own rules, while it is in use.
 //
 // Invariants:
-// - Nothing is changed, and nobody waits: everything in one view is of one commit.
+// - Nothing is changed and no operation is delayed: each view shows one commit.
 // - A finding is true at some moment of the verification: see verify-rows and verify-extents.
 // - A failed read ends only its own step, so that one damaged record hides no others.
 import { type Bytes, fromUtf8, sameBytes, toHex } from '../../base/bytes.js'
@@ -46,7 +46,7 @@ export async function verifyStore(
   const system = context.kv.partition('')
   const teams = (await findings.step({}, () => system.read(readTeams))) ?? []
   const partitions = await verifyKv(context, findings)
-  // Read again: a team is entered before its first record, and may have come meanwhile.
+  // Read again: a team is entered before its first record, and may have been added meanwhile.
   const known = new Set([
     ...teams,
     ...((await findings.step({}, () => system.read(readTeams))) ?? []),
@@ -151,7 +151,7 @@ function readAlias({ kv }: StoreContext, teamId: string): Promise<Bytes | null> 
   })
 }
 
-/** The kept result of an operation is of a version that its table has reached. */
+/** Checks that the version in each idempotency record is one that its table has reached. */
 async function verifyRepeats(
   findings: Findings,
   partition: KvPartition,

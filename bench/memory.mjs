@@ -1,4 +1,4 @@
-// What caches and buffer pools hold beside their limits, when all of them were asked for more than they may hold.
+// Compares the size of caches and buffer pools with their limits, after more data than they may hold went through each.
 import { createContract } from '../dist/index.js'
 import { openDirectory } from '../dist/node.js'
 import { judge, printTable } from './report.mjs'

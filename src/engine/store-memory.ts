@@ -1,4 +1,4 @@
-// What the caches and buffer pools of a store hold, beside their shares (context/cache-shares.ts).
+// Reports the size of the caches and buffer pools of a store, with their shares (context/cache-shares.ts).
 import type { MemoryUse, StoreMemory } from './api/memory-types.js'
 import {
   type BufferName,

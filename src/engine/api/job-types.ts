@@ -1,4 +1,4 @@
-// The public interfaces of jobs: operations that go on when nobody waits for them.
+// The public interfaces of jobs: operations that run in the background.
 import type { StoreErrorCode } from '../../base/store-error.js'
 import type {
   CreateResult,
@@ -7,7 +7,7 @@ import type {
   OverwriteRequest,
 } from './row-types.js'
 
-/** What a job does: exactly one of three operations. */
+/** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
   create?: CreateTableRequest | undefined
   overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
@@ -20,7 +20,7 @@ export type JobRequest = Readonly<{
 export type JobEntry = Readonly<{
   id: string
   kind: 'create' | 'overwrite' | 'import'
-  /** The table that the job makes or changes. One that it makes is there when the job has succeeded. */
+  /** The table that the job creates or changes. A new table exists once the job has succeeded. */
   tableId: string
   status: 'running' | 'succeeded' | 'failed'
   /** Milliseconds since 1970 UTC. */
@@ -28,18 +28,18 @@ export type JobEntry = Readonly<{
   note: string
 }>
 
-/** What an import has read so far; 0 for other jobs, whose rows are in the store already. */
+/** Rows and bytes that an import has read so far. 0 for other jobs, whose rows are in the store already. */
 export type JobProgress = Readonly<{ rows: number; bytes: number }>
 
-/** How a job stands. */
+/** The status of a job. */
 export type JobStatus =
   | (JobEntry & Readonly<{ status: 'running'; progress: JobProgress }>)
   | (JobEntry & Readonly<{ status: 'succeeded'; endedAt: number; result: CreateResult }>)
   | (JobEntry & Readonly<{ status: 'failed'; endedAt: number; error: JobError }>)
 
-/** Why a job failed: a StoreError as data. */
+/** The failure of a job: the members of a StoreError. */
 export type JobError = Readonly<{
-  /** Absent if the failure is none that a caller may act on. */
+  /** Absent if a caller cannot act on the failure. */
   code?: StoreErrorCode
   message: string
   row?: number
@@ -50,13 +50,13 @@ export type JobError = Readonly<{
   line?: number
 }>
 
-/** A job. It survives a crash: whoever opens the store next goes on with it. */
+/** A job. It survives a crash: the next process that opens the store continues it. */
 export interface Job {
   readonly id: string
   /** @throws {StoreError} JOB_NOT_FOUND: the team has no such job, or it ended more than `jobTtlMs` ago. */
   status(): Promise<JobStatus>
   /**
-   * The status when the job has ended, or after so many milliseconds.
+   * Waits until the job has ended, or for `milliseconds`, and returns its status.
    * @param milliseconds - Default: 60,000. Range: 0 to 2^31 - 1.
    */
   wait(milliseconds?: number): Promise<JobStatus>

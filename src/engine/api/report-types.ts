@@ -1,9 +1,10 @@
-// What a store reports about itself.
+// Reports of a store about itself: its status and its sweeps.
 import type { StoreErrorCode } from '../../base/store-error.js'
 
 /**
- * Whether a store accepts changes. If not, `code` says why: STORE_CLOSED; DATA_LOSS, for good; STORAGE_UNAVAILABLE or
- * INSUFFICIENT_STORAGE after a failed write, until the database was reopened. Reads may still be served then.
+ * The status of a store. `writable`: it accepts changes. If not, `code` is the reason: STORE_CLOSED; DATA_LOSS, which is
+ * permanent; STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE after a failed write, until the database is reopened. Reads may
+ * still succeed then.
  */
 export type StoreStatus =
   | Readonly<{ writable: true }>

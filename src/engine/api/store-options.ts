@@ -102,8 +102,8 @@ export interface BehaviorOptions {
   /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
   readonly jobTtlMs?: number
   /**
-   * Of a key-value store that several processes share: how long a job must have shown no sign of work before another
-   * process takes it over, in milliseconds. Default: 30 seconds. Range: 100 ms to 10 minutes.
+   * How long a process must not have renewed the lease of a job before another takes the job over, in milliseconds.
+   * Only for a key-value store that several processes share. Default: 30 seconds. Range: 100 ms to 10 minutes.
    */
   readonly jobLeaseMs?: number
   /** The time source. Default: the system's. */

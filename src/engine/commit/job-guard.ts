@@ -1,5 +1,5 @@
-// What ties the effect of a job to its record: the commit that has the effect checks that the lease is still this
-// engine's, ends the job, and keeps the result.
+// Ties the effect of a job to its record: the commit with the effect checks that this engine still has the lease,
+// ends the job, and keeps the result.
 //
 // Invariants:
 // - The bytes of a lease never come back, so a check of them is a check that nobody has taken the job over since.
@@ -46,7 +46,7 @@ export type JobCommit = Readonly<{
   fail: (error: string) => Required<Pick<KvCommit, 'puts' | 'deletes'>>
 }>
 
-/** What an operation commits without a job. */
+/** The additions to the commit of an operation without a job: none. */
 const NO_JOB: JobCommit = Object.freeze({
   checks: [],
   succeed: () => ({ puts: [], deletes: [] }),

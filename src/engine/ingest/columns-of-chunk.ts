@@ -146,7 +146,7 @@ export class ColumnsOfChunk {
     return { columns, claims }
   }
 
-  /** What is known of the columns of all segments that have ended. */
+  /** The merged column summaries of all segments that have ended. */
   get merged(): ChunkColumn[] {
     return [...this.#columns.values()].map(({ merged, firstRow }) => ({
       summary: merged,

@@ -11,7 +11,7 @@ import type { TextRows } from '../api/row-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
 
-/** What was read of a source so far. */
+/** Rows and bytes of a source that were read so far. */
 export type SourceProgress = Readonly<{ rows: number; bytes: number }>
 
 /** A source of rows. It is read once. */

@@ -1,5 +1,5 @@
-// What a job is to do: checked when it is started, kept as JSON (FORMAT.md, section 4), done from there, perhaps by
-// another engine.
+// The request of a job: checked at the start, kept as JSON (FORMAT.md, section 4), and run from that record, possibly
+// by another engine.
 import { fromHex, toHex } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { JobKind, JobRecord } from '../../format/job-records.js'
@@ -38,7 +38,7 @@ export type StoredRequest = Readonly<{
   format?: RowsFormat
 }>
 
-/** What the work on a job needs. */
+/** The input of the work on a job. */
 export type JobWork = Readonly<{
   record: JobRecord
   request: StoredRequest

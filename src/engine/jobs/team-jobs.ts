@@ -114,7 +114,7 @@ export class TeamJobs {
     const tableId = checkText('tableId', given.tableId)
     const table = tableKeyOf(tableId)
     await this.#team.partition.read((view) => readHead(this.#team, view, table, tableId))
-    // What is no schema at all is refused now; a column that no table may have, in its turn.
+    // A malformed schema is refused now; invalid columns are refused later, in the order of checks.
     if (schema !== undefined) {
       deferred(() => parseTableSchema(schema, this.#team.options.columnsMax))
     }

@@ -1,6 +1,7 @@
 // Goal: a job has its effect once, whatever engines die or are taken for dead meanwhile, and tells how it stands.
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { jobLeaseKey } from '../../src/format/keys.js'
+import { decodeLease, encodeLease } from '../../src/format/job-records.js'
+import { JOB_PART, JOBS_RANGE, jobLeaseKey, KEY_SPACE } from '../../src/format/keys.js'
 import { parseTableId } from '../../src/format/table-id.js'
 import {
   type Job,
@@ -306,6 +307,39 @@ function randomOf(seed: number): (max: number) => number {
     return ((t ^ (t >>> 14)) >>> 0) % max
   }
 }
+
+describe('a lease that is taken over in the last moment', () => {
+  test.each(['create', 'overwrite'] as const)('refuses the commit of a job: %s', async (kind) => {
+    const world = await World.create(false)
+    const engine = await world.open({ jobIntervalMs: 0 })
+    onTestFinished(() => engine.store.close())
+    const team = engine.store.team('t')
+    const { tableId } = await team.createTable({ name: 'was', rows: [{ n: 0 }] })
+    // The head of a table is in the commit of a create and of an overwrite, after the job has seen its lease.
+    engine.beforePutInto(KEY_SPACE.tableHead, () => takeLeases(world))
+    const rows = [{ n: 1 }]
+
+    const job = await team.startJob(
+      kind === 'create' ? { create: { name: 'job', rows } } : { overwrite: { tableId, rows } },
+    )
+
+    expect((await job.wait(200)).status).toBe('running')
+    expect(await team.tables()).toHaveLength(1)
+    expect(await rowsOf(team, tableId)).toEqual([{ n: 0 }])
+  })
+
+  /** As another engine takes them: it puts itself and the next epoch. */
+  async function takeLeases(world: World): Promise<void> {
+    const partition = world.kv.partition('t')
+    const records = await partition.read((view) => view.scan({ ...JOBS_RANGE, count: 10 }))
+    for (const [key, bytes] of records) {
+      if (key[17] !== JOB_PART.lease) continue
+      const lease = decodeLease(bytes)
+      const taken = { ...lease, owner: new Uint8Array(16).fill(7), epoch: lease.epoch + 1 }
+      await partition.commit({ puts: [[key, encodeLease(taken)]] })
+    }
+  }
+})
 
 describe('two engines on one key-value store, their clocks 10 minutes apart', () => {
   const LEASE_MS = 300

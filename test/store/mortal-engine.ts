@@ -3,6 +3,7 @@
 import { MemoryLevel } from 'memory-level'
 import {
   type Awaitable,
+  type KvCommit,
   type KvPartition,
   type KvStore,
   memoryObjects,
@@ -17,6 +18,8 @@ export type Mortal = Readonly<{
   store: Store
   /** Lets the engine die at the step after so many more. */
   dieAfter(steps: number): void
+  /** Before the next commit that puts into a key space. */
+  beforePutInto(space: number, act: () => Promise<void>): void
   readonly isDead: boolean
 }>
 
@@ -50,6 +53,13 @@ export class World {
     let left = Number.POSITIVE_INFINITY
     let isDead = false
     const isAfter = this.#engines++ % 2 === 0
+    let hook: { space: number; act: () => Promise<void> } | undefined
+    const before = async ({ puts = [] }: KvCommit): Promise<void> => {
+      const found = hook
+      if (found === undefined || !puts.some(([key]) => key[0] === found.space)) return
+      hook = undefined
+      await found.act()
+    }
     const never = new Promise<never>(() => undefined)
     const step = async <T>(call: () => Awaitable<T>): Promise<T> => {
       if (isDead) return never
@@ -61,7 +71,7 @@ export class World {
     }
     const kv: KvStore = {
       shared: this.#shared,
-      partition: (name) => mortalPartition(this.#kv.partition(name), step),
+      partition: (name) => mortalPartition(this.#kv.partition(name), step, before),
       close: async () => undefined,
     }
     const objects: ObjectStore = {
@@ -79,6 +89,9 @@ export class World {
       dieAfter(steps) {
         left = steps
       },
+      beforePutInto(space, act) {
+        hook = { space, act }
+      },
       get isDead() {
         return isDead
       },
@@ -88,10 +101,17 @@ export class World {
 
 type Step = <T>(call: () => Awaitable<T>) => Promise<T>
 
-function mortalPartition(partition: KvPartition, step: Step): KvPartition {
+function mortalPartition(
+  partition: KvPartition,
+  step: Step,
+  before: (commit: KvCommit) => Promise<void>,
+): KvPartition {
   return {
     read: (use) => step(() => partition.read(use)),
-    commit: (commit) => step(() => partition.commit(commit)),
+    async commit(commit) {
+      await before(commit)
+      return step(() => partition.commit(commit))
+    },
     sweep: (range, count) => step(() => partition.sweep(range, count)),
   }
 }

@@ -16,7 +16,7 @@ const COPIED = /^(?:src|adapters|test|package\.json|tsconfig\.json)$/
 const CONFIG = 'test/vitest.config.ts'
 /**
  * Each list of bugs, and the test that must find them; where bugs name one, it is that one of `tests`. `runs`: of a
- * suite of the ladder. `tries`: for bugs that show by chance only, as when a process must die in a certain millisecond.
+ * suite of the ladder. `isPlain`: the test is no suite of the ladder, and prints no line of one. `tries`: for bugs that show by chance only, as when a process must die in a certain millisecond.
  */
 const SUITES = [
   { list: 'planted-bugs.ts', test: 'test/rungs/model/model.test.ts', only: 'in memory' },
@@ -37,6 +37,7 @@ const SUITES = [
     only: 'SQLite',
     runs: { planted: '500', intact: '50' },
   },
+  { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   {
     list: 'planted-crash-bugs.ts',
     tests: {
@@ -111,14 +112,19 @@ async function runTest(copy, { test, only, runs, env: more }, scale) {
   }
 }
 
-function describeFailure(output) {
+function describeFailure(output, { isPlain = false }) {
   const failed = /Property failed after (\d+) tests\s*\n?\{ seed: (-?\d+), path: "([^"]+)"/.exec(
     output,
   )
-  if (failed === null) return describeAssertion(output)
+  if (failed === null) return isPlain ? describePlain(output) : describeAssertion(output)
   const [, runs, seed, path] = failed
   const problem = /Caused by: ([^\n]+)/.exec(output)?.[1] ?? ''
   return `found in run ${runs}, seed ${seed}, path ${path}\n      ${problem.slice(0, 300)}`
+}
+
+/** The first test that failed. */
+function describePlain(output) {
+  return /^ *FAIL +([^\n]+)/m.exec(output)?.[1] ?? null
 }
 
 /** What a test of the ladder says: the line of the suite, and the first thing that was wrong. */
@@ -163,7 +169,7 @@ async function main(word) {
       const output = await runUntilFound(copy, bug.suite)
       const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1)
       await restore()
-      const found = output === null ? null : describeFailure(output)
+      const found = output === null ? null : describeFailure(output, bug.suite)
       if (found === null) missed++
       console.log(`${found === null ? 'MISSED' : 'found '}  ${bug.name} (${seconds} s)`)
       if (found !== null) console.log(`      ${found}`)

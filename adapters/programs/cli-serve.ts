@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { ContractKey, Store } from '../../src/index.js'
+import type { AnsweredRequest, ContractKey, Logger, Store } from '../../src/index.js'
 import { openMemory } from '../../src/index.js'
 import type { ConnectionLimits } from '../http/connections.js'
 import { nodeSources, openDirectory } from '../node.js'
@@ -38,6 +38,7 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --keyless-per-address N
                     connections that one address may hold without a known key (default: 256); raise
                     it behind a proxy that passes on many reads of files
+  --log             print a line of JSON for each answered request; it has no secret
   --accept-loss     start although commits are missing that the store had acknowledged, with what
                     is left; without it, such a store is refused and says what is missing
   -h, --help        show this text
@@ -71,6 +72,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     ...settings,
     keys: keys.map(({ key, teamId }) => ({ key, teamId })),
     adminKeys: [adminKey],
+    logger: command.log ? jsonLines(io) : undefined,
     onFailure: (failure) => failures.note(failure),
     onWarning: (warning) => io.warn(`rowstash: ${withSources(warning, given)}`),
   })
@@ -83,6 +85,14 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   } finally {
     await server.close().finally(() => failures.close())
   }
+}
+
+/** Prints each entry of the log as a line of JSON. */
+function jsonLines({ print }: CommandIo): Logger {
+  const printer = (level: keyof Logger) => (fields: AnsweredRequest, message: string) => {
+    print(JSON.stringify({ time: new Date().toISOString(), level, message, ...fields }))
+  }
+  return { info: printer('info'), warn: printer('warn'), error: printer('error') }
 }
 
 /** A key, and where it was given: an option, the environment variable, or a file. */
@@ -106,6 +116,7 @@ type ServeCommand = Readonly<{
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
   connections: ConnectionLimits
+  log: boolean
   acceptLoss: boolean
 }>
 
@@ -128,6 +139,7 @@ export function parseServeArgs(
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
       'keyless-per-address': { type: 'string', default: KEYLESS_DEFAULT },
+      log: { type: 'boolean', default: false },
       'accept-loss': { type: 'boolean', default: false },
       help: HELP_OPTION,
     },
@@ -152,6 +164,7 @@ export function parseServeArgs(
     connections: {
       keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535),
     },
+    log: values.log,
     acceptLoss: values['accept-loss'],
   }
 }

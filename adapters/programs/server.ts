@@ -1,7 +1,7 @@
 // A store behind an HTTP server, for `rowstash serve` and `npm start`.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ContractKey, Store } from '../../src/index.js'
+import type { ContractKey, Logger, Store } from '../../src/index.js'
 import { type ConnectionLimits, closeServer } from '../http/connections.js'
 import {
   hardenServer,
@@ -28,6 +28,8 @@ export type ServerSettings = Readonly<{
   apps: readonly string[] | undefined
   /** As `hardenServer` takes them. */
   connections?: ConnectionLimits
+  /** Default: none. */
+  logger?: Logger | undefined
   onFailure: (failure: unknown) => void
   onWarning: (warning: string) => void
 }>
@@ -41,11 +43,14 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
+/** Supervisors wait 10 seconds or more; what is left of them is for the store. */
+const GRACE_MS = 4_000
+
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
     const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
-    const { onFailure, onWarning } = settings
+    const { logger, onFailure, onWarning } = settings
     const options: NodeHandlerOptions = {
       keys,
       onFailure,
@@ -53,6 +58,7 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       basePath: basePathOf(baseUrl),
       ...(adminKeys !== undefined && { adminKeys }),
       ...(apps !== undefined && { apps }),
+      ...(logger !== undefined && { logger }),
       ...(corsOrigins !== undefined && { cors: { origins: originsOf(corsOrigins) } }),
       ...(baseUrl !== undefined && { baseUrl }),
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
@@ -64,7 +70,7 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,
       localUrl: `http://${localHost(address)}:${address.port}${basePathOf(baseUrl)}`,
       async close() {
-        await closeServer(server)
+        await closeServer(server, GRACE_MS)
         await store.close()
       },
     }

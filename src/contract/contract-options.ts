@@ -1,11 +1,13 @@
 import {
   booleanOption,
+  hasMethods,
   type IntegerRange,
   integerOptions,
   optionError,
   typeName,
 } from '../base/options.js'
 import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
+import type { Logger } from './access-log.js'
 import { parseBaseUrl } from './base-url.js'
 import { type Cors, type CorsOptions, resolveCors } from './cors.js'
 
@@ -77,6 +79,11 @@ export interface ContractOptions {
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
+   * Gets one line per answered request, with no secret in it; `console` and loggers of pino fit. Its methods must not
+   * throw. Default: none.
+   */
+  readonly logger?: Logger | undefined
+  /**
    * Called when the contract is created, for settings that are allowed but unsafe, such as keys that are easy to guess.
    * Default: none; `nodeHandler` emits a process warning.
    */
@@ -93,6 +100,7 @@ export type ResolvedContractOptions = Readonly<{
   publicBaseUrl: string | undefined
   cors: Cors | undefined
   probes: boolean
+  logger: Logger | undefined
   bodyBytesMax: number
   bodyBytesInFlightMax: number
   answerBytesInFlightMax: number
@@ -109,6 +117,7 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
   'publicBaseUrl',
   'cors',
   'probes',
+  'logger',
   'onFailure',
   'onWarning',
 ]
@@ -135,6 +144,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     publicBaseUrl: resolveBaseUrl('publicBaseUrl', publicBaseUrl),
     cors: resolveCors(given.cors),
     probes: booleanOption('probes', given.probes, true),
+    logger: resolveLogger(given.logger),
     ...memory,
     bodyBytesInFlightMax: Math.max(memory.bodyBytesMax, memory.bodyBytesInFlightMax),
     onFailure,
@@ -144,6 +154,14 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   )
   if (short.length > 0) onWarning(shortKeyWarning(short))
   return resolved
+}
+
+function resolveLogger(logger: Logger | undefined): Logger | undefined {
+  if (logger === undefined || hasMethods(logger, ['info', 'warn', 'error'])) return logger
+  throw optionError(
+    'logger',
+    `must have the methods info, warn and error, not be ${typeName(logger)}`,
+  )
 }
 
 function resolveAdminKeys(adminKeys: unknown, teamKeys: readonly ContractKey[]): readonly string[] {

@@ -6,6 +6,7 @@ import { StoreError } from '../base/store-error.js'
 import { lentBuffersOf } from '../engine/api/lent-buffers.js'
 import type { Store, StoreLimits } from '../engine/api/store-types.js'
 import { digestRequest } from '../engine/table/request-digest.js'
+import { logAnswer } from './access-log.js'
 import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
 import { createAuthenticate, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
@@ -82,9 +83,9 @@ export function createContract(store: Store, options: ContractOptions): Contract
       if (!isRequest(request)) return errorResponse(noRequest(request))
       const began = monotonicMs()
       const { isKeyless, cors, answer, ...entry } = entryOf(request)
-      let { operation = NO_OPERATION } = entry
-      const onRoute = (route: string) => {
-        operation = `${request.method} ${route}`
+      let seen: Seen = { operation: entry.operation ?? NO_OPERATION, team: undefined }
+      const onRoute: OnRoute = (route, team) => {
+        seen = { operation: `${request.method} ${route}`, team }
       }
       let isKeyRefused = !isKeyless
       const onKey = () => {
@@ -96,11 +97,16 @@ export function createContract(store: Store, options: ContractOptions): Contract
       })
       const response = cors === undefined ? answered : shared(answered, request.headers, cors)
       const sent = request.method === 'HEAD' ? { ...response, body: null } : response
-      metrics.answered(operation, sent, monotonicMs() - began)
+      const ms = monotonicMs() - began
+      metrics.answered(seen.operation, sent, ms)
+      if (resolved.logger !== undefined) logAnswer(resolved.logger, seen, sent, ms)
       return sent
     },
   }
 }
+
+/** What is known of a request when it is answered. */
+type Seen = Readonly<{ operation: string; team: string | undefined }>
 
 function counted<T>(
   use: (body: ReceivedBody) => Promise<T>,

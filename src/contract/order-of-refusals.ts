@@ -24,7 +24,7 @@ export type Admitted = Readonly<{
 }>
 
 /** @param route - As it is in the routes. */
-export type OnRoute = (route: string) => void
+export type OnRoute = (route: string, team: string) => void
 
 /** Makes steps 1 to 3, and the checks of step 4 that all operations share. */
 export async function admit(
@@ -39,7 +39,7 @@ export async function admit(
   const operation = methods.get(request.method)
   if (operation === undefined)
     throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
-  onRoute(path)
+  onRoute(path, teamId)
   return { teamId, operation, parameters, query: parseQuery(request.query) }
 }
 

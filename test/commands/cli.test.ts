@@ -140,6 +140,31 @@ describe('rowstash serve', () => {
     await expect.poll(() => child.exitCode, { timeout: 5_000 }).toBe(0)
   })
 
+  test('ends within 5 seconds of SIGTERM, whatever a client does, and logs without secrets', async () => {
+    const { url, child } = await serve('--memory', '--key', KEY, '--log')
+    let log = ''
+    child.stdout?.on('data', (piece) => {
+      log += piece
+    })
+    child.stdout?.resume()
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    await fetch(`${url}/tables?secret`, { headers })
+    const held = request(`${url}/stashes/held/0`, { method: 'PUT', headers })
+    held.on('error', () => {})
+    held.write('[{"a":')
+    await sleep(200)
+
+    const asked = Date.now()
+    child.kill('SIGTERM')
+    await expect.poll(() => child.exitCode, { timeout: 8_000 }).toBe(0)
+
+    expect(Date.now() - asked).toBeLessThan(5_000)
+    const [line = ''] = log.split('\n').filter((text) => text.startsWith('{'))
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', operation: 'GET /tables', status: 200 })
+    expect(log).not.toMatch(/secret|Bearer/)
+    expect(log).not.toContain(KEY)
+  })
+
   test('answers under the path of its base URL, to the keys of its teams', async () => {
     const base = 'http://example.test/api/v2/'
     const child = await serve(

@@ -1,0 +1,117 @@
+// Goal: each answer is one entry of the log, and no entry has anything that grants access.
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { AnsweredRequest, Logger } from '../../../src/index.js'
+import { createContract, openMemory } from '../../../src/index.js'
+
+const KEY = 'a-key-of-the-first-team'
+const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
+
+type Line = Readonly<{ level: keyof Logger; fields: AnsweredRequest; message: string }>
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text)
+}
+
+async function open() {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const lines: Line[] = []
+  const at = (level: keyof Logger) => (fields: AnsweredRequest, message: string) => {
+    lines.push({ level, fields, message })
+  }
+  const logger = { info: at('info'), warn: at('warn'), error: at('error') }
+  const keys = [{ key: KEY, teamId: 'acme' }]
+  const baseUrl = 'https://api.example.com'
+  const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY], baseUrl, logger })
+  async function send(method: string, target: string, body = '', key: string | null = KEY) {
+    const [path = '', query = ''] = target.split('?')
+    const headers: [string, string][] = [['content-type', body ? 'application/json' : 'image/png']]
+    if (key !== null) headers.push(['authorization', `Bearer ${key}`])
+    const answer = await contract.handle({ method, path, query, headers, body: bytesOf(body) })
+    const { body: sent } = answer
+    const isJson = typeof sent === 'string' && sent.startsWith('{')
+    return isJson ? (JSON.parse(sent) as unknown) : undefined
+  }
+  return { store, lines, send }
+}
+
+test('an answer is an entry, whose level follows from its status', async () => {
+  const { store, lines, send } = await open()
+  await send('GET', '/tables')
+  await send('GET', '/tables/none/rows')
+  await send('GET', '/healthz', '', null)
+  await send('GET', '/tables', '', 'a-key-that-nobody-has')
+  await store.close()
+  await send('GET', '/tables')
+
+  const ms = expect.any(Number)
+  expect(lines.map(({ level, fields }) => [level, fields])).toEqual([
+    ['info', { operation: 'GET /tables', team: 'acme', status: 200, ms }],
+    [
+      'warn',
+      {
+        operation: 'GET /tables/{tableID}/rows',
+        team: 'acme',
+        status: 404,
+        error: 'table_not_found',
+        ms,
+      },
+    ],
+    ['info', { operation: 'GET /healthz', status: 200, ms }],
+    ['warn', { operation: 'none', status: 404, error: 'request_error', ms }],
+    [
+      'error',
+      { operation: 'GET /tables', team: 'acme', status: 503, error: 'storage_unavailable', ms },
+    ],
+  ])
+})
+
+test('no entry has a key, a signature, a path, a query or a value', async () => {
+  const { lines, send } = await open()
+  const upload = { contentType: 'image/png', fileName: 'secret-name.png' }
+  const made = await send('POST', '/apps/secret-app/uploads', JSON.stringify(upload))
+  const { uploadID, uploadLocation } = (made as { data: Record<string, string> }).data
+  const location = new URL(String(uploadLocation))
+  await send('PUT', `${location.pathname}${location.search}`, '', null)
+  const done = await send('POST', `/apps/secret-app/uploads/${uploadID}/complete`)
+  const { url } = (done as { data: { url: string } }).data
+  await send('GET', new URL(url).pathname, '', null)
+  await send('PUT', `/uploads/${uploadID}?secret-signature`, '', null)
+  await send('POST', '/tables', '{"name":"T","rows":[{"a":{"secret-value":1}}]}')
+  await send('GET', '/tables/secret-table/rows?continuation=secret-token')
+  await send('GET', '/secret-path')
+  await send('secret-METHOD', '/tables')
+  await send('GET', '/tables', '', 'a-secret-key-of-nobody')
+  await send('GET', '/metrics', '', ADMIN_KEY)
+
+  expect(lines.length).toBe(11)
+  const text = JSON.stringify(lines)
+  const secrets = [KEY, ADMIN_KEY, 'secret', String(uploadID), new URL(url).pathname]
+  for (const secret of [...secrets, location.search.slice(1), 'Bearer']) {
+    expect(text).not.toContain(secret)
+  }
+  const names = new Set(lines.flatMap(({ fields }) => Object.keys(fields)))
+  expect([...names].sort()).toEqual(['error', 'ms', 'operation', 'status', 'team'])
+})
+
+test('console is a logger; an object without its methods is refused', async () => {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const keys = [{ key: KEY, teamId: 'acme' }]
+  const info = vi.spyOn(console, 'info').mockImplementation(() => {})
+  const contract = createContract(store, { keys, logger: console })
+  await contract.handle({
+    method: 'GET',
+    path: '/healthz',
+    query: '',
+    headers: [],
+    body: bytesOf(''),
+  })
+
+  expect(info).toHaveBeenCalledOnce()
+  info.mockRestore()
+  const logger = { info: () => {} } as unknown as Logger
+  expect(() => createContract(store, { keys, logger })).toThrow(
+    'Option "logger" must have the methods info, warn and error, not be an object',
+  )
+})

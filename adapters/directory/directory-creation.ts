@@ -19,13 +19,13 @@ import { FORMAT_FILE, renderFormatFile } from './directory-format.js'
 import { highWaterOf } from './high-water-file.js'
 import { beginStore, endStore, removeUnfinishedStores, temporaryPath } from './leftovers.js'
 
-/** A directory that is not empty cannot be renamed over: some other maker was faster. */
+/** Errors of a rename onto a directory that is not empty: another process has created the store. */
 const LOST_RACE_CODES: ReadonlySet<unknown> = new Set(['ENOTEMPTY', 'EEXIST'])
 
-/** The root of a mounted file system cannot be replaced, and its sibling is on another one. */
+/** Errors of a rename onto the root of a mounted file system, whose sibling is on another file system. */
 const MOUNT_POINT_CODES: ReadonlySet<unknown> = new Set(['EBUSY', 'EXDEV'])
 
-/** Makes a store at an absolute path at which there is nothing, or an empty directory. */
+/** Creates a store at an absolute path that is missing or an empty directory. */
 export async function createDirectory(path: string): Promise<void> {
   try {
     await makeBeside(path, async () => undefined)
@@ -39,8 +39,8 @@ export async function createDirectory(path: string): Promise<void> {
 }
 
 /**
- * Makes a store beside a path and renames it there.
- * @param fill - Puts into the store, whose directory it is given, what it is to hold, and closes it.
+ * Creates a store beside a path and renames it into place.
+ * @param fill - Receives the directory, fills the store in it, and closes the store.
  */
 export async function makeBeside<T>(
   path: string,
@@ -64,7 +64,7 @@ export async function makeBeside<T>(
   }
 }
 
-/** Makes a directory with all above it, each entered in its parent on the disk. */
+/** Creates a directory and its missing parents, and syncs each entry to disk. */
 async function makeDurable(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true })
   if (first === undefined) return
@@ -82,7 +82,7 @@ async function writeStore(directory: string): Promise<void> {
     new ClassicLevel<Uint8Array, Uint8Array>(join(directory, 'kv'), { errorIfExists: true })
   const kv = await openLevelKv(openDatabase, { highWater: highWaterOf(directory, store) })
   try {
-    // The first commit leaves no record but its number: from here on an empty database is a damaged one.
+    // The first commit leaves only its number. From now on an empty database counts as damaged.
     await kv.partition('').commit({ deletes: [NO_BYTES] })
   } finally {
     await kv.close()
@@ -100,7 +100,7 @@ async function writeStore(directory: string): Promise<void> {
   await syncDirectory(directory)
 }
 
-/** LevelDB leaves its first manifest unsynced, so we flush what it made. */
+/** Syncs the files of a new database, because LevelDB does not sync its first manifest. */
 async function syncFiles(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const file = await open(join(directory, name), 'r+')

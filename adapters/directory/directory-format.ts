@@ -1,4 +1,4 @@
-// The FORMAT file, which says what a directory is.
+// The FORMAT file, which identifies the directory of a store.
 //
 //     format_file :=
 //       "rowstash store\n"
@@ -24,7 +24,7 @@ const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
 const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/
 const REST_PATTERN = /^created-by: rowstash [0-9A-Za-z.+-]{1,64}\nstore: ([0-9a-f]{32})\n$/
 
-/** `store` has 32 lower-case hex digits. */
+/** @param store - The name of the store: 32 lower-case hex digits. */
 export function renderFormatFile(store: string): string {
   return [
     'rowstash store',

@@ -1,14 +1,14 @@
 // The embedded default: a store in one directory, with classic-level for the control records and one
 // file per object.
 //
-//     <directory>/FORMAT     what this directory is; written once
-//     <directory>/HIGHWATER  how far the store has got
+//     <directory>/FORMAT     identifies the directory; written once
+//     <directory>/HIGHWATER  the high-water mark of the store
 //     <directory>/kv         the LevelDB database
 //     <directory>/objects    the objects
 //
 // Invariants:
 // - A directory that holds a FORMAT file is a whole store: it was made under a sibling name and renamed.
-// - Nothing but an empty directory is ever turned into a store, and a store is never made anew:
+// - Only an empty directory is turned into a store, and a store is never created again in place:
 //   LevelDB deletes the files of a database whose CURRENT it misses (LEVELDB.md, F5).
 // - A directory is open at most once in this process, whatever path names it. LevelDB opens one twice by
 //   two spellings of its path, and gives up its lock when a second open fails (LEVELDB.md, F9, F10).
@@ -36,26 +36,26 @@ export type DirectoryPorts = Readonly<{
   objects: ObjectStore
   /** The directory, without symbolic links. */
   path: string
-  /** Closes both ports, and lets others open the directory. */
+  /** Closes both ports and releases the directory. */
   close(): Promise<void>
 }>
 
 /** Options of the ports of a directory. */
 export interface DirectoryPortOptions {
   /**
-   * Opens a store even if acknowledged commits are missing, or may be missing, with the ones that are left.
-   * Default: false; such a store fails with DATA_LOSS or DATA_CORRUPT, and the message says what is missing.
+   * Opens a store with the remaining commits if acknowledged ones are missing, or may be missing.
+   * Default: false. Such a store then fails with DATA_LOSS or DATA_CORRUPT, and the message names the missing part.
    */
   readonly acceptLoss?: boolean | undefined
   /**
-   * When a change is acknowledged. `commit`: when it is on disk, so that a power cut loses nothing. `interval`:
-   * earlier; a power cut may lose the changes of the last `flushMs`, the newest first, and nothing else. `none`:
-   * earlier, and nothing is ever synced; a power cut may lose any of the latest changes, and the store may refuse to
-   * open: for data that can be made again. If only the process ends, no mode loses anything.
+   * When a change is acknowledged. `commit`: after it is on disk, so a power cut loses nothing. `interval`: before that;
+   * a power cut may lose the changes of the last `flushMs`, the newest first, and nothing else. `none`: before that, and
+   * nothing is synced; a power cut may lose any of the latest changes, and the store may refuse to open. Use it for data
+   * that can be created again. No mode loses anything if only the process ends.
    * Default: `commit`.
    */
   readonly durability?: 'commit' | 'interval' | 'none' | undefined
-  /** In `interval`, the time after which a change is on the disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
+  /** With `interval`, the time after which a change is on disk, in milliseconds. Default: 1,000. Range: 10 to 60,000. */
   readonly flushMs?: number | undefined
 }
 
@@ -66,8 +66,8 @@ type PortOptions = DirectoryPortOptions &
   }>
 
 /**
- * Opens the store in a directory, or makes one in a directory that is missing or empty.
- * @throws {StoreError} FORMAT_UNKNOWN (the path is something else, and was not touched), STORE_LOCKED (this
+ * Opens the store in a directory, or creates one in a directory that is missing or empty.
+ * @throws {StoreError} FORMAT_UNKNOWN (the path is something else, and was not changed), STORE_LOCKED (this
  *   or another process has it open), DATA_LOSS, DATA_CORRUPT (the store is damaged), STORAGE_UNAVAILABLE,
  *   INSUFFICIENT_STORAGE
  */
@@ -91,10 +91,10 @@ export async function openDirectoryPorts(
   }
 }
 
-/** Group and others; Windows has no such bits. */
+/** Mode bits of the group and of others; Windows has none. */
 const OTHERS = process.platform === 'win32' ? 0 : 0o077
 
-/** A directory that an earlier version made, or that was copied, may be open to other users. */
+/** Warns of a directory that is open to other users, such as a copy or one of an earlier version. */
 function warnOfOthers(path: string, mode: number): void {
   if ((mode & OTHERS) === 0) return
   const bits = (mode & 0o777).toString(8)
@@ -141,7 +141,7 @@ function openDirectories(): Map<string, string> {
 
 const REGISTRY = Symbol.for('rowstash.openDirectories')
 
-/** From the first call of classic-level on, nobody else in this process may open the directory. */
+/** Registers a directory before the first call of classic-level, so that it is open only once in this process. */
 async function openRegistered(
   path: string,
   identity: string,
@@ -182,12 +182,12 @@ async function openRegistered(
 }
 
 /**
- * Looks, without touching anything, whether all is there that a whole store has.
+ * Checks, without changing anything, that a directory has all parts of a store.
  * @returns the name of the store.
  */
 async function checkParts(path: string): Promise<string> {
   const store = await readFormatFile(path)
-  // LevelDB itself would begin with changing files before it refuses.
+  // LevelDB itself changes files before it refuses.
   for (const part of ['kv/CURRENT', 'objects']) {
     try {
       await stat(join(path, part))
@@ -200,7 +200,7 @@ async function checkParts(path: string): Promise<string> {
   return store
 }
 
-/** Looks at all files of the database, as LevelDB does not. */
+/** Checks all files of the database, because LevelDB does not. */
 async function checkFiles(path: string, store: string, { acceptLoss }: PortOptions): Promise<void> {
   const folder = join(path, 'kv')
   const place = highWaterOf(path, store)
@@ -212,7 +212,7 @@ async function checkFiles(path: string, store: string, { acceptLoss }: PortOptio
   try {
     await check()
   } catch (failure) {
-    // While somebody writes, files come and go between two looks. Who has just ended has left them whole.
+    // Files change while another process writes. A process that has just ended has left them complete.
     if (await isLocked(folder)) throw lockedElsewhere(path, failure)
     await check()
   }
@@ -226,19 +226,19 @@ function lockedElsewhere(path: string, cause: unknown): StoreError {
 /** Bytes that LevelDB collects in memory and in its log before it writes a table: its own default. */
 const BUFFER_BYTES = 4 * 1_048_576
 
-/** All that is not on the disk must fit in one log, and each flush costs a table. */
+/** A larger buffer: all data that is not on disk must fit in one log, and each flush costs a table. */
 const WIDE_BUFFER_BYTES = 32 * 1_048_576
 
 type DirectoryKv = Readonly<{
   kv: KvStore
-  /** Whether LevelDB has given the directory back. */
+  /** Whether LevelDB has released the directory. */
   isClosed(): boolean
 }>
 
 async function openKv(path: string, store: string, options: PortOptions): Promise<DirectoryKv> {
   let database: DirectoryLevel | undefined
   const openDatabase = () => {
-    // It is opened again after a write failed, perhaps for want of a descriptor, which LevelDB does not distinguish.
+    // It is reopened after a failed write, which may be a lack of descriptors: LevelDB does not distinguish that.
     if (database !== undefined) processDescriptors().release()
     database = newDatabase(join(path, 'kv'), options)
     return database
@@ -281,7 +281,7 @@ async function openObjects(
   { durability }: PortOptions,
 ): Promise<ObjectStore> {
   try {
-    // In `interval` too an object is on the disk before a commit names it: that may be there at any time.
+    // With `interval` too, an object is on disk before a commit names it: the commit may reach the disk at any time.
     return await openFsObjects(join(path, 'objects'), { sync: durability !== 'none' })
   } catch (failure) {
     await kv.close()

@@ -1,4 +1,4 @@
-// Whether the directory of an open store still belongs to this process.
+// Checks that the directory of an open store still belongs to this process.
 //
 // LevelDB locks the file kv/LOCK, not its name. If that file is removed, another process can open the database,
 // and the first one keeps writing to files that are gone (LEVELDB.md, F15). So the inodes behind the names are
@@ -11,10 +11,10 @@ import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
 import { fileError } from '../fs/fs-error.js'
 
-/** How often the names are looked at that change only after kv/LOCK has, in milliseconds. */
+/** Interval between checks of the names that change only after kv/LOCK, in milliseconds. */
 const WHOLE_CHECK_MS = 1_000
 
-/** A file or a directory, whatever its name. */
+/** Identifies a file or a directory independently of its name. */
 export type Identity = Readonly<{ dev: number; ino: number }>
 
 export class HeldDirectory {
@@ -24,10 +24,10 @@ export class HeldDirectory {
   readonly #lock: Identity | undefined
   #mark: Readonly<{ path: string; file: Identity }> | undefined
   #checkedAt = 0
-  /** It stays lost: LevelDB lets go of its files then, and the next ones may get their inodes. */
+  /** The loss, which is permanent: LevelDB then releases its files, and new ones may get their inodes. */
   #loss: StoreError | undefined
 
-  /** To be made while the database is open. @param path - Without symbolic links. */
+  /** Must be created while the database is open. @param path - The directory, without symbolic links. */
   constructor(path: string) {
     this.#path = path
     this.#lockPath = join(path, 'kv', 'LOCK')
@@ -35,16 +35,16 @@ export class HeldDirectory {
     this.#lock = identityOf(this.#lockPath)
   }
 
-  /** The high-water mark is a file that every process replaces when it opens the store. */
+  /** Sets the file of the high-water mark, which every process replaces when it opens the store. */
   holdMark(path: string, file: Identity): void {
     this.#mark = { path, file }
   }
 
   /**
-   * Looks whether kv/LOCK is still the file that LevelDB has locked; once a second, or when all is asked for, also at
-   * the mark, and whether the directory takes files.
+   * Checks that kv/LOCK is still the file that LevelDB has locked. Once a second, and with `all`, also checks the
+   * high-water mark and that the directory is writable.
    * @throws {StoreError} DATA_LOSS: another process may have written; STORAGE_UNAVAILABLE: the directory is
-   *   gone, or takes no files.
+   *   missing or not writable.
    */
   check(all: boolean): void {
     if (this.#loss !== undefined) throw this.#loss
@@ -69,12 +69,12 @@ export class HeldDirectory {
     const what = identityOf(path) === undefined ? 'removed' : 'replaced'
     const message = `${path} was ${what} while the store was open: another process may have written, and changes of the last moments may be lost. Close the store, and open it in one process only`
     this.#loss = new StoreError('DATA_LOSS', message)
-    process.emitWarning(message, { code: 'ROWSTASH_DIRECTORY_TAKEN' }) // Also where nobody asks for anything.
+    process.emitWarning(message, { code: 'ROWSTASH_DIRECTORY_TAKEN' }) // Also shown if no operation is called.
     return this.#loss
   }
 }
 
-/** undefined: there is nothing of this name. */
+/** The identity of a path; undefined: nothing has this name. */
 function identityOf(path: string): Identity | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })

@@ -1,6 +1,6 @@
 // The file HIGHWATER of a directory; its bytes are those of src/kv/high-water.
 //
-// Invariant: under its name there is always a whole file, which was on the disk before it got the name.
+// Invariant: the file under this name is always complete, and was on disk before it got the name.
 import { fstatSync, writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open, readdir, rename, stat, unlink } from 'node:fs/promises'
@@ -16,14 +16,14 @@ import { HeldDirectory } from './held-directory.js'
 
 const HIGH_WATER_FILE = 'HIGHWATER'
 
-/** Bytes that opening a database writes beside the records of its logs. */
+/** Bytes that LevelDB writes when it opens a database, besides the records of its logs. */
 const PROBE_BYTES_MIN = 262_144
 const PROBE_PIECE_BYTES = 65_536
 
-/** Enough to see that a file is too long. */
+/** Bytes that are read, at most: enough to detect a file that is too long. */
 const BYTES_MAX = 1_024
 
-/** Where the store of a directory keeps its mark. `store` has 32 lower-case hex digits. */
+/** The place of a directory's high-water mark. @param store - The name of the store: 32 lower-case hex digits. */
 export function highWaterOf(directory: string, store: string): HighWaterPlace {
   const name = fromHex(store)
   invariant(name !== null, 'the name of a store is hex')
@@ -33,9 +33,9 @@ export function highWaterOf(directory: string, store: string): HighWaterPlace {
 class FsHighWater implements HighWaterFile {
   readonly #directory: string
   readonly #path: string
-  /** The file that was put there last, open. */
+  /** The handle of the file that was written last. */
   #handle: FileHandle | undefined
-  /** From the first mark on, which is written when the database is open. */
+  /** Set with the first mark, which is written when the database is open. */
   #held: HeldDirectory | undefined
 
   constructor(directory: string) {
@@ -85,7 +85,7 @@ class FsHighWater implements HighWaterFile {
   }
 
   overwrite(at: number, bytes: Bytes): void {
-    // A few microseconds: nothing is flushed, and the file does not grow.
+    // Takes a few microseconds: nothing is flushed, and the file does not grow.
     if (this.#handle === undefined) return
     try {
       writeSync(this.#handle.fd, bytes, 0, bytes.length, at)
@@ -98,7 +98,7 @@ class FsHighWater implements HighWaterFile {
     this.#held?.check(all)
   }
 
-  /** LevelDB writes what its logs hold into tables, then a manifest. */
+  /** Checks for room to open the database: LevelDB writes the records of its logs into tables, then a manifest. */
   async probe(): Promise<void> {
     this.check(true)
     const path = `${this.#path}.probe`

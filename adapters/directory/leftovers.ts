@@ -1,9 +1,9 @@
-// Stores and backups are made under temporary names, and renamed. This finds the remains of killed processes.
+// Removes the remains of killed processes: stores and backups are made under temporary names, and then renamed.
 //
 // Invariants:
-// - Nothing is removed that a living process works on. The maker of a store leaves a file that names its process:
-//   on the same system that shows whether it lives; elsewhere, as when containers share a disk, age decides.
-// - Remains that cannot be removed do no harm: the next run tries again.
+// - Nothing that a live process works on is removed. A store in the making contains a file that names its process: on
+//   the same system that process can be looked up; elsewhere, as when containers share a disk, age decides.
+// - Remains that cannot be removed are harmless: the next run tries again.
 import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -11,10 +11,10 @@ import { basename, dirname, join } from 'node:path'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../fs/fs-calls.js'
 import { systemCode } from '../fs/fs-error.js'
 
-/** A process that has done nothing for a day is considered dead. */
+/** Idle time after which a process is considered dead, in milliseconds. */
 const LEFTOVER_AGE_MS = 24 * 3_600_000
 
-/** So that cleaning up never takes long; the rest is left to the next one. */
+/** Remains that one run removes, at most, so that it never takes long; the next run continues. */
 const LEFTOVERS_REMOVED_MAX = 100
 
 /** `<system> <process ID> <its start>` (FORMAT.md, section 1). */
@@ -29,24 +29,24 @@ const BACKUP_ENDING = /\.tmp-[0-9a-f]{16}$/
 /** The first bytes of every backup (FORMAT.md, section 9). */
 const BACKUP_MAGIC = Buffer.from('RSBK')
 
-/** A new name beside a path, under which that is made. */
+/** A new temporary name beside a path. */
 export function temporaryPath(path: string): string {
   return `${path}.tmp-${randomBytes(8).toString('hex')}`
 }
 
-/** Makes a directory for a store that this process makes. */
+/** Creates the directory of a new store, marked as the work of this process. */
 export async function beginStore(temporary: string): Promise<void> {
   await mkdir(temporary, PRIVATE_FOLDER)
   const maker = `${await thisSystem()} ${process.pid} ${await ownStart()}\n`
   await writeFile(join(temporary, MAKER_FILE), maker, { mode: PRIVATE_FILE, flag: 'wx' })
 }
 
-/** The store has its name. Until here it says who makes it; afterwards that means nothing. */
+/** Removes the mark of the maker, which means nothing once the store has its name. */
 export async function endStore(path: string): Promise<void> {
   await rm(join(path, MAKER_FILE), { force: true })
 }
 
-/** Removes what killed processes left that were making or restoring the store at a path. */
+/** Removes unfinished stores of killed processes that were creating or restoring the store at a path. */
 export async function removeUnfinishedStores(path: string): Promise<void> {
   const start = basename(path)
   const isOurs = (name: string): boolean =>
@@ -54,7 +54,7 @@ export async function removeUnfinishedStores(path: string): Promise<void> {
   await removeAll(dirname(path), isOurs, isAbandonedStore)
 }
 
-/** Removes what killed processes left that were writing backups into a folder, whatever their names. */
+/** Removes unfinished backups of killed processes from a folder, whatever the names of the backups. */
 export async function removeUnfinishedBackups(folder: string): Promise<void> {
   await removeAll(folder, (name) => BACKUP_ENDING.test(name), isAbandonedBackup)
 }
@@ -77,7 +77,7 @@ async function removeAll(
   }
 }
 
-/** None of a folder that may be written to but not listed. */
+/** The names in a folder; none if the folder may be written to but not listed. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
@@ -92,7 +92,7 @@ async function isAbandonedStore(path: string): Promise<boolean> {
   const start = (await readStart(join(path, MAKER_FILE), MAKER_BYTES_MAX)).toString('latin1')
   const [, system, pid = '', started] = MAKER_PATTERN.exec(start) ?? []
   if (system === (await thisSystem())) return !(await isRunning(Number(pid), started ?? ''))
-  // These change while it is filled.
+  // These change while the store is filled.
   const parts = ['.', 'HIGHWATER', 'kv', 'objects'].map((name) => isOld(join(path, name)))
   return (await Promise.all(parts)).every((old) => old)
 }
@@ -103,7 +103,7 @@ async function isAbandonedBackup(path: string): Promise<boolean> {
   return start.length === 0 || start.equals(BACKUP_MAGIC)
 }
 
-/** A file that is gone counts as old. */
+/** Whether a file is old. A missing file counts as old. */
 async function isOld(path: string): Promise<boolean> {
   const found = await lstat(path).catch((failure: unknown) => systemCode(failure))
   return typeof found !== 'object' || Date.now() - found.mtimeMs >= LEFTOVER_AGE_MS
@@ -125,7 +125,7 @@ async function readStart(path: string, bytesMax: number): Promise<Buffer> {
   }
 }
 
-/** Where process IDs mean the same processes: one start of a machine, and one namespace of it. */
+/** Identifies the scope of process IDs: one boot of a machine, and one PID namespace. */
 async function thisSystem(): Promise<string> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'latin1')
@@ -147,7 +147,7 @@ async function isRunning(pid: number, started: string): Promise<boolean> {
   return startIn(fields) === started && !isDead(fields) // Else the ID is another process's by now.
 }
 
-/** When this process started, in ticks since the start of the machine; '' where the system does not say. */
+/** The start of this process, in ticks since boot; '' where the system does not report it. */
 async function ownStart(): Promise<string> {
   const fields = await fieldsOf('self')
   return fields === undefined ? '' : startIn(fields)
@@ -157,7 +157,7 @@ function startIn(fields: readonly string[]): string {
   return fields[19] ?? ''
 }
 
-/** A process that was killed keeps its ID until its parent asks how it ended, which some never do. */
+/** Whether a process is dead. A killed process keeps its ID until its parent reaps it, which some parents never do. */
 function isDead([state = '']: readonly string[]): boolean {
   return state === 'Z' || state === 'X'
 }

@@ -3,7 +3,7 @@
 // Invariants:
 // - The store is made under a sibling name, verified in full and renamed into place: the rename is the commit
 //   point. A restore that fails leaves nothing behind; the next one removes what a killed one left.
-// - Nothing is ever replaced: the directory must be missing or empty.
+// - Existing data is never replaced: the directory must be missing or empty.
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ export async function restoreDirectory(
   }
 }
 
-/** A stream may fail before it is read; its reader sees the error. Without a listener the process would end. */
+/** Adds a listener, without which an early error would end the process. The reader still gets the error. */
 function keepError(backup: AsyncIterable<Uint8Array>): void {
   if (backup instanceof Readable) backup.once('error', () => undefined)
 }
@@ -93,7 +93,7 @@ async function fill(
   }
 }
 
-/** @throws {StoreError} DATA_CORRUPT: what was backed up breaks the rules of a store. */
+/** @throws {StoreError} DATA_CORRUPT if the restored store is damaged. */
 async function verify(
   { kv, objects }: DirectoryPorts,
   signal: AbortSignal | undefined,
@@ -122,7 +122,7 @@ async function* until(
 
 const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
 
-/** The objects of a store that nobody opens for this: only files of it are read. */
+/** The objects of a store that is not opened; only its object files are read. */
 function objectsIn(directory: string): NonNullable<RestoreTarget['files']> {
   const objects = join(directory, 'objects')
   return {

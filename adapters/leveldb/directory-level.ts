@@ -16,8 +16,8 @@ export class DirectoryLevel extends ClassicLevel<Bytes, Bytes> {
 }
 
 /**
- * Whether another process has a database open that this one has not. LevelDB looks at its lock first, and then at
- * nothing but whether there is a database.
+ * Whether another process has a database open that this process does not have open. LevelDB checks its lock first, and
+ * then only whether a database exists.
  */
 export async function isLocked(folder: string): Promise<boolean> {
   const probe = new ClassicLevel(folder, { createIfMissing: false, errorIfExists: true })

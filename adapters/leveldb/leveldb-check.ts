@@ -22,12 +22,12 @@ const WINDOW_BYTES = 256 * 1024
 
 const COMPRESSION = { none: 0, snappy: 1 } as const
 
-/** Where a block is, without its trailer. */
+/** The place of a block, without its trailer. */
 type Handle = Readonly<{ offset: number; bytes: number }>
 
 /**
- * @param expected - If a loss is accepted, so is what is wrong in the tables, but nothing that would end the process.
- * @throws {StoreError} DATA_CORRUPT, naming the file and what is wrong with it; DATA_LOSS
+ * @param expected - If a loss is accepted, damaged tables are accepted too, but no damage that would end the process.
+ * @throws {StoreError} DATA_CORRUPT, which names the file and its damage; DATA_LOSS
  */
 export async function checkDatabase(folder: string, expected: Expected): Promise<void> {
   const manifest = await readManifest(folder)
@@ -38,7 +38,7 @@ export async function checkDatabase(folder: string, expected: Expected): Promise
   }
 }
 
-/** LevelDB falls back to the name that tables once had. */
+/** The path of a table. Like LevelDB, falls back to the name that tables had in earlier versions. */
 async function tablePath(folder: string, { number }: TableFile): Promise<string> {
   const path = join(folder, fileName(number, 'ldb'))
   const former = join(folder, fileName(number, 'sst'))
@@ -49,7 +49,7 @@ async function tablePath(folder: string, { number }: TableFile): Promise<string>
 class TableCheck {
   readonly #handle: FileHandle
   readonly #table: TableFile
-  /** The bytes that were read last: blocks are small, and most follow the one before. */
+  /** The bytes that were read last. Blocks are small, and most follow the previous one. */
   #window: Readonly<{ start: number; bytes: Buffer }> = { start: 0, bytes: Buffer.alloc(0) }
 
   constructor(handle: FileHandle, table: TableFile) {
@@ -75,7 +75,7 @@ class TableCheck {
       first ??= entries[0]?.key
       last = entries[entries.length - 1]?.key
     }
-    // The filters: a flipped bit in one would hide keys that are there.
+    // The filters: a flipped bit in one would hide existing keys.
     for (const { value } of entriesOf(await this.#block(meta))) {
       const filter = handleOf(new Cursor(value))
       if (filter.offset !== end) throw new Malformed(`a gap is at byte ${end}`)
@@ -100,7 +100,7 @@ class TableCheck {
     return handles
   }
 
-  /** The bytes of a block whose checksum is right, decompressed. */
+  /** Reads a block, verifies its checksum and decompresses it. */
   async #block({ offset, bytes }: Handle): Promise<Buffer> {
     if (endOf({ offset, bytes }) > this.#table.bytes)
       throw new Malformed('a block is outside of it')
@@ -139,7 +139,7 @@ function endOf({ offset, bytes }: Handle): number {
 
 type Entry = Readonly<{ key: Buffer; value: Buffer }>
 
-/** The entries of a block: keys share what they begin with, and the places of some are listed at its end. */
+/** The entries of a block. Keys share prefixes, and the block ends with a list of restart points. */
 function entriesOf(block: Buffer): Entry[] {
   if (block.length < 4) throw new Malformed('a block is too short')
   const restarts = block.readUInt32LE(block.length - 4)

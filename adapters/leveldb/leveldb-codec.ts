@@ -1,4 +1,4 @@
-// The encodings in LevelDB's files that Node has no function for: its checksum, its compression, its numbers.
+// Encodings of LevelDB's files that Node does not provide: its checksum, its compression, its integers.
 
 const CASTAGNOLI = 0x82f63b78
 const SLICES = 4
@@ -40,15 +40,15 @@ export function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
-/** LevelDB stores checksums rotated and shifted, as a checksum over bytes with checksums in them is weak. */
+/** LevelDB masks stored checksums (rotate, add), because a CRC over bytes that contain CRCs is weak. */
 export function maskCrc(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }
 
-/** Bytes that are not what LevelDB writes. */
+/** Thrown for bytes that LevelDB does not write. */
 export class Malformed extends Error {}
 
-/** Reads numbers and runs of bytes one after the other. @throws {Malformed} where they end early. */
+/** Reads integers and byte strings in sequence. @throws {Malformed} if the bytes end early. */
 export class Cursor {
   readonly #bytes: Buffer
   #at: number
@@ -71,7 +71,7 @@ export class Cursor {
     return byte ?? 0
   }
 
-  /** Seven bits to a byte, the lowest first. */
+  /** An integer with seven bits a byte, the lowest first. */
   varint(): number {
     let value = 0
     for (let factor = 1; factor < 2 ** 56; factor *= 128) {
@@ -88,13 +88,13 @@ export class Cursor {
     return this.#bytes.subarray(this.#at - length, this.#at)
   }
 
-  /** A run with its length before it. */
+  /** A byte string after its length. */
   text(): Buffer {
     return this.run(this.varint())
   }
 }
 
-/** The order of LevelDB's own keys: ours, and of one key the latest change first. */
+/** The order of LevelDB's internal keys: by user key, then the latest change first. */
 export function compareInternalKeys(left: Buffer, right: Buffer): number {
   const [leftEnd, rightEnd] = [left.length - 8, right.length - 8]
   const order = Buffer.compare(left.subarray(0, leftEnd), right.subarray(0, rightEnd))

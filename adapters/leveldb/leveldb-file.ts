@@ -1,10 +1,10 @@
-// The files of a LevelDB database: their names, and what is said of one that is damaged.
+// The files of a LevelDB database: their names, and the errors for damaged ones.
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { StoreError } from '../../src/base/store-error.js'
 import { systemCode } from '../fs/fs-error.js'
 import { Malformed } from './leveldb-codec.js'
 
-/** Numbers of files are counted up by one; far from where those of LevelDB begin again. */
+/** Largest file number that is accepted. LevelDB counts up by one and never gets there. */
 export const FILE_NUMBER_MAX = 2 ** 52
 
 export function fileName(number: number, ending: 'log' | 'ldb' | 'sst'): string {
@@ -12,9 +12,9 @@ export function fileName(number: number, ending: 'log' | 'ldb' | 'sst'): string 
 }
 
 /**
- * Reads a file that the database cannot be without.
- * @param read - Throws `Malformed` for what LevelDB does not write.
- * @throws {StoreError} DATA_CORRUPT, naming the file; DATA_LOSS: there is none.
+ * Reads a file that the database requires.
+ * @param read - Throws `Malformed` for bytes that LevelDB does not write.
+ * @throws {StoreError} DATA_CORRUPT, which names the file; DATA_LOSS if it is missing.
  */
 export async function readDatabaseFile<T>(
   path: string,
@@ -22,7 +22,7 @@ export async function readDatabaseFile<T>(
 ): Promise<T> {
   let handle: FileHandle | undefined
   try {
-    // Opening anything else may wait for ever.
+    // Opening anything else may block forever.
     if (!(await stat(path)).isFile()) throw new Malformed('it is no file')
     handle = await open(path, 'r')
     return await read(handle)

@@ -1,36 +1,36 @@
-// Reads LevelDB's log format, in which its logs and its manifest are: what LevelDB 1.20 finds in a file, this finds.
+// Reads LevelDB's log format, the format of its logs and its manifest, with the same result as LevelDB 1.20.
 //
 //     file  := block*                                    // 32 KiB each, the last one may be shorter
 //     block := part* rest:u8[0..6]
 //     part  := crc:u32 length:u16 type:u8 bytes          // little-endian; crc32c, masked, over type and bytes
 //
-// A record is one part of the type `full`, or `first`, any number of `middle`, and `last`. After a part that is
-// damaged LevelDB goes on with the next block.
+// A record is one part of the type `full`, or `first`, any number of `middle`, and `last`. After a damaged
+// part LevelDB continues with the next block.
 import type { FileHandle } from 'node:fs/promises'
 import { crc32c, Malformed, maskCrc } from './leveldb-codec.js'
 
 const BLOCK_BYTES = 32_768
 const HEADER_BYTES = 7
 
-/** A whole number of blocks. */
+/** Bytes that are read at a time: a whole number of blocks. */
 const WINDOW_BYTES = 16 * BLOCK_BYTES
 
-/** Far more than any batch of ours: it only keeps a foreign file out of memory. */
+/** Size of a record, in bytes, at most. Far more than any batch of a store; bounds the memory for a foreign file. */
 const RECORD_BYTES_MAX = 512 * 1_048_576
 
 const PART = { zero: 0, full: 1, first: 2, middle: 3, last: 4 } as const
 
 export interface LogVisitor {
-  /** A whole record; its bytes are others when this has returned. */
+  /** Receives a complete record. Its bytes are only valid during the call. */
   record(bytes: Buffer): void
   /**
-   * A part that is damaged, or belongs to no record.
-   * @param isTold - Whether LevelDB takes it for damage, too: it passes by zeros without a word.
+   * Receives the place of a part that is damaged, or belongs to no record.
+   * @param isTold - Whether LevelDB reports the damage too; it skips zeros silently.
    */
   damage(at: number, isTold: boolean): void
 }
 
-/** Reads a file from its beginning. A record that ends early at the end of the file is none. */
+/** Reads a file from its beginning. An incomplete record at the end of the file is ignored. */
 export async function readLog(handle: FileHandle, visitor: LogVisitor): Promise<void> {
   const parser = new LogParser(visitor)
   const window = Buffer.allocUnsafe(WINDOW_BYTES)
@@ -43,7 +43,7 @@ export async function readLog(handle: FileHandle, visitor: LogVisitor): Promise<
   }
 }
 
-/** @returns how many bytes there were; fewer than there is room for only at the end of the file. */
+/** @returns the number of bytes read, which is less than the window only at the end of the file. */
 async function fill(handle: FileHandle, window: Buffer, start: number): Promise<number> {
   let length = 0
   while (length < window.length) {
@@ -57,7 +57,7 @@ async function fill(handle: FileHandle, window: Buffer, start: number): Promise<
 
 class LogParser {
   readonly #visitor: LogVisitor
-  /** The record that is being read. */
+  /** The parts of the current record. */
   #parts: Buffer[] | null = null
   #bytes = 0
 

@@ -1,4 +1,4 @@
-// Reads the manifest: the tables and logs of which a LevelDB database consists.
+// Reads the manifest, which lists the tables and logs of a LevelDB database.
 //
 // LevelDB is built with assertions, which end the process if a manifest contradicts itself (LEVELDB.md, F16). So
 // a manifest that LevelDB does not write is refused.
@@ -8,7 +8,7 @@ import { Cursor, compareInternalKeys, Malformed } from './leveldb-codec.js'
 import { FILE_NUMBER_MAX, readDatabaseFile } from './leveldb-file.js'
 import { type LogVisitor, readLog } from './leveldb-log.js'
 
-/** A table as the manifest knows it. Keys are those of LevelDB: ours, then eight bytes of its own. */
+/** A table in the manifest. Its keys are internal keys: a user key and eight bytes of LevelDB. */
 export type TableFile = Readonly<{
   level: number
   number: number
@@ -28,7 +28,7 @@ export type Manifest = Readonly<{
 const LEVELS = 7
 const COMPARATOR = 'leveldb.BytewiseComparator'
 
-/** Bytes that LevelDB appends to our keys. */
+/** Bytes that LevelDB appends to a user key. */
 const KEY_END_BYTES = 8
 
 /** Tags of the fields of a version edit. */
@@ -45,7 +45,7 @@ const TAG = {
 
 /**
  * Reads the manifest that CURRENT names.
- * @throws {StoreError} DATA_CORRUPT, DATA_LOSS: it is missing.
+ * @throws {StoreError} DATA_CORRUPT; DATA_LOSS if the manifest is missing.
  */
 export async function readManifest(folder: string): Promise<Manifest> {
   const name = await readDatabaseFile(join(folder, 'CURRENT'), async () => {
@@ -83,7 +83,7 @@ class ManifestReader implements LogVisitor {
     this.#damage ??= { at, isTold }
   }
 
-  /** Looks whether all edits together make sense. */
+  /** Checks that all edits together are consistent. */
   end(): void {
     if (this.#damage?.isTold) throw new Malformed(`it is damaged at byte ${this.#damage.at}`)
     const { log, nextFile, lastSequence } = this.#numbers
@@ -114,7 +114,7 @@ class ManifestReader implements LogVisitor {
     else throw new Malformed(`a field has the unknown tag ${tag}`)
   }
 
-  /** Stands in the first edit alone: the rest of another manifest begins with one, too. */
+  /** Only the first edit has a comparator; a later one is the start of another manifest. */
   #comparator(name: string): void {
     if (name !== COMPARATOR) throw new Malformed('its keys are in another order')
     if (this.#edits++ > 0) throw new Malformed('it begins again')
@@ -145,7 +145,7 @@ class ManifestReader implements LogVisitor {
     this.#tables.set(file.number, { ...file, smallest: keyOf(cursor), largest: keyOf(cursor) })
   }
 
-  /** Tables of one level above the first do not overlap. */
+  /** Checks that the tables of a level above the first do not overlap. */
   #checkLevel(level: number): void {
     const tables = [...this.#tables.values()]
       .filter((table) => table.level === level)

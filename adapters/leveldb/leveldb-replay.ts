@@ -22,11 +22,11 @@ const BATCH_HEAD_BYTES = 12
 const COMMIT_KEY_BYTES = 9
 const OPERATION = { deletion: 0, value: 1 } as const
 
-/** The operations that the logs must hold. */
+/** The required content of the logs. */
 export type Expected = Readonly<{
-  /** The database holds this commit; null: commits may be missing, if LevelDB can live with it. */
+  /** A commit that the database must contain; null: commits may be missing if LevelDB accepts that. */
   atLeast: number | null
-  /** Crc32 of the name of the store that wrote them. */
+  /** CRC-32 of the name of the store that wrote the logs. */
   storeCrc: number
 }>
 
@@ -49,7 +49,7 @@ export async function checkLogs(
   throw lost(`The logs in ${folder} end with commit ${lastCommit}, but ${atLeast} was acknowledged`)
 }
 
-/** Numbers of the logs that LevelDB replays, in the order in which it does. */
+/** Numbers of the logs that LevelDB replays, in its order. */
 async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]> {
   const numbers: number[] = []
   for (const name of await readdir(folder)) {
@@ -57,7 +57,7 @@ async function replayedLogs(folder: string, { log }: Manifest): Promise<number[]
     if (digits === undefined) continue
     const number = Number(digits)
     if (number < log && number !== 0) continue
-    // LevelDB takes 0 for the number of the log before, and opens any other one by the name that it gives to it.
+    // LevelDB takes 0 for the number of the previous log, and opens every other log by the name that it would give it.
     if (number === 0 || number > FILE_NUMBER_MAX || name !== fileName(number, 'log')) {
       await readDatabaseFile(join(folder, name), () => {
         throw new Malformed('no log of the database has this name')
@@ -73,9 +73,9 @@ class ReplayCheck implements LogVisitor {
   readonly #storeCrc: number
   /** The commit of the last batch. */
   lastCommit: number | undefined
-  /** The sequence number that must come next. */
+  /** The next sequence number expected. */
   #next: number
-  /** Whether a lower one may. */
+  /** Whether a lower one is accepted too. */
   #mayBeLower = false
   #path = ''
   #damage: string | undefined
@@ -87,8 +87,8 @@ class ReplayCheck implements LogVisitor {
   }
 
   /**
-   * @param isCurrent - LevelDB was writing to it when it wrote the last edit of the manifest, so that this may name a
-   *   later change than the first of the log.
+   * @param isCurrent - Whether LevelDB was writing to this log at the last edit of the manifest. The edit may then
+   *   name a later change than the first of the log.
    */
   begin(path: string, isCurrent: boolean): void {
     this.#path = path
@@ -120,7 +120,7 @@ function lost(what: string): StoreError {
 
 type Batch = Readonly<{ sequence: number; count: number; commit: number }>
 
-/** @throws {Malformed} It is no batch, or none of a store. */
+/** @throws {Malformed} if the bytes are not a batch, or not one of this store. */
 function readBatch(bytes: Buffer, storeCrc: number): Batch {
   if (bytes.length < BATCH_HEAD_BYTES) throw new Malformed('a batch is too short')
   const sequence = Number(bytes.readBigUInt64LE(0))

@@ -1,10 +1,10 @@
-// The database of a directory whose disk is full, for reading. LevelDB cannot open a database without writing: it
-// replaces its log and its manifest. So it opens a folder on another disk, with links to the tables, which never
+// Opens the database of a directory on a full disk for reading. LevelDB cannot open a database without writing: it
+// replaces the log and the manifest. So it opens a folder on another disk, with links to the tables, which never
 // change, and copies of the files that it replaces.
 //
 // Invariants:
 // - No file of the store is written or removed.
-// - The lock is that of the store: the stand-in has a link to it, and LevelDB locks the target of the link.
+// - The lock is the store's own: the stand-in has a link to it, and LevelDB locks the target of the link.
 import { copyFile, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const TABLE_PATTERN = /^(\d+)\.(?:ldb|sst)$/
 const COPIED_PATTERN = /^(?:CURRENT|MANIFEST-\d+|\d+\.log)$/
 const LOCK_FILE = 'LOCK'
 
-/** Where there may be room: the system's folder for temporary files, and one in memory, which Linux has. */
+/** Places that may have room: the system's folder for temporary files, and the one in memory on Linux. */
 function places(): ReadonlySet<string> {
   return new Set([tmpdir(), '/dev/shm'])
 }
@@ -31,8 +31,8 @@ class StandInLevel extends DirectoryLevel {
 }
 
 /**
- * Opens a database that holds what the one in `folder` holds.
- * @param full - Why that one cannot be opened.
+ * Opens a database with the content of the one in `folder`.
+ * @param full - The failure to open that database.
  * @throws {StoreError} INSUFFICIENT_STORAGE: there is no room for this one either; STORE_LOCKED, DATA_CORRUPT, DATA_LOSS
  */
 export async function openStandIn(folder: string, full: StoreError): Promise<DirectoryLevel> {
@@ -67,7 +67,7 @@ async function openIn(place: string, folder: string): Promise<DirectoryLevel> {
   }
 }
 
-/** A table that the manifest does not name is left out: LevelDB may write a new one of that name, through the link. */
+/** Fills the stand-in. A table that the manifest does not name is left out: LevelDB might write through its link. */
 async function fill(made: string, folder: string): Promise<void> {
   const { tables } = await readManifest(folder)
   const numbers = new Set(tables.map(({ number }) => number))
@@ -81,7 +81,7 @@ async function fill(made: string, folder: string): Promise<void> {
   }
 }
 
-/** Those of processes that were killed: whoever has the lock is the only one who has one. */
+/** Removes the stand-ins of killed processes: only the holder of the lock has a live one. */
 async function removeOthers(place: string, start: string, made: string): Promise<void> {
   for (const name of await readdir(place)) {
     const path = join(place, name)

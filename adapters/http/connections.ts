@@ -1,9 +1,9 @@
-// The connections of a server that faces untrusted clients: how many there may be, which one gives way, how they end.
+// Limits, replaces and closes the connections of a server that faces untrusted clients.
 //
 // Invariants:
 // - A connection on which a known key was seen is never closed to make room for another.
-// - Connections without one never take all places, and an idle one gives way to a new client.
-// - A connection with a request in flight is closed only after its answer, or at the end of the grace period of a close.
+// - Connections without a known key never take all places, and an idle one is replaced by a new client.
+// - A connection with a request in flight is closed only after its response, or at the end of the grace period.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { StoreError } from '../../src/index.js'
@@ -12,12 +12,12 @@ import { checkOptionNames, type IntegerRange, integerOption } from '../base/argu
 /** Limits of the connections of one server. Unknown names are refused. */
 export interface ConnectionLimits {
   /**
-   * Connections at the same time. A new one beyond them replaces the oldest one without a known key and without a
+   * Concurrent connections, at most. A further one replaces the oldest one without a known key and without a
    * request in flight, or is closed. Default: 1,000. Range: 4 to 65,535.
    */
   readonly connectionsMax?: number
   /**
-   * Connections without a known key of one address (for IPv6, of its first 64 bits). A new one beyond them
+   * Connections without a known key from one address (IPv6: its first 64 bits), at most. A further one
    * replaces the oldest one without a request in flight, or is closed. Raise it behind a proxy, whose address all
    * connections have, if it forwards many requests without a key: reads of files and the bytes of uploads.
    * Default: 256. Range: 1 to 65,535.
@@ -38,25 +38,25 @@ export const KEY_KNOWN = Symbol('the key of the request is known')
 
 type Connection = {
   readonly socket: Socket
-  /** The client that it counts for. */
+  /** The client to which the connection counts. */
   readonly address: string
   readonly endpoint: string
-  /** Answers that are not sent yet, in the order of their requests. */
+  /** Responses that are not sent yet, in the order of their requests. */
   readonly underWay: Set<ServerResponse>
-  /** Whether it was handed to somebody who speaks another protocol on it, like a WebSocket. */
+  /** Whether the host took the connection over for another protocol, such as WebSocket. */
   isTaken: boolean
 }
 
-/** The count of node:http includes connections that are closing, also replaced ones. */
+/** Factor for the limit of node:http, whose count includes replaced connections that are still closing. */
 const CLOSING_FACTOR = 2
 
 /**
- * State of the module, because `closeServer` and the answers have nothing but the server, which `hardenServer` did not
- * make. An entry lives as long as its server.
+ * State of the module, because `closeServer` and the responses know only the server, which `hardenServer` did not
+ * create. An entry lives as long as its server.
  */
 const watched = new WeakMap<Server, Connections>()
 
-/** Sets the limits of a server's connections, and begins to watch those that come from now on. */
+/** Sets the limits of a server's connections, and watches new ones from now on. */
 export function limitConnections(server: Server, given: ConnectionLimits): void {
   const limits = resolveLimits(given)
   server.maxConnections = CLOSING_FACTOR * limits.connectionsMax
@@ -65,7 +65,7 @@ export function limitConnections(server: Server, given: ConnectionLimits): void 
   else watched.set(server, new Connections(server, limits))
 }
 
-/** Whether a part of an answer was sent on a connection of a hardened server, and not all of it. */
+/** Whether a response on a connection of a hardened server is partly sent. */
 export function isBeingAnswered(server: Server, socket: Socket): boolean {
   return watched.get(server)?.isBeingAnswered(socket) ?? false
 }
@@ -74,7 +74,7 @@ const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
 
 /**
  * Closes a hardened server. It accepts no more connections, closes idle ones at once and the others after their
- * answers, which say so, and cuts the rest after the grace period.
+ * responses, which carry `Connection: close`, and cuts the rest after the grace period.
  *
  * @param graceMs - Grace period for requests in flight, in milliseconds. Default: 10 seconds. Range: 0 to 1 day.
  */
@@ -95,7 +95,7 @@ const NOT_HARDENED = 'The server was not hardened: call hardenServer before it l
 class Connections {
   limits: Required<ConnectionLimits>
   readonly #bySocket = new WeakMap<object, Connection>()
-  /** Requests of a TLS server come on another socket than its connections; both have the same ends. */
+  /** By endpoints, because a request of a TLS server has another socket than its connection, with equal endpoints. */
   readonly #byEndpoint = new Map<string, Connection>()
   /** Oldest first, as all sets of connections here. */
   readonly #all = new Set<Connection>()
@@ -110,7 +110,7 @@ class Connections {
     this.#watchTakers(server)
   }
 
-  /** Ends all connections, those with requests under way by the last of their answers. */
+  /** Ends all connections, those with requests under way after their last response. */
   end(): void {
     this.#isEnding = true
     for (const { socket, underWay, isTaken } of this.#all) {
@@ -152,7 +152,7 @@ class Connections {
     socket.once('close', () => this.#leave(connection))
   }
 
-  /** Whether one more may come. If there are too many, the oldest without a key that does nothing gives way. */
+  /** Whether a new connection is accepted. At the limit, the oldest idle one without a known key is closed for it. */
   #makeRoom(connections: ReadonlySet<Connection> = new Set(), max: number): boolean {
     if (connections.size < max) return true
     for (const connection of connections === this.#all ? this.#keyless : connections) {
@@ -194,7 +194,7 @@ class Connections {
     return this.#bySocket.get(socket) ?? this.#byEndpoint.get(endpointOf(socket))
   }
 
-  /** Leaves connections alone that somebody of the host takes over, also one who comes later. */
+  /** Releases connections that a listener of the host takes over, including listeners that are added later. */
   #watchTakers(server: Server): void {
     for (const event of ['upgrade', 'connect']) {
       const onTaken = ({ socket }: IncomingMessage): void => {

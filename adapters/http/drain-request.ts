@@ -4,16 +4,16 @@ const QUICK_BYTES_MAX = 64 * 1_024
 const DRAIN_BYTES_MAX = 64 * 1_024 * 1_024
 const DRAIN_MS_MAX = 5_000
 
-/** Whether so little is left of a request that its connection is worth keeping. */
+/** Whether the rest of a request is short enough to keep its connection. */
 export function drainsQuickly({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   return encoding === undefined && Number(length ?? 0) <= QUICK_BYTES_MAX
 }
 
 /**
- * Reads and drops what is left of a request, so that a client that is still writing comes to read its
- * answer: closing the connection on unread bytes would reset it and take the answer along.
- * Resolves at the end of the request, or when the bounds of bytes and time are reached.
+ * Reads and drops the rest of a request, so that a client that is still writing can read its
+ * response: closing a connection with unread bytes resets it, and the response is lost.
+ * Resolves at the end of the request, or at a limit of bytes or time.
  */
 export function drainRequest(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 
 /**
- * Answers `Expect: 100-continue` when somebody begins to read the body, so after its key and its length were
- * found good. By default node:http answers it at once, and asks for bodies that are then refused.
+ * Answers `Expect: 100-continue` when the body is first read, and so after the key and the length were
+ * accepted. By default node:http answers it at once, and requests bodies that are then refused.
  */
 export function continueWhenRead(server: Server): void {
   if (server.listenerCount('checkContinue') > 0) return // The host's own, or that of an earlier call.

@@ -1,9 +1,9 @@
-// Undoes what frameworks do to a request before a handler sees it: they remove the mount path from its URL, and read
-// its body.
+// Reverts the changes that frameworks make to a request before a handler gets it: they remove the mount path from its
+// URL, and read its body.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid, typeName } from '../base/arguments.js'
 
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR for what a framework has wrapped. */
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR if a framework has wrapped the request or the response. */
 export function checkNodeRequest(request: IncomingMessage, response: ServerResponse): void {
   const isRequest = Array.isArray(request?.rawHeaders) && typeof request.on === 'function'
   if (isRequest && typeof response?.writeHead === 'function') return
@@ -13,7 +13,7 @@ export function checkNodeRequest(request: IncomingMessage, response: ServerRespo
   )
 }
 
-/** The path that a framework took off the URL, as Express does for `app.use('/api', …)`; empty if none did. */
+/** The path that a framework removed from the URL, as Express does for `app.use('/api', …)`; empty if none did. */
 function mountOf(request: IncomingMessage): string {
   const { url = '' } = request
   const { originalUrl } = request as { originalUrl?: unknown }
@@ -22,8 +22,8 @@ function mountOf(request: IncomingMessage): string {
 }
 
 /**
- * The part of a base path that the URL still has. Whoever gives `basePath` and mounts the handler there too means
- * one and the same path.
+ * The part of a base path that the URL still has. A host that sets `basePath` and also mounts the handler there means
+ * the same path.
  */
 export function basePathLeft(request: IncomingMessage, basePath: string): string {
   return mountOf(request).endsWith(basePath) ? '' : basePath
@@ -36,14 +36,14 @@ export function originOf(request: IncomingMessage, basePath: string): string {
   return `${scheme}://${headers.host ?? ''}${mountOf(request)}${basePathLeft(request, basePath)}`
 }
 
-/** The body as a framework's parser left it; null if it was not read yet. */
+/** The body from a framework's parser; null if it was not read yet. */
 export function parsedBody(request: IncomingMessage): Uint8Array | null {
   const { body } = request as { body?: unknown }
   if (!request.readableDidRead || !request.readableEnded || body === undefined) return null
   if (body instanceof Uint8Array) return body
   if (typeof body === 'string') return new TextEncoder().encode(body)
   try {
-    // Parsers of Express 4 leave an empty object for a body that they do not take.
+    // Parsers of Express 4 leave an empty object for a body that they do not accept.
     return isJson(request) ? new TextEncoder().encode(JSON.stringify(body)) : null
   } catch {
     return null // It was read, and what is there now is no JSON.

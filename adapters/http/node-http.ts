@@ -1,8 +1,7 @@
-// The contract over node:http: bytes ⇄ ContractRequest and ContractResponse. It decides nothing about tables, only how
-// a connection is used and when it ends.
+// The contract over node:http: converts between bytes and ContractRequest or ContractResponse, and manages connections.
 //
 // Invariants:
-// - An answer is delivered before the connection is cut, also to a client that is still writing: the rest of the
+// - A response is delivered before the connection is cut, also to a client that is still writing: the rest of the
 //   request is read and dropped first, within bounds.
 // - A request that a proxy could have understood differently is refused.
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
@@ -86,7 +85,7 @@ function warnProcess(warning: string): void {
 
 const HEADERS_MS_MAX = 10_000
 
-/** A bound for requests whose bodies nobody reads. Those that are read have a least rate, see paced-body.ts. */
+/** Time limit of requests with unread bodies, in milliseconds. Other bodies have a minimum rate, see paced-body.ts. */
 const REQUEST_MS_MAX = 24 * 60 * 60_000
 
 /** Time limits for `http.createServer` of a server that faces untrusted clients. Pass the server to `hardenServer`. */
@@ -116,10 +115,10 @@ export function hardenServer<S extends Server>(server: S, limits: ConnectionLimi
   return server
 }
 
-/** Node keeps at most 1,000 header lines and drops the rest; far fewer are plenty. */
+/** Header lines of a request, at most. Node itself would keep 1,000 and drop the rest. */
 const HEADER_LINES_MAX = 200
 
-/** Refuses what node:http lets pass although it is not a request that a client of ours would write. */
+/** Refuses requests that node:http accepts but the contract does not. */
 function refusalOf(
   request: IncomingMessage,
   target: string | undefined,
@@ -142,20 +141,20 @@ function refusalOf(
   return undefined
 }
 
-/** Whether the end of the body is unknown. After this turn node:http ends such a request without an answer. */
+/** Whether the end of the body is unknown. After this turn node:http ends such a request without a response. */
 function isEndless({ headers }: IncomingMessage): boolean {
   const encoding = headers['transfer-encoding']
   return encoding !== undefined && !/(?:^|,)[ \t]*chunked$/i.test(encoding)
 }
 
-/** Answers a request before this turn ends, with its last words. */
+/** Sends the whole response before this turn ends. */
 function refuseAtOnce(response: ServerResponse, { status, headers, body }: ContractResponse): void {
   response.setHeader('connection', 'close')
   response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthOf(body, 'POST') })
   response.end(body)
 }
 
-/** Refuses a body of which a part was read, and is nowhere: the rest may look like a whole one. */
+/** Refuses a body that was partly read and dropped, because the rest may look like a complete body. */
 function refusalOfBody(
   { readableDidRead }: IncomingMessage,
   parsed: Uint8Array | null,
@@ -180,7 +179,7 @@ function refuse(
   return { status, headers: { 'content-type': JSON_TYPE }, body, close: true }
 }
 
-/** Answers a request whose body comes too slowly, and ends its connection, so that nobody waits on. */
+/** Refuses a request whose body arrives too slowly, and ends its connection. */
 function refuseSlow(request: IncomingMessage, response: ServerResponse): void {
   if (response.headersSent) return
   response.writeHead(408, {
@@ -241,7 +240,7 @@ async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes
 }
 
-/** Their answers end with their headers, so they have no length either. */
+/** Statuses of responses that end with their headers and have no length. */
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
 
 async function deliver(
@@ -260,7 +259,7 @@ async function deliver(
   if (isUnread && !request.complete) request.destroy()
 }
 
-/** Empty for a streamed body and for HEAD, whose answer has the length of a body that is not sent. */
+/** The length header; none for a streamed body, and for HEAD, whose response has the length of an unsent body. */
 function lengthOf(
   body: ContractResponse['body'],
   method: string | undefined,

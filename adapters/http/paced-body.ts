@@ -2,17 +2,17 @@
 import type { IncomingMessage } from 'node:http'
 import { Patience } from './patience.js'
 
-/** A body must come at the least rate from here on, see patience.ts. */
+/** Patience with the sender of a body, in milliseconds; see patience.ts. */
 const SENDER_PATIENCE_MS = 10_000
 
 /** Events that may end a wait for more of a request. */
 const EVENTS = ['readable', 'end', 'error', 'close'] as const
 
 /**
- * The bytes of a request. Ends without destroying it: its connection still has to carry the answer. Unlike a
- * generator it can be ended, by `return`, while a piece is waited for.
+ * The bytes of a request. Ends without destroying the request, because its connection still carries the response.
+ * Unlike a generator, it can be ended by `return` while a piece is awaited.
  *
- * @param onSlow - Called once if they come too slowly. It must end the request, or this waits on.
+ * @param onSlow - Called once if the bytes arrive too slowly. It must end the request, or the wait continues.
  */
 export function pacedBody(
   request: IncomingMessage,

@@ -1,31 +1,31 @@
-// How slow the other side of a connection may be. A limit of the whole time would be too short for a large body,
-// or give a small one hours; so there is a minimum rate.
+// The minimum rate of the other side of a connection. A limit of the total time would be too short for large bodies,
+// or would give small ones hours.
 //
 // Invariants:
 // - Only time spent waiting for the other side counts.
 // - Bytes restore patience, up to its initial amount: one fast second does not earn an hour of silence.
 
-/** 16 KB a second. */
+/** Minimum rate: 16 KB/s. */
 const BYTES_PER_MS_MIN = 16
 
 export class Patience {
   readonly #msMax: number
   #ms: number
 
-  /** @param msMax - How long the other side may be silent, which is also the time over which its rate counts. */
+  /** @param msMax - Longest silence of the other side, in milliseconds, and the period of its rate. */
   constructor(msMax: number) {
     this.#msMax = msMax
     this.#ms = msMax
   }
 
-  /** Counts bytes that came, or were taken. */
+  /** Counts bytes that the other side sent or took. */
   earn(bytes: number): void {
     this.#ms = Math.min(this.#msMax, this.#ms + bytes / BYTES_PER_MS_MIN)
   }
 
   /**
    * Waits for the other side.
-   * @param onOver - Called once if patience ends first. It must end the connection, or this waits on.
+   * @param onOver - Called once if patience ends first. It must end the connection, or the wait continues.
    */
   async wait<T>(event: Promise<T>, onOver: () => void): Promise<T> {
     const begunAt = performance.now()

@@ -1,4 +1,4 @@
-// Answers to requests that do not reach the contract.
+// Responses to requests that do not reach the contract.
 
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',

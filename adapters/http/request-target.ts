@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 
 /**
- * Path and query that a request asks for; undefined when its target is none of ours. A target may be a whole
- * URL (RFC 9112, 3.2.2) whose host is the one that the `Host` header names, or one of `hosts`.
+ * The path and the query of a request target; undefined for a foreign target. A target may be an absolute
+ * URL (RFC 9112, 3.2.2) whose host is that of the `Host` header, or one of `hosts`.
  *
  * @param hosts - Names and ports, in lower case.
  */
@@ -27,7 +27,7 @@ function withoutDefaultPort(scheme: string, host: string): string {
   return port !== '' && name.endsWith(port) ? name.slice(0, -port.length) : name
 }
 
-/** The hosts of URLs, as `targetOf` wants them. */
+/** The hosts of URLs, in the form for `targetOf`. */
 export function hostsOf(urls: readonly (string | undefined)[]): ReadonlySet<string> {
   return new Set(urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host])))
 }

@@ -8,12 +8,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of one connection that wait while another is served. */
+/** Requests of one connection that wait while another is served, at most. */
 const WAITING_MAX = 16
 
 /**
- * Requests beyond those that are dropped, and sent again by a client that knows pipelining, before the
- * connection is cut: what came in together is parsed before it can be stopped, and each holds some 2 KB.
+ * Further requests that are dropped before the connection is cut, at most; a client that pipelines sends them again.
+ * Requests that arrive together are parsed before the parser can be stopped, and each holds about 2 KB.
  */
 const DROPPED_MAX = 100
 
@@ -29,7 +29,7 @@ type Line = {
   dropped: number
 }
 
-/** @param serve - Answers the request. Must not fail. */
+/** @param serve - Handles the request. Must not fail. */
 export type TakeTurn = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -63,7 +63,7 @@ async function serveLine(line: Line): Promise<void> {
   line.isServing = false
 }
 
-/** Answers what waits, and ends the connection with that; at once when far too much came in. */
+/** Serves the waiting requests and then ends the connection; ends it at once beyond DROPPED_MAX. */
 function drop(line: Line, socket: Socket): void {
   line.dropped++
   if (line.dropped > DROPPED_MAX) socket.destroy()

@@ -3,15 +3,15 @@ import type { ContractResponse } from '../../src/index.js'
 import { Patience } from './patience.js'
 
 /**
- * An answer must be read at the least rate, see patience.ts. The system takes a few megabytes at once and then nothing
- * until a good part of them was read, so only a minute shows how fast a client is.
+ * Patience with the reader of a response, in milliseconds; see patience.ts. The system buffers a few megabytes and takes
+ * no more until many of them were read, so the rate of a client shows only over a minute.
  */
 const READER_PATIENCE_MS = 60_000
 
 /**
  * Writes the body without ending the response, no faster than the client reads.
  *
- * @returns false when the client went away or read too slowly; then the rest of the body was not even made.
+ * @returns false if the client disconnected or read too slowly; the rest of the body is then not created.
  */
 export async function sendBody(
   response: ServerResponse,
@@ -50,7 +50,7 @@ async function write(
   return isTaken
 }
 
-/** Waits until the client has read on: true, or has gone: false. */
+/** Waits for the client: true if it has read more, false if it has disconnected. */
 function drained(response: ServerResponse): Promise<boolean> {
   if (response.destroyed || response.closed) return Promise.resolve(false)
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// Answers requests that node:http refuses before any handler sees them. It would answer without a body, which clients
+// Handles requests that node:http refuses before they reach a handler. Its own responses have no body, which clients
 // that parse every error cannot read.
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ type ParseError = Error & Readonly<{ code?: string; reason?: string }>
 
 type Refusal = Readonly<{ status: number; type: string; message: string }>
 
-/** Answers what the parser of `server` refuses as the contract does, and ignores expectations that nobody knows. */
+/** Sends errors of the contract for requests that the parser of `server` refuses, and ignores unknown expectations. */
 export function answerUnparsed(server: Server): void {
   if (server.listenerCount('clientError') === 0) {
     server.on('clientError', (failure: ParseError, socket: Socket) => {

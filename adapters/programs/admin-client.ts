@@ -10,7 +10,7 @@ type VerifyRequest = Readonly<{
   onFinding: (finding: VerifyFinding) => void
 }>
 
-/** Whether something listens there still: a server that was killed leaves behind where it was. */
+/** Whether a server still listens at the address, which a killed server leaves behind. */
 export function isReached({ url }: Served): Promise<boolean> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {

@@ -3,7 +3,7 @@
 // The answer of an import of 8 million rows is 200 MB of row IDs. They are counted, not kept.
 import { BACKSLASH, COLON, COMMA, QUOTE } from '../base/ascii.js'
 
-/** What is kept of one text: a table ID is shorter, and all else is only counted. */
+/** Bytes of a text that are kept, at most. A table ID is shorter; all other texts are only counted. */
 const TEXT_BYTES_MAX = 1_024
 
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b])

@@ -94,7 +94,7 @@ export async function runRestore(args: readonly string[], io: CommandIo): Promis
   io.print(`${records} records and ${objects} objects of ${when} in ${resolve(directory)}`)
 }
 
-/** @throws {ProgramFailure} for what is no file, in words of its own. */
+/** @throws {ProgramFailure} if the path is not a file. */
 async function checkFile(path: string): Promise<void> {
   const found = await stat(path).catch((failure: NodeJS.ErrnoException) => {
     if (failure.code === 'ENOENT') return null

@@ -1,4 +1,4 @@
-// What all commands share: their environment, their exit codes, and options that several have.
+// Shared parts of all commands: their environment, their exit codes, and common options.
 import { type FailureKind, ProgramFailure } from './program-failure.js'
 
 /** The exit codes of all commands. A signal has 128 and its number, as shells report it. */
@@ -17,9 +17,9 @@ export const EXIT_CODE = {
 
 /** The environment of a command, so that tests can run it in process. */
 export type CommandIo = Readonly<{
-  /** Writes a line to stdout: what a script may read. */
+  /** Writes a line to stdout, for scripts. */
   print(line: string): void
-  /** Writes a line to stderr: what only a person needs. */
+  /** Writes a line to stderr, for people. */
   warn(line: string): void
   env: Readonly<Record<string, string | undefined>>
   /** Ends the command early, as Ctrl-C does. */

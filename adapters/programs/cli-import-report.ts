@@ -8,7 +8,7 @@ import { type ColumnTypeName, inferredTypes } from './import-schema.js'
 import { ProgramFailure } from './program-failure.js'
 import { renderCount } from './progress.js'
 
-/** More columns are counted only. */
+/** Columns that are listed, at most; further ones are only counted. */
 const COLUMNS_SHOWN_MAX = 100
 const WARNINGS_MAX = 20
 
@@ -18,7 +18,7 @@ const TRIES_MAX = 3
 const NAME_CHARS_MAX = 60
 const VALUE_CHARS_MAX = 80
 
-/** Prints the types of a new table, and warns. @param sample - Of the rows that the table was made of. */
+/** Prints the types of a new table, and warnings. @param sample - A sample of the table's rows. */
 export async function reportNewTable(
   io: CommandIo,
   given: FileImport,

@@ -40,7 +40,7 @@ const CHUNK_ROWS_MAX = 65_536
 const PARALLEL_DEFAULT = '8'
 const PARALLEL_MAX = 64
 
-/** How often a person is told of requests that are repeated. */
+/** Shortest time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
 
 /** Runs `rowstash import`. @throws {ProgramFailure} */

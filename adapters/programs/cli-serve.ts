@@ -95,10 +95,10 @@ function jsonLines({ print }: CommandIo): Logger {
   return { info: printer('info'), warn: printer('warn'), error: printer('error') }
 }
 
-/** A key, and where it was given: an option, the environment variable, or a file. */
+/** A key and its source: an option, the environment variable, or a file. */
 type SourcedKey = ContractKey & Readonly<{ source: string }>
 
-/** A warning that names keys by their places, with where they were given instead. */
+/** Replaces the positions of keys in a warning by their sources. */
 function withSources(warning: string, keys: readonly SourcedKey[]): string {
   return warning.replace(/\bkeys\[([0-9]+)\]/g, (place, index) => keys[index]?.source ?? place)
 }
@@ -192,7 +192,7 @@ function parseCheckedKey(source: string, text: string): SourcedKey {
   return { ...parsed, source }
 }
 
-/** A key may itself end with equals signs, as base64 does: a team is what follows the last one. */
+/** Parses a key and its team. The team follows the last equals sign, because a key in base64 may contain some. */
 export function parseKey(text: string): ContractKey {
   const [, key = text, teamId = TEAM_DEFAULT] = /^(.+)=([^=]+)$/.exec(text) ?? []
   return { key, teamId }
@@ -206,7 +206,7 @@ function parseBaseUrl(option: string, text: string | undefined): string | undefi
   throw new ProgramFailure('usage', `${option} must be an http or https URL, not "${text}"`)
 }
 
-/** Makes the key of a server that was given none. Closes the store if that fails. */
+/** Creates the key of a server without given keys. Closes the store if that fails. */
 async function makeKeys(
   directory: string | undefined,
   store: Store,

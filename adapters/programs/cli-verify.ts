@@ -26,7 +26,7 @@ up space only, and the store deletes it in time.
 Exit code: 0 nothing is damaged, 1 something is, 2 the directory cannot be opened.
 `
 
-/** Nothing runs beside a command but what it does itself. */
+/** Options that switch off background work. */
 export const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
 
 /** Runs `rowstash verify`. @returns the exit code. */
@@ -73,14 +73,14 @@ function endWith(report: VerifyReport, output: Output): number {
   return report.ok ? EXIT_CODE.done : EXIT_CODE.damaged
 }
 
-/** The server that has a directory open which cannot be opened for that reason; null: it is not a server. */
+/** The server that has a locked directory open; null if no server does. */
 export async function servedInstead(directory: string, failure: unknown): Promise<Served | null> {
   if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') return null
   const served = await readServed(resolve(directory))
   return served !== null && (await isReached(served)) ? served : null
 }
 
-/** Opens the store that is there; none is made. @throws {ProgramFailure} */
+/** Opens an existing store; creates none. @throws {ProgramFailure} */
 export async function openStoreOf(directory: string): Promise<Store> {
   const path = resolve(directory)
   const isThere = await stat(join(path, FORMAT_FILE)).then(
@@ -91,7 +91,7 @@ export async function openStoreOf(directory: string): Promise<Store> {
   return openDirectory(path, QUIET)
 }
 
-/** A store that damage keeps closed is a damaged one. */
+/** Reports a store that cannot be opened. If damage is the reason, the result is damage. */
 function cannotOpen(failure: unknown, full: boolean, output: Output, io: CommandIo): number {
   const isDamaged =
     isStoreError(failure) && (failure.code === 'DATA_CORRUPT' || failure.code === 'DATA_LOSS')

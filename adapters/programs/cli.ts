@@ -58,7 +58,7 @@ async function main(args: readonly string[], io: CommandIo): Promise<number> {
   }
 }
 
-/** Whether a store failed. What else an interrupted command fails with says only that it was interrupted. */
+/** Whether a store failed. Other failures of an interrupted command are consequences of the interruption. */
 function isOfStore(failure: unknown): boolean {
   return isStoreError(failure) && failure.code !== 'ABORTED'
 }
@@ -71,7 +71,7 @@ function reportFailure(failure: unknown, help: string, io: CommandIo): number {
     return EXIT_CODE[kind]
   }
   if (isArgumentError(failure)) {
-    // What follows the first sentence is advice that does not apply here.
+    // Text after the first sentence is advice that does not apply here.
     const [problem] = failure.message.split(/\. |\n/)
     io.warn(`rowstash: ${problem}; see ${help}`)
     return EXIT_CODE.usage
@@ -81,7 +81,7 @@ function reportFailure(failure: unknown, help: string, io: CommandIo): number {
   return EXIT_CODE.failed
 }
 
-/** How util.parseArgs fails: errors whose code begins so. */
+/** Whether a failure is one of util.parseArgs, by the prefix of its code. */
 function isArgumentError(failure: unknown): failure is Error {
   return (
     failure instanceof Error &&

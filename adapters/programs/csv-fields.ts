@@ -7,7 +7,7 @@ import { CARRIAGE_RETURN, COMMA, LINE_FEED, QUOTE } from '../base/ascii.js'
 
 const ASCII_LIMIT = 0x80
 
-/** Names of delimiters on the command line, which shells and people write more easily. */
+/** Names of delimiters on the command line, which are easier to type. */
 const NAMED_DELIMITERS: Readonly<Record<string, string>> = {
   comma: ',',
   semicolon: ';',
@@ -16,10 +16,10 @@ const NAMED_DELIMITERS: Readonly<Record<string, string>> = {
   pipe: '|',
 }
 
-/** What a header without commas is searched for; of two that are there as often, the first is taken. */
+/** Delimiters that are searched for in a header without commas. On a tie the first one wins. */
 const DETECTED_DELIMITERS = Object.freeze([';', '\t', '|'].map(byteOf))
 
-/** The byte of a delimiter as it is written on the command line; undefined: it can be none. */
+/** Parses a delimiter of the command line; undefined if it is invalid. */
 export function parseDelimiter(text: string): number | undefined {
   const char = Object.hasOwn(NAMED_DELIMITERS, text) ? (NAMED_DELIMITERS[text] ?? '') : text
   const isUsable = char.length === 1 && byteOf(char) < ASCII_LIMIT && !/["\r\n]/.test(char)
@@ -88,13 +88,13 @@ function isLineBreak(byte: number | undefined): boolean {
   return byte === LINE_FEED || byte === CARRIAGE_RETURN
 }
 
-/** Behind the line break at a place, which is CRLF, LF or CR; or that place, if there is none. */
+/** The position after a line break (CRLF, LF or CR) at `at`; `at` if there is none. */
 export function endOfLineBreak(bytes: Uint8Array, at: number): number {
   if (bytes[at] === CARRIAGE_RETURN) return bytes[at + 1] === LINE_FEED ? at + 2 : at + 1
   return bytes[at] === LINE_FEED ? at + 1 : at
 }
 
-/** What a field says, without its quotes. */
+/** The text of a field, without its quotes. */
 export function fieldText(bytes: Uint8Array, from: number, to: number): string {
   if (bytes[from] !== QUOTE) return textOf(bytes, from, to)
   return textOf(bytes, from + 1, to - 1).replaceAll('""', '"')

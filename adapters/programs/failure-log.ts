@@ -1,13 +1,13 @@
 // Prints failed requests of a server: the first failure of a kind at once, later ones only as a count.
 import { isStoreError, type StoreErrorCode } from '../../src/index.js'
 
-/** Over which repeated failures are counted. */
+/** Window in which repeated failures are counted, in milliseconds. */
 const WINDOW_MS = 60_000
 
-/** Kinds of failures that are told apart in one window; more are counted together. */
+/** Kinds of failures that are counted separately in one window, at most; further ones are counted together. */
 const KINDS_MAX = 100
 
-/** What says what it is about: a stack would only hide it. */
+/** Codes whose message is sufficient; they are printed without a stack. */
 const PLAIN_CODES: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
   'STORAGE_UNAVAILABLE',
   'INSUFFICIENT_STORAGE',
@@ -17,12 +17,12 @@ const PLAIN_CODES: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
 
 export class FailureLog {
   readonly #print: (line: string) => void
-  /** By what was printed, without the stack: how often it came again. */
+  /** Number of repeats by the printed text without its stack. */
   readonly #repeats = new Map<string, number>()
   #others = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param print - Writes a line, or several: a stack has some. */
+  /** @param print - Writes one or more lines; a stack has several. */
   constructor(print: (line: string) => void) {
     this.#print = print
   }
@@ -39,7 +39,7 @@ export class FailureLog {
     this.#timer ??= setTimeout(() => this.close(), WINDOW_MS).unref()
   }
 
-  /** Prints what was only counted, and begins anew. */
+  /** Prints the counts of repeated failures, and resets them. */
   close(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -52,7 +52,7 @@ export class FailureLog {
   }
 }
 
-/** One line that names a failure, and all that is printed of it. */
+/** The line that identifies a failure, and its full printed text. */
 function describe(failure: unknown): Readonly<{ kind: string; text: string }> {
   if (!(failure instanceof Error)) return same(oneLine(String(failure)))
   const { message, cause, stack = String(failure) } = failure

@@ -40,9 +40,9 @@ export type ClientOptions = Readonly<{
    * stash that is deleted before the server has put the chunk would be there again.
    */
   signal: AbortSignal
-  /** How often a request is tried at most. Default: 8. */
+  /** Attempts for each request, at most. Default: 8. */
   triesMax?: number
-  /** Told of each pause before a further try, with the reason for it. */
+  /** Called before each pause between attempts, with the reason. */
   onRetry?: (reason: string, pauseMs: number) => void
   /** Replaces the pauses before further tries; for tests. */
   pause?: (ms: number) => Promise<void>
@@ -52,21 +52,21 @@ type Request = Readonly<{
   method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   path: string
   contentType?: string
-  /** The same for all tries, of which the server lets one have an effect. */
+  /** The idempotency key, which is the same for all attempts, so that only one has an effect. */
   idempotencyKey?: string
   body?: readonly Uint8Array[]
-  /** It puts a chunk of a stash. */
+  /** Whether the request puts a chunk of a stash. */
   isChunk?: boolean
   /** Takes the body of a good answer piece by piece; each try gets a new one. */
   onAnswer?: () => (piece: Uint8Array) => void
 }>
 
-/** What became of one try. `message` is the server's own, or what the system says of the connection. */
+/** The outcome of one attempt. `message` is the server's, or the system's for a failed connection. */
 type Outcome = Readonly<{
   status: number
-  /** What was answered is not HTTP. */
+  /** Whether the response is not HTTP. */
   isForeign?: boolean
-  /** Of the server's error; empty if there is none. */
+  /** The type of the server's error; empty if there is none. */
   type: string
   message: string
   retryAfterMs: number | undefined
@@ -78,9 +78,9 @@ export class RequestFailure extends Error {
 
   constructor(
     message: string,
-    /** Whether the server finds fault with rows, not with all requests of this kind. */
+    /** Whether the server refuses these rows, not all requests of this kind. */
     readonly isOfRows: boolean,
-    /** Of the chunk that was sent; none of another request. */
+    /** The serial of the chunk that was sent; undefined for other requests. */
     readonly serial?: string,
   ) {
     super(message)
@@ -89,14 +89,14 @@ export class RequestFailure extends Error {
 
 const STATUSES_OF_ROWS: ReadonlySet<number> = new Set([400, 413, 422])
 
-/** The status of a try that got no answer: there was no connection, or it broke. */
+/** Statuses of an attempt without a response: no connection, or a broken one. */
 const STATUS_UNCONNECTED = -1
 const STATUS_BROKEN = 0
 
-/** The serials of a chunk and of whatever it is halved into: `width` numbers from `first` on. */
+/** The serials of a chunk and of its halves: `width` numbers from `first` on. */
 type SerialRange = Readonly<{ first: number; width: number }>
 
-/** More rows are never in a chunk, so halves always find a number. */
+/** Serials of one chunk: more than its rows, so every half has a number. */
 const SERIALS_PER_CHUNK = 2 ** 20
 
 export type TableAnswer = Readonly<{ tableId: string | undefined; rowCount: number }>
@@ -106,10 +106,10 @@ export class ImportClient {
   readonly #isSecure: boolean
   readonly #options: ClientOptions
   readonly #agent: HttpAgent | HttpsAgent
-  /** Whether any request had an answer. */
+  /** Whether any request got a response. */
   #isReached = false
   #mayHoldChunks = false
-  /** Of the chunks that hold a later part of a run, by serial: the first record of the run in them. */
+  /** The first record of each chunk that holds a later part of a run, by serial. */
   readonly #firstRecords = new Map<number, number>()
 
   constructor(options: ClientOptions) {
@@ -357,7 +357,7 @@ function firstLine(text: string): string {
   return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
-/** What a server answers that is another one, or has its paths elsewhere. */
+/** Whether the response is that of a foreign server, or of one with another base path. */
 function isUnknownPath({ status, type, message }: Outcome): boolean {
   return status === 404 && (type === '' || /^Unknown path/.test(message))
 }
@@ -367,7 +367,7 @@ function isRefusal({ status }: Outcome): boolean {
   return status === STATUS_UNCONNECTED || (status >= 400 && status < 500)
 }
 
-/** Also when nobody knows what became of the try: each request has one effect however often it is sent. */
+/** Whether to repeat a request. One with an unknown outcome is repeated too, because a repeat has no second effect. */
 function mayRepeat({ status }: Outcome): boolean {
   return (
     status === 429 || status >= 500 || status === STATUS_BROKEN || status === STATUS_UNCONNECTED

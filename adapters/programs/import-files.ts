@@ -26,12 +26,12 @@ export type FileImport = Readonly<{
   /** Requests at the same time. */
   parallel: number
   signal: AbortSignal
-  /** Is shown every run. Default: nothing. */
+  /** Receives every run. Default: none. */
   sample?: ImportSample
-  /** Told of every chunk that was acknowledged. */
+  /** Called for every acknowledged chunk. */
   onChunk?: (rows: number, bytes: number) => void
   onRetry?: (reason: string, pauseMs: number) => void
-  /** Told of each file whose delimiter was found in its header and is no comma. */
+  /** Called for each file whose header shows another delimiter than a comma. */
   onDelimiter?: (path: string, delimiter: number) => void
   /** Replaces the pauses before further tries; for tests. */
   pause?: (ms: number) => Promise<void>
@@ -60,7 +60,7 @@ export async function importFiles(given: FileImport): Promise<ImportResult> {
   }
 }
 
-/** Tells of a refused request, and of a refused row where it is in the files. */
+/** The error for a refused request, with the place of a refused row in the files. */
 async function explain(
   { message, isOfRows, serial }: RequestFailure,
   client: ImportClient,
@@ -83,7 +83,7 @@ async function* readRuns(given: FileImport): AsyncGenerator<RowRun> {
   }
 }
 
-/** Puts all runs, `parallel` at a time. The first failure stops the rest, and is what is thrown. */
+/** Puts all runs, `parallel` at a time. The first failure stops the rest and is thrown. */
 async function putRuns(
   client: ImportClient,
   stashId: string,

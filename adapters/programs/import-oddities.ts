@@ -6,15 +6,15 @@ import type { Tally } from './import-sample.js'
 import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, startOfRow, type ValueClass } from './import-values.js'
 
-/** Of a hundred values, fewer must be odd. */
+/** Odd values of a reported column, in percent: fewer than this. */
 const ODD_PERCENT = 1
 
-/** Of a sample, so much more may be odd that hardly a column is missed. */
+/** Limit of odd values in a sample, in percent: higher, so that few columns are missed. */
 const ODD_PERCENT_OF_SAMPLE = 10
 
 export type OddColumn = Readonly<{
   column: string
-  /** What the other values are. */
+  /** The kind of the other values. */
   others: string
   /** undefined: the files cannot be read again. */
   found?: Readonly<{
@@ -40,9 +40,9 @@ const GROUP_OF = {
 type Group = (typeof GROUP_OF)[ValueClass]
 
 /**
- * Finds the columns that less than one percent of their values has made text. Where a sample shows that there may
- * be some, all files are read again.
- * @param columns - The columns of text, with what a sample of them looks like.
+ * Finds the text columns in which less than one percent of the values are text. If a sample shows candidates, all files
+ * are read again.
+ * @param columns - The text columns, with the classes of their sampled values.
  */
 export async function findOddColumns(
   columns: ReadonlyMap<string, Tally>,
@@ -119,7 +119,7 @@ async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonl
   })
 }
 
-/** What nearly all values of a sample are, other than text; null: they are not alike. */
+/** The kind of nearly all values of a sample, other than text; null if there is none. */
 function nearlyAll(tally: Tally): Group | null {
   const counts = new Map<Group, number>()
   let total = 0

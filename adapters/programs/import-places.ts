@@ -11,7 +11,7 @@ import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 const ROW_PLACE =
   /(?: at character \d{1,15})? in row (\d{1,15}) \(counted from 0\)(?: of chunk '([^']{1,256})')?(?:, line \d{1,15})?/
 
-/** What a server says of the header of CSV, which is in each chunk. */
+/** The place of the CSV header, which each chunk repeats, in the message of a server. */
 const HEADER_PLACE = / in line 1(?!\d)/
 
 export type RecordPlace = Readonly<{ run: number; record: number }>

@@ -10,15 +10,15 @@ import { isJson } from '../base/records.js'
 import type { RowRun } from './import-source.js'
 import { cellsOf, classOf, HeaderReader, type ValueClass } from './import-values.js'
 
-/** Records of the first run that are looked at. Of run n it is 1/n of them, and one at least. */
+/** Sampled records of the first run. Run n has 1/n of that number, but at least one. */
 const RECORDS_FIRST = 64
 
-/** A table has fewer columns; what is beyond is left out of the sample. */
+/** Columns of the sample, at most; further ones are left out. */
 const COLUMNS_MAX = 4_096
 
-/** Values of each class, or rather about so many. */
+/** The estimated number of values of each class. */
 export type Tally = { [Class in ValueClass]: number } & {
-  /** Of the elements of arrays. */
+  /** The tally of the elements of arrays. */
   elements?: Tally
 }
 

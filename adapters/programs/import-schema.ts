@@ -68,7 +68,7 @@ export async function inferredTypes(
 
 type Expected = Readonly<{ column: string; type: ColumnTypeName }>
 
-/** What inference makes of the values of a sample. */
+/** The type that inference gives the values of a sample. */
 function expectedType(tally: Tally): ColumnTypeName {
   const seen = (Object.keys(tally) as (keyof Tally)[]).filter(
     (name): name is ValueClass => name !== 'elements' && tally[name] > 0,

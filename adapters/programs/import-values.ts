@@ -96,7 +96,7 @@ function textCells(
   return cells
 }
 
-/** What a value looks like; undefined: it is an empty cell. */
+/** The class of a value; undefined for an empty cell. */
 export function classOf(value: unknown, isField: boolean): ValueClass | undefined {
   if (value === null || value === '') return undefined
   if (Array.isArray(value)) return 'array'

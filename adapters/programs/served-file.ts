@@ -1,4 +1,4 @@
-// A file with the address of the server that has a directory open, for commands of the same user.
+// The file with the address of the server that has a directory open, for commands of the same user.
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PRIVATE_FILE } from '../fs/fs-calls.js'
@@ -14,7 +14,7 @@ const RETRY_MS = 10_000
 /**
  * Notes in a directory how its server is reached. A server that cannot write the note, as when its disk is full, serves
  * all the same, and tries again until it ends.
- * @param warn - Told once if it cannot be written at first.
+ * @param warn - Called once if the first write fails.
  * @returns what takes the note back. It never fails.
  */
 export async function noteServed(

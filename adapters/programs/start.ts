@@ -153,7 +153,7 @@ async function runProcess(): Promise<number> {
   }
 }
 
-// What it writes is its user's alone, also what LevelDB writes by itself.
+// All files are private to the user, including those that LevelDB writes itself.
 process.umask(0o077)
 
 process.exitCode = await runProcess()

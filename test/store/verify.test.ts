@@ -275,7 +275,7 @@ describe('damage of records', () => {
       'chunk',
       'codecs',
       'fileMarker',
-      'repeat',
+      'idempotency',
       'row: update',
       'schema',
       'signingKeys',

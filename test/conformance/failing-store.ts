@@ -17,9 +17,13 @@ const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash', 'job'])
 const OBJECTS: ReadonlySet<string> = new Set(['files'])
 const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'sweep'])
 
-/** The store still closes. */
+/** The store still closes, and tells its status. */
 export function failingStore(store: Store, failure: Failure): Store {
-  return failing(store, failure)
+  const status = () => ({ writable: false, code: failure, message: failure })
+  const failed = failing(store, failure)
+  return new Proxy(failed, {
+    get: (target, name) => (name === 'status' ? status : Reflect.get(target, name)),
+  })
 }
 
 function failing<T extends object>(part: T, failure: Failure): T {
@@ -31,7 +35,6 @@ function failing<T extends object>(part: T, failure: Failure): T {
         return OBJECTS.has(called) ? failing(value as object, failure) : value
       }
       if (UNTOUCHED.has(called)) return value.bind(target)
-      if (called === 'status') return () => ({ writable: false, code: failure, message: failure })
       if (!PARTS.has(called)) return () => Promise.reject(failureOf(failure))
       return (...given: unknown[]) => failing(value.apply(target, given), failure)
     },

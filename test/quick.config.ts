@@ -9,7 +9,7 @@ const SLOW = [
   'test/unit/base/codecs.test.ts',
   'test/unit/contract/{answer-memory,row-ids-answer,page-pieces}.test.ts',
   'test/unit/engine/{compression,file-name,kv-objects,schema-cache,segment-codecs}.test.ts',
-  'test/unit/format/{byte-writer-parts,sealed-content}.test.ts',
+  'test/unit/format/{sealed-content,text-buffer}.test.ts',
   'test/unit/kv/{durability,level-recovery,version-base,high-water}.test.ts',
 ]
 

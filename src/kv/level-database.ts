@@ -34,7 +34,7 @@ export interface LevelDatabase {
     operations: LevelOperation<K, V>[],
     options: AbstractBatchOptions<K, V>,
   ): Promise<void>
-  /** Writes what `batch` writes, by a way that is quicker for few operations. */
+  /** Writes what `batch` writes, faster for few operations; the memory of the largest such batch is kept for reuse. */
   writeSmall?(operations: readonly LevelOperation[], sync: boolean): Promise<void>
   iterator<K, V>(options: AbstractIteratorOptions<K, V>): LevelIterator<[K, V]>
   keys<K>(options: AbstractKeyIteratorOptions<K>): Pick<LevelIterator<K>, 'all'>

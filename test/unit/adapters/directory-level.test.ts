@@ -59,12 +59,25 @@ test('a batch is synced if it has to be, whether it is small or not', async () =
   expect(array.mock.calls.map((given) => given[1])).toMatchObject([{ sync: true }, { sync: false }])
 })
 
+test('a written batch is reused empty', async () => {
+  const level = await open()
+  const made = vi.spyOn(level, 'batch')
+  for (const n of [1, 2, 3]) {
+    await level.writeSmall([put(n, n)], false)
+    await level.del(Uint8Array.of(n))
+  }
+  expect(made).toHaveBeenCalledTimes(1)
+  expect(await level.keys().all()).toEqual([])
+})
+
 test('small batches at the same time are written whole, each by itself', async () => {
   const level = await open()
   await level.writeSmall([put(9, 9)], false)
+  const made = vi.spyOn(level, 'batch')
   const all = [1, 2, 3, 4].map((n) => level.writeSmall([put(n, n), put(10 + n, n)], n % 2 === 0))
   await Promise.all(all)
   expect((await level.keys().all()).map(([n]) => n)).toEqual([1, 2, 3, 4, 9, 11, 12, 13, 14])
+  expect(made).toHaveBeenCalledTimes(3) // A batch that is being written takes no more operations.
 })
 
 test('of a batch that failed nothing is written with the next one', async () => {

@@ -25,7 +25,7 @@ export interface ConnectionLimits {
   readonly keylessPerAddressMax?: number
 }
 
-const RANGES = {
+export const CONNECTION_RANGES = {
   connectionsMax: { default: 1_000, min: 4, max: 65_535 },
   keylessPerAddressMax: { default: 256, min: 1, max: 65_535 },
 } as const satisfies Record<keyof ConnectionLimits, IntegerRange>
@@ -236,14 +236,18 @@ export function addressOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>)
 }
 
 function resolveLimits(given: ConnectionLimits): Required<ConnectionLimits> {
-  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(RANGES, name))
+  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(CONNECTION_RANGES, name))
   const { connectionsMax, keylessPerAddressMax } = given
   return {
-    connectionsMax: integerOption('connectionsMax', connectionsMax, RANGES.connectionsMax),
+    connectionsMax: integerOption(
+      'connectionsMax',
+      connectionsMax,
+      CONNECTION_RANGES.connectionsMax,
+    ),
     keylessPerAddressMax: integerOption(
       'keylessPerAddressMax',
       keylessPerAddressMax,
-      RANGES.keylessPerAddressMax,
+      CONNECTION_RANGES.keylessPerAddressMax,
     ),
   }
 }

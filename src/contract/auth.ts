@@ -51,7 +51,7 @@ export async function ownerOf(headers: HeaderList): Promise<string> {
 }
 
 /** The key of the one `Authorization: Bearer` header, or an empty text when there is no such thing. */
-function bearerToken(headers: HeaderList): string {
+export function bearerToken(headers: HeaderList): string {
   const values = headerValues(headers, 'authorization')
   if (values.length !== 1) return ''
   return /^bearer +(\S.*)$/i.exec(values[0] ?? '')?.[1] ?? ''

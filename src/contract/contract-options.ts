@@ -1,7 +1,6 @@
 import {
   booleanOption,
   hasMethods,
-  type IntegerRange,
   integerOptions,
   optionError,
   typeName,
@@ -9,6 +8,11 @@ import {
 import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import type { Logger } from './access-log.js'
 import { parseBaseUrl } from './base-url.js'
+import {
+  CONTRACT_RANGES,
+  type ContractLimitOptions,
+  type ContractLimits,
+} from './contract-limits.js'
 import { type Cors, type CorsOptions, resolveCors } from './cors.js'
 
 /** A key of the API and the team whose objects it reaches. */
@@ -18,7 +22,7 @@ export type ContractKey = Readonly<{ key: string; teamId: string }>
 export type Identity = Readonly<{ teamId: string }>
 
 /** Options of the HTTP contract. Unknown names are refused. */
-export interface ContractOptions {
+export interface ContractOptions extends ContractLimitOptions {
   /**
    * The known keys, at least one; either `keys` or `authenticate` must be given. Only their digests are kept.
    * A key has 1 to 1,024 visible ASCII characters; use 16 or more random ones. Duplicates are an error.
@@ -59,19 +63,6 @@ export interface ContractOptions {
    * paths.
    */
   readonly probes?: boolean | undefined
-  /** Body of one request, in bytes, at most. File uploads are exempt. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
-  readonly bodyBytesMax?: number | undefined
-  /**
-   * Memory for bodies of requests in flight, in bytes, at most. Requests that find none wait, and get status 503 after 30
-   * seconds. A team uses at most about half. Default: 64 MiB. Range: 1 KiB to 16 GiB. Never less than `bodyBytesMax`.
-   */
-  readonly bodyBytesInFlightMax?: number | undefined
-  /**
-   * Memory of responses in flight, in bytes, at most: pages, long rows and lists. Requests that find none wait, and get
-   * status 503 after 30 seconds. A team uses at most about half.
-   * Default: 64 MiB. Range: 1 KiB to 16 GiB; never less than one page takes.
-   */
-  readonly answerBytesInFlightMax?: number | undefined
   /**
    * Called with every failure that gets a status of 500 or above; the client does not see its details. Requests refused
    * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Must not
@@ -91,24 +82,22 @@ export interface ContractOptions {
 }
 
 /** Options after defaults were filled in. */
-export type ResolvedContractOptions = Readonly<{
-  keys: readonly ContractKey[]
-  authenticate: ContractOptions['authenticate']
-  adminKeys: readonly string[]
-  apps: ReadonlySet<string> | undefined
-  baseUrl: string | undefined
-  publicBaseUrl: string | undefined
-  cors: Cors | undefined
-  probes: boolean
-  logger: Logger | undefined
-  bodyBytesMax: number
-  bodyBytesInFlightMax: number
-  answerBytesInFlightMax: number
-  onFailure: (failure: unknown) => void
-}>
+export type ResolvedContractOptions = ContractLimits &
+  Readonly<{
+    keys: readonly ContractKey[]
+    authenticate: ContractOptions['authenticate']
+    adminKeys: readonly string[]
+    apps: ReadonlySet<string> | undefined
+    baseUrl: string | undefined
+    publicBaseUrl: string | undefined
+    cors: Cors | undefined
+    probes: boolean
+    logger: Logger | undefined
+    onFailure: (failure: unknown) => void
+  }>
 
 /** The names of the options that are not integers. */
-const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
+const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOptions>[] = [
   'keys',
   'authenticate',
   'adminKeys',
@@ -124,7 +113,7 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, MemoryOption>[] = [
 
 /** Fills in defaults and rejects unknown names, so a misspelled option fails at start. */
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
-  const memory = integerOptions('the HTTP contract', given ?? {}, RANGES, OTHER_NAMES)
+  const limits = integerOptions('the HTTP contract', given ?? {}, CONTRACT_RANGES, OTHER_NAMES)
   const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given ?? {}
   if ((keys === undefined) === (authenticate === undefined)) {
     throw optionError('keys', 'or "authenticate" must be given, and not both')
@@ -145,8 +134,8 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     cors: resolveCors(given.cors),
     probes: booleanOption('probes', given.probes, true),
     logger: resolveLogger(given.logger),
-    ...memory,
-    bodyBytesInFlightMax: Math.max(memory.bodyBytesMax, memory.bodyBytesInFlightMax),
+    ...limits,
+    bodyBytesInFlightMax: Math.max(limits.bodyBytesMax, limits.bodyBytesInFlightMax),
     onFailure,
   })
   const short = resolved.keys.flatMap(({ key }, index) =>
@@ -184,16 +173,6 @@ function resolveApps(apps: readonly string[]): ReadonlySet<string> {
   if (Array.isArray(apps) && apps.every((app) => typeof app === 'string')) return new Set(apps)
   throw optionError('apps', 'must be a list of app IDs')
 }
-
-const KIB = 1_024
-const MIB = 1_024 * KIB
-const RANGES = {
-  bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
-  bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },
-  answerBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },
-} as const satisfies Record<MemoryOption, IntegerRange>
-
-type MemoryOption = 'bodyBytesMax' | 'bodyBytesInFlightMax' | 'answerBytesInFlightMax'
 
 function resolveBaseUrl(name: string, given: string | undefined): string | undefined {
   if (given === undefined) return undefined

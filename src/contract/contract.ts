@@ -8,7 +8,7 @@ import type { Store, StoreLimits } from '../engine/api/store-types.js'
 import { digestRequest } from '../engine/table/request-digest.js'
 import { logAnswer } from './access-log.js'
 import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
-import { createAuthenticate, ownerOf } from './auth.js'
+import { bearerToken, createAuthenticate, ownerOf } from './auth.js'
 import { parseOrigin } from './base-url.js'
 import type { BaseUrls, Call, Operation } from './call.js'
 import type { BodyLimits } from './collect-body.js'
@@ -17,6 +17,7 @@ import { resolveContractOptions } from './contract-options.js'
 import { shared } from './cors.js'
 import { createEntries } from './entries.js'
 import { errorResponse } from './error-response.js'
+import { createKeyLimits } from './key-limits.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
@@ -48,13 +49,20 @@ export function createContract(store: Store, options: ContractOptions): Contract
   checkStore(store)
   const resolved = resolveContractOptions(options)
   const authenticate = createAuthenticate(resolved)
-  const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS)
+  const { waitMsMax } = resolved
+  const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS, waitMsMax)
+  const limits = createKeyLimits(resolved)
   const bodyLimits = bodyLimitsOf(store, resolved)
   const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget })
   const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
 
   async function answer(request: ContractRequest, onRoute: OnRoute): Promise<ContractResponse> {
-    const admitted = await admit(request, authenticate, router, onRoute)
+    const key = bearerToken(request.headers)
+    const onKey = () => {
+      request.onKey?.()
+      limits.checkRate(key)
+    }
+    const admitted = await admit({ ...request, onKey }, authenticate, router, onRoute)
     const { teamId, operation, parameters, query } = admitted
     const call: Call = {
       team: store.team(teamId),
@@ -71,7 +79,9 @@ export function createContract(store: Store, options: ContractOptions): Contract
     }
     const make = () => operation(call, ...parameters)
     const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
-    const made = await (isRead ? chargedAnswer(make, call.openAnswerRoom) : make())
+    const made = await limits.turns.run(key, () =>
+      isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
+    )
     return { ...made, body: watched(made.body, watch) }
   }
 
@@ -136,11 +146,11 @@ function checkStore(store: Store): void {
 }
 
 function bodyLimitsOf(store: Store, options: ResolvedContractOptions): BodyLimits {
-  const { bodyBytesMax, bodyBytesInFlightMax } = options
+  const { bodyBytesMax, bodyBytesInFlightMax, waitMsMax } = options
   const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }
   return {
     bytesMax: bodyBytesMax,
-    budget: new MemoryBudget(size, BODIES),
+    budget: new MemoryBudget(size, BODIES, waitMsMax),
     buffers: lentBuffersOf(store),
   }
 }

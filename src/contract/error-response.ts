@@ -8,7 +8,13 @@
 import { cutText, escapeControls } from '../base/shown-text.js'
 import { isStoreError, type StoreError, type StoreErrorCode } from '../base/store-error.js'
 import type { ContractResponse } from './message.js'
-import { invalidRequest, Refusal, type RefusalCode, shownId } from './refusal.js'
+import {
+  invalidRequest,
+  RETRY_AFTER_SECONDS,
+  Refusal,
+  type RefusalCode,
+  shownId,
+} from './refusal.js'
 
 const STATUS_OF_CODE = {
   REQUEST_ERROR: 404,
@@ -105,8 +111,6 @@ export function answerOfCode(code: ErrorCode): Readonly<{ status: number; type: 
   return { status: STATUS_OF_CODE[code], type }
 }
 
-const RETRY_AFTER_SECONDS = '1'
-
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Renders a failure of any kind. */
@@ -141,10 +145,9 @@ function shownStoreError(failure: StoreError): ShownError {
   return { status, type, message: `${message}${advice}` }
 }
 
-function refusalResponse({ code, message, allow }: Refusal): ContractResponse {
+function refusalResponse({ code, message, headers }: Refusal): ContractResponse {
   const status = STATUS_OF_CODE[code]
-  const response = renderError(status, code.toLowerCase(), message)
-  if (allow !== undefined) return withHeaders(response, { allow })
+  const response = withHeaders(renderError(status, code.toLowerCase(), message), headers)
   return status === 413 ? { ...response, close: true } : response
 }
 

@@ -9,7 +9,7 @@
 // 3. A room that finds no memory to grow waits in line. The team that holds least is first, then a small body, then
 //    the longest wait. A room that fits into the common part continues; else the first in line gets the reserve, with
 //    which it can grow to its end. A room leaves the reserve as soon as the common part can take it.
-// 4. A room that has waited for WAIT_MS_MAX is refused, and its memory is released.
+// 4. A room that has waited for `waitMsMax` is refused, and its memory is released.
 // 5. When the first in line has waited for SLOW_MS, rooms whose clients are slower than a megabyte a second lose their
 //    memory: the one in the reserve, else those of teams that hold at least as much as the waiting one.
 //
@@ -22,13 +22,14 @@
 import { monotonicMs } from '../base/clock.js'
 import { every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
+import { CONTRACT_RANGES } from './contract-limits.js'
 import { type BudgetSize, type Holder, MemoryAccounts } from './memory-accounts.js'
 
 /** Waiting rooms, at most; each holds a connection. Beyond it the error is STORAGE_UNAVAILABLE. */
 const WAITING_MAX = 1_000
 
-/** Longest wait for memory, in milliseconds: half of the usual timeout of proxies. */
-const WAIT_MS_MAX = 30_000
+/** Longest wait for memory without another given, in milliseconds. */
+const WAIT_MS_MAX = CONTRACT_RANGES.waitMsMax.default
 
 /** Wait of the first in line before slow rooms lose memory, and period of pace measurements, in milliseconds. */
 const SLOW_MS = 2_000
@@ -81,14 +82,19 @@ type Occupant = Holder & {
 export class MemoryBudget {
   readonly #accounts: MemoryAccounts<Occupant>
   readonly #name: string
+  readonly #waitMsMax: number
   readonly #occupants = new Set<Occupant>()
   readonly #line = new Set<Occupant>()
   #timer: (() => void) | undefined
 
-  /** @param name - The use of the memory and its option, for messages. */
-  constructor(size: BudgetSize, name = 'requests') {
+  /**
+   * @param name - The use of the memory and its option, for messages.
+   * @param waitMsMax - Longest wait of a room, in milliseconds.
+   */
+  constructor(size: BudgetSize, name = 'requests', waitMsMax = WAIT_MS_MAX) {
     this.#accounts = new MemoryAccounts(size)
     this.#name = name
+    this.#waitMsMax = waitMsMax
   }
 
   /** Memory of all rooms together, in bytes. */
@@ -216,9 +222,9 @@ export class MemoryBudget {
 
   #check(now: number): void {
     for (const occupant of this.#line) {
-      if (now - (occupant.waiting?.since ?? now) < WAIT_MS_MAX) continue
+      if (now - (occupant.waiting?.since ?? now) < this.#waitMsMax) continue
       this.#leaveLine(occupant)?.refuse(
-        this.#noMemory(`none was free for ${WAIT_MS_MAX / 1_000} s`),
+        this.#noMemory(`none was free for ${this.#waitMsMax / 1_000} s`),
       )
     }
     for (const occupant of this.#occupants) measurePace(occupant, now)

@@ -8,16 +8,18 @@ export type RefusalCode =
   | 'REQUEST_VALIDATION_ERROR' // A part of the request breaks its rule.
   | 'REQUEST_TOO_LARGE' // The body is over its limit.
   | 'UNSUPPORTED_MEDIA_TYPE' // A body type, charset or content encoding that is not taken.
+  | 'RATE_LIMITED' // The key or the client has sent too many requests. A code of the library too.
+  | 'STORAGE_UNAVAILABLE' // A wait took too long. A code of the library too.
 
 /** The refusal of a request by its form alone. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  /** @param allow - The methods of the path, for METHOD_NOT_ALLOWED. */
+  /** @param headers - Of the answer, with names in lower case, such as `allow`. */
   constructor(
     readonly code: RefusalCode,
     message: string,
-    readonly allow?: string,
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message)
   }
@@ -26,7 +28,22 @@ export class Refusal extends Error {
 /** A known path with another method. */
 export function methodNotAllowed(method: string, allow: string): Refusal {
   const message = `Method ${shownId(method)} is not allowed here; use ${allow}`
-  return new Refusal('METHOD_NOT_ALLOWED', message, allow)
+  return new Refusal('METHOD_NOT_ALLOWED', message, { allow })
+}
+
+/** Seconds after which a client that was refused under load should come back. */
+export const RETRY_AFTER_SECONDS = '1'
+
+/** A request that waited in vain. It has changed nothing. */
+export function busy(problem: string): Refusal {
+  const message = `${problem}: nothing was changed; try again`
+  return new Refusal('STORAGE_UNAVAILABLE', message, { 'retry-after': RETRY_AFTER_SECONDS })
+}
+
+/** @param waitMs - Milliseconds after which the next request is accepted. */
+export function rateLimited(problem: string, waitMs: number): Refusal {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000))
+  return new Refusal('RATE_LIMITED', problem, { 'retry-after': String(seconds) })
 }
 
 type RequestPart = 'params' | 'query' | 'headers' | 'body'

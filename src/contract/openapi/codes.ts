@@ -8,6 +8,7 @@ export const KEYED = [
   'DATA_CORRUPT',
   'INTERNAL_ERROR',
   'STORAGE_UNAVAILABLE',
+  'RATE_LIMITED',
 ] as const satisfies readonly DocumentedCode[]
 
 /** Errors of every operation that writes. */
@@ -36,5 +37,4 @@ export const SOURCE_FAILURES = [
   'SOURCE_URL_FAILED',
   'SOURCE_URL_TIMEOUT',
   'FILE_TOO_LARGE',
-  'RATE_LIMITED',
 ] as const satisfies readonly DocumentedCode[]

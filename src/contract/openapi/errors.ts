@@ -52,7 +52,10 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
     when: 'The media type, charset or Content-Encoding of the body is not supported.',
     ours: true,
   },
-  rate_limited: { when: 'Too many uploads are open or waiting; see Retry-After.', ours: true },
+  rate_limited: {
+    when: 'The key sends too many requests, or too many uploads or jobs are open or waiting; see Retry-After.',
+    ours: true,
+  },
   payment_required: { when: 'The quota of the team is used up.' },
   storage_unavailable: { when: 'The store cannot do this now; see Retry-After.', ours: true },
   insufficient_storage: { when: 'The disk of the store is full.', ours: true },

@@ -31,7 +31,6 @@ export const TABLE_OPERATIONS = {
       'COLUMN_ID_NOT_UNIQUE',
       'STASH_NOT_FOUND',
       'IDEMPOTENCY_KEY_REUSED',
-      'RATE_LIMITED',
     ],
   },
   'POST /tables/import': {
@@ -75,7 +74,6 @@ export const TABLE_OPERATIONS = {
       'STASH_NOT_FOUND',
       'TABLE_NOT_FOUND',
       'PRECONDITION_FAILED',
-      'RATE_LIMITED',
     ],
   },
 } as const satisfies Readonly<Record<string, Operation>>

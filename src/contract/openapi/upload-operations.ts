@@ -82,7 +82,6 @@ export const UPLOAD_OPERATIONS = {
       'UPLOAD_NOT_FOUND',
       'UPLOAD_INCOMPLETE',
       'FILE_TOO_LARGE',
-      'RATE_LIMITED',
     ],
   },
   'GET /files/{fileID}/{fileName}': {

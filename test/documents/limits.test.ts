@@ -1,0 +1,48 @@
+// Goal: LIMITS.md lists every option that is a number, once, with the default and the range that the code has.
+import { expect, test } from 'vitest'
+import { CONNECTION_RANGES } from '../../adapters/http/connections.js'
+import type { IntegerRange } from '../../src/base/options.js'
+import { CONTRACT_RANGES } from '../../src/contract/contract-limits.js'
+import { STORE_RANGES } from '../../src/engine/api/resolve-options.js'
+import { readText } from '../support/source-files.js'
+
+const KIB = 1024
+const BYTES = { TiB: KIB ** 4, GiB: KIB ** 3, MiB: KIB ** 2, KiB: KIB, bytes: 1 }
+const SECOND = 1_000
+const TIMES = {
+  days: 86_400 * SECOND,
+  hours: 3_600 * SECOND,
+  minutes: 60 * SECOND,
+  seconds: SECOND,
+  ms: 1,
+}
+
+/** A value as the page writes it, in the largest unit that leaves it whole. */
+function rendered(name: string, value: number): string {
+  if (value === Number.MAX_SAFE_INTEGER) return '2^53 - 1'
+  const units = /Bytes/.test(name) ? BYTES : /Ms(?:Max)?$/.test(name) ? TIMES : { '': 1 }
+  if (value === 0) return '0'
+  const [unit = '', size = 1] = Object.entries(units).find(([, of]) => value % of === 0) ?? []
+  const count = value / size
+  const word = count === 1 ? unit.replace(/(?<=\w{3})s$/, '') : unit
+  return `${count.toLocaleString('en-US')} ${word}`.trim()
+}
+
+test('LIMITS.md has every limit with its default and its range', () => {
+  const ranges: Readonly<Record<string, IntegerRange>> = {
+    ...CONTRACT_RANGES,
+    ...CONNECTION_RANGES,
+    ...STORE_RANGES,
+  }
+  const expected = Object.entries(ranges).map(([name, { default: usual, min, max }]) => [
+    name,
+    rendered(name, usual),
+    `${rendered(name, min)} to ${rendered(name, max)}`,
+  ])
+  const rows = readText('src/contract/LIMITS.md').matchAll(
+    /^\| `(\w+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|(?: [^|]+ \|)?$/gm,
+  )
+  const listed = [...rows].map(([, name, usual, range]) => [name, usual, range])
+
+  expect(listed.sort()).toEqual(expected.sort())
+})

@@ -1,0 +1,117 @@
+// Goal: each limit of a key refuses or delays what exceeds it, with the answer that is documented, and a client of
+// another team beside it does not notice.
+import { expect, onTestFinished, test } from 'vitest'
+import { type ContractOptions, createContract, openMemory, type Store } from '../../../src/index.js'
+
+const KEYS = [
+  { key: 'a-key-of-the-first-team', teamId: 'first' },
+  { key: 'a-key-of-the-second-team', teamId: 'second' },
+] as const
+const [FIRST, SECOND] = KEYS.map(({ key }) => key)
+
+const WAIT_MS = 200
+
+async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text)
+}
+
+async function open(options: Partial<ContractOptions>) {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const contract = createContract(store, { keys: KEYS, waitMsMax: WAIT_MS, ...options })
+  const send = async (key: string | undefined, line: string, body: AsyncIterable<Uint8Array>) => {
+    const [method = '', path = ''] = line.split(' ')
+    const headers = [
+      ['authorization', `Bearer ${key}`],
+      ['content-type', 'application/json'],
+    ] as const
+    const answer = await contract.handle({ method, path, query: '', headers, body })
+    const { status, body: text } = answer
+    const retry = answer.headers['retry-after']
+    const isText = typeof text === 'string'
+    return { status, retry, error: isText && status >= 400 ? JSON.parse(text).error : undefined }
+  }
+  return { store, send }
+}
+
+/** A body that ends when it is told to. */
+function openBody() {
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('[')
+    await ended
+    yield Buffer.from(']')
+  }
+  return { pieces: pieces(), end: () => end() }
+}
+
+const chunksOf = async (store: Store) => {
+  const made = await store
+    .team('first')
+    .createTable({ name: 'T', rows: store.team('first').stash('s') })
+  return made.rowIds.length
+}
+
+test('16 requests of a key at once; the 17th waits for its turn, and is not refused', async () => {
+  const { store, send } = await open({ waitMsMax: 30_000 })
+  const bodies = Array.from({ length: 16 }, openBody)
+  const puts = bodies.map(({ pieces }, at) => send(FIRST, `PUT /stashes/s/${at}`, pieces))
+  let isAnswered = false
+  const last = send(FIRST, 'PUT /stashes/s/16', bodyOf('[{"n":1}]')).finally(() => {
+    isAnswered = true
+  })
+
+  const beside = await send(SECOND, 'PUT /stashes/s/0', bodyOf('[]'))
+
+  expect(beside.status).toBe(200)
+  expect(isAnswered).toBe(false)
+  bodies[0]?.end()
+  expect((await last).status).toBe(200)
+  for (const { end } of bodies) end()
+  expect((await Promise.all(puts)).map(({ status }) => status)).toEqual(Array(16).fill(200))
+  expect(await chunksOf(store)).toBe(1)
+})
+
+test('a request that waits longer than waitMsMax is 503 with Retry-After, and changed nothing', async () => {
+  const { store, send } = await open({ requestsAtOncePerKeyMax: 1 })
+  const held = openBody()
+  const first = send(FIRST, 'PUT /stashes/s/0', held.pieces)
+
+  const [refused, beside] = await Promise.all([
+    send(FIRST, 'PUT /stashes/s/1', bodyOf('[{"n":1}]')),
+    send(SECOND, 'PUT /stashes/s/1', bodyOf('[]')),
+  ])
+
+  expect(refused).toMatchObject({ status: 503, retry: '1', error: { type: 'storage_unavailable' } })
+  expect(refused.error.message).toBe(
+    'This key is at its limit of 1 requests in flight (requestsAtOncePerKeyMax), and none ended for 0.2 s: nothing was changed; try again',
+  )
+  expect(beside.status).toBe(200)
+  held.end()
+  expect((await first).status).toBe(200)
+  expect(await chunksOf(store)).toBe(0)
+})
+
+test('more requests a second than requestsPerSecondPerKeyMax are 429 with Retry-After', async () => {
+  const { send } = await open({ requestsPerSecondPerKeyMax: 2 })
+  const list = (key: string | undefined) => send(key, 'GET /tables', bodyOf(''))
+
+  const answers = [await list(FIRST), await list(FIRST), await list(FIRST)]
+
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+  expect(answers[2]).toMatchObject({ retry: '1', error: { type: 'rate_limited' } })
+  expect(answers[2]?.error.message).toBe(
+    'This key may send at most 2 requests a second (requestsPerSecondPerKeyMax); try again later',
+  )
+  expect((await list(SECOND)).status).toBe(200)
+})
+
+test('without requestsPerSecondPerKeyMax no request is 429', async () => {
+  const { send } = await open({})
+  const answers = Array.from({ length: 400 }, () => send(FIRST, 'GET /tables', bodyOf('')))
+
+  expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([200]))
+})

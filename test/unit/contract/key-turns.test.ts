@@ -1,0 +1,128 @@
+// Goal: the rules in the head of src/contract/key-turns.ts hold, and a bucket of tokens fills as it must. Time is
+// virtual.
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { KeyTurns } from '../../../src/contract/key-turns.js'
+import { RateLimit } from '../../../src/contract/rate-limit.js'
+import { runOptions } from '../../support/fast-check-options.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const settled = () => vi.advanceTimersByTimeAsync(0)
+const turnsOf = (atOnceMax: number, waitMsMax = 30_000) =>
+  new KeyTurns({ atOnceMax, waitMsMax, name: 'requests in flight (anOption)' })
+
+/** Work of a key that goes on until it is ended. */
+function begin(turns: KeyTurns, key: string) {
+  let state: 'waiting' | 'running' | 'ended' | string = 'waiting'
+  let end = () => {}
+  const work = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  turns
+    .run(key, () => {
+      state = 'running'
+      return work
+    })
+    .then(
+      () => {
+        state = 'ended'
+      },
+      (failure: Error) => {
+        state = failure.message
+      },
+    )
+  return { key, state: () => state, end: () => end() }
+}
+
+test('what is over the limit of a key waits in order, and other keys do not', async () => {
+  const turns = turnsOf(2)
+  const [first, second, third, fourth] = ['a', 'a', 'a', 'a'].map((key) => begin(turns, key))
+  const other = begin(turns, 'b')
+  await settled()
+  const states = () => [first, second, third, fourth, other].map((work) => work?.state())
+  expect(states()).toEqual(['running', 'running', 'waiting', 'waiting', 'running'])
+
+  second?.end()
+  await settled()
+
+  expect(states()).toEqual(['running', 'ended', 'running', 'waiting', 'running'])
+  expect(turns.waiting).toBe(1)
+})
+
+test('a wait of 30 s is refused, with the limit and its option', async () => {
+  const turns = turnsOf(1)
+  const first = begin(turns, 'a')
+  const second = begin(turns, 'a')
+  await vi.advanceTimersByTimeAsync(29_000)
+  expect(second.state()).toBe('waiting')
+
+  await vi.advanceTimersByTimeAsync(2_000)
+
+  expect(second.state()).toBe(
+    'This key is at its limit of 1 requests in flight (anOption), and none ended for 30 s: nothing was changed; try again',
+  )
+  first.end()
+  const third = begin(turns, 'a')
+  await settled()
+  expect(third.state()).toBe('running')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('one key fills at most half of the waiting places', async () => {
+  const turns = turnsOf(1)
+  const works = Array.from({ length: 502 }, () => begin(turns, 'a'))
+  const others = ['b', 'b'].map((key) => begin(turns, key))
+  await settled()
+
+  expect(works.at(-1)?.state()).toMatch(/too many wait already/)
+  expect(works.at(-2)?.state()).toBe('waiting')
+  expect(others.map(({ state }) => state())).toEqual(['running', 'waiting'])
+})
+
+test('a key never has more turns than its limit, no turn is lost, and all begin in order', async () => {
+  const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), ends: fc.nat() })
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(step), async (max, steps) => {
+      const turns = turnsOf(max)
+      const works: ReturnType<typeof begin>[] = []
+      for (const { key, ends } of steps) {
+        works.push(begin(turns, key))
+        const running = works.filter(({ state }) => state() === 'running')
+        if (ends % 2 === 1) running[ends % (running.length || 1)]?.end()
+        await settled()
+        for (const name of ['a', 'b', 'c']) {
+          const left = works.filter((work) => work.key === name && work.state() !== 'ended')
+          const states = left.map(({ state }) => state())
+          const expected = left.map((_, at) => (at < max ? 'running' : 'waiting'))
+          expect(states).toEqual(expected)
+        }
+      }
+      for (const { end } of works) end()
+      await settled()
+      expect(works.every(({ state }) => state() === 'ended')).toBe(true)
+    }),
+    runOptions(100),
+  )
+})
+
+test('a bucket gives its tokens at once, then one for each part of its period', async () => {
+  const rate = new RateLimit(10, 1_000)
+  const taken = Array.from({ length: 11 }, () => rate.take('a'))
+  expect(taken.slice(0, 10)).toEqual(Array(10).fill(0))
+  expect(taken[10]).toBeCloseTo(100)
+  expect(rate.take('b')).toBe(0)
+
+  await vi.advanceTimersByTimeAsync(100)
+
+  expect([rate.take('a'), rate.take('a')]).toEqual([0, expect.closeTo(100)])
+  await vi.advanceTimersByTimeAsync(60_000)
+  const later = Array.from({ length: 11 }, () => rate.take('a') > 0)
+  expect(later).toEqual([...Array(10).fill(false), true])
+})

@@ -8,7 +8,9 @@ import {
   fsync,
   open,
   rename,
+  type StatsFs,
   stat,
+  statfs,
   statSync,
   write,
 } from 'node:fs'
@@ -91,4 +93,10 @@ export function exists(path: string): Promise<boolean> {
 /** As `exists`, on this thread: for a name in a folder that is in use, so that the system has it at hand. */
 export function existsNow(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** Bytes that this user may still write to the file system of a path. */
+export async function freeBytesAt(path: string): Promise<number> {
+  const { bavail, bsize } = await called<StatsFs>((done) => statfs(path, done))
+  return bavail * bsize
 }

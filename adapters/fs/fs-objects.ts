@@ -22,6 +22,7 @@ import {
   closeNow,
   exists,
   existsNow,
+  freeBytesAt,
   openFile,
   renameFile,
   syncData,
@@ -194,6 +195,14 @@ class FsObjects implements ObjectStore {
   }
 
   /** Waits for puts that have all their bytes; those that still wait for some fail. */
+  async freeBytes(): Promise<number> {
+    try {
+      return await freeBytesAt(this.#directory)
+    } catch (failure) {
+      throw fileError(failure, 'The free space of the disk is not known')
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#finishing)

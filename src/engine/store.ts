@@ -22,6 +22,7 @@ import { TableWriters } from './commit/table-writer.js'
 import { Background } from './context/background.js'
 import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
 import { ChunkCounts } from './context/chunk-counts.js'
+import { DiskSpace, withDiskSpace } from './context/disk-space.js'
 import { ExtentEntries } from './context/extents.js'
 import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
@@ -75,10 +76,12 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   return new OpenedStore(context, afterClose)
 }
 
-function openContext(kv: KvStore, objects: ObjectStore, options: ResolvedOptions): StoreContext {
+function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions): StoreContext {
   const shares = cacheSharesOf(options.cacheBytesMax)
   const bufferShares = bufferSharesOf(options.bufferBytesMax)
-  const lifecycle = new Lifecycle()
+  const disk = new DiskSpace(given, options)
+  const objects = withDiskSpace(given, disk)
+  const lifecycle = new Lifecycle(disk)
   const background = new Background(lifecycle, options)
   const heads = new TableHeads(shares.heads)
   const uploads = new OpenUploads(options)
@@ -104,6 +107,7 @@ function openContext(kv: KvStore, objects: ObjectStore, options: ResolvedOptions
     pointReads: new PointReadCache(shares.pointReads),
     writers: new TableWriters(options.random, heads),
     pins: new GenerationPins(),
+    disk,
     lifecycle,
     background,
     aliases: new TeamAliases(kv, options.random, shares.aliases),
@@ -192,11 +196,14 @@ class OpenedStore implements Store, LendsBuffers {
   }
 
   status(): StoreStatus {
-    const { lifecycle, kv } = this.#context
+    const { lifecycle, kv, disk } = this.#context
     if (lifecycle.isClosing) {
       return { writable: false, code: 'STORE_CLOSED', message: 'The store is closed' }
     }
     const { refusal } = kv
+    if (refusal === undefined && disk.isLow) {
+      return { writable: false, code: 'INSUFFICIENT_STORAGE', message: 'The disk is almost full' }
+    }
     if (refusal === undefined) return { writable: true }
     return { writable: false, code: refusal.code, message: refusal.message }
   }

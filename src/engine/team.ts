@@ -58,7 +58,7 @@ export class StoreTeam implements Team {
   }
 
   createTable(request: CreateTableRequest): Promise<CreateResult> {
-    return this.#context.lifecycle.run(async () => {
+    return this.#context.lifecycle.runWriting(async () => {
       checkArguments('createTable', request, CREATE_ARGUMENTS)
       const { name, rows } = request
       checkTableName(name)
@@ -76,7 +76,7 @@ export class StoreTeam implements Team {
   }
 
   importTable(request: ImportTableRequest): Promise<CreateResult> {
-    return this.#context.lifecycle.run(async () => {
+    return this.#context.lifecycle.runWriting(async () => {
       checkArguments('importTable', request, IMPORT_ARGUMENTS)
       const { name } = request
       if (name !== undefined) checkTableName(name)
@@ -92,7 +92,7 @@ export class StoreTeam implements Team {
   }
 
   startJob(request: JobRequest): Promise<Job> {
-    return this.#context.lifecycle.run(() => this.#jobs.start(request))
+    return this.#context.lifecycle.runWriting(() => this.#jobs.start(request))
   }
 
   job(jobId: string): Job {

@@ -61,5 +61,11 @@ export interface ObjectStore {
    */
   list(prefix: string, after?: ObjectId): Promise<ObjectId[]>
 
+  /**
+   * Free space for objects and records of the store, in bytes. Optional: only where space is limited and known.
+   * @throws {StoreError} STORAGE_UNAVAILABLE
+   */
+  freeBytes?(): Promise<number>
+
   close(): Promise<void>
 }

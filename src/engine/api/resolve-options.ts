@@ -62,6 +62,7 @@ export const STORE_RANGES = {
   jobLeaseMs: { default: MINUTE_MS / 2, min: 100, max: 10 * MINUTE_MS },
   jobTtlMs: { default: 7 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   jobIntervalMs: { default: 5 * SECOND_MS, min: 0, max: DAY_MS },
+  freeDiskBytesMin: { default: 256 * MIB, min: 0, max: Number.MAX_SAFE_INTEGER },
   filesInFlightMax: { default: 64, min: 1, max: 10_000 },
 } as const satisfies Record<NumberOption, IntegerRange>
 

@@ -6,8 +6,15 @@ import type { BackgroundTask } from './background-types.js'
 import type { QuotaRequest } from './file-types.js'
 import type { UrlFetcher } from './url-fetcher.js'
 
-/** Limits of rows, pages, stashes, overwritten rows and files. */
+/** Limits of rows, pages, stashes, overwritten rows, files and the disk. */
 export interface LimitOptions {
+  /**
+   * Free space that writes must leave on the disk of the store, in bytes. Below it, changes that need space fail with
+   * INSUFFICIENT_STORAGE; reads and deletions go on. Only for stores that know their free space, as those of
+   * `openDirectory` do; it is measured once a second. 0 is no limit: the disk may then become full.
+   * Default: 256 MiB. Range: 0 to 2^53 - 1.
+   */
+  readonly freeDiskBytesMin?: number
   /** Columns of a table, and of one chunk, at most. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
   /** Text of one row, in bytes, at most; also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */

@@ -2,11 +2,18 @@
 import { type Awaitable, isSync } from '../../base/awaitable.js'
 import type { StoreErrorCode } from '../../base/store-error.js'
 import { isStoreError, StoreError, withOutcome } from '../../base/store-error.js'
+import type { DiskSpace } from './disk-space.js'
 
 export class Lifecycle {
   #running = 0
   #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
+  readonly #disk: Pick<DiskSpace, 'check'> | undefined
+
+  /** @param disk - Undefined: space on the disk is not checked. */
+  constructor(disk?: Pick<DiskSpace, 'check'>) {
+    this.#disk = disk
+  }
 
   /** Whether new operations are refused. */
   get isClosing(): boolean {
@@ -32,6 +39,14 @@ export class Lifecycle {
       this.#running--
       if (this.#running === 0) this.#idle?.()
     }
+  }
+
+  /** As `run`, for an operation that needs space on the disk. @throws {StoreError} INSUFFICIENT_STORAGE */
+  runWriting<T>(operation: () => Awaitable<T>): Promise<T> {
+    return this.run(() => {
+      const checked = this.#disk?.check()
+      return checked === undefined ? operation() : checked.then(operation)
+    })
   }
 
   /** Refuses new operations, waits for those under way, then runs `end`. Repeated calls share one close. */

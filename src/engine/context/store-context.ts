@@ -10,6 +10,7 @@ import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 import type { Background } from './background.js'
 import type { ChunkCounts } from './chunk-counts.js'
+import type { DiskSpace } from './disk-space.js'
 import type { ExtentEntries } from './extents.js'
 import type { FileClaims } from './file-claims.js'
 import type { GenerationPins } from './generation-pins.js'
@@ -50,6 +51,7 @@ export type StoreContext = Readonly<{
   pointReads: PointReadCache
   writers: TableWriters
   pins: GenerationPins
+  disk: DiskSpace
   lifecycle: Lifecycle
   background: Background
   aliases: TeamAliases

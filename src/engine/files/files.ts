@@ -39,7 +39,7 @@ export class TeamFiles implements Files {
   }
 
   put(content: FileContent, about: FileDetails): Promise<StoredFile> {
-    return this.#team.lifecycle.run(async () => {
+    return this.#team.lifecycle.runWriting(async () => {
       checkArguments('put', about, DETAILS)
       const { contentLength, ...names } = checkDetails(about)
       return this.#claiming(async (claim, bytesMax) => {
@@ -53,7 +53,7 @@ export class TeamFiles implements Files {
     sourceUrl: string,
     about: Readonly<{ fileName?: string; contentType?: string }> = {},
   ): Promise<StoredFile> {
-    return this.#team.lifecycle.run(async () => {
+    return this.#team.lifecycle.runWriting(async () => {
       checkArguments('fromUrl', about, ['fileName', 'contentType'])
       const url = checkText('sourceURL', sourceUrl)
       const given = {
@@ -79,7 +79,7 @@ export class TeamFiles implements Files {
   }
 
   createUpload(about: UploadInit): Promise<UploadTicket> {
-    return this.#team.lifecycle.run(async () => {
+    return this.#team.lifecycle.runWriting(async () => {
       checkArguments('createUpload', about, UPLOAD_ARGUMENTS)
       return createUpload(this.#team, {
         ...checkDetails(about),

@@ -15,7 +15,7 @@ export class StorePublicFiles implements PublicFiles {
   }
 
   receive(request: UploadRequest): Promise<void> {
-    return this.#context.lifecycle.run(async () => {
+    return this.#context.lifecycle.runWriting(async () => {
       checkUploadRequest(request)
       await receiveUpload(this.#context, request)
     })

@@ -39,7 +39,7 @@ export class TeamStash implements Stash {
   }
 
   put(given: string | number, rows: RowsInput): Promise<void> {
-    return this.#team.lifecycle.run(async () => {
+    return this.#team.lifecycle.runWriting(async () => {
       const serial = checkSerial(given)
       await this.#team.ensureTeam()
       const { chunk, files } = await prepareRows(this.#team, rows, false)

@@ -82,7 +82,7 @@ export class TeamTable implements Table {
   }
 
   addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<ChangeResult> {
-    return this.#run(async (place) => {
+    return this.#runWriting(async (place) => {
       checkArguments('addRows', options, ADD_ARGUMENTS)
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const key = await requestKeyOf(options, ['add', onSchemaError], rows)
@@ -91,7 +91,7 @@ export class TeamTable implements Table {
   }
 
   overwrite(request: OverwriteRequest): Promise<ChangeResult> {
-    return this.#run(async (place) => {
+    return this.#runWriting(async (place) => {
       checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
       const { schema, rows } = request
       const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
@@ -218,7 +218,7 @@ export class TeamTable implements Table {
   }
 
   #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
-    return this.#run(async (place) => {
+    return this.#runWriting(async (place) => {
       checkText(ROW_ID, rowId)
       checkArguments('updateRow', options, ['ifMatch', 'onSchemaError'])
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
@@ -242,11 +242,16 @@ export class TeamTable implements Table {
   }
 
   #run<T>(operation: (place: TablePlace) => Awaitable<T>): Promise<T> {
-    const { id: tableId } = this
-    return this.#team.lifecycle.run(() => {
-      this.#key ??= tableKeyOf(tableId)
-      return operation({ team: this.#team, table: this.#key, tableId })
-    })
+    return this.#team.lifecycle.run(() => operation(this.#place()))
+  }
+
+  #runWriting<T>(operation: (place: TablePlace) => Awaitable<T>): Promise<T> {
+    return this.#team.lifecycle.runWriting(() => operation(this.#place()))
+  }
+
+  #place(): TablePlace {
+    this.#key ??= tableKeyOf(this.id)
+    return { team: this.#team, table: this.#key, tableId: this.id }
   }
 }
 

@@ -18,7 +18,12 @@ const TEXT_BYTES = 2_000
 const RECOVERY_MS_MAX = 5_000
 const PAUSE_MS = 50
 const FLUSHED_MS = 1_500
-const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
+const QUIET = {
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+  freeDiskBytesMin: 0,
+} as const
 
 function open(directory: string, { durability }: FullOpenCase): Promise<Store> {
   return openDirectory(directory, { ...QUIET, durability })

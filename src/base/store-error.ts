@@ -32,6 +32,7 @@ import { cutText } from './shown-text.js'
  * - `CONTENT_LENGTH_MISMATCH`: there are more or fewer bytes than announced
  * - `CHECKSUM_MISMATCH`: the bytes do not match the checksum that was sent with them
  * - `RATE_LIMITED`: too many uploads are open or waiting
+ * - `LIMIT_EXCEEDED`: the team has all that a limit of the store allows; the message names the limit
  * - `PAYMENT_REQUIRED`: the quota hook of the host refused the file
  * - `STORAGE_UNAVAILABLE`: the store cannot do this now; see `outcome`
  * - `INSUFFICIENT_STORAGE`: the disk is full; see `outcome`
@@ -72,6 +73,7 @@ export type StoreErrorCode =
   | 'CONTENT_LENGTH_MISMATCH'
   | 'CHECKSUM_MISMATCH'
   | 'RATE_LIMITED'
+  | 'LIMIT_EXCEEDED'
   | 'PAYMENT_REQUIRED'
   | 'STORAGE_UNAVAILABLE'
   | 'INSUFFICIENT_STORAGE'

@@ -37,6 +37,7 @@ import { SegmentCodecs } from './context/segment-codecs.js'
 import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TeamAliases } from './context/team-alias.js'
+import { TeamLimits } from './context/team-limits.js'
 import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
@@ -103,6 +104,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     heads,
     extents: new ExtentEntries(shares.extents),
     chunkCounts: new ChunkCounts(),
+    limits: new TeamLimits(options),
     hotRows: new HotRowCache(shares.hotRows),
     pointReads: new PointReadCache(shares.pointReads),
     writers: new TableWriters(options.random, heads),

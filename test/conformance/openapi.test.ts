@@ -96,6 +96,37 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
+  test('a team at its limits', async () => {
+    const limits = { tablesMax: 1, stashesMax: 0, idempotencyKeysMax: 0 }
+    const server = await serveContract(
+      (options) => openMemory({ ...options, sources, ...limits }),
+      {
+        proof,
+      },
+    )
+    const post = (path: string, body: unknown) => send(server, 'POST', path, { body })
+    const { json } = await post('/tables', { name: 'T', rows: [] })
+    const { tableID } = (json as { data: Record<string, string> }).data
+    expect((await post('/tables', { name: 'U', rows: [] })).status).toBe(403)
+    expect((await post('/tables/import', { fromUrl: SOURCE_URLS.csv })).status).toBe(403)
+    expect((await send(server, 'PUT', '/stashes/s/0', { body: [] })).status).toBe(403)
+    const api = new Api(server)
+    const lines = head(
+      api,
+      `POST /tables/${tableID}/rows`,
+      'Idempotency-Key: k',
+      'Content-Type: application/json',
+      'Content-Length: 9',
+    )
+    const connection = new RawConnection(api)
+    connection.write(`${lines.join('\r\n')}\r\n\r\n[{"a":1}]`)
+    const reply = await connection.reply('POST')
+    announce(api, lines, reply)
+    expect(reply.status).toBe(403)
+    connection.close()
+    await server.close()
+  })
+
   test('an object store that signs for itself, which takes what it gets', async () => {
     const level = new MemoryLevel<Uint8Array, Uint8Array>({
       keyEncoding: 'view',

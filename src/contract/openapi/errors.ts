@@ -56,6 +56,10 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
     when: 'The key sends too many requests, or too many uploads or jobs are open or waiting; see Retry-After.',
     ours: true,
   },
+  limit_exceeded: {
+    when: 'The team has all that a limit of the server allows, such as tables or stashes. The message names the limit.',
+    ours: true,
+  },
   payment_required: { when: 'The quota of the team is used up.' },
   storage_unavailable: { when: 'The store cannot do this now; see Retry-After.', ours: true },
   insufficient_storage: { when: 'The disk of the store is full.', ours: true },

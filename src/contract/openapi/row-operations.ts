@@ -39,6 +39,7 @@ export const ROW_OPERATIONS = {
       'STASH_NOT_FOUND',
       'TABLE_NOT_FOUND',
       'IDEMPOTENCY_KEY_REUSED',
+      'LIMIT_EXCEEDED',
     ],
   },
   'GET /tables/{tableID}/rows/{rowID}': {

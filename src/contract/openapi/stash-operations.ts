@@ -13,7 +13,7 @@ export const STASH_OPERATIONS = {
     security: 'team',
     body: tabular('Rows, or CSV or TSV.', ref('InputRows')),
     success: { 200: unversioned('The chunk is durable.', EMPTY) },
-    errors: [...RECEIVING, 'STASH_NOT_FOUND'],
+    errors: [...RECEIVING, 'STASH_NOT_FOUND', 'LIMIT_EXCEEDED'],
   },
   'DELETE /stashes/{stashID}': {
     operationId: 'deleteStash',

@@ -31,6 +31,7 @@ export const TABLE_OPERATIONS = {
       'COLUMN_ID_NOT_UNIQUE',
       'STASH_NOT_FOUND',
       'IDEMPOTENCY_KEY_REUSED',
+      'LIMIT_EXCEEDED',
     ],
   },
   'POST /tables/import': {
@@ -49,6 +50,7 @@ export const TABLE_OPERATIONS = {
     errors: [
       ...RECEIVING,
       ...SOURCE_FAILURES,
+      'LIMIT_EXCEEDED',
       'COLUMN_HAS_INVALID_VALUE',
       'COLUMN_ID_RESERVED',
       'COLUMN_ID_NOT_UNIQUE',

@@ -32,6 +32,14 @@ const DAY_MS = 24 * HOUR_MS
 export const STORE_RANGES = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
+  tablesMax: { default: 10_000, min: 0, max: 1_000_000 },
+  stashesMax: { default: 1_000, min: 0, max: 1_000_000 },
+  stashBytesMax: {
+    default: Number.MAX_SAFE_INTEGER,
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  },
+  idempotencyKeysMax: { default: 100_000, min: 0, max: 10_000_000 },
   stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
   columnsMax: { default: 1_000, min: 1, max: 10_000 },
   rowBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },

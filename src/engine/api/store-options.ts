@@ -15,6 +15,24 @@ export interface LimitOptions {
    * Default: 256 MiB. Range: 0 to 2^53 - 1.
    */
   readonly freeDiskBytesMin?: number
+  /** Tables of one team, at most; one more fails with LIMIT_EXCEEDED. Default: 10,000. Range: 0 to 1,000,000. */
+  readonly tablesMax?: number
+  /**
+   * Stashes of one team that have not expired, at most; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are
+   * put at the same time may pass together. Default: 1,000. Range: 0 to 1,000,000.
+   */
+  readonly stashesMax?: number
+  /**
+   * Size of all chunks in the stashes of one team, as they are stored, in bytes, at most. A chunk beyond it fails with
+   * LIMIT_EXCEEDED; chunks that are put at the same time may pass together. With a limit, the first put of a team after
+   * an open reads the records of all its chunks. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   */
+  readonly stashBytesMax?: number
+  /**
+   * Idempotency keys of one team that are kept, at most; a create or an add with one more fails with LIMIT_EXCEEDED
+   * until some have expired and a sweep has run. Default: 100,000. Range: 0 to 10,000,000.
+   */
+  readonly idempotencyKeysMax?: number
   /** Columns of a table, and of one chunk, at most. Default: 1,000. Range: 1 to 10,000. */
   readonly columnsMax?: number
   /** Text of one row, in bytes, at most; also after an update. Default: 4 MiB. Range: 1 KiB to 64 MiB. */

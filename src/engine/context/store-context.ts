@@ -24,6 +24,7 @@ import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCodecs } from './segment-codecs.js'
 import type { SigningKeys } from './signing-keys.js'
 import type { TeamAliases } from './team-alias.js'
+import type { TeamLimits } from './team-limits.js'
 import type { TransferLimit } from './transfer-limit.js'
 import type { UploadPuts } from './upload-puts.js'
 
@@ -47,6 +48,7 @@ export type StoreContext = Readonly<{
   heads: TableHeads
   extents: ExtentEntries
   chunkCounts: ChunkCounts
+  limits: TeamLimits
   hotRows: HotRowCache
   pointReads: PointReadCache
   writers: TableWriters

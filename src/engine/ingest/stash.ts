@@ -1,4 +1,5 @@
 // Stashes: chunks of rows that are put in parallel and used later in one table operation.
+import { isSync } from '../../base/awaitable.js'
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { chunksRange, stashHeadKey } from '../../format/keys.js'
@@ -11,11 +12,9 @@ import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js
 import { putMarkers } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
+import { OWN_STASH, segmentBytes } from '../context/team-limits.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
-
-/** The ID of a stash of the store's own begins with it. */
-export const OWN_STASH = '~'
 
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
@@ -42,6 +41,8 @@ export class TeamStash implements Stash {
     return this.#team.lifecycle.runWriting(async () => {
       const serial = checkSerial(given)
       await this.#team.ensureTeam()
+      const checked = this.#team.limits.checkChunk(this.#team, this.id)
+      if (!isSync(checked)) await checked
       const { chunk, files } = await prepareRows(this.#team, rows, false)
       const objects = chunk.segments.map(({ object }) => object)
       try {
@@ -60,7 +61,9 @@ export class TeamStash implements Stash {
       return commitUntilAccepted(BUSY, async () => {
         const head = await partition.read((view) => view.get(stashHeadKey(this.id)))
         if (head === null) return false
-        return (await partition.commit(planDelete(this.id, head))).ok || REFUSED
+        const { ok } = await partition.commit(planDelete(this.id, head))
+        if (ok) this.#team.limits.deleteStash(this.#team, this.id)
+        return ok || REFUSED
       })
     })
   }
@@ -77,7 +80,8 @@ export class TeamStash implements Stash {
   }
 
   async #tryPut(serial: string, { chunk, files }: PreparedChunk): Promise<boolean> {
-    const { partition, options } = this.#team
+    const { partition, options, limits } = this.#team
+    const bytes = segmentBytes(chunk.segments)
     const now = options.clock.now()
     const nonce = options.random.bytes(8)
     const fresh: StashHead = {
@@ -89,11 +93,13 @@ export class TeamStash implements Stash {
     const { commit, state } = await partition.read(async (view) => {
       const state = await readPutState(view, this.id, serial, fresh)
       await this.#checkCount(view, state)
+      await limits.checkChunk(this.#team, this.id, bytes, state.reference)
       const markers = await putMarkers((key) => view.get(key), options.random, files)
       const stored = { chunk, putAt: now, markers }
       return { state, commit: await planPut(view, this.id, serial, state, stored) }
     })
     const { ok } = await partition.commit(commit)
+    if (ok) limits.storeChunk(this.#team, this.id, bytes, state.reference)
     if (ok && state.reference === null) this.#team.chunkCounts.add(toHex(state.head.nonce))
     return ok
   }

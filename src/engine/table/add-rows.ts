@@ -48,8 +48,11 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
       return changedOf(repeat) ?? readBase(place, reader, view)
     })
     if ('rowIds' in base) return base
+    if (request.key !== undefined) await team.limits.checkKeys(team)
     const ready = await readyRows(place, reader, base, base.schema, request.onSchemaError)
-    return team.writers.change(place, planAdd(place, request, ready))
+    const added = await team.writers.change(place, planAdd(place, request, ready))
+    if (request.key !== undefined && 'rowIds' in added) team.limits.keepKey(team)
+    return added
   })
 }
 

@@ -1,4 +1,5 @@
 // Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
+import type { Bytes } from '../../base/bytes.js'
 import { catalogKey, schemaKey, TEAM_HEAD_KEY, tableHeadKey } from '../../format/keys.js'
 import {
   decodeTeamHead,
@@ -20,6 +21,7 @@ import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
 import type { TeamContext } from '../context/store-context.js'
+import { tooManyTables } from '../context/team-limits.js'
 import {
   type GivenRows,
   type LinkableRows,
@@ -76,9 +78,11 @@ export async function createTable(
   return linkUntilDone(reader, prepare, async () => {
     const source = await team.partition.read(async (view) => {
       const first = createdOf(await readCreateRepeat(team, key, view))
+      if (first === null) checkTableCount(team, await view.get(TEAM_HEAD_KEY))
       return first ?? reader.read(view)
     })
     if ('tableId' in source) return source
+    if (key !== undefined) await team.limits.checkKeys(team)
     const base = request.schema === undefined ? null : indexSchema(request.schema)
     const policy = policyOf(team, source, base, request.onSchemaError)
     const rows = await reader.toStoredForm(source, policy)
@@ -117,7 +121,7 @@ async function commitTable(
     const first = createdOf(repeat)
     if (first !== null) return first
     if (!holds) return null
-    const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
+    const order = checkTableCount(team, teamHead)
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
     const kept = saveResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
     const ended = job.succeed({ table, version: 1, runs })
@@ -135,6 +139,18 @@ async function commitTable(
         [tableHeadKey(table), encodeTableHead(head)],
       ],
     })
-    return ok ? { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) } : REFUSED
+    if (!ok) return REFUSED
+    if (kept.puts.length > 0) team.limits.keepKey(team)
+    return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
   })
+}
+
+/**
+ * The number of tables that the team has made. None is ever deleted.
+ * @throws {StoreError} LIMIT_EXCEEDED
+ */
+function checkTableCount({ options }: TeamContext, teamHead: Bytes | null): number {
+  const count = teamHead === null ? 0 : decodeTeamHead(teamHead)
+  if (count >= options.tablesMax) throw tooManyTables(options.tablesMax)
+  return count
 }

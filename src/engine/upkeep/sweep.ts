@@ -99,6 +99,7 @@ export class Sweeper {
       await sweepSchemas(partition)
       stashes += await sweepStashes(this.#context, partition)
       await sweepRepeats(this.#context, partition)
+      this.#context.limits.forget(teamId)
       jobs += await sweepJobs(this.#context, teamId, partition)
     }
     const objects = await this.#sweepObjects()

@@ -1,0 +1,204 @@
+// Limits of what a team keeps: stashes and their bytes, idempotency keys. Counted when a team first needs the number
+// after an open, then updated, and counted again after each sweep.
+//
+// Guards against endless data, not exact: what is on its way beside a call may still pass, and on a shared store other
+// processes write too. (The number of tables is exact: it is a record, see `table/create-table`.)
+//
+// Not part of the cache memory: without the counts, each call would count all records of the team.
+import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
+import { BoundedMap } from '../../base/bounded-map.js'
+import { type Bytes, fromUtf8 } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import { decodeChunkSegments } from '../../format/chunk-records.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import { chunksRange, IDEMPOTENCY_RANGE, STASH_HEADS_RANGE } from '../../format/keys.js'
+import { decodeStashHead } from '../../format/records.js'
+import type { KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
+
+/** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
+const TEAMS_MAX = 1_000
+
+export type CountedTeam = Readonly<{ teamId: string; partition: KvPartition }>
+
+type Limits = Pick<ResolvedOptions, 'stashesMax' | 'stashBytesMax' | 'idempotencyKeysMax'>
+
+/** The bytes of each open stash, by its ID; 0 if there is no limit of bytes. */
+type Stashes = { readonly bytes: Map<string, number>; total: number }
+
+type Keys = { count: number }
+
+export class TeamLimits {
+  readonly #limits: Limits
+  readonly #stashes = new BoundedMap<string, Awaitable<Stashes>>(TEAMS_MAX)
+  readonly #keys = new BoundedMap<string, Awaitable<Keys>>(TEAMS_MAX)
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
+
+  /**
+   * Checks that a chunk may be stored, whose stash may be new.
+   * @param more - Bytes of the chunk.
+   * @param replaced - The reference of the chunk that it replaces; null: of none.
+   * @throws {StoreError} LIMIT_EXCEEDED, at once or as a rejection
+   */
+  checkChunk(
+    team: CountedTeam,
+    stashId: string,
+    more = 0,
+    replaced: Bytes | null = null,
+  ): Awaitable<void> {
+    if (isOwnStash(stashId)) return undefined
+    return chain(this.#stashesOf(team), ({ bytes, total }) => {
+      const { stashesMax, stashBytesMax } = this.#limits
+      if (bytes.size >= stashesMax && !bytes.has(stashId)) throw tooManyStashes(stashesMax)
+      if (!this.#countsBytes()) return
+      const after = total + more - bytesOf(replaced)
+      if (after > stashBytesMax && more > 0) throw tooManyBytes(stashBytesMax)
+    })
+  }
+
+  /** Notes a chunk that was stored. */
+  storeChunk({ teamId }: CountedTeam, stashId: string, more: number, replaced: Bytes | null): void {
+    const stashes = this.#stashes.get(teamId)
+    if (stashes === undefined || !isSync(stashes) || isOwnStash(stashId)) return
+    const added = this.#countsBytes() ? more - bytesOf(replaced) : 0
+    stashes.bytes.set(stashId, (stashes.bytes.get(stashId) ?? 0) + added)
+    stashes.total += added
+  }
+
+  /** Notes a stash that was deleted. */
+  deleteStash({ teamId }: CountedTeam, stashId: string): void {
+    const stashes = this.#stashes.get(teamId)
+    if (stashes === undefined || !isSync(stashes)) return
+    stashes.total -= stashes.bytes.get(stashId) ?? 0
+    stashes.bytes.delete(stashId)
+  }
+
+  /** Checks that another idempotency key may be kept. @throws {StoreError} LIMIT_EXCEEDED */
+  async checkKeys(team: CountedTeam): Promise<void> {
+    const { idempotencyKeysMax } = this.#limits
+    const { count } = await this.#keysOf(team)
+    if (count >= idempotencyKeysMax) throw tooManyKeys(idempotencyKeysMax)
+  }
+
+  /** Notes an idempotency key that was kept. */
+  keepKey({ teamId }: CountedTeam): void {
+    const keys = this.#keys.get(teamId)
+    if (keys !== undefined && isSync(keys)) keys.count++
+  }
+
+  /** Drops the counts of a team, whose records a sweep may have deleted. */
+  forget(teamId: string): void {
+    this.#stashes.delete(teamId)
+    this.#keys.delete(teamId)
+  }
+
+  #countsBytes(): boolean {
+    return this.#limits.stashBytesMax < Number.MAX_SAFE_INTEGER
+  }
+
+  #stashesOf(team: CountedTeam): Awaitable<Stashes> {
+    return counted(this.#stashes, team, (view) => countStashes(view, this.#countsBytes()))
+  }
+
+  #keysOf(team: CountedTeam): Awaitable<Keys> {
+    return counted(this.#keys, team, countKeys)
+  }
+}
+
+/** The counts of a team. Those that are being counted are a promise, which calls meanwhile share. */
+function counted<T>(
+  teams: BoundedMap<string, Awaitable<T>>,
+  { teamId, partition }: CountedTeam,
+  count: (view: KvView) => Promise<T>,
+): Awaitable<T> {
+  const known = teams.get(teamId)
+  if (known !== undefined) return known
+  const counting = partition.read(count).then(
+    (found) => {
+      if (teams.get(teamId) === counting) teams.set(teamId, found)
+      return found
+    },
+    (failure: unknown) => {
+      if (teams.get(teamId) === counting) teams.delete(teamId)
+      throw failure
+    },
+  )
+  teams.set(teamId, counting)
+  return counting
+}
+
+async function countStashes(view: KvView, countsBytes: boolean): Promise<Stashes> {
+  const bytes = new Map<string, number>()
+  let total = 0
+  for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {
+    for (const [key, value] of entries) {
+      const stashId = fromUtf8(key.subarray(1))
+      const { state, nonce } = decodeStashHead(value)
+      if (state === 'expired' || isOwnStash(stashId)) continue
+      const ofStash = countsBytes ? await countChunks(view, nonce) : 0
+      bytes.set(stashId, ofStash)
+      total += ofStash
+    }
+  }
+  return { bytes, total }
+}
+
+async function countChunks(view: KvView, nonce: Bytes): Promise<number> {
+  let bytes = 0
+  for await (const entries of scanBatches(view, chunksRange(nonce))) {
+    for (const [, reference] of entries) bytes += bytesOf(reference)
+  }
+  return bytes
+}
+
+async function countKeys(view: KvView): Promise<Keys> {
+  let count = 0
+  for await (const entries of scanBatches(view, IDEMPOTENCY_RANGE)) count += entries.length
+  return { count }
+}
+
+/** Bytes of the segments of a chunk, as they are stored. */
+function bytesOf(reference: Bytes | null): number {
+  return reference === null ? 0 : segmentBytes(decodeChunkSegments(reference).segments)
+}
+
+export function segmentBytes(segments: readonly Pick<SegmentRef, 'objectBytes'>[]): number {
+  return segments.reduce((sum, { objectBytes }) => sum + objectBytes, 0)
+}
+
+/** The ID of a stash of the store's own begins with it. */
+export const OWN_STASH = '~'
+
+function isOwnStash(stashId: string): boolean {
+  return stashId.startsWith(OWN_STASH)
+}
+
+/** @param remedy - What makes room. */
+function limitExceeded(limit: string, remedy: string): StoreError {
+  return new StoreError('LIMIT_EXCEEDED', `The team has ${limit}, which is its limit: ${remedy}`)
+}
+
+export function tooManyTables(tablesMax: number): StoreError {
+  return limitExceeded(
+    `${tablesMax} tables (tablesMax)`,
+    'overwrite a table instead of creating one',
+  )
+}
+
+function tooManyStashes(stashesMax: number): StoreError {
+  return limitExceeded(`${stashesMax} stashes (stashesMax)`, 'delete those that were used')
+}
+
+function tooManyBytes(stashBytesMax: number): StoreError {
+  const remedy = 'delete those that were used'
+  return limitExceeded(`about ${stashBytesMax} bytes in stashes (stashBytesMax)`, remedy)
+}
+
+function tooManyKeys(idempotencyKeysMax: number): StoreError {
+  const limit = `${idempotencyKeysMax} idempotency keys (idempotencyKeysMax)`
+  return limitExceeded(limit, 'wait until some expire, or send the request without one')
+}

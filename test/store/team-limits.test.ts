@@ -1,0 +1,221 @@
+// Goal: each limit of a team refuses one more, changes nothing then, is the same after a restart and after a sweep, and
+// leaves other teams alone.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDirectory } from '../../adapters/node.js'
+import { createContract, openMemory, type Store, type StoreOptions } from '../../src/index.js'
+
+const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+const HOUR_MS = 3_600_000
+
+const exceeded = (limit: string) => ({
+  code: 'LIMIT_EXCEEDED',
+  message: expect.stringContaining(limit),
+})
+
+/** A store in a directory that is opened again by `reopen`. */
+async function openAgain(options: StoreOptions) {
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-limits-'))
+  let now = Date.now()
+  const open = () =>
+    openDirectory(join(folder, 'a'), { ...QUIET, clock: { now: () => now }, ...options })
+  let store: Store = await open()
+  onTestFinished(async () => {
+    await store.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return {
+    team: (id = 'first') => store.team(id),
+    sweep: () => store.sweep(),
+    pass(milliseconds: number) {
+      now += milliseconds
+    },
+    async reopen() {
+      await store.close()
+      store = await open()
+    },
+  }
+}
+
+describe('tables', () => {
+  test('one more than tablesMax is refused, also by an import and a job, and after a restart', async () => {
+    const { team, reopen } = await openAgain({ tablesMax: 2 })
+    const create = (id?: string) => team(id).createTable({ name: 'T', rows: [{ n: 1 }] })
+    const { tableId } = await create()
+    await create()
+    await reopen()
+
+    await expect(create()).rejects.toMatchObject(exceeded('2 tables (tablesMax)'))
+
+    const job = await team().startJob({ create: { name: 'U', rows: [] } })
+    expect(await job.wait()).toMatchObject({ status: 'failed', error: { code: 'LIMIT_EXCEEDED' } })
+    expect((await team().tables()).length).toBe(2)
+    expect((await create('second')).version).toBe(1)
+    expect(
+      (
+        await team()
+          .table(tableId)
+          .addRows([{ n: 2 }])
+      ).version,
+    ).toBe(2)
+  })
+
+  test('creates at the same time do not pass together', async () => {
+    const store = await openMemory({ tablesMax: 3 })
+    onTestFinished(() => store.close())
+    const creates = Array.from({ length: 10 }, () =>
+      store.team('first').createTable({ name: 'T', rows: [] }),
+    )
+
+    const settled = await Promise.allSettled(creates)
+
+    expect(settled.filter(({ status }) => status === 'fulfilled').length).toBe(3)
+    expect((await store.team('first').tables()).length).toBe(3)
+  })
+
+  test('a repeat of a create is answered at the limit', async () => {
+    const store = await openMemory({ tablesMax: 1 })
+    onTestFinished(() => store.close())
+    const create = () =>
+      store.team('first').createTable({ name: 'T', rows: [{ n: 1 }], idempotencyKey: 'k' })
+
+    const first = await create()
+
+    expect((await create()).tableId).toBe(first.tableId)
+  })
+})
+
+describe('stashes', () => {
+  test('one more than stashesMax is refused; chunks of others, and stashes of other teams, are not', async () => {
+    const { team, reopen } = await openAgain({ stashesMax: 2 })
+    const put = (stash: string, serial: string, id?: string) =>
+      team(id)
+        .stash(stash)
+        .put(serial, [{ n: 1 }])
+    await put('a', '0')
+    await put('b', '0')
+    for (const restart of [false, true]) {
+      if (restart) await reopen()
+      await expect(put('c', '0')).rejects.toMatchObject(exceeded('2 stashes (stashesMax)'))
+      await put('b', '1')
+      await put('c', '0', 'second')
+    }
+    await expect(team().createTable({ name: 'T', rows: team().stash('c') })).rejects.toMatchObject({
+      code: 'STASH_NOT_FOUND',
+    })
+
+    await team().stash('a').delete()
+
+    await put('c', '0')
+    await expect(put('a', '0')).rejects.toMatchObject(exceeded('stashesMax'))
+  })
+
+  test('an expired stash does not count, and neither does a chunk that was refused', async () => {
+    const { team, sweep, pass } = await openAgain({ stashesMax: 1, stashTtlMs: HOUR_MS })
+    await expect(
+      team()
+        .stash('x')
+        .put('0', { json: Buffer.from('[nonsense') }),
+    ).rejects.toThrow()
+    await team()
+      .stash('a')
+      .put('0', [{ n: 1 }])
+    await sweep()
+    await expect(team().stash('b').put('0', [])).rejects.toMatchObject(exceeded('stashesMax'))
+    pass(2 * HOUR_MS)
+    await sweep()
+
+    await team().stash('b').put('0', [])
+  })
+
+  test('bytes beyond stashBytesMax are refused until a stash is deleted', async () => {
+    const { team, reopen } = await openAgain({ stashBytesMax: 10_000, compression: 'none' })
+    const put = (stash: string, serial: string, bytes = 4_000) =>
+      team()
+        .stash(stash)
+        .put(serial, [{ text: 'x'.repeat(bytes) }])
+    await put('a', '0')
+    await put('b', '0')
+    for (const restart of [false, true]) {
+      if (restart) await reopen()
+      await expect(put('b', '1')).rejects.toMatchObject(exceeded('(stashBytesMax)'))
+      await put('b', '0') // It replaces as many bytes.
+    }
+    await put('a', '0', 100)
+    await put('b', '1')
+    await expect(put('b', '2')).rejects.toMatchObject(exceeded('(stashBytesMax)'))
+
+    await team().stash('b').delete()
+
+    await put('c', '0')
+    await team('second')
+      .stash('a')
+      .put('0', [{ text: 'x'.repeat(4_000) }])
+  })
+})
+
+test('keys beyond idempotencyKeysMax are refused until some have expired; repeats are not', async () => {
+  const { team, reopen, pass, sweep } = await openAgain({
+    idempotencyKeysMax: 2,
+    idempotencyTtlMs: HOUR_MS,
+  })
+  const { tableId } = await team().createTable({ name: 'T', rows: [{ n: 1 }], idempotencyKey: 'a' })
+  const add = (idempotencyKey?: string) =>
+    team()
+      .table(tableId)
+      .addRows([{ n: 1 }], idempotencyKey === undefined ? {} : { idempotencyKey })
+  await add('b')
+  for (const restart of [false, true]) {
+    if (restart) await reopen()
+    await expect(add('c')).rejects.toMatchObject(
+      exceeded('2 idempotency keys (idempotencyKeysMax)'),
+    )
+    const create = { name: 'U', rows: [], idempotencyKey: 'c' }
+    await expect(team().createTable(create)).rejects.toMatchObject(exceeded('idempotencyKeysMax'))
+    expect((await add('b')).version).toBe(2)
+  }
+  expect(await team().table(tableId).version()).toBe(2)
+  expect((await add()).version).toBe(3)
+  pass(2 * HOUR_MS)
+  await sweep()
+
+  expect((await add('c')).version).toBe(4)
+})
+
+test('over HTTP it is 403 limit_exceeded, and a client of another team goes on', async () => {
+  const store = await openMemory({ stashesMax: 1 })
+  onTestFinished(() => store.close())
+  const keys = ['first', 'second'].map((teamId) => ({ key: `a-key-of-the-${teamId}-team`, teamId }))
+  const contract = createContract(store, { keys })
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('[]')
+  }
+  const put = (stash: string, at: number) =>
+    contract.handle({
+      method: 'PUT',
+      path: `/stashes/${stash}/0`,
+      query: '',
+      headers: [
+        ['authorization', `Bearer ${keys[at]?.key}`],
+        ['content-type', 'application/json'],
+      ],
+      body: body(),
+    })
+  expect((await put('a', 0)).status).toBe(200)
+
+  const [refused, beside] = await Promise.all([put('b', 0), put('b', 1)])
+
+  expect(beside.status).toBe(200)
+  expect([refused.status, JSON.parse(String(refused.body))]).toEqual([
+    403,
+    {
+      error: {
+        type: 'limit_exceeded',
+        message:
+          'The team has 1 stashes (stashesMax), which is its limit: delete those that were used',
+      },
+    },
+  ])
+})

@@ -39,7 +39,9 @@ test('the entry points export exactly these names', () => {
     {
       "rowstash": [
         "COLUMN_KINDS",
+        "CONTRACT_LIMITS",
         "RESTORED_VERSION_STEP",
+        "STORE_LIMITS",
         "StoreError",
         "createContract",
         "isStoreError",
@@ -65,6 +67,7 @@ test('the entry points export exactly these names', () => {
         "type ColumnType",
         "type Contract",
         "type ContractKey",
+        "type ContractLimitOptions",
         "type ContractOptions",
         "type ContractRequest",
         "type ContractResponse",

@@ -25,7 +25,8 @@ export interface ConnectionLimits {
   readonly keylessPerAddressMax?: number
 }
 
-export const CONNECTION_RANGES = {
+/** The options of `hardenServer`, with their defaults and ranges. */
+export const CONNECTION_LIMITS = {
   connectionsMax: { default: 1_000, min: 4, max: 65_535 },
   keylessPerAddressMax: { default: 256, min: 1, max: 65_535 },
 } as const satisfies Record<keyof ConnectionLimits, IntegerRange>
@@ -236,18 +237,18 @@ export function addressOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>)
 }
 
 function resolveLimits(given: ConnectionLimits): Required<ConnectionLimits> {
-  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(CONNECTION_RANGES, name))
+  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(CONNECTION_LIMITS, name))
   const { connectionsMax, keylessPerAddressMax } = given
   return {
     connectionsMax: integerOption(
       'connectionsMax',
       connectionsMax,
-      CONNECTION_RANGES.connectionsMax,
+      CONNECTION_LIMITS.connectionsMax,
     ),
     keylessPerAddressMax: integerOption(
       'keylessPerAddressMax',
       keylessPerAddressMax,
-      CONNECTION_RANGES.keylessPerAddressMax,
+      CONNECTION_LIMITS.keylessPerAddressMax,
     ),
   }
 }

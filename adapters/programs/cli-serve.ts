@@ -7,6 +7,7 @@ import { nodeSources, openDirectory } from '../node.js'
 import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
+import { type LimitSources, readLimits } from './limit-options.js'
 import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
@@ -38,31 +39,38 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --keyless-per-address N
                     connections that one address may hold without a known key (default: 256); raise
                     it behind a proxy that passes on many reads of files
+  --limit NAME=VALUE
+                    a limit of the store or the server, such as stashesMax=100; may be repeated;
+                    src/contract/LIMITS.md lists all names, units and defaults
+  --limits FILE     a file of limits, as a JSON object such as { "stashesMax": 100 }
   --log             print a line of JSON for each answered request; it has no secret
   --accept-loss     start although commits are missing that the store had acknowledged, with what
                     is left; without it, such a store is refused and says what is missing
   -h, --help        show this text
 
-Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM).
+Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM), and a variable for each limit, such as
+ROWSTASH_LIMIT_STASHES_MAX. Of a limit that is given several times, --limit counts first, then the
+variable, then the file.
 `
 
 const DIRECTORY_DEFAULT = './rowstash-data'
 const HOST_DEFAULT = '127.0.0.1'
 const PORT_DEFAULT = '8080'
 const TEAM_DEFAULT = 'default'
-const KEYLESS_DEFAULT = '256'
 
 /** Runs `rowstash serve` until the signal. @throws {ProgramFailure} */
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
-  const { directory, keyFiles, allowPrivateSources, acceptLoss, ...settings } = command
+  const { directory, keyFiles, allowPrivateSources, acceptLoss, limitSources, ...settings } =
+    command
+  const limits = await readLimits(limitSources)
   const fileKeys = await readKeyFiles(keyFiles)
   const sources = nodeSources({ allowPrivate: allowPrivateSources })
   const store =
     directory === undefined
-      ? await openMemory({ sources })
-      : await openDirectory(directory, { sources, acceptLoss })
+      ? await openMemory({ sources, ...limits.store })
+      : await openDirectory(directory, { sources, acceptLoss, ...limits.store })
   const given: readonly SourcedKey[] = [...command.keys, ...fileKeys]
   const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
   const adminKey = makeKey()
@@ -70,6 +78,8 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   const warn = (warning: string): void => io.warn(`rowstash: ${warning}`)
   const server = await startServer(store, {
     ...settings,
+    limits: limits.contract,
+    connections: { ...limits.connections, ...settings.connections },
     keys: keys.map(({ key, teamId }) => ({ key, teamId })),
     adminKeys: [adminKey],
     logger: command.log ? jsonLines(io) : undefined,
@@ -115,7 +125,9 @@ type ServeCommand = Readonly<{
   corsOrigins: readonly string[] | undefined
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
+  /** Of options of their own, which count before the same limit elsewhere. */
   connections: ConnectionLimits
+  limitSources: LimitSources
   log: boolean
   acceptLoss: boolean
 }>
@@ -138,7 +150,9 @@ export function parseServeArgs(
       'cors-origin': { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
-      'keyless-per-address': { type: 'string', default: KEYLESS_DEFAULT },
+      'keyless-per-address': { type: 'string' },
+      limit: { type: 'string', multiple: true, default: [] },
+      limits: { type: 'string' },
       log: { type: 'boolean', default: false },
       'accept-loss': { type: 'boolean', default: false },
       help: HELP_OPTION,
@@ -161,9 +175,11 @@ export function parseServeArgs(
     corsOrigins: values['cors-origin'],
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
-    connections: {
-      keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535),
-    },
+    connections:
+      keyless === undefined
+        ? {}
+        : { keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535) },
+    limitSources: { options: values.limit, file: values.limits, env },
     log: values.log,
     acceptLoss: values['accept-loss'],
   }

@@ -1,7 +1,7 @@
 // A store behind an HTTP server, for `rowstash serve` and `npm start`.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ContractKey, Logger, Store } from '../../src/index.js'
+import type { ContractKey, ContractLimitOptions, Logger, Store } from '../../src/index.js'
 import { type ConnectionLimits, closeServer } from '../http/connections.js'
 import {
   hardenServer,
@@ -26,6 +26,8 @@ export type ServerSettings = Readonly<{
   corsOrigins?: readonly string[] | undefined
   /** undefined: every app is known. */
   apps: readonly string[] | undefined
+  /** Limits of the contract. Default: none but its own. */
+  limits?: ContractLimitOptions
   /** As `hardenServer` takes them. */
   connections?: ConnectionLimits
   /** Default: none. */
@@ -52,6 +54,7 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
     const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
     const { logger, onFailure, onWarning } = settings
     const options: NodeHandlerOptions = {
+      ...settings.limits,
       keys,
       onFailure,
       onWarning,

@@ -41,7 +41,8 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const MINUTE_MS = 60_000
 
-export const CONTRACT_RANGES = {
+/** The options of `createContract` that are integers, with their defaults and ranges. */
+export const CONTRACT_LIMITS = {
   bodyBytesMax: { default: 16 * MIB, min: KIB, max: 256 * MIB },
   bodyBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },
   answerBytesInFlightMax: { default: 64 * MIB, min: KIB, max: 16 * KIB * MIB },

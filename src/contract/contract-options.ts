@@ -9,7 +9,7 @@ import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import type { Logger } from './access-log.js'
 import { parseBaseUrl } from './base-url.js'
 import {
-  CONTRACT_RANGES,
+  CONTRACT_LIMITS,
   type ContractLimitOptions,
   type ContractLimits,
 } from './contract-limits.js'
@@ -113,7 +113,7 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOp
 
 /** Fills in defaults and rejects unknown names, so a misspelled option fails at start. */
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
-  const limits = integerOptions('the HTTP contract', given ?? {}, CONTRACT_RANGES, OTHER_NAMES)
+  const limits = integerOptions('the HTTP contract', given ?? {}, CONTRACT_LIMITS, OTHER_NAMES)
   const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given ?? {}
   if ((keys === undefined) === (authenticate === undefined)) {
     throw optionError('keys', 'or "authenticate" must be given, and not both')

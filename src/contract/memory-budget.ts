@@ -22,14 +22,14 @@
 import { monotonicMs } from '../base/clock.js'
 import { every } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
-import { CONTRACT_RANGES } from './contract-limits.js'
+import { CONTRACT_LIMITS } from './contract-limits.js'
 import { type BudgetSize, type Holder, MemoryAccounts } from './memory-accounts.js'
 
 /** Waiting rooms, at most; each holds a connection. Beyond it the error is STORAGE_UNAVAILABLE. */
 const WAITING_MAX = 1_000
 
 /** Longest wait for memory without another given, in milliseconds. */
-const WAIT_MS_MAX = CONTRACT_RANGES.waitMsMax.default
+const WAIT_MS_MAX = CONTRACT_LIMITS.waitMsMax.default
 
 /** Wait of the first in line before slow rooms lose memory, and period of pace measurements, in milliseconds. */
 const SLOW_MS = 2_000

@@ -1,9 +1,9 @@
 // Goal: LIMITS.md lists every option that is a number, once, with the default and the range that the code has.
 import { expect, test } from 'vitest'
-import { CONNECTION_RANGES } from '../../adapters/http/connections.js'
+import { CONNECTION_LIMITS } from '../../adapters/http/connections.js'
 import type { IntegerRange } from '../../src/base/options.js'
-import { CONTRACT_RANGES } from '../../src/contract/contract-limits.js'
-import { STORE_RANGES } from '../../src/engine/api/resolve-options.js'
+import { CONTRACT_LIMITS } from '../../src/contract/contract-limits.js'
+import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
 import { readText } from '../support/source-files.js'
 
 const KIB = 1024
@@ -30,9 +30,9 @@ function rendered(name: string, value: number): string {
 
 test('LIMITS.md has every limit with its default and its range', () => {
   const ranges: Readonly<Record<string, IntegerRange>> = {
-    ...CONTRACT_RANGES,
-    ...CONNECTION_RANGES,
-    ...STORE_RANGES,
+    ...CONTRACT_LIMITS,
+    ...CONNECTION_LIMITS,
+    ...STORE_LIMITS,
   }
   const expected = Object.entries(ranges).map(([name, { default: usual, min, max }]) => [
     name,

@@ -28,8 +28,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** The options of a store that are integers. */
-export const STORE_RANGES = {
+/** The options of a store that are integers, with their defaults and ranges. */
+export const STORE_LIMITS = {
   stashTtlMs: { default: 2 * DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   idempotencyTtlMs: { default: DAY_MS, min: MINUTE_MS, max: 30 * DAY_MS },
   tablesMax: { default: 10_000, min: 0, max: 1_000_000 },
@@ -107,7 +107,7 @@ const OTHER_OPTIONS: readonly string[] = [
 
 /** Fills in defaults and rejects unknown names, so a misspelled option fails at open. */
 export function resolveStoreOptions(given: StoreOptions): ResolvedOptions {
-  const resolved = integerOptions('a store', given, STORE_RANGES, OTHER_OPTIONS)
+  const resolved = integerOptions('a store', given, STORE_LIMITS, OTHER_OPTIONS)
   const others = resolveOthers(given)
   return Object.freeze({ ...resolved, ...others })
 }

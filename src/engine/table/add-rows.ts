@@ -51,7 +51,7 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
     if (request.key !== undefined) await team.limits.checkKeys(team)
     const ready = await readyRows(place, reader, base, base.schema, request.onSchemaError)
     const added = await team.writers.change(place, planAdd(place, request, ready))
-    if (request.key !== undefined && 'rowIds' in added) team.limits.keepKey(team)
+    if (request.key !== undefined && typeof added !== 'string') team.limits.keepKey(team)
     return added
   })
 }

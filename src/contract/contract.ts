@@ -15,7 +15,7 @@ import type { BodyLimits } from './collect-body.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { shared } from './cors.js'
-import { createEntries } from './entries.js'
+import { createEntries, type EntryServices } from './entries.js'
 import { errorResponse } from './error-response.js'
 import { createKeyLimits } from './key-limits.js'
 import type { BudgetSize } from './memory-accounts.js'
@@ -23,7 +23,7 @@ import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { Metrics, NO_OPERATION } from './metrics.js'
 import { admit, type OnRoute } from './order-of-refusals.js'
-import { watched } from './public-routes.js'
+import { type BodyWatch, watched } from './public-routes.js'
 import { type ReceivedBody, withBody } from './read-body.js'
 import { createRouter } from './router.js'
 import { ROUTES } from './routes.js'
@@ -48,44 +48,14 @@ export interface Contract {
 export function createContract(store: Store, options: ContractOptions): Contract {
   checkStore(store)
   const resolved = resolveContractOptions(options)
-  const authenticate = createAuthenticate(resolved)
   const { waitMsMax } = resolved
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS, waitMsMax)
-  const limits = createKeyLimits(resolved)
   const bodyLimits = bodyLimitsOf(store, resolved)
   const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget })
   const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
 
-  async function answer(request: ContractRequest, onRoute: OnRoute): Promise<ContractResponse> {
-    const key = bearerToken(request.headers)
-    const onKey = () => {
-      request.onKey?.()
-      limits.checkRate(key)
-    }
-    const admitted = await admit({ ...request, onKey }, authenticate, router, onRoute)
-    const { teamId, operation, parameters, query } = admitted
-    const call: Call = {
-      team: store.team(teamId),
-      query,
-      headers: request.headers,
-      pageRowsMax: store.limits.pageRowsMax,
-      apps: resolved.apps,
-      owner: () => ownerOf(request.headers),
-      baseUrls: () => baseUrlsOf(request, resolved),
-      digest: (body) => digestOf(request, body),
-      openAnswerRoom: () => openAnswerRoom(answers, teamId),
-      receive: (formats, use) =>
-        withBody(request, formats, { ...bodyLimits, team: teamId }, counted(use, metrics)),
-    }
-    const make = () => operation(call, ...parameters)
-    const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
-    const made = await limits.turns.run(key, () =>
-      isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
-    )
-    return { ...made, body: watched(made.body, watch) }
-  }
-
-  const entryOf = createEntries({ store, metrics, watch, answerTeam: answer }, resolved)
+  const answerTeam = createTeamAnswers({ store, resolved, answers, bodyLimits, metrics, watch })
+  const entryOf = createEntries({ store, metrics, watch, answerTeam }, resolved)
 
   return {
     metrics: () => metrics.render(),
@@ -112,6 +82,57 @@ export function createContract(store: Store, options: ContractOptions): Contract
       if (resolved.logger !== undefined) logAnswer(resolved.logger, seen, sent, ms)
       return sent
     },
+  }
+}
+
+/** The services behind the routes of a team. */
+type TeamServices = Readonly<{
+  store: Store
+  resolved: ResolvedContractOptions
+  answers: MemoryBudget
+  bodyLimits: BodyLimits
+  metrics: Metrics
+  watch: BodyWatch
+}>
+
+/** Answers the routes of a team, each request in a turn of its key. */
+function createTeamAnswers({
+  store,
+  resolved,
+  answers,
+  bodyLimits,
+  metrics,
+  watch,
+}: TeamServices): EntryServices['answerTeam'] {
+  const authenticate = createAuthenticate(resolved)
+  const limits = createKeyLimits(resolved)
+  return async (request, onRoute) => {
+    const key = bearerToken(request.headers)
+    const onKey = () => {
+      request.onKey?.()
+      limits.checkRate(key)
+    }
+    const admitted = await admit({ ...request, onKey }, authenticate, router, onRoute)
+    const { teamId, operation, parameters, query } = admitted
+    const call: Call = {
+      team: store.team(teamId),
+      query,
+      headers: request.headers,
+      pageRowsMax: store.limits.pageRowsMax,
+      apps: resolved.apps,
+      owner: () => ownerOf(request.headers),
+      baseUrls: () => baseUrlsOf(request, resolved),
+      digest: (body) => digestOf(request, body),
+      openAnswerRoom: () => openAnswerRoom(answers, teamId),
+      receive: (formats, use) =>
+        withBody(request, formats, { ...bodyLimits, team: teamId }, counted(use, metrics)),
+    }
+    const make = () => operation(call, ...parameters)
+    const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
+    const made = await limits.turns.run(key, () =>
+      isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
+    )
+    return { ...made, body: watched(made.body, watch) }
   }
 }
 

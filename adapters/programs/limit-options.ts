@@ -42,6 +42,8 @@ export async function readLimits({ options, file, env }: LimitSources): Promise<
   }
 }
 
+type Range = Readonly<{ min: number; max: number }>
+
 type Limit = Readonly<{ name: string; value: unknown; source: string }>
 
 function limitsOfOptions(options: readonly string[]): readonly Limit[] {
@@ -97,9 +99,8 @@ function parseFile(path: string, text: string): object {
 }
 
 function checked(name: string, value: unknown, source: string): number {
-  const group = Object.values(GROUPS).find((ranges) => Object.hasOwn(ranges, name))
-  const ranges: Readonly<Record<string, Readonly<{ min: number; max: number }>>> = group ?? {}
-  const range = ranges[name]
+  const ranges = Object.values(GROUPS).find((group) => Object.hasOwn(group, name))
+  const range = new Map<string, Range>(Object.entries(ranges ?? {})).get(name)
   if (range === undefined) {
     throw new ProgramFailure('usage', `${source} is no limit; LIMITS.md lists all names`)
   }

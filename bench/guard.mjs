@@ -1,4 +1,4 @@
-// Has anything become slower? Compares the ratios of a short run with those of the newest stored one.
+// Has anything become slower? Compares the ratios of a short run with those of a stored baseline.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { printTable } from './report.mjs'
@@ -8,16 +8,23 @@ const RESULTS = join(import.meta.dirname, 'results')
 /** Spread of ratios within one run; a smaller difference says nothing. */
 const SHARE_MAX = 0.2
 
-/** @returns the newest stored comparison on this data set, of this major version of Node if there is one, or undefined */
-export function newestPeers(data) {
-  const names = readdirSync(RESULTS).filter((name) => /^peers-\d.*\.json$/.test(name))
-  const all = names.sort().reverse().map(readStored)
-  const usable = all.filter(
-    ({ partial, settings }) => partial === undefined && settings.data === data,
-  )
-  return (
-    usable.find(({ machine }) => majorOf(machine.node) === majorOf(process.version)) ?? usable[0]
-  )
+/**
+ * Ratios move with the number of rows, the data and the version of Node, so only a baseline of the same ones serves.
+ * @returns the newest stored baseline, or undefined
+ */
+export function newestBaseline({ data, rows }) {
+  const names = readdirSync(RESULTS).filter((name) => /^baseline-\d.*\.json$/.test(name))
+  return names
+    .sort()
+    .reverse()
+    .map(readStored)
+    .find(
+      ({ partial, settings, machine }) =>
+        partial === undefined &&
+        settings.data === data &&
+        settings.rows === rows &&
+        majorOf(machine.node) === majorOf(process.version),
+    )
 }
 
 const readStored = (name) => ({
@@ -35,21 +42,17 @@ export function compareTargets(stored, fresh) {
   return fresh.targets
     .filter(({ unit, value }) => unit === 'x' && value !== undefined)
     .flatMap(({ what, min, value }) => {
-      const before = stored.targets.find((target) => target.what === what)?.value
+      const before = stored.peers.targets.find((target) => target.what === what)?.value
       if (before === undefined) return []
       const change = min === undefined ? before / value : value / before
       return [{ what, before, value, change, worse: change < 1 - SHARE_MAX }]
     })
 }
 
-export function printGuard(stored, fresh, compared) {
-  console.log(
-    `\ncompared with ${stored.name}: ${stored.peers.rows} rows there, ${fresh.rows} here` +
-      (stored.machine.node === process.version ? '' : `; Node ${stored.machine.node} there`) +
-      (codecOf(stored.peers) === codecOf(fresh)
-        ? ''
-        : `; frames of ${codecOf(stored.peers)} there`),
-  )
+export function printGuard(stored, machine, compared) {
+  const isOther = stored.machine.cpu !== machine.cpu || stored.machine.cores !== machine.cores
+  const other = isOther ? `, made on another machine (${stored.machine.cpu})` : ''
+  console.log(`\ncompared with ${stored.name}${other}`)
   printTable(
     ['ratio', 'stored', 'now', 'better (above 100 %) or worse', ''],
     compared.map(({ what, before, value, change, worse }) => [
@@ -63,5 +66,3 @@ export function printGuard(stored, fresh, compared) {
   const worse = compared.filter((line) => line.worse).length
   console.log(`\n${worse} of ${compared.length} ratios got worse by more than ${SHARE_MAX * 100} %`)
 }
-
-const codecOf = ({ engines }) => engines.rowstash?.runs[0]?.settings.codec ?? 'none'

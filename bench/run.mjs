@@ -15,17 +15,18 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- files [--bytes N] [--directory DIR]
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
-                        [--store-options JSON] [--seed N] [--directory DIR]
+                        [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
 
   --part PART      only one of the two parts
   --rows N         rows of the import over HTTP (default: 8000000), of the short run of guard (default:
                    100000), or of the stash or the largest table (default: 1000000)
-  --rounds N       runs of every engine (default: 5; guard: 3)
+  --rounds N       runs of every engine (default: 5)
   --engines A,B    only these of peers/engines.mjs; targets that need others are not measured
   --data NAME      the rows of README.md (default), or a public data set of 200,000 short rows, repeated
   --store-options  options of rowstash, as JSON
   --full           a table of 8,000,000 rows too
+  --baseline       store the run as what later runs of guard are compared with
   --operations N   single adds, and as many updates (default: 100000)
   --bytes N        of the file (default: 2000000000)
   --row-bytes N    about how long a row is (default: the workload of README.md, 417)
@@ -46,6 +47,7 @@ const { values, positionals } = parseArgs({
     data: { type: 'string', default: 'standard' },
     'store-options': { type: 'string', default: '{}' },
     full: { type: 'boolean', default: false },
+    baseline: { type: 'boolean', default: false },
     directory: { type: 'string', default: tmpdir() },
     help: { type: 'boolean' },
   },
@@ -62,7 +64,7 @@ const settingsOf = (name) => ({
 
 const peersSettings = (name) => ({
   rows: settingsOf(name).rows,
-  rounds: Number(values.rounds ?? (name === 'guard' ? 3 : 5)),
+  rounds: Number(values.rounds ?? 5),
   seed: Number(values.seed),
   data: values.data,
   engines: values.engines?.split(','),
@@ -169,18 +171,20 @@ async function runPeers() {
 
 async function runGuard() {
   const settings = peersSettings('guard')
-  const { compareTargets, newestPeers, printGuard } = await import('./guard.mjs')
-  const stored = newestPeers(settings.data)
-  if (stored === undefined) {
-    console.log('there is nothing to compare with: run `npm run bench -- peers` first')
+  const { compareTargets, newestBaseline, printGuard } = await import('./guard.mjs')
+  const stored = values.baseline ? undefined : newestBaseline(settings)
+  if (stored === undefined && !values.baseline) {
+    console.log('there is no baseline of these rows: run `npm run bench -- guard --baseline` first')
+    process.exitCode = 1
     return
   }
   const { measurePeers } = await import('./peers.mjs')
-  const kept = openResults('guard')
+  const kept = openResults(values.baseline ? 'baseline' : 'guard')
   const onRound = (soFar, peers) => kept.keep(soFar, { settings, peers })
   const peers = await inTemporary(measurePeers, { ...settings, onRound })
+  if (stored === undefined) return kept.finish({ settings, peers })
   const compared = compareTargets(stored, peers)
-  printGuard(stored, peers, compared)
+  printGuard(stored, kept.machine, compared)
   kept.finish({ settings, storedIn: stored.name, compared, peers })
 }
 

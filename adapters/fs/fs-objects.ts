@@ -194,7 +194,6 @@ class FsObjects implements ObjectStore {
     return listed
   }
 
-  /** Waits for puts that have all their bytes; those that still wait for some fail. */
   async freeBytes(): Promise<number> {
     try {
       return await freeBytesAt(this.#directory)
@@ -203,6 +202,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
+  /** Waits for puts that have all their bytes; those that still wait for some fail. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#finishing)

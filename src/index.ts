@@ -5,17 +5,27 @@ export type { Random } from './base/random.js'
 export type { ErrorPlace, StoreErrorCode, WriteOutcome } from './base/store-error.js'
 export { isStoreError, StoreError } from './base/store-error.js'
 export type { AnsweredRequest, Logger } from './contract/access-log.js'
+export type { Identity } from './contract/caller.js'
 export type { Contract } from './contract/contract.js'
 export { createContract } from './contract/contract.js'
 export type { ContractLimitOptions } from './contract/contract-limits.js'
 export { CONTRACT_LIMITS } from './contract/contract-limits.js'
-export type { ContractKey, ContractOptions, Identity } from './contract/contract-options.js'
+export type { ContractOptions } from './contract/contract-options.js'
 export type { CorsOptions } from './contract/cors.js'
+export type { ContractKey } from './contract/key-options.js'
 export type { ContractRequest, ContractResponse, HeaderList } from './contract/message.js'
 export type { BackgroundTask } from './engine/api/background-types.js'
 export type * from './engine/api/backup-types.js'
 export type * from './engine/api/file-types.js'
 export type * from './engine/api/job-types.js'
+export type {
+  AddKeyRequest,
+  AddKeyResult,
+  ApiKey,
+  ApiKeys,
+  KeyRights,
+  KeyScope,
+} from './engine/api/key-types.js'
 export type * from './engine/api/memory-types.js'
 export type * from './engine/api/report-types.js'
 export { STORE_LIMITS } from './engine/api/resolve-options.js'

@@ -1,6 +1,12 @@
-// Verifies and backs up a store through the server that has it open.
+// Verifies and backs up a store, and manages its API keys, through the server that has it open.
 import { connect } from 'node:net'
-import type { BackupOptions, VerifyFinding, VerifyReport } from '../../src/index.js'
+import type {
+  ApiKey,
+  ApiKeys,
+  BackupOptions,
+  VerifyFinding,
+  VerifyReport,
+} from '../../src/index.js'
 import { ProgramFailure } from './program-failure.js'
 import type { Served } from './served-file.js'
 
@@ -29,7 +35,8 @@ export async function verifyServed(
   served: Served,
   { full, signal, onFinding }: VerifyRequest,
 ): Promise<VerifyReport> {
-  for await (const line of linesOf(await post(served, `verify?full=${full}`, signal))) {
+  const lines = await ask(served, 'POST', `verify?full=${full}`, { signal })
+  for await (const line of linesOf(lines)) {
     const { finding, report, error } = JSON.parse(line) as {
       finding?: VerifyFinding
       report?: VerifyReport
@@ -48,19 +55,105 @@ export async function* backupServed(
   files: NonNullable<BackupOptions['files']>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
-  yield* await post(served, `backup?files=${files}`, signal)
+  yield* await ask(served, 'POST', `backup?files=${files}`, { signal })
 }
 
-async function post(
+/** As `store.keys`. Its methods throw {ProgramFailure}. */
+export function servedKeys(
   served: Served,
-  operation: string,
   signal: AbortSignal,
+): Pick<ApiKeys, 'add' | 'list' | 'revoke'> {
+  return {
+    async add({ teamId, expiresAt, ...rest }) {
+      const body = {
+        teamID: teamId,
+        ...rest,
+        ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+      }
+      const { data } = await askJson<WireKey & { key: string }>(served, 'POST', 'keys', {
+        body,
+        signal,
+      })
+      return { key: data.key, ...keyOf(data) }
+    },
+    async list(teamId) {
+      const { data } = await askJson<readonly WireKey[]>(served, 'GET', 'keys', { signal })
+      const keys = data.map(keyOf)
+      return teamId === undefined ? keys : keys.filter((key) => key.teamId === teamId)
+    },
+    async revoke(id) {
+      const { data } = await askJson<readonly WireKey[]>(served, 'GET', 'keys', { signal })
+      if (!data.some(({ keyID }) => keyID === id)) return false
+      await textOf(await ask(served, 'DELETE', `keys/${id}`, { signal }))
+      return true
+    },
+  }
+}
+
+/** An API key as the server sends it. */
+type WireKey = Readonly<
+  Pick<ApiKey, 'label' | 'scopes' | 'tables' | 'tail'> & {
+    keyID: string
+    teamID: string
+    createdAt: string
+    expiresAt?: string
+  }
+>
+
+function keyOf({
+  keyID,
+  teamID,
+  label,
+  scopes,
+  tables,
+  tail,
+  createdAt,
+  expiresAt,
+}: WireKey): ApiKey {
+  return {
+    id: keyID,
+    teamId: teamID,
+    label,
+    scopes,
+    ...(tables !== undefined && { tables }),
+    createdAt: Date.parse(createdAt),
+    ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }),
+    tail,
+  }
+}
+
+type AskOptions = Readonly<{ body?: object; signal: AbortSignal }>
+
+async function askJson<T>(
+  served: Served,
+  method: string,
+  operation: string,
+  options: AskOptions,
+): Promise<{ data: T }> {
+  return JSON.parse(await textOf(await ask(served, method, operation, options)))
+}
+
+async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const piece of pieces) text += decoder.decode(piece, { stream: true })
+  return text
+}
+
+async function ask(
+  served: Served,
+  method: string,
+  operation: string,
+  { body, signal }: AskOptions,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { url, adminKey } = served
-  const headers = { authorization: `Bearer ${adminKey}` }
   const response = await fetch(`${url}/admin/${operation}`, {
-    method: 'POST',
-    headers,
+    method,
+    headers: {
+      authorization: `Bearer ${adminKey}`,
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
     signal,
   }).catch((failure: unknown) => {
     throw brokenOff(served, failure)

@@ -28,7 +28,8 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
                     (default: ROWSTASH_KEY, else a key made at the first start and kept in
                     DIR/key; default team: default)
   --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
-                    repeated; a file that other users can read is refused
+                    repeated; a file that other users can read is refused. Keys of "rowstash keys
+                    add" are known too
   --cors-origin ORIGIN
                     pages of this origin may use the API in a browser; may be repeated, "*" is
                     every origin (default: none)
@@ -81,6 +82,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     limits: limits.contract,
     connections: { ...limits.connections, ...settings.connections },
     keys: keys.map(({ key, teamId }) => ({ key, teamId })),
+    storedKeys: true,
     adminKeys: [adminKey],
     logger: command.log ? jsonLines(io) : undefined,
     onFailure: (failure) => failures.note(failure),

@@ -4,12 +4,14 @@ import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
+import { KEYS_USAGE, runKeys } from './cli-keys.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
 import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { ProgramFailure } from './program-failure.js'
 
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
+       rowstash keys add|list|revoke --directory DIR [options]
        rowstash verify DIR [--full] [--json] [--verbose]
        rowstash backup DIR FILE [--files include|reference]
        rowstash restore FILE NEWDIR [--files-from DIR]
@@ -27,6 +29,7 @@ type Command = Readonly<{
 const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Command>([
   ['serve', { usage: SERVE_USAGE, run: runServe }],
   ['import', { usage: IMPORT_USAGE, run: (args, io) => runImport(args, io, process.stderr) }],
+  ['keys', { usage: KEYS_USAGE, run: runKeys }],
   ['verify', { usage: VERIFY_USAGE, run: runVerify }],
   ['backup', { usage: BACKUP_USAGE, run: runBackup }],
   ['restore', { usage: RESTORE_USAGE, run: runRestore }],

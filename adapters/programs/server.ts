@@ -20,6 +20,8 @@ export type ServerSettings = Readonly<{
   /** Where everybody reaches the files; undefined: as clients reach the server. */
   publicBaseUrl?: string | undefined
   keys: readonly ContractKey[]
+  /** Whether the keys that the store keeps are known too. Default: false. */
+  storedKeys?: boolean
   /** For `/admin/…`. Default: none. */
   adminKeys?: readonly string[]
   /** Origins whose pages may use the API; `*` is every origin. Default: none. */
@@ -52,13 +54,14 @@ const GRACE_MS = 4_000
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
     const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
-    const { logger, onFailure, onWarning } = settings
+    const { storedKeys, logger, onFailure, onWarning } = settings
     const options: NodeHandlerOptions = {
       ...settings.limits,
       keys,
       onFailure,
       onWarning,
       basePath: basePathOf(baseUrl),
+      ...(storedKeys !== undefined && { storedKeys }),
       ...(adminKeys !== undefined && { adminKeys }),
       ...(apps !== undefined && { apps }),
       ...(logger !== undefined && { logger }),

@@ -1,32 +1,20 @@
-// Verify, backup and metrics over HTTP (ours), for the operator of a store that only its own process can open.
+// Verify, backup, keys and metrics over HTTP (ours), for the operator of a store that only its own process can open.
 // They need an admin key, and keys of teams are refused; without `adminKeys` their paths are unknown.
 import { type Bytes, utf8 } from '../base/bytes.js'
 import type { BackupOptions } from '../engine/api/backup-types.js'
 import type { Store } from '../engine/api/store-types.js'
 import type { VerifyFinding } from '../engine/api/verify-types.js'
+import { addKey, listKeys, revokeKey } from './admin-keys.js'
 import type { AuthenticateAdmin } from './auth.js'
 import { errorResponse } from './error-response.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import type { Metrics } from './metrics.js'
+import type { OnRoute } from './order-of-refusals.js'
 import { type BodyWatch, watched } from './public-routes.js'
 import { parseQuery, type Query, queryValue } from './query.js'
+import type { Receive } from './read-body.js'
 import { invalidRequest, methodNotAllowed } from './refusal.js'
-import { ADMIN_PATHS, type AdminPath, METRICS_PATH } from './router.js'
-
-type AdminOperation = (store: Store, query: Query) => ContractResponse
-
-const OPERATIONS: Readonly<Record<AdminPath, AdminOperation>> = {
-  '/admin/verify': verify,
-  '/admin/backup': backup,
-}
-
-export function isAdminPath(path: string): boolean {
-  return path === METRICS_PATH || isOperation(path)
-}
-
-function isOperation(path: string): path is AdminPath {
-  return ADMIN_PATHS.some((known) => known === path)
-}
+import { ADMIN_ROUTES, type AdminOperationName, createRouter } from './router.js'
 
 /** The services behind the routes of the operator. */
 export type AdminServices = Readonly<{
@@ -34,24 +22,50 @@ export type AdminServices = Readonly<{
   metrics: Metrics
   authenticate: AuthenticateAdmin
   watch: BodyWatch
+  receive: Receive
 }>
+
+type AdminOperation = (
+  services: AdminServices,
+  request: ContractRequest,
+  ...parameters: readonly string[]
+) => ContractResponse | Promise<ContractResponse>
+
+const OPERATIONS: Readonly<Record<AdminOperationName, AdminOperation>> = {
+  'POST /admin/verify': ({ store }, { query }) => verify(store, parseQuery(query)),
+  'POST /admin/backup': ({ store }, { query }) => backup(store, parseQuery(query)),
+  'GET /admin/keys': ({ store }) => listKeys(store.keys),
+  'POST /admin/keys': ({ store, receive }, request) => addKey(store.keys, receive, request),
+  'DELETE /admin/keys/{keyID}': ({ store }, _, keyId = '') => revokeKey(store.keys, keyId),
+  'GET /metrics': ({ metrics }) => showMetrics(metrics),
+}
+
+const router = createRouter<AdminOperation>(
+  ADMIN_ROUTES.map(([method, path]) => {
+    return [method, path, OPERATIONS[`${method} ${path}` as AdminOperationName]]
+  }),
+)
 
 /** @throws {Refusal} REQUEST_ERROR, METHOD_NOT_ALLOWED, REQUEST_VALIDATION_ERROR */
 export async function answerAdmin(
-  { store, metrics, authenticate, watch }: AdminServices,
-  { method, path, query, headers, onKey }: ContractRequest,
+  services: AdminServices,
+  request: ContractRequest,
+  onRoute: OnRoute,
 ): Promise<ContractResponse> {
-  await authenticate(headers)
-  onKey?.()
-  if (!isOperation(path)) return answerMetrics(metrics, method)
-  if (method !== 'POST') throw methodNotAllowed(method, 'POST')
-  const response = OPERATIONS[path](store, parseQuery(query))
-  return { ...response, body: watched(response.body, watch) }
+  const { keyId } = await services.authenticate(request.headers)
+  request.onKey?.()
+  const { path, methods, parameters } = router(request.path, request.method)
+  const operation = methods.get(request.method)
+  if (operation === undefined) {
+    throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
+  }
+  onRoute(path, { keyId })
+  const response = await operation(services, request, ...parameters)
+  return { ...response, body: watched(response.body, services.watch) }
 }
 
 /** GET /metrics */
-function answerMetrics(metrics: Metrics, method: string): ContractResponse {
-  if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(method, 'GET, HEAD')
+function showMetrics(metrics: Metrics): ContractResponse {
   const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
   return { status: 200, headers, body: metrics.render() }
 }

@@ -3,73 +3,102 @@
 import { toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { sha256 } from '../base/platform.js'
-import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
-import type { ContractKey, Identity, ResolvedContractOptions } from './contract-options.js'
+import type { ApiKeys } from '../engine/api/key-types.js'
+import { type Caller, callerOf, identityProblem } from './caller.js'
+import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
+import type { ContractKey } from './key-options.js'
 import type { HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { Refusal } from './refusal.js'
 
-/** Finds the team of a request. @throws {Refusal} REQUEST_ERROR */
-export type Authenticate = (headers: HeaderList) => Promise<string>
+/** Finds the sender of a request. @throws {Refusal} REQUEST_ERROR */
+export type Authenticate = (headers: HeaderList) => Promise<Caller>
 
-export function createAuthenticate(options: ResolvedContractOptions): Authenticate {
-  const lookUp = options.authenticate ?? lookUpIn(options.keys)
+type LookUp = (token: string) => Promise<Caller | undefined>
+
+/** @param stored - The keys of the store, for the option `storedKeys`. */
+export function createAuthenticate(
+  { authenticate, keys, storedKeys }: ResolvedContractOptions,
+  stored: Pick<ApiKeys, 'find'>,
+): Authenticate {
+  const given = authenticate === undefined ? lookUpIn(keys) : lookUpAtHost(authenticate)
+  const lookUp: LookUp = storedKeys
+    ? async (token) => (await given(token)) ?? (await lookUpStored(stored, token))
+    : given
   return async (headers) => {
     const token = bearerToken(headers)
-    const identity = token === '' ? await lookUpNothing() : await lookUp(token)
-    if (identity === undefined || identity === null) {
-      throw new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
-    }
-    invariant(isTeamId(identity.teamId), `authenticate must give as teamId ${TEAM_ID_RULE}`)
-    // There are no scopes yet. A host that hands some out must not see them ignored.
-    invariant(!('scopes' in identity), 'authenticate gave scopes, which are not supported')
-    return identity.teamId
+    const caller = token === '' ? await lookUpNothing() : await lookUp(token)
+    if (caller === undefined) throw unknownKey(token)
+    return caller
   }
 }
 
-/** Checks that a request has an admin key. @throws {Refusal} REQUEST_ERROR */
-export type AuthenticateAdmin = (headers: HeaderList) => Promise<void>
+function lookUpAtHost(authenticate: NonNullable<ContractOptions['authenticate']>): LookUp {
+  return async (token) => {
+    const identity = await authenticate(token)
+    if (identity === undefined || identity === null) return undefined
+    const [member, rule] = identityProblem(identity) ?? []
+    invariant(member === undefined, `authenticate gave a wrong ${member}: it ${rule}`)
+    return callerOf(identity, identity.keyId ?? (await nameOfKey(token)))
+  }
+}
+
+async function lookUpStored(
+  stored: Pick<ApiKeys, 'find'>,
+  token: string,
+): Promise<Caller | undefined> {
+  const key = await stored.find(token)
+  return key === null ? undefined : callerOf(key, key.id)
+}
+
+function unknownKey(token: string): Refusal {
+  return new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+}
+
+/** Finds the name of the admin key of a request. @throws {Refusal} REQUEST_ERROR */
+export type AuthenticateAdmin = (headers: HeaderList) => Promise<Readonly<{ keyId: string }>>
 
 export function createAuthenticateAdmin(keys: readonly string[]): AuthenticateAdmin {
   const lookUp = lookUpIn(keys.map((key) => ({ key, teamId: '' })))
   return async (headers) => {
     const token = bearerToken(headers)
-    if ((await lookUp(token)) !== undefined) return
-    throw new Refusal('REQUEST_ERROR', `API key not found, or duplicate ${maskKey(token)}`)
+    const caller = await lookUp(token)
+    if (caller === undefined) throw unknownKey(token)
+    return caller
   }
 }
 
-const OWNER_DIGITS = 32
+const NAME_DIGITS = 32
 
 /**
- * A name for the key of a request that does not reveal the key. It is stored, so it is neither the digest
- * that a lookup may use nor a complete other digest.
+ * A name for a key that does not reveal it. It is stored as the owner of uploads, so it is neither the digest that a
+ * lookup may use nor a complete other digest.
  */
-export async function ownerOf(headers: HeaderList): Promise<string> {
-  const digest = await digestOf(`rowstash upload owner ${bearerToken(headers)}`)
-  return digest.slice(0, OWNER_DIGITS)
+async function nameOfKey(key: string): Promise<string> {
+  return (await digestOf(`rowstash upload owner ${key}`)).slice(0, NAME_DIGITS)
 }
 
 /** The key of the one `Authorization: Bearer` header, or an empty text when there is no such thing. */
-export function bearerToken(headers: HeaderList): string {
+function bearerToken(headers: HeaderList): string {
   const values = headerValues(headers, 'authorization')
   if (values.length !== 1) return ''
   return /^bearer +(\S.*)$/i.exec(values[0] ?? '')?.[1] ?? ''
 }
 
-function lookUpIn(keys: readonly ContractKey[]): (token: string) => Promise<Identity | undefined> {
-  let teams: Promise<ReadonlyMap<string, string>> | undefined
+function lookUpIn(keys: readonly ContractKey[]): LookUp {
+  let callers: Promise<ReadonlyMap<string, Caller>> | undefined
   return async (token) => {
-    teams ??= digestKeys(keys)
-    const teamId = (await teams).get(await digestOf(token))
-    return teamId === undefined ? undefined : { teamId }
+    callers ??= digestKeys(keys)
+    return (await callers).get(await digestOf(token))
   }
 }
 
-async function digestKeys(keys: readonly ContractKey[]): Promise<ReadonlyMap<string, string>> {
-  const teams = new Map<string, string>()
-  for (const { key, teamId } of keys) teams.set(await digestOf(key), teamId)
-  return teams
+async function digestKeys(keys: readonly ContractKey[]): Promise<ReadonlyMap<string, Caller>> {
+  const callers = new Map<string, Caller>()
+  for (const { key, ...identity } of keys) {
+    callers.set(await digestOf(key), callerOf(identity, await nameOfKey(key)))
+  }
+  return callers
 }
 
 async function lookUpNothing(): Promise<undefined> {

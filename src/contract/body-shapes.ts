@@ -5,11 +5,11 @@ import { OPEN_BRACE, OPEN_BRACKET } from '../base/ascii.js'
 import { type Bytes, markLength } from '../base/bytes.js'
 import { stashNameProblem } from '../engine/api/arguments.js'
 import type { Stash, TextRows } from '../engine/api/row-types.js'
-import type { Team } from '../engine/api/store-types.js'
 import { isSpace } from '../schema/json-cursor.js'
 import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
 import { parseAppIds, parseName, parsePart, parseSchema } from './body-members.js'
+import type { CallTeam } from './limited-team.js'
 import type { ReceivedBody } from './read-body.js'
 import { invalidRequest, shownId } from './refusal.js'
 
@@ -29,7 +29,7 @@ const SEND_CREATE = `${SEND_ARRAY} or { name, rows }`
 const SEND_OVERWRITE = `${SEND_ARRAY}, { rows } or { "$stashID" }`
 
 /** POST /tables: `{ name, schema?, rows, appsToLink? }`, an array of rows, or CSV/TSV. */
-export function parseCreateBody(body: ReceivedBody, team: Team): CreateBody {
+export function parseCreateBody(body: ReceivedBody, team: CallTeam): CreateBody {
   const rows = bareRows(body, SEND_CREATE)
   if (rows !== undefined) return { rows }
   const members = readMembers(wholeText(body.bytes), ['name', 'schema', 'rows', 'appsToLink'])
@@ -45,7 +45,7 @@ export function parseCreateBody(body: ReceivedBody, team: Team): CreateBody {
 }
 
 /** PUT /tables/{tableID}: `{ schema?, rows }`, an array of rows, `{ "$stashID" }`, or CSV/TSV. */
-export function parseOverwriteBody(body: ReceivedBody, team: Team): OverwriteBody {
+export function parseOverwriteBody(body: ReceivedBody, team: CallTeam): OverwriteBody {
   const rows = bareRows(body, SEND_OVERWRITE)
   if (rows !== undefined) return { rows }
   const members = readMembers(wholeText(body.bytes), ['$stashID', 'schema', 'rows'])
@@ -59,7 +59,7 @@ export function parseOverwriteBody(body: ReceivedBody, team: Team): OverwriteBod
 }
 
 /** POST /tables/{tableID}/rows: an array of rows, `{ "$stashID" }`, or CSV/TSV. */
-export function parseAddBody(body: ReceivedBody, team: Team): TextRows | Stash {
+export function parseAddBody(body: ReceivedBody, team: CallTeam): TextRows | Stash {
   return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
@@ -89,21 +89,21 @@ function bareRows({ format, bytes }: ReceivedBody, hint: string): TextRows | und
   throw invalidRequest('body', `${problem}; ${hint}`)
 }
 
-function parseRowsMember(part: JsonPart, team: Team): TextRows | Stash {
+function parseRowsMember(part: JsonPart, team: CallTeam): TextRows | Stash {
   const { text, offset } = part
   if (text.startsWith('[')) return { json: text, offset }
   if (text.startsWith('{')) return parseStashObject(part, team)
   throw invalidRequest('body', '\'rows\' must be an array of rows or { "$stashID" }')
 }
 
-function parseStashObject(part: JsonPart, team: Team): Stash {
+function parseStashObject(part: JsonPart, team: CallTeam): Stash {
   const members = readMembers(part, ['$stashID'], SEND_ROWS)
   const stashId = members.get('$stashID')
   if (stashId === undefined) throw invalidRequest('body', `it has no rows; ${SEND_ROWS}`)
   return parseStashReference(members, stashId, team)
 }
 
-function parseStashReference(members: Members, part: JsonPart, team: Team): Stash {
+function parseStashReference(members: Members, part: JsonPart, team: CallTeam): Stash {
   if (members.size > 1) throw invalidRequest('body', "'$stashID' must stand alone")
   const stashId: unknown = parsePart(part)
   if (typeof stashId !== 'string') throw invalidRequest('body', "'$stashID' must be a string")

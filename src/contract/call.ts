@@ -1,21 +1,21 @@
 import type { Bytes } from '../base/bytes.js'
-import type { Team } from '../engine/api/store-types.js'
 import type { AnswerRoom } from './answer-memory.js'
+import type { Caller } from './caller.js'
+import type { CallTeam } from './limited-team.js'
 import type { ContractResponse, HeaderList } from './message.js'
 import type { Query } from './query.js'
 import type { BodyFormat, ReceivedBody } from './read-body.js'
 
 /** A request with a known key, path and method, as an operation receives it. */
 export type Call = Readonly<{
-  team: Team
+  caller: Caller
+  team: CallTeam
   query: Query
   headers: HeaderList
   /** Rows of one page, at most. */
   pageRowsMax: number
   /** Apps that exist; undefined: every app ID is known. */
   apps: ReadonlySet<string> | undefined
-  /** A name for the key of this request. */
-  owner: () => Promise<string>
   /** @throws {Refusal} REQUEST_VALIDATION_ERROR if they derive from the request and it names no host. */
   baseUrls: () => BaseUrls
   /** The digest of the request, which an `Idempotency-Key` is bound to. */

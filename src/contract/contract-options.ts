@@ -5,36 +5,37 @@ import {
   optionError,
   typeName,
 } from '../base/options.js'
-import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
 import type { Logger } from './access-log.js'
 import { parseBaseUrl } from './base-url.js'
+import type { Identity } from './caller.js'
 import {
   CONTRACT_LIMITS,
   type ContractLimitOptions,
   type ContractLimits,
 } from './contract-limits.js'
 import { type Cors, type CorsOptions, resolveCors } from './cors.js'
-
-/** A key of the API and the team whose objects it reaches. */
-export type ContractKey = Readonly<{ key: string; teamId: string }>
-
-/** The team that a key belongs to. */
-export type Identity = Readonly<{ teamId: string }>
+import { type ContractKey, resolveAdminKeys, resolveKeys, shortKeyWarning } from './key-options.js'
 
 /** Options of the HTTP contract. Unknown names are refused. */
 export interface ContractOptions extends ContractLimitOptions {
   /**
-   * The known keys, at least one; either `keys` or `authenticate` must be given. Only their digests are kept.
+   * The known keys, at least one; one of `keys`, `authenticate` and `storedKeys` must be given, and not both of the
+   * first two. Only their digests are kept.
    * A key has 1 to 1,024 visible ASCII characters; use 16 or more random ones. Duplicates are an error.
    */
   readonly keys?: readonly ContractKey[] | undefined
   /**
-   * Returns the team of a key, or undefined or null for an unknown key. Called on every request, so that a revoked
-   * key stops working at once. Compare in constant time, or look up by a digest.
+   * Returns the team and the rights of a key, or undefined or null for an unknown key. Called on every request, so that
+   * a revoked key stops working at once. Compare in constant time, or look up by a digest.
    */
   readonly authenticate?: ((token: string) => Promise<Identity | undefined | null>) | undefined
   /**
-   * Keys of the operator, for `POST /admin/verify`, `POST /admin/backup` and `GET /metrics`, which are about all teams.
+   * Whether the keys that the store keeps (`store.keys`) are known too. The store is asked on every request whose key
+   * is not found otherwise, so that a revoked key stops working at once. Default: false.
+   */
+  readonly storedKeys?: boolean | undefined
+  /**
+   * Keys of the operator, for `/admin/verify`, `/admin/backup`, `/admin/keys` and `/metrics`, which are about all teams.
    * Only their digests are kept. An admin key has 16 to 1,024 visible ASCII characters and must not be a key of a team.
    * Default: none, and these paths are unknown.
    */
@@ -86,6 +87,7 @@ export type ResolvedContractOptions = ContractLimits &
   Readonly<{
     keys: readonly ContractKey[]
     authenticate: ContractOptions['authenticate']
+    storedKeys: boolean
     adminKeys: readonly string[]
     apps: ReadonlySet<string> | undefined
     baseUrl: string | undefined
@@ -100,6 +102,7 @@ export type ResolvedContractOptions = ContractLimits &
 const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOptions>[] = [
   'keys',
   'authenticate',
+  'storedKeys',
   'adminKeys',
   'apps',
   'baseUrl',
@@ -115,8 +118,12 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOp
 export function resolveContractOptions(given: ContractOptions): ResolvedContractOptions {
   const limits = integerOptions('the HTTP contract', given ?? {}, CONTRACT_LIMITS, OTHER_NAMES)
   const { keys, authenticate, apps, baseUrl, publicBaseUrl } = given ?? {}
-  if ((keys === undefined) === (authenticate === undefined)) {
-    throw optionError('keys', 'or "authenticate" must be given, and not both')
+  const storedKeys = booleanOption('storedKeys', given?.storedKeys, false)
+  if (keys === undefined && authenticate === undefined && !storedKeys) {
+    throw optionError('keys', 'or "authenticate" or "storedKeys" must be given')
+  }
+  if (keys !== undefined && authenticate !== undefined) {
+    throw optionError('keys', 'and "authenticate" must not both be given')
   }
   for (const name of ['authenticate', 'onFailure', 'onWarning'] as const) {
     if (given[name] === undefined || typeof given[name] === 'function') continue
@@ -127,6 +134,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   const resolved = Object.freeze({
     keys: teamKeys,
     authenticate,
+    storedKeys,
     adminKeys: resolveAdminKeys(given.adminKeys, teamKeys),
     apps: apps === undefined ? undefined : resolveApps(apps),
     baseUrl: resolveBaseUrl('baseUrl', baseUrl),
@@ -138,10 +146,8 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     bodyBytesInFlightMax: Math.max(limits.bodyBytesMax, limits.bodyBytesInFlightMax),
     onFailure,
   })
-  const short = resolved.keys.flatMap(({ key }, index) =>
-    key.length < KEY_CHARS_WARNED ? [`keys[${index}]`] : [],
-  )
-  if (short.length > 0) onWarning(shortKeyWarning(short))
+  const warning = shortKeyWarning(teamKeys)
+  if (warning !== undefined) onWarning(warning)
   return resolved
 }
 
@@ -151,22 +157,6 @@ function resolveLogger(logger: Logger | undefined): Logger | undefined {
     'logger',
     `must have the methods info, warn and error, not be ${typeName(logger)}`,
   )
-}
-
-function resolveAdminKeys(adminKeys: unknown, teamKeys: readonly ContractKey[]): readonly string[] {
-  if (adminKeys === undefined) return []
-  if (!Array.isArray(adminKeys)) throw optionError('adminKeys', 'must be a list of keys')
-  for (const [index, key] of adminKeys.entries()) {
-    const name = `adminKeys[${index}]`
-    const problem = keyProblem(key)
-    if (problem !== undefined) throw optionError(name, problem)
-    if (key.length < KEY_CHARS_WARNED) {
-      throw optionError(name, `must have ${KEY_CHARS_WARNED} characters or more`)
-    }
-    if (teamKeys.some((team) => team.key === key))
-      throw optionError(name, 'must not be a key of a team')
-  }
-  return [...adminKeys]
 }
 
 function resolveApps(apps: readonly string[]): ReadonlySet<string> {
@@ -181,61 +171,4 @@ function resolveBaseUrl(name: string, given: string | undefined): string | undef
     throw optionError(name, 'must be an http or https URL without a query, a fragment and a user')
   }
   return baseUrl
-}
-
-const KEY = /^[\x21-\x7e]{1,1024}$/
-
-/** Keys that are refused: programs send these texts for a missing value. */
-const NO_KEYS: ReadonlySet<string> = new Set(['null', 'undefined'])
-
-/** Shortest key without a warning: a random key of this length cannot be guessed. */
-const KEY_CHARS_WARNED = 16
-const SHORT_KEYS_NAMED_MAX = 10
-
-function shortKeyWarning(places: readonly string[]): string {
-  const named = places.slice(0, SHORT_KEYS_NAMED_MAX).join(', ')
-  const more = places.length > SHORT_KEYS_NAMED_MAX ? ', …' : ''
-  return `API keys of fewer than ${KEY_CHARS_WARNED} characters can be guessed; use long random ones (short: ${named}${more})`
-}
-
-/** Returns what is wrong with a key, without showing the key, or undefined if it is valid. */
-export function keyProblem(key: unknown): string | undefined {
-  if (typeof key === 'string' && KEY.test(key) && !NO_KEYS.has(key)) return undefined
-  const rule = 'must be a string of 1 to 1,024 visible ASCII characters'
-  if (typeof key !== 'string') return `${rule}, not ${typeName(key)}`
-  if (key === '') return `${rule}, not empty`
-  return NO_KEYS.has(key) ? `must not be the string "${key}"` : rule
-}
-
-function resolveKeys(keys: unknown): readonly ContractKey[] {
-  if (!Array.isArray(keys)) {
-    throw optionError('keys', `must be a list of { key, teamId }, not ${typeName(keys)}`)
-  }
-  if (keys.length === 0) {
-    throw optionError('keys', 'must hold at least one key: without any, every request is refused')
-  }
-  const seen = new Set<string>()
-  return keys.map((given: unknown, index) => {
-    const checked = resolveKey(given, `keys[${index}]`)
-    if (seen.has(checked.key)) throw optionError('keys', 'must not have the same key twice')
-    seen.add(checked.key)
-    return checked
-  })
-}
-
-function resolveKey(given: unknown, place: string): ContractKey {
-  if (typeof given !== 'object' || given === null) {
-    throw optionError(place, `must be an object { key, teamId }, not ${typeName(given)}`)
-  }
-  const { key, teamId, ...others } = given as Partial<Record<string, unknown>>
-  const [other] = Object.keys(others)
-  if (other !== undefined) throw optionError(place, `takes key and teamId, not "${other}"`)
-  const problem = keyProblem(key)
-  if (problem !== undefined) {
-    const isMissing = typeof key !== 'string' || key === '' || NO_KEYS.has(key)
-    const hint = isMissing ? '; is the environment variable that it is read from set?' : ''
-    throw optionError(`${place}.key`, `${problem}${hint}`)
-  }
-  if (!isTeamId(teamId)) throw optionError(`${place}.teamId`, `must be ${TEAM_ID_RULE}`)
-  return { key: key as string, teamId }
 }

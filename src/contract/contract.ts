@@ -1,34 +1,23 @@
 // The HTTP contract over a store (CONTRACT.md): a function from requests to responses that never throws.
-import type { Bytes } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
 import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { lentBuffersOf } from '../engine/api/lent-buffers.js'
 import type { Store, StoreLimits } from '../engine/api/store-types.js'
-import { digestRequest } from '../engine/table/request-digest.js'
 import { logAnswer } from './access-log.js'
-import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
-import { bearerToken, createAuthenticate, ownerOf } from './auth.js'
-import { parseOrigin } from './base-url.js'
-import type { BaseUrls, Call, Operation } from './call.js'
+import { createTeamAnswer } from './answer-team.js'
 import type { BodyLimits } from './collect-body.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
 import { resolveContractOptions } from './contract-options.js'
 import { shared } from './cors.js'
-import { createEntries, type EntryServices } from './entries.js'
+import { createEntries } from './entries.js'
 import { errorResponse } from './error-response.js'
-import { createKeyLimits } from './key-limits.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { Metrics, NO_OPERATION } from './metrics.js'
-import { admit, type OnRoute } from './order-of-refusals.js'
-import { type BodyWatch, watched } from './public-routes.js'
-import { type ReceivedBody, withBody } from './read-body.js'
-import { createRouter } from './router.js'
-import { ROUTES } from './routes.js'
-
-const router = createRouter<Operation>(ROUTES)
+import type { OnRoute } from './order-of-refusals.js'
+import { type Receive, type ReceiveFor, withBody } from './read-body.js'
 
 const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
@@ -54,8 +43,15 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget })
   const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
 
-  const answerTeam = createTeamAnswers({ store, resolved, answers, bodyLimits, metrics, watch })
-  const entryOf = createEntries({ store, metrics, watch, answerTeam }, resolved)
+  const receive: ReceiveFor = (team, request, formats, use) =>
+    withBody(request, formats, { ...bodyLimits, team }, (body) => {
+      metrics.received(body.bytes.length)
+      return use(body)
+    })
+  const answerTeam = createTeamAnswer({ store, options: resolved, answers, receive, watch })
+  const receiveOwn: Receive = (request, formats, use) => receive('', request, formats, use)
+  const services = { store, metrics, watch, receive: receiveOwn, answerTeam }
+  const entryOf = createEntries(services, resolved)
 
   return {
     metrics: () => metrics.render(),
@@ -64,8 +60,8 @@ export function createContract(store: Store, options: ContractOptions): Contract
       const began = monotonicMs()
       const { isKeyless, cors, answer, ...entry } = entryOf(request)
       let seen: Seen = { operation: entry.operation ?? NO_OPERATION, team: undefined }
-      const onRoute: OnRoute = (route, team) => {
-        seen = { operation: `${request.method} ${route}`, team }
+      const onRoute: OnRoute = (route, { teamId }) => {
+        seen = { operation: `${request.method} ${route}`, team: teamId }
       }
       let isKeyRefused = !isKeyless
       const onKey = () => {
@@ -85,69 +81,8 @@ export function createContract(store: Store, options: ContractOptions): Contract
   }
 }
 
-/** The services behind the routes of a team. */
-type TeamServices = Readonly<{
-  store: Store
-  resolved: ResolvedContractOptions
-  answers: MemoryBudget
-  bodyLimits: BodyLimits
-  metrics: Metrics
-  watch: BodyWatch
-}>
-
-/** Answers the routes of a team, each request in a turn of its key. */
-function createTeamAnswers({
-  store,
-  resolved,
-  answers,
-  bodyLimits,
-  metrics,
-  watch,
-}: TeamServices): EntryServices['answerTeam'] {
-  const authenticate = createAuthenticate(resolved)
-  const limits = createKeyLimits(resolved)
-  return async (request, onRoute) => {
-    const key = bearerToken(request.headers)
-    const onKey = () => {
-      request.onKey?.()
-      limits.checkRate(key)
-    }
-    const admitted = await admit({ ...request, onKey }, authenticate, router, onRoute)
-    const { teamId, operation, parameters, query } = admitted
-    const call: Call = {
-      team: store.team(teamId),
-      query,
-      headers: request.headers,
-      pageRowsMax: store.limits.pageRowsMax,
-      apps: resolved.apps,
-      owner: () => ownerOf(request.headers),
-      baseUrls: () => baseUrlsOf(request, resolved),
-      digest: (body) => digestOf(request, body),
-      openAnswerRoom: () => openAnswerRoom(answers, teamId),
-      receive: (formats, use) =>
-        withBody(request, formats, { ...bodyLimits, team: teamId }, counted(use, metrics)),
-    }
-    const make = () => operation(call, ...parameters)
-    const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
-    const made = await limits.turns.run(key, () =>
-      isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
-    )
-    return { ...made, body: watched(made.body, watch) }
-  }
-}
-
 /** What is known of a request when it is answered. */
 type Seen = Readonly<{ operation: string; team: string | undefined }>
-
-function counted<T>(
-  use: (body: ReceivedBody) => Promise<T>,
-  metrics: Metrics,
-): (body: ReceivedBody) => Promise<T> {
-  return (body) => {
-    metrics.received(body.bytes.length)
-    return use(body)
-  }
-}
 
 /** A client without a key may not hold a connection; a failed lookup of keys says nothing about the client. */
 function failed(
@@ -176,12 +111,6 @@ function bodyLimitsOf(store: Store, options: ResolvedContractOptions): BodyLimit
   }
 }
 
-/** The digest of method, path, query, media type and body, by which two requests are the same. */
-function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
-  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
-  return digestRequest(about, body.bytes)
-}
-
 /** Whether an adapter passed a complete request. */
 function isRequest(given: unknown): given is ContractRequest {
   if (!isRecord(given) || !Array.isArray(given['headers'])) return false
@@ -204,9 +133,4 @@ function answerBudget(
 ): BudgetSize {
   const holderBytesMax = pageBytesMax + PAGE_BYTES_MORE
   return { bytesMax: Math.max(answerBytesInFlightMax, holderBytesMax), holderBytesMax }
-}
-
-function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
-  const api = options.baseUrl ?? parseOrigin(origin)
-  return { api, files: options.publicBaseUrl ?? api }
 }

@@ -1,7 +1,8 @@
 // Which group of routes a request belongs to: routes without a key, preflights, routes of the operator, routes of a
 // team. Those without a key are recognized by their path before a key is looked for.
 import type { Store } from '../engine/api/store-types.js'
-import { answerAdmin, isAdminPath } from './admin.js'
+import { answerAdmin } from './admin.js'
+import type { AnswerTeam } from './answer-team.js'
 import { createAuthenticateAdmin } from './auth.js'
 import type { ResolvedContractOptions } from './contract-options.js'
 import { type Cors, isPreflight, OPEN_CORS, preflightResponse } from './cors.js'
@@ -9,7 +10,8 @@ import type { ContractRequest, ContractResponse } from './message.js'
 import { type Metrics, NO_OPERATION } from './metrics.js'
 import type { OnRoute } from './order-of-refusals.js'
 import { answerOpenly, type BodyWatch } from './public-routes.js'
-import { matchOpenRoute, OPEN_ROUTES } from './router.js'
+import type { Receive } from './read-body.js'
+import { isAdminPath, matchOpenRoute, OPEN_ROUTES } from './router.js'
 import { createServeDocument } from './serve-document.js'
 
 /** How a request is answered. */
@@ -19,10 +21,10 @@ export type Entry = Readonly<{
   cors: Cors | undefined
   /**
    * @param onKey - Called if the key is known.
-   * @param onRoute - Called with the route of a team.
+   * @param onRoute - Called with the route, if it needs a key.
    */
   answer: (onKey: () => void, onRoute: OnRoute) => Promise<ContractResponse>
-  /** Method and route, for metrics; undefined for routes of a team, which know it when they were found. */
+  /** Method and route, for metrics; undefined for routes with a key, which know it when they were found. */
   operation: string | undefined
 }>
 
@@ -34,12 +36,14 @@ export type EntryServices = Readonly<{
   store: Store
   metrics: Metrics
   watch: BodyWatch
+  /** Reads bodies for the routes of the operator. */
+  receive: Receive
   /** Answers the routes of a team. */
-  answerTeam: (request: ContractRequest, onRoute: OnRoute) => Promise<ContractResponse>
+  answerTeam: AnswerTeam
 }>
 
 export function createEntries(
-  { store, metrics, watch, answerTeam }: EntryServices,
+  { store, metrics, watch, receive, answerTeam }: EntryServices,
   { cors, probes, adminKeys }: ResolvedContractOptions,
 ): (request: ContractRequest) => Entry {
   const authenticate = createAuthenticateAdmin(adminKeys)
@@ -62,13 +66,12 @@ export function createEntries(
         answerTeam({ ...request, onKey }, onRoute)
       return { isKeyless: false, cors, answer, operation: undefined }
     }
-    const answer = (onKey: () => void) =>
-      answerAdmin({ store, metrics, authenticate, watch }, { ...request, onKey })
-    return { isKeyless: false, cors, answer, operation: operationOf(ADMIN_METHODS, method, path) }
+    const services = { store, metrics, authenticate, watch, receive }
+    const answer = (onKey: () => void, onRoute: OnRoute) =>
+      answerAdmin(services, { ...request, onKey }, onRoute)
+    return { isKeyless: false, cors, answer, operation: undefined }
   }
 }
-
-const ADMIN_METHODS: readonly string[] = ['GET', 'HEAD', 'POST']
 
 /** Never has a text of the client: a method may be any. */
 function operationOf(methods: readonly string[], method: string, route: string): string {

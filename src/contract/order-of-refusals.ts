@@ -1,6 +1,6 @@
 // The order of refusals (CONTRACT.md, section 1), which decides the error of a request that breaks several rules.
 //
-//     1 key → 2 path → 3 method → 4 query, headers → 5 table → 6 body → 7 row → 8 If-Match → 9 data
+//     1 key → 2 path → 3 method, scope → 4 query, headers → 5 table → 6 body → 7 row → 8 If-Match → 9 data
 //
 // No other file orders these checks. `admit` makes those of every request with a key, `inOrder` those of an
 // operation with a body. The last three are one call of the library, which documents the same order
@@ -10,6 +10,7 @@
 import type { Table } from '../engine/api/store-types.js'
 import type { Authenticate } from './auth.js'
 import type { Call, Operation } from './call.js'
+import { type Access, type Caller, checkAccess } from './caller.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { parseQuery, type Query } from './query.js'
 import type { BodyFormat, ReceivedBody } from './read-body.js'
@@ -17,30 +18,45 @@ import { methodNotAllowed } from './refusal.js'
 import type { Router } from './router.js'
 
 export type Admitted = Readonly<{
-  teamId: string
+  caller: Caller
   operation: Operation
   parameters: readonly string[]
   query: Query
 }>
 
+/** An operation and what it demands of a key. */
+export type Guarded = Readonly<{ access: Access; operation: Operation }>
+
+/** The sender of a request: a key of the operator has no team. */
+export type Sender = Readonly<{ keyId: string; teamId?: string }>
+
 /** @param route - As it is in the routes. */
-export type OnRoute = (route: string, team: string) => void
+export type OnRoute = (route: string, sender: Sender) => void
+
+/** What a request passes before its operation. */
+export type Gate = Readonly<{
+  authenticate: Authenticate
+  /** Counts a request. @throws {Refusal} RATE_LIMITED */
+  checkRate: (caller: Caller) => void
+  router: Router<Guarded>
+}>
 
 /** Makes steps 1 to 3, and the checks of step 4 that all operations share. */
 export async function admit(
   request: ContractRequest,
-  authenticate: Authenticate,
-  route: Router<Operation>,
+  { authenticate, checkRate, router }: Gate,
   onRoute: OnRoute,
 ): Promise<Admitted> {
-  const teamId = await authenticate(request.headers)
+  const caller = await authenticate(request.headers)
   request.onKey?.()
-  const { path, methods, parameters } = route(request.path, request.method)
-  const operation = methods.get(request.method)
-  if (operation === undefined)
-    throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
-  onRoute(path, teamId)
-  return { teamId, operation, parameters, query: parseQuery(request.query) }
+  checkRate(caller)
+  const { path, methods, parameters } = router(request.path, request.method)
+  const found = methods.get(request.method)
+  if (found === undefined) throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
+  onRoute(path, caller)
+  const { access, operation } = found
+  checkAccess(caller, access)
+  return { caller, operation, parameters, query: parseQuery(request.query) }
 }
 
 /** The checks of an operation with a body. */

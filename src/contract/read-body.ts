@@ -15,6 +15,21 @@ export type BodyFormat = 'json' | 'csv' | 'tsv'
 
 export type ReceivedBody = Readonly<{ format: BodyFormat; bytes: Bytes }>
 
+/** `withBody` with the limits of a contract. */
+export type Receive = <T>(
+  request: ContractRequest,
+  formats: readonly BodyFormat[],
+  use: (body: ReceivedBody) => Promise<T>,
+) => Promise<T>
+
+/** As `Receive`, for the team that the memory is charged to. */
+export type ReceiveFor = <T>(
+  team: string,
+  request: ContractRequest,
+  formats: readonly BodyFormat[],
+  use: (body: ReceivedBody) => Promise<T>,
+) => Promise<T>
+
 /** Reads the body, calls `use` with it, and then releases its memory. */
 export async function withBody<T>(
   request: ContractRequest,

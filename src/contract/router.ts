@@ -128,13 +128,26 @@ export const OPEN_ROUTES = {
   Record<OpenRoute['name'], Readonly<{ path: string; methods: readonly string[] }>>
 >
 
-/** The routes of the operator; see admin.ts. */
-export const ADMIN_PATHS = ['/admin/verify', '/admin/backup'] as const
+/** Routes of the operator; see admin.ts. */
+export const ADMIN_ROUTES = [
+  ['POST', '/admin/verify'],
+  ['POST', '/admin/backup'],
+  ['GET', '/admin/keys'],
+  ['POST', '/admin/keys'],
+  ['DELETE', '/admin/keys/{keyID}'],
+  ['GET', '/metrics'],
+] as const
 
-export type AdminPath = (typeof ADMIN_PATHS)[number]
+type AdminRoute = (typeof ADMIN_ROUTES)[number]
 
-/** The metrics, likewise. */
-export const METRICS_PATH = '/metrics'
+export type AdminOperationName = {
+  [M in AdminRoute[0]]: `${M} ${Extract<AdminRoute, readonly [M, string]>[1]}`
+}[AdminRoute[0]]
+
+/** Whether a path belongs to the operator, known or not. */
+export function isAdminPath(path: string): boolean {
+  return path.startsWith('/admin/') || path === '/metrics' || path === '/metrics/'
+}
 
 const FIXED_PATHS: ReadonlyMap<string, 'document' | Probe> = new Map(
   (['document', 'health', 'ready'] as const).map((name) => [OPEN_ROUTES[name].path, name]),

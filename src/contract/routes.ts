@@ -1,28 +1,45 @@
 // The routes of a team, as CONTRACT.md, section 1, lists them. An operation gets the parameters of its path in their
-// order. HEAD is answered as GET where it has no route of its own.
+// order. HEAD is answered as GET where it has no route of its own. Each route states what it demands of a key.
+
 import type { Operation } from './call.js'
+import type { Access } from './caller.js'
 import { importTable } from './imports.js'
 import { readJob } from './jobs.js'
-import type { Route } from './router.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
 import { createTable, listTables, overwriteTable } from './tables.js'
 import { completeUpload, createUpload } from './uploads.js'
 
+/** A route of a team: method, path, what it demands of a key, and its operation. */
+export type TeamRoute = readonly [
+  method: string,
+  path: string,
+  access: Access,
+  operation: Operation,
+]
+
+const READ: Access = { scopes: ['read'], reach: 'tables' }
+const WRITE: Access = { scopes: ['write'], reach: 'tables' }
+const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team' }
+/** A key that may start a job may read its status too. */
+const READ_JOB: Access = { scopes: ['read', 'write'], reach: 'tables' }
+/** Files belong to no table. */
+const UPLOAD: Access = { scopes: ['upload'], reach: 'tables' }
+
 export const ROUTES = [
-  ['GET', '/tables', listTables],
-  ['POST', '/tables', createTable],
-  ['PUT', '/tables/{tableID}', overwriteTable],
-  ['POST', '/tables/import', importTable],
-  ['GET', '/tables/{tableID}/rows', listRows],
-  ['HEAD', '/tables/{tableID}/rows', headRows],
-  ['POST', '/tables/{tableID}/rows', addRows],
-  ['GET', '/tables/{tableID}/rows/{rowID}', readRow],
-  ['PATCH', '/tables/{tableID}/rows/{rowID}', updateRow],
-  ['DELETE', '/tables/{tableID}/rows/{rowID}', deleteRow],
-  ['PUT', '/stashes/{stashID}/{serial}', putChunk],
-  ['DELETE', '/stashes/{stashID}', deleteStash],
-  ['GET', '/jobs/{jobID}', readJob],
-  ['POST', '/apps/{appID}/uploads', createUpload],
-  ['POST', '/apps/{appID}/uploads/{uploadID}/complete', completeUpload],
-] as const satisfies readonly Route<Operation>[]
+  ['GET', '/tables', READ, listTables],
+  ['POST', '/tables', WRITE_TEAM, createTable],
+  ['PUT', '/tables/{tableID}', WRITE, overwriteTable],
+  ['POST', '/tables/import', WRITE_TEAM, importTable],
+  ['GET', '/tables/{tableID}/rows', READ, listRows],
+  ['HEAD', '/tables/{tableID}/rows', READ, headRows],
+  ['POST', '/tables/{tableID}/rows', WRITE, addRows],
+  ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
+  ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
+  ['DELETE', '/tables/{tableID}/rows/{rowID}', WRITE, deleteRow],
+  ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
+  ['DELETE', '/stashes/{stashID}', WRITE_TEAM, deleteStash],
+  ['GET', '/jobs/{jobID}', READ_JOB, readJob],
+  ['POST', '/apps/{appID}/uploads', UPLOAD, createUpload],
+  ['POST', '/apps/{appID}/uploads/{uploadID}/complete', UPLOAD, completeUpload],
+] as const satisfies readonly TeamRoute[]

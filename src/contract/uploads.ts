@@ -26,7 +26,7 @@ export async function createUpload(call: Call, appId: string): Promise<ContractR
   const { uploadId, target } = await call.team.files.createUpload({
     ...wanted.about,
     appId,
-    owner: await call.owner(),
+    owner: call.caller.keyId,
   })
   const data = { uploadID: uploadId, uploadLocation: below(api, target) }
   return jsonResponse(200, JSON.stringify({ data }))

@@ -8,6 +8,7 @@ import type { ObjectStore } from '../objects/objects.js'
 import { checkPorts } from './api/arguments.js'
 import type { BackupOptions } from './api/backup-types.js'
 import type { PublicFiles } from './api/file-types.js'
+import type { ApiKeys } from './api/key-types.js'
 import { LENT_BUFFERS, type LendsBuffers } from './api/lent-buffers.js'
 import type { StoreMemory } from './api/memory-types.js'
 import type { StoreStatus, SweepReport } from './api/report-types.js'
@@ -19,6 +20,7 @@ import { backupStore } from './backup/backup.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
 import { TableWriters } from './commit/table-writer.js'
+import { StoredApiKeys } from './context/api-keys.js'
 import { Background } from './context/background.js'
 import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
 import { ChunkCounts } from './context/chunk-counts.js'
@@ -127,6 +129,7 @@ type OpenTeam = Readonly<{ context: TeamContext; team: StoreTeam }>
 class OpenedStore implements Store, LendsBuffers {
   readonly limits: StoreLimits
   readonly files: PublicFiles
+  readonly keys: ApiKeys
   readonly [LENT_BUFFERS]: BufferPool
   readonly #context: StoreContext
   readonly #afterClose: OpenStoreOptions['afterClose']
@@ -146,6 +149,7 @@ class OpenedStore implements Store, LendsBuffers {
     this[LENT_BUFFERS] = context.lentBuffers
     this.#jobs = new JobRunner(context, (teamId) => this.#openTeam(teamId).context)
     this.files = new StorePublicFiles(context)
+    this.keys = new StoredApiKeys(context.kv, context.options, context.lifecycle)
     const { pageRowsMax, pageBytesMax } = context.options
     const { fileBytesMax } = context.options
     this.limits = { pageRowsMax, pageBytesMax, fileBytesMax }

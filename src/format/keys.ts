@@ -32,6 +32,7 @@ export const KEY_SPACE = Object.freeze({
   signingKeys: 0x23,
   codecs: 0x24,
   openJob: 0x25,
+  apiKey: 0x26,
 })
 
 /** The 16 bytes of a table's UUID. */
@@ -75,6 +76,7 @@ export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
 export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
 export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
 export const OPEN_JOBS_RANGE: KeyRange = spaceRange(KEY_SPACE.openJob)
+export const API_KEYS_RANGE: KeyRange = spaceRange(KEY_SPACE.apiKey)
 
 export function tableHeadKey(table: TableKey): Bytes {
   return tableBytes(KEY_SPACE.tableHead, table, 0)
@@ -258,6 +260,17 @@ export function openJobKey(job: JobKey, teamId: string): Bytes {
 export function decodeOpenJobKey(key: Bytes): Readonly<{ job: JobKey; teamId: string }> {
   invariant(key.length > 17, 'the key names a job and a team')
   return { job: key.slice(1, 17), teamId: fromUtf8(key.subarray(17)) }
+}
+
+/** Of the system partition. @param id - The 8 random bytes of an API key's ID. */
+export function apiKeyKey(id: Bytes): Bytes {
+  return nonceWriter(KEY_SPACE.apiKey, id).finish()
+}
+
+/** The ID in the key of an API key. */
+export function idOfApiKeyKey(key: Bytes): Bytes {
+  invariant(key.length === 9, 'the key names an API key')
+  return key.slice(1)
 }
 
 /** In the system partition. */

@@ -14,7 +14,7 @@ type Failure = (typeof FAILURES)[number][0]
 
 /** Of a store: what gives a part of it at once. Its other methods are calls. */
 const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash', 'job'])
-const OBJECTS: ReadonlySet<string> = new Set(['files'])
+const OBJECTS: ReadonlySet<string> = new Set(['files', 'keys'])
 const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'sweep'])
 
 /** The store still closes, and tells its status. */

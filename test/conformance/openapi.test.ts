@@ -176,6 +176,61 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
+  test('keys that the store keeps', async () => {
+    const server = await serveContract((options) => openMemory(options), {
+      proof,
+      adminKeys: [ADMIN_KEY],
+      storedKeys: true,
+      bodyBytesMax: 1_024,
+    })
+    const ask = (method: string, path: string, options: object = {}) =>
+      send(server, method, path, { key: ADMIN_KEY, ...options })
+    const rights = { scopes: ['read'], tables: ['00000000-0000-4000-8000-000000000000'] }
+    const expiresAt = '2999-12-31T23:59:59.999Z'
+    const added = await ask('POST', '/admin/keys', {
+      body: { teamID: 'first', label: 'a report', ...rights, expiresAt },
+    })
+    expect(added.status).toBe(201)
+    const { key, keyID, ...about } = (added.json as { data: Record<string, unknown> }).data
+    expect(about).toMatchObject({ teamID: 'first', label: 'a report', ...rights, expiresAt })
+    expect((await ask('POST', '/admin/keys', { body: { teamID: 'first' } })).status).toBe(201)
+    expect((await send(server, 'GET', '/tables', { key: String(key) })).status).toBe(200)
+    for (const [body, type, status] of [
+      [{ teamID: '' }, 'application/json', 400],
+      ['x'.repeat(2_000), 'application/json', 413],
+      ['a', 'text/csv', 415],
+    ] as const) {
+      expect((await ask('POST', '/admin/keys', { body, type })).status).toBe(status)
+    }
+    const listed = (await ask('GET', '/admin/keys')).json as { data: object[] }
+    expect(listed.data).toEqual([{ keyID, ...about }, expect.objectContaining({ label: '' })])
+    expect((await ask('HEAD', '/admin/keys')).status).toBe(200)
+    expect((await ask('DELETE', '/admin/keys/%zz')).status).toBe(400)
+    expect((await ask('DELETE', `/admin/keys/${keyID}`)).status).toBe(200)
+    expect((await ask('DELETE', `/admin/keys/${keyID}`)).status).toBe(404)
+    expect((await send(server, 'GET', '/tables', { key: String(key) })).status).toBe(404)
+    for (const method of ['GET', 'HEAD', 'POST'] as const) {
+      expect((await send(server, method, '/admin/keys')).status).toBe(404)
+    }
+    expect((await ask('GET', '/admin/nothing')).status).toBe(404)
+    await server.close()
+  })
+
+  test('keys without the scope of an operation', async () => {
+    const [key, otherKey] = ['a-key-without-any-scope', 'a-key-of-the-other-team']
+    const keys = [
+      { key, teamId: 'first', scopes: [] },
+      { key: otherKey, teamId: 'second' },
+    ]
+    const server = await serveContract((options) => openMemory(options), { proof, keys })
+    for (const operation of proof.openApi.operations) {
+      if (!operation.responses.has('403')) continue
+      const { method, path, ...options } = requestOf(operation)
+      expect((await send(server, method, path, { ...options, key })).status).toBe(403)
+    }
+    await server.close()
+  })
+
   test('pages of named origins', async () => {
     const origin = 'https://app.example.com'
     const server = await serveContract((options) => openMemory(options), {
@@ -226,11 +281,12 @@ describe('a store that fails', () => {
   test.each(FAILURES)('with %s', async (code, status) => {
     const server = await serveContract(
       async (options) => failingStore(await openMemory(options), code),
-      { proof, onFailure: () => {} },
+      { proof, onFailure: () => {}, adminKeys: [ADMIN_KEY] },
     )
     for (const operation of proof.openApi.operations) {
       if (!operation.responses.has(String(status))) continue
-      const { method, path, ...options } = requestOf(operation)
+      const { method, path, ...sent } = requestOf(operation)
+      const options = path.startsWith('/admin/') ? { ...sent, key: ADMIN_KEY } : sent
       expect([operation.id, (await send(server, method, path, options)).status]).toEqual([
         operation.id,
         status,

@@ -39,6 +39,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   updateRow: {},
   createUpload: { contentType: 'image/png', fileName: 'a.png' },
   putUpload: 'x',
+  addKey: { teamID: 'first' },
 }
 
 /** A request that reaches the store. */

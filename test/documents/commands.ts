@@ -221,8 +221,39 @@ async function runCommandLine(
   assert.deepEqual(await idsOf(table), [3, 4])
 }
 
+async function runKeyCommands(
+  commands: readonly string[],
+  { folder, cli, onEnd }: Surroundings,
+): Promise<void> {
+  const [add = '', list = '', revoke = ''] = commands
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  const directory = './rowstash-data'
+  assert(add.includes(` --directory ${directory} `))
+  const { url } = await serve(
+    `rowstash serve --directory ${directory} --port 0`,
+    folder,
+    env,
+    onEnd,
+  )
+  const key = (await shell(add, folder, env)).trim()
+  const statusOf = async (method: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = method === 'POST' ? '[]' : null
+    return (await fetch(`${url}/tables?name=x`, { method, headers, body })).status
+  }
+
+  assert.deepEqual([await statusOf('GET'), await statusOf('POST')], [200, 403])
+  const listed = await shell(list, folder, env)
+  assert.match(listed, /team acme {2}read {2}.*"monthly report"/)
+  assert(!listed.includes(key.slice(-8)))
+  const [id = ''] = listed.split(' ')
+  await shell(revoke.replace('KEYID', id), folder, env)
+  assert.equal(await statusOf('GET'), 404)
+}
+
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
   { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
   { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
+  { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
 ]

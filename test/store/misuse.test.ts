@@ -550,7 +550,7 @@ test('what is wrong is named, and what to do about it', async () => {
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path or a file: URL, not undefined",
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path, which is empty",
       "REQUEST_VALIDATION_ERROR: The directory must be given as a path, or as a URL object: new URL('file:///data')",
-      "OPTION_NOT_ALLOWED: Option "keys" or "authenticate" must be given, and not both",
+      "OPTION_NOT_ALLOWED: Option "keys" or "authenticate" or "storedKeys" must be given",
       "REQUEST_VALIDATION_ERROR: A store is needed, such as openDirectory resolves to, not a Promise; an await is missing",
       "OPTION_NOT_ALLOWED: Option "keys" must be a list of { key, teamId }, not an object",
       "REQUEST_VALIDATION_ERROR: hardenServer takes a server of node:http, not undefined",

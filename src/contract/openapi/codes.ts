@@ -5,6 +5,7 @@ import type { DocumentedCode } from './model.js'
 export const KEYED = [
   'REQUEST_VALIDATION_ERROR',
   'REQUEST_ERROR',
+  'SCOPE_MISSING',
   'DATA_CORRUPT',
   'INTERNAL_ERROR',
   'STORAGE_UNAVAILABLE',

@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document of the contract. Paths, methods, statuses and error types follow from the routes and from
 // error-response.ts: a route without an entry does not compile.
-import { type AdminPath, type METRICS_PATH, OPEN_ROUTES } from '../router.js'
+import { type AdminOperationName, OPEN_ROUTES } from '../router.js'
 import type { ROUTES } from '../routes.js'
 import type { Operation } from './bodies.js'
 import { JOB_OPERATIONS } from './job-operations.js'
@@ -32,8 +32,7 @@ type OperationName =
   | {
       [N in keyof OpenRoutes]: `${OpenRoutes[N]['methods'][number]} ${OpenRoutes[N]['path']}`
     }[keyof OpenRoutes]
-  | `POST ${AdminPath}`
-  | `GET ${typeof METRICS_PATH}`
+  | AdminOperationName
 
 const OPERATIONS: Readonly<Record<Exclude<OperationName, Derived>, Operation>> = {
   ...TABLE_OPERATIONS,

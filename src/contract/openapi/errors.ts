@@ -43,6 +43,10 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
   content_type_mismatch: { when: 'The bytes have another media type than the upload.' },
   content_length_mismatch: { when: 'There are more or fewer bytes than announced.' },
   checksum_mismatch: { when: 'The bytes do not match the digest sent with them.', ours: true },
+  scope_missing: {
+    when: 'The key lacks the scope of the operation, or is limited to tables.',
+    ours: true,
+  },
   method_not_allowed: { when: 'The path takes other methods; see Allow.', ours: true },
   request_too_large: {
     when: 'The request body is over the limit. Send the rows in smaller chunks.',

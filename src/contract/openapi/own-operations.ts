@@ -1,13 +1,22 @@
 // CONTRACT.md, sections 13 and 14: operations that the published interface does not have.
 import { EMPTY, json, type Operation, unversioned } from './bodies.js'
-import type { SuccessEntry } from './model.js'
+import type { DocumentedCode, SuccessEntry } from './model.js'
 import type { HeaderName } from './parameters.js'
+import { ref } from './schemas.js'
 
 const CACHED = ['FileETag', 'CacheControl'] as const
 const NOT_MODIFIED: SuccessEntry<HeaderName> = {
   description: 'The client has the document already.',
   headers: CACHED,
 }
+
+/** Errors of every operation on API keys. */
+const ADMIN_FAILURES = [
+  'REQUEST_ERROR',
+  'DATA_CORRUPT',
+  'INTERNAL_ERROR',
+  'STORAGE_UNAVAILABLE',
+] as const satisfies readonly DocumentedCode[]
 
 export const OWN_OPERATIONS = {
   'POST /admin/verify': {
@@ -41,6 +50,48 @@ export const OWN_OPERATIONS = {
       },
     },
     errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
+    ours: true,
+  },
+  'GET /admin/keys': {
+    operationId: 'listKeys',
+    tag: 'Administration',
+    summary: 'List the API keys that the store keeps',
+    description: 'The path is unknown unless the server has admin keys.',
+    security: 'admin',
+    success: {
+      200: unversioned('All keys, the oldest first, without their secrets.', ref('KeyList')),
+    },
+    errors: ADMIN_FAILURES,
+    ours: true,
+  },
+  'POST /admin/keys': {
+    operationId: 'addKey',
+    tag: 'Administration',
+    summary: 'Make an API key',
+    description:
+      'The answer is the only place that ever shows the key. The path is unknown unless the server has admin keys.',
+    security: 'admin',
+    body: { description: 'The team and the rights of the key.', content: json(ref('KeyRequest')) },
+    success: { 201: unversioned('The key was made.', ref('KeyAnswer')) },
+    errors: [
+      ...ADMIN_FAILURES,
+      'REQUEST_VALIDATION_ERROR',
+      'REQUEST_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'INSUFFICIENT_STORAGE',
+      'RATE_LIMITED',
+    ],
+    ours: true,
+  },
+  'DELETE /admin/keys/{keyID}': {
+    operationId: 'revokeKey',
+    tag: 'Administration',
+    summary: 'Revoke an API key',
+    description:
+      'The next request with the key is refused. The path is unknown unless the server has admin keys.',
+    security: 'admin',
+    success: { 200: unversioned('The key was revoked.', EMPTY) },
+    errors: [...ADMIN_FAILURES, 'REQUEST_VALIDATION_ERROR', 'INSUFFICIENT_STORAGE'],
     ours: true,
   },
   'GET /metrics': {

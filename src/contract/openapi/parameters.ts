@@ -16,6 +16,7 @@ export const PATH_PARAMETERS: Readonly<
     schema: ref('StashName'),
   },
   jobID: { description: 'ID of a job.', schema: { type: 'string' } },
+  keyID: { description: 'ID of an API key.', schema: { type: 'string' } },
   appID: { description: 'ID of an app.', schema: { type: 'string', maxLength: 256 } },
   uploadID: { description: 'ID of an upload.', schema: { type: 'string' } },
   fileID: { description: 'ID of a file.', schema: { type: 'string' } },

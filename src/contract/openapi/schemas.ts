@@ -1,5 +1,6 @@
 // Shapes of bodies. Request objects and answers are closed, rows are open.
 import { STASH_NAME_PATTERN } from '../../engine/api/arguments.js'
+import { KEY_SCOPES, KEY_TABLES_MAX } from '../../engine/api/key-types.js'
 import { COLUMN_KINDS } from '../../schema/column-kind.js'
 import { COLUMN_ID_CHARS_MAX, NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import type { JsonSchema } from './model.js'
@@ -53,6 +54,31 @@ const ROWS_MEMBER = {
   rows: {
     oneOf: [at('InputRows'), at('StashReference')],
   },
+}
+
+const TIME: JsonSchema = { type: 'string', pattern: '^[0-9]{4}-[0-9-]{5}T[0-9:.]{8,12}Z$' }
+const KEY_RIGHTS = {
+  scopes: list({ type: 'string', enum: KEY_SCOPES }),
+  tables: described('The only tables that the key reaches; absent: all.', {
+    ...list(at('TableID')),
+    maxItems: KEY_TABLES_MAX,
+  }),
+}
+const STORED_KEY = {
+  keyID: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+  teamID: TEXT,
+  label: TEXT,
+  scopes: KEY_RIGHTS.scopes,
+  createdAt: TIME,
+  tail: described('The last characters of the key.', {
+    type: 'string',
+    minLength: 4,
+    maxLength: 4,
+  }),
+} as const satisfies Readonly<Record<string, JsonSchema>>
+const STORED_KEY_LIMITS = {
+  tables: KEY_RIGHTS.tables,
+  expiresAt: described('Absent: never.', TIME),
 }
 
 /** The schemas of the document by name; those of errors are added to them. */
@@ -172,5 +198,20 @@ export const SCHEMAS = {
       at('FileAnswer'),
     ],
   },
+  KeyRequest: closed(
+    { teamID: { type: 'string', minLength: 1, maxLength: 128 } },
+    {
+      label: { type: 'string', maxLength: 256 },
+      ...KEY_RIGHTS,
+      expiresAt: described('Default: never.', TIME),
+    },
+  ),
+  KeyList: data(list(closed(STORED_KEY, STORED_KEY_LIMITS))),
+  KeyAnswer: data(
+    closed(
+      { key: { type: 'string', pattern: '^rsk_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$' }, ...STORED_KEY },
+      STORED_KEY_LIMITS,
+    ),
+  ),
   FileAnswer: data(closed({ url: HTTP_URL })),
 } as const satisfies Readonly<Record<string, JsonSchema>>

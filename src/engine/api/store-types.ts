@@ -5,6 +5,7 @@ import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
+import type { ApiKeys } from './key-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { StoreStatus, SweepReport } from './report-types.js'
 import type {
@@ -170,6 +171,8 @@ export interface Store {
   readonly limits: StoreLimits
   /** Operations that take no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles
+  /** API keys that the store keeps, for `createContract` with `storedKeys`, or a server of your own. */
+  readonly keys: ApiKeys
 }
 
 /** The limits in force: see StoreOptions for meanings and ranges. */

@@ -190,7 +190,7 @@ class TeamJob implements Job {
       const lease = there === null ? null : await view.get(jobLeaseKey(job))
       return there && { ...there, lease }
     })
-    if (found === null) throw notFound(this.id)
+    if (found === null) throw jobNotFound(this.id)
     const saved = found.lease === null ? NOTHING_YET : decodeLease(found.lease)
     const progress: JobProgress = this.#runner.progressOf(job) ?? saved
     return toStatus(this.#team, job, found, { rows: progress.rows, bytes: progress.bytes })
@@ -198,7 +198,7 @@ class TeamJob implements Job {
 
   #key(): JobKey {
     const job = parseTableId(this.id)
-    if (job === null) throw notFound(this.id)
+    if (job === null) throw jobNotFound(this.id)
     return job
   }
 }
@@ -218,7 +218,7 @@ function checkWait(given: unknown): void {
   throw invalid(`milliseconds must be a number from 0 to 2^31 - 1, not ${shown(given)}`)
 }
 
-function notFound(jobId: string): StoreError {
+export function jobNotFound(jobId: string): StoreError {
   return new StoreError('JOB_NOT_FOUND', `Job with ID '${jobId}' not found`)
 }
 

@@ -11,9 +11,11 @@ import {
   checkOptionNames,
   checkSignal,
 } from '../../base/options.js'
+import { decodeApiKey } from '../../format/api-key-records.js'
 import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../../format/file-records.js'
 import {
   ALIASES_RANGE,
+  API_KEYS_RANGE,
   aliasKey,
   CODECS_KEY,
   IDEMPOTENCY_RANGE,
@@ -118,6 +120,9 @@ async function verifySystem(
   }
   const keys = await view.get(SIGNING_KEYS_KEY)
   if (keys !== null) decodeSigningKeys(keys)
+  for await (const entries of scanBatches(view, API_KEYS_RANGE)) {
+    for (const [, record] of entries) decodeApiKey(record)
+  }
 }
 
 /** Checks that the codecs record names every codec seen in frames. Read last, as it only grows. */

@@ -3,10 +3,13 @@ import { describe, expect, test, vi } from 'vitest'
 import { toHex, utf8 } from '../../../src/base/bytes.js'
 import { sha256 } from '../../../src/base/platform.js'
 import { createAuthenticate, maskKey } from '../../../src/contract/auth.js'
+import type { Identity } from '../../../src/contract/caller.js'
 import type { ContractOptions } from '../../../src/contract/contract-options.js'
 import { resolveContractOptions } from '../../../src/contract/contract-options.js'
 import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
+
+const NO_STORED_KEYS = { find: async () => null }
 
 const bearer = (key: string): [string, string][] => [['Authorization', `Bearer ${key}`]]
 
@@ -40,16 +43,19 @@ describe('a list of keys', () => {
         { key: '__proto__', teamId: 'three' },
       ],
     }),
+    NO_STORED_KEYS,
   )
 
   test('each key gives its team', async () => {
-    expect(await authenticate(bearer('first-key'))).toBe('one')
-    expect(await authenticate(bearer('second-key'))).toBe('two')
-    expect(await authenticate(bearer('__proto__'))).toBe('three')
+    expect(await authenticate(bearer('first-key'))).toMatchObject({ teamId: 'one' })
+    expect(await authenticate(bearer('second-key'))).toMatchObject({ teamId: 'two' })
+    expect(await authenticate(bearer('__proto__'))).toMatchObject({ teamId: 'three' })
   })
 
   test('the scheme has any letter case and any number of spaces', async () => {
-    expect(await authenticate([['AUTHORIZATION', 'bEaReR   first-key ']])).toBe('one')
+    expect(await authenticate([['AUTHORIZATION', 'bEaReR   first-key ']])).toMatchObject({
+      teamId: 'one',
+    })
   })
 
   test.each([
@@ -85,12 +91,12 @@ describe('a list of keys', () => {
 
 describe('authenticate of the host', () => {
   const through = (authenticate: NonNullable<ContractOptions['authenticate']>) =>
-    createAuthenticate(resolveContractOptions({ authenticate }))
+    createAuthenticate(resolveContractOptions({ authenticate }), NO_STORED_KEYS)
 
   test('it is asked on every request, so that a revoked key stops working', async () => {
     let isRevoked = false
     const ask = through(async () => (isRevoked ? undefined : { teamId: 'one' }))
-    expect(await ask(bearer('some-key'))).toBe('one')
+    expect(await ask(bearer('some-key'))).toMatchObject({ teamId: 'one' })
     isRevoked = true
     await expect(ask(bearer('some-key'))).rejects.toMatchObject({ code: 'REQUEST_ERROR' })
   })
@@ -112,9 +118,42 @@ describe('authenticate of the host', () => {
     })
   })
 
-  test('scopes are not silently ignored', async () => {
-    const scoped = async () => ({ teamId: 'one', scopes: ['read'] })
-    await expect(through(scoped)(bearer('k'))).rejects.toThrow('Invariant')
+  test('the rights of a key are checked, so that none is silently ignored', async () => {
+    const table = '00000000-0000-4000-8000-000000000000'
+    const rights = { keyId: 'k1', scopes: ['read'] as const, tables: [table] }
+    expect(await through(async () => ({ teamId: 'one', ...rights }))(bearer('k'))).toEqual({
+      teamId: 'one',
+      keyId: 'k1',
+      scopes: new Set(['read']),
+      tables: new Set([table]),
+    })
+    for (const wrong of [
+      { scopes: ['all'] },
+      { scopes: 'read' },
+      { scopes: null },
+      { scopes: ['read', 'read', 'read', 'read'] },
+      { tables: ['x'] },
+      { tables: [table.toUpperCase().replace('0', 'A')] },
+      { tables: Array.from({ length: 1_001 }, () => table) },
+      { keyId: '' },
+      { keyId: 7 },
+    ]) {
+      const scoped = async () => ({ teamId: 'one', ...wrong }) as Identity
+      await expect(through(scoped)(bearer('k'))).rejects.toThrow('Invariant')
+    }
+  })
+
+  test('a key without a name gets one that is always the same, and reveals nothing', async () => {
+    const nameOf = async (key: string) =>
+      (await through(async () => ({ teamId: 'one' }))(bearer(key))).keyId
+    const listed = createAuthenticate(
+      resolveContractOptions({ keys: [{ key: 'some-key', teamId: 'one' }] }),
+      NO_STORED_KEYS,
+    )
+    expect(await nameOf('some-key')).toMatch(/^[0-9a-f]{32}$/)
+    expect(await nameOf('some-key')).toBe((await listed(bearer('some-key'))).keyId)
+    expect(await nameOf('other-key')).not.toBe(await nameOf('some-key'))
+    expect(toHex(await sha256(utf8('some-key')))).not.toContain(await nameOf('some-key'))
   })
 })
 
@@ -171,7 +210,10 @@ describe('options', () => {
     ['an array', [{ key: ['a'], teamId: 't' }], ['keys[0].key', 'not an array']],
     ['a key with a line end', [{ key: 'a\n', teamId: 't' }], ['keys[0].key', 'visible ASCII']],
     ['a team that is missing', [{ key: 'a', team: 't' }], ['keys[0]', 'not "team"']],
-    ['scopes', [{ ...keys[0], scopes: ['read'] }], ['keys[0]', 'not "scopes"']],
+    ['an unknown scope', [{ ...keys[0], scopes: ['all'] }], ['keys[0].scopes', 'read, write']],
+    ['one scope for all', [{ ...keys[0], scopes: 'read' }], ['keys[0].scopes', 'not a string']],
+    ['no table ID', [{ ...keys[0], tables: ['x'] }], ['keys[0].tables', 'table IDs']],
+    ['an empty name', [{ ...keys[0], keyId: '' }], ['keys[0].keyId', '1 to 256 characters']],
     ['a text', ['a-key'], ['keys[0]', 'not a string']],
     ['null for a key', [null], ['keys[0]', 'not null']],
     ['an object', {}, ['"keys"', 'a list of { key, teamId }', 'not an object']],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { createContract } from '../../../src/contract/contract.js'
 import { openApiJson } from '../../../src/contract/openapi/document.js'
-import { ADMIN_PATHS, METRICS_PATH, OPEN_ROUTES } from '../../../src/contract/router.js'
+import { ADMIN_ROUTES, OPEN_ROUTES } from '../../../src/contract/router.js'
 import { ROUTES } from '../../../src/contract/routes.js'
 import { openMemory } from '../../../src/index.js'
 import { record, type Schema, unknownKeywords } from '../../support/json-schema.js'
@@ -103,8 +103,9 @@ describe('the document and the server', () => {
     const open = Object.values(OPEN_ROUTES).flatMap(({ path, methods }) =>
       methods.map((method) => `${method} ${path}`),
     )
-    const posts = ADMIN_PATHS.map((path) => `POST ${path}`)
-    const admin = [...posts, `GET ${METRICS_PATH}`, `HEAD ${METRICS_PATH}`]
+    const admin = ADMIN_ROUTES.flatMap(([method, path]) =>
+      method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`],
+    )
     const routes = ROUTES.map(([method, path]) => `${method} ${path}`)
     const described = openApi.operations.map(({ method, path }) => `${method} ${path}`)
 

@@ -1,0 +1,84 @@
+// Answers the routes of a team: finds the sender, checks what every request must pass, and runs the operation in a turn
+// of the key.
+import type { Bytes } from '../base/bytes.js'
+import type { Store } from '../engine/api/store-types.js'
+import { digestRequest } from '../engine/table/request-digest.js'
+import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
+import { createAuthenticate } from './auth.js'
+import { parseOrigin } from './base-url.js'
+import type { BaseUrls, Call } from './call.js'
+import type { Caller } from './caller.js'
+import type { ResolvedContractOptions } from './contract-options.js'
+import { createKeyLimits } from './key-limits.js'
+import { limitTeam } from './limited-team.js'
+import type { MemoryBudget } from './memory-budget.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+import { admit, type Guarded, type OnRoute } from './order-of-refusals.js'
+import { type BodyWatch, watched } from './public-routes.js'
+import type { ReceivedBody, ReceiveFor } from './read-body.js'
+import { createRouter } from './router.js'
+import { ROUTES } from './routes.js'
+
+const router = createRouter<Guarded>(
+  ROUTES.map(([method, path, access, operation]) => [method, path, { access, operation }]),
+)
+
+/** The services behind the routes of a team. */
+export type TeamServices = Readonly<{
+  store: Store
+  options: ResolvedContractOptions
+  /** Memory of answers in flight. */
+  answers: MemoryBudget
+  receive: ReceiveFor
+  watch: BodyWatch
+}>
+
+/** Answers a request. Its failures are those of the key, of the request and of the operation. */
+export type AnswerTeam = (request: ContractRequest, onRoute: OnRoute) => Promise<ContractResponse>
+
+export function createTeamAnswer(services: TeamServices): AnswerTeam {
+  const { store, options, answers, receive, watch } = services
+  const authenticate = createAuthenticate(options, store.keys)
+  const { checkRate, turns } = createKeyLimits(options)
+  const gate = { authenticate, checkRate: (caller: Caller) => checkRate(holderOf(caller)), router }
+  return async (request, onRoute) => {
+    const admitted = await admit(request, gate, onRoute)
+    const { caller, operation, parameters, query } = admitted
+    const { teamId, tables } = caller
+    const team = store.team(teamId)
+    const call: Call = {
+      caller,
+      team: tables === undefined ? team : limitTeam(team, tables),
+      query,
+      headers: request.headers,
+      pageRowsMax: store.limits.pageRowsMax,
+      apps: options.apps,
+      baseUrls: () => baseUrlsOf(request, options),
+      digest: (body) => digestOf(request, body),
+      openAnswerRoom: () => openAnswerRoom(answers, teamId),
+      receive: (formats, use) => receive(teamId, request, formats, use),
+    }
+    const make = () => operation(call, ...parameters)
+    const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
+    const made = await turns.run(holderOf(caller), () =>
+      isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
+    )
+    return { ...made, body: watched(made.body, watch) }
+  }
+}
+
+/** The holder of turns. Names of keys may be unique in their team only. */
+function holderOf({ teamId, keyId }: Caller): string {
+  return `${keyId} ${teamId}`
+}
+
+/** The digest of method, path, query, media type and body, by which two requests are the same. */
+function digestOf({ method, path, query }: ContractRequest, body: ReceivedBody): Promise<Bytes> {
+  const about = ['http', method, path.replace(/\/$/, ''), query, body.format]
+  return digestRequest(about, body.bytes)
+}
+
+function baseUrlsOf({ origin }: ContractRequest, options: ResolvedContractOptions): BaseUrls {
+  const api = options.baseUrl ?? parseOrigin(origin)
+  return { api, files: options.publicBaseUrl ?? api }
+}

@@ -1,0 +1,75 @@
+// The sender of a request, as its key names it, and what a key may do (CONTRACT.md, section 1, Scopes).
+import { isTeamId, TEAM_ID_RULE } from '../engine/api/arguments.js'
+import { scopesProblem, tablesProblem } from '../engine/api/key-arguments.js'
+import { KEY_SCOPES, type KeyRights, type KeyScope } from '../engine/api/key-types.js'
+import { isName, NAME_CHARS_MAX } from '../engine/files/file-arguments.js'
+import { Refusal } from './refusal.js'
+
+/** What a host knows about a key: its team and its rights. */
+export type Identity = KeyRights &
+  Readonly<{
+    teamId: string
+    /**
+     * A name of the key for hooks and limits, which must not reveal the key: 1 to 256 characters. Default: a part of a
+     * digest of the key.
+     */
+    keyId?: string | undefined
+  }>
+
+/** The sender of a request: an identity with all defaults. */
+export type Caller = Readonly<{
+  teamId: string
+  keyId: string
+  scopes: ReadonlySet<KeyScope>
+  /** undefined: all tables of the team. */
+  tables: ReadonlySet<string> | undefined
+}>
+
+/** What a route demands of a key. */
+export type Access = Readonly<{
+  /** The key must have one of these. */
+  scopes: readonly KeyScope[]
+  /** `team`: the route reaches more than one table of the team, so keys that are limited to tables cannot use it. */
+  reach: 'tables' | 'team'
+}>
+
+const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES)
+
+/** @param keyId - For a key without a name. */
+export function callerOf({ teamId, keyId, scopes, tables }: Identity, digest: string): Caller {
+  return {
+    teamId,
+    keyId: keyId ?? digest,
+    scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes),
+    tables: tables === undefined ? undefined : new Set(tables),
+  }
+}
+
+/** Checks an identity. @returns The wrong member and its rule, or undefined. */
+export function identityProblem(
+  given: Readonly<Partial<Record<keyof Identity, unknown>>>,
+): readonly [member: keyof Identity, rule: string] | undefined {
+  const { teamId, keyId, scopes, tables } = given
+  if (!isTeamId(teamId)) return ['teamId', `must be ${TEAM_ID_RULE}`]
+  if (keyId !== undefined && !isName(keyId)) {
+    return ['keyId', `must be a string of 1 to ${NAME_CHARS_MAX} characters`]
+  }
+  const wrongScopes = scopesProblem(scopes)
+  if (wrongScopes !== undefined) return ['scopes', wrongScopes]
+  const wrongTables = tablesProblem(tables)
+  return wrongTables === undefined ? undefined : ['tables', wrongTables]
+}
+
+/** @throws {Refusal} SCOPE_MISSING */
+export function checkAccess(caller: Caller, { scopes, reach }: Access): void {
+  if (!scopes.some((scope) => caller.scopes.has(scope))) {
+    throw new Refusal('SCOPE_MISSING', `The key lacks the scope ${scopes.join(' or ')}`)
+  }
+  if (reach === 'team' && caller.tables !== undefined) throw limitedToTables()
+}
+
+/** The refusal of a key that is limited to tables. */
+export function limitedToTables(): Refusal {
+  const problem = 'The key is limited to tables, so it creates no tables and uses no stashes'
+  return new Refusal('SCOPE_MISSING', problem)
+}

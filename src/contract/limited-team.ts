@@ -1,0 +1,74 @@
+// A team as a key sees it that is limited to some of its tables: other tables do not exist.
+import type { Job, JobStatus } from '../engine/api/job-types.js'
+import type { Table, Team } from '../engine/api/store-types.js'
+import { tableNotFound } from '../engine/commit/table-writer.js'
+import { jobNotFound } from '../engine/jobs/team-jobs.js'
+import { limitedToTables } from './caller.js'
+
+/** The parts of a team that operations use. */
+export type CallTeam = Pick<
+  Team,
+  'files' | 'createTable' | 'importTable' | 'startJob' | 'job' | 'tables' | 'table' | 'stash'
+>
+
+export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
+  return {
+    files: team.files,
+    createTable: async () => refuse(),
+    importTable: async () => refuse(),
+    stash: refuse,
+    startJob: async (request) => {
+      const { overwrite } = request
+      if (overwrite === undefined) return refuse()
+      if (!tables.has(overwrite.tableId)) throw tableNotFound(overwrite.tableId)
+      return team.startJob(request)
+    },
+    job: (jobId) => limitJob(team.job(jobId), tables),
+    tables: async () => (await team.tables()).filter(({ id }) => tables.has(id)),
+    table: (tableId) => (tables.has(tableId) ? team.table(tableId) : missingTable(tableId)),
+  }
+}
+
+/** A key that is limited to tables changes nothing else of its team. */
+function refuse(): never {
+  throw limitedToTables()
+}
+
+/** A job of another table does not exist either. */
+function limitJob(job: Job, tables: ReadonlySet<string>): Job {
+  const visible = (status: JobStatus): JobStatus => {
+    if (tables.has(status.tableId)) return status
+    throw jobNotFound(job.id)
+  }
+  return {
+    id: job.id,
+    status: async () => visible(await job.status()),
+    wait: async (milliseconds) => visible(await job.wait(milliseconds)),
+  }
+}
+
+/** Fails as the table of an unknown ID does. */
+function missingTable(id: string): Table {
+  const fail = async (): Promise<never> => {
+    throw tableNotFound(id)
+  }
+  return {
+    id,
+    addRows: fail,
+    overwrite: fail,
+    page: fail,
+    pageBytes: fail,
+    openPage: fail,
+    // biome-ignore lint/correctness/useYield: it ends before the first row
+    async *scan() {
+      throw tableNotFound(id)
+    },
+    get: fail,
+    getJson: fail,
+    updateRow: fail,
+    updateRowJson: fail,
+    deleteRow: fail,
+    version: fail,
+    schema: fail,
+  }
+}

@@ -1,0 +1,72 @@
+// The public interface of API keys that a store keeps, and what a key may do.
+
+/** The scopes of a key. Their order is on disk: never change it or reuse a place. */
+export const KEY_SCOPES = ['read', 'write', 'upload'] as const
+
+/**
+ * What a key may do: `read` tables and rows; `write` tables, rows and stashes; `upload` files. None contains another.
+ */
+export type KeyScope = (typeof KEY_SCOPES)[number]
+
+/** Tables that a key may be limited to, at most. */
+export const KEY_TABLES_MAX = 1_000
+
+/** The limits of a key within its team. */
+export type KeyRights = Readonly<{
+  /** Default: all. */
+  scopes?: readonly KeyScope[] | undefined
+  /**
+   * IDs of the only tables that the key reaches, at most 1,000. Other tables do not exist for it; and because tables
+   * and stashes belong to the team, it creates no tables and uses no stashes. Default: all tables of the team.
+   */
+  tables?: readonly string[] | undefined
+}>
+
+/** A request for a new key. */
+export type AddKeyRequest = KeyRights &
+  Readonly<{
+    teamId: string
+    /** What the key is for, for people: up to 256 characters. Default: empty. */
+    label?: string | undefined
+    /** When the key stops working, in milliseconds since 1970 UTC, later than now. Default: never. */
+    expiresAt?: number | undefined
+  }>
+
+/** A key that the store keeps, without its secret. */
+export type ApiKey = Readonly<{
+  /** 16 lower-case hex digits. The key contains it, and it reveals nothing about the rest. */
+  id: string
+  teamId: string
+  label: string
+  scopes: readonly KeyScope[]
+  /** Absent: all tables of the team. */
+  tables?: readonly string[]
+  /** Milliseconds since 1970 UTC. */
+  createdAt: number
+  /** Absent: never. */
+  expiresAt?: number
+  /** The last four characters of the key, so that people recognize it. */
+  tail: string
+}>
+
+/** A new key. `key` is shown here only: the store keeps a digest of it. */
+export type AddKeyResult = ApiKey & Readonly<{ key: string }>
+
+/** API keys that the store keeps, for all teams. */
+export interface ApiKeys {
+  /**
+   * Makes a key of 256 random bits. The store keeps its SHA-256, which is enough for a random key: a slow password
+   * hash only protects secrets that can be guessed.
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR; STORAGE_…; RATE_LIMITED: the store has 10,000 keys
+   */
+  add(request: AddKeyRequest): Promise<AddKeyResult>
+  /** All keys, or those of one team, expired ones too, the oldest first. */
+  list(teamId?: string): Promise<readonly ApiKey[]>
+  /** Deletes a key; it is unknown from then on. @returns Whether there was such a key. */
+  revoke(id: string): Promise<boolean>
+  /**
+   * Finds the key with this text; null if it is unknown, revoked or expired. Reads the store's records each time,
+   * mostly from memory, and compares in constant time.
+   */
+  find(key: string): Promise<ApiKey | null>
+}

@@ -1,0 +1,154 @@
+// API keys that the store keeps, in the system partition.
+//
+// Invariants:
+// - A key is nowhere on disk: its record has the SHA-256 of the text. The key is 256 random bits, so nobody can guess
+//   one from its digest, and a slow password hash would add nothing.
+// - Nothing but the cache of records, which commits keep current, holds a key in memory. So a revoked key is unknown
+//   to every lookup that begins after the revocation has resolved.
+// - A lookup finds the record by the ID in the key, which is no secret, and compares digests in constant time.
+import { fromHex, toBase64Url, toHex, utf8 } from '../../base/bytes.js'
+import type { Clock } from '../../base/clock.js'
+import { sameSecret, sha256 } from '../../base/platform.js'
+import type { Random } from '../../base/random.js'
+import { StoreError } from '../../base/store-error.js'
+import { type ApiKeyRecord, decodeApiKey, encodeApiKey } from '../../format/api-key-records.js'
+import { API_KEYS_RANGE, apiKeyKey, idOfApiKeyKey } from '../../format/keys.js'
+import { parseTableId, renderTableId } from '../../format/table-id.js'
+import type { KvPartition, KvStore } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { checkKeyRequest } from '../api/key-arguments.js'
+import type { AddKeyRequest, AddKeyResult, ApiKey, ApiKeys, KeyScope } from '../api/key-types.js'
+import { KEY_SCOPES } from '../api/key-types.js'
+import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
+import type { Lifecycle } from './lifecycle.js'
+
+const ID_BYTES = 8
+const SECRET_BYTES = 32
+const TAIL_CHARS = 4
+
+/** Keys of a store, at most: a list is read whole. */
+export const KEYS_MAX = 10_000
+
+const KEY_TEXT = /^rsk_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/
+
+export class StoredApiKeys implements ApiKeys {
+  readonly #system: KvPartition
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #lifecycle: Lifecycle
+
+  constructor(
+    kv: KvStore,
+    { clock, random }: Readonly<{ clock: Clock; random: Random }>,
+    lifecycle: Lifecycle,
+  ) {
+    this.#system = kv.partition('')
+    this.#clock = clock
+    this.#random = random
+    this.#lifecycle = lifecycle
+  }
+
+  add(request: AddKeyRequest): Promise<AddKeyResult> {
+    return this.#lifecycle.run(async () => {
+      const createdAt = this.#clock.now()
+      const { teamId, label, scopes, tables, expiresAt } = checkKeyRequest(request, createdAt)
+      const about = {
+        scopes: bitsOf(scopes ?? KEY_SCOPES),
+        createdAt,
+        expiresAt: expiresAt ?? 0,
+        team: teamId,
+        label: label ?? '',
+        tables: tables === undefined ? null : tables.flatMap((id) => parseTableId(id) ?? []),
+      }
+      return commitUntilAccepted('The API keys are too busy', () => this.#tryToAdd(about))
+    })
+  }
+
+  async #tryToAdd(
+    about: Omit<ApiKeyRecord, 'digest' | 'tail'>,
+  ): Promise<AddKeyResult | typeof REFUSED> {
+    if ((await this.#read()).length >= KEYS_MAX) {
+      throw new StoreError('RATE_LIMITED', `The store has ${KEYS_MAX} API keys; revoke some first`)
+    }
+    const id = this.#random.bytes(ID_BYTES)
+    const key = `rsk_${toHex(id)}_${toBase64Url(this.#random.bytes(SECRET_BYTES))}`
+    const record = { ...about, digest: await sha256(utf8(key)), tail: key.slice(-TAIL_CHARS) }
+    const at = apiKeyKey(id)
+    const { ok } = await this.#system.commit({
+      checks: [{ key: at, equals: null }],
+      puts: [[at, encodeApiKey(record)]],
+    })
+    return ok ? { ...render(toHex(id), record), key } : REFUSED
+  }
+
+  list(teamId?: string): Promise<readonly ApiKey[]> {
+    return this.#lifecycle.run(async () => {
+      const keys = await this.#read()
+      const wanted = teamId === undefined ? keys : keys.filter((key) => key.teamId === teamId)
+      return wanted.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+    })
+  }
+
+  #read(): Promise<ApiKey[]> {
+    return this.#system.read(async (view) => {
+      const keys: ApiKey[] = []
+      for await (const entries of scanBatches(view, API_KEYS_RANGE)) {
+        for (const [at, bytes] of entries) {
+          keys.push(render(toHex(idOfApiKeyKey(at)), decodeApiKey(bytes)))
+        }
+      }
+      return keys
+    })
+  }
+
+  revoke(id: string): Promise<boolean> {
+    return this.#lifecycle.run(async () => {
+      const bytes = fromHex(id)
+      if (bytes === null || bytes.length !== ID_BYTES || toHex(bytes) !== id) return false
+      const key = apiKeyKey(bytes)
+      return commitUntilAccepted('The API keys are too busy', async () => {
+        const record = await this.#system.read((view) => view.get(key))
+        if (record === null) return false
+        const { ok } = await this.#system.commit({
+          checks: [{ key, equals: record }],
+          deletes: [key],
+        })
+        return ok ? true : REFUSED
+      })
+    })
+  }
+
+  find(key: string): Promise<ApiKey | null> {
+    return this.#lifecycle.run(async () => {
+      const id = fromHex(KEY_TEXT.exec(key)?.[1] ?? '')
+      if (id === null || id.length !== ID_BYTES) return null
+      const bytes = await this.#system.read((view) => view.get(apiKeyKey(id)))
+      if (bytes === null) return null
+      const record = decodeApiKey(bytes)
+      const isSame = sameSecret(await sha256(utf8(key)), record.digest)
+      const isOver = record.expiresAt !== 0 && record.expiresAt <= this.#clock.now()
+      return isSame && !isOver ? render(toHex(id), record) : null
+    })
+  }
+}
+
+function bitsOf(scopes: readonly KeyScope[]): number {
+  return KEY_SCOPES.reduce(
+    (bits, scope, at) => (scopes.includes(scope) ? bits | (1 << at) : bits),
+    0,
+  )
+}
+
+function render(id: string, record: ApiKeyRecord): ApiKey {
+  const { team, label, scopes, tables, createdAt, expiresAt, tail } = record
+  return {
+    id,
+    teamId: team,
+    label,
+    scopes: KEY_SCOPES.filter((_, at) => (scopes & (1 << at)) !== 0),
+    ...(tables !== null && { tables: tables.map(renderTableId) }),
+    createdAt,
+    ...(expiresAt !== 0 && { expiresAt }),
+    tail,
+  }
+}

@@ -1,0 +1,185 @@
+// Goal: a key does what its scopes and its tables allow, on every route, and nothing else.
+// Method: the table below states for each route what it demands; it is written by hand, not derived from the routes.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ROUTES } from '../../../src/contract/routes.js'
+import type { ContractKey, KeyRights, KeyScope, Store } from '../../../src/index.js'
+import { createContract, openMemory } from '../../../src/index.js'
+
+const SCOPES: readonly KeyScope[] = ['read', 'write', 'upload']
+
+const TABLE_MISSING = '00000000-0000-4000-8000-000000000000'
+
+type Rule = Readonly<{ scopes: readonly KeyScope[]; limited: boolean }>
+
+/** By route: the scopes of which one is enough, and whether a key that is limited to tables may use it. */
+const RULES: Readonly<Record<string, Rule>> = {
+  'GET /tables': { scopes: ['read'], limited: true },
+  'POST /tables': { scopes: ['write'], limited: false },
+  'POST /tables/import': { scopes: ['write'], limited: false },
+  'PUT /tables/{tableID}': { scopes: ['write'], limited: true },
+  'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
+  'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
+  'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },
+  'GET /tables/{tableID}/rows/{rowID}': { scopes: ['read'], limited: true },
+  'PATCH /tables/{tableID}/rows/{rowID}': { scopes: ['write'], limited: true },
+  'DELETE /tables/{tableID}/rows/{rowID}': { scopes: ['write'], limited: true },
+  'PUT /stashes/{stashID}/{serial}': { scopes: ['write'], limited: false },
+  'DELETE /stashes/{stashID}': { scopes: ['write'], limited: false },
+  'GET /jobs/{jobID}': { scopes: ['read', 'write'], limited: true },
+  'POST /apps/{appID}/uploads': { scopes: ['upload'], limited: true },
+  'POST /apps/{appID}/uploads/{uploadID}/complete': { scopes: ['upload'], limited: true },
+}
+
+type Sent = Readonly<{ body?: unknown; query?: string; headers?: [string, string][] }>
+
+function openContract(store: Store, rights: Readonly<Record<string, KeyRights>>) {
+  const keys: ContractKey[] = Object.entries(rights).map(([key, of]) => ({
+    key: longKey(key),
+    teamId: 'team',
+    ...of,
+  }))
+  const contract = createContract(store, { keys })
+  return async (key: string, operation: string, { body, query = '', headers = [] }: Sent = {}) => {
+    const [method = '', path = ''] = operation.split(' ')
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const answer = await contract.handle({
+      method,
+      path,
+      query,
+      headers: [
+        ['authorization', `Bearer ${longKey(key)}`],
+        ['content-type', 'application/json'],
+        ['content-length', String(text.length)],
+        ...headers,
+      ],
+      origin: 'http://localhost',
+      body: (async function* () {
+        if (text !== '') yield Buffer.from(text)
+      })(),
+    })
+    const json = typeof answer.body === 'string' ? JSON.parse(answer.body) : undefined
+    return { status: answer.status, type: json?.error?.type, message: json?.error?.message, json }
+  }
+}
+
+const longKey = (key: string): string => `${key}-of-sixteen-characters`
+
+async function memory(): Promise<Store> {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  return store
+}
+
+test('the rules are about the routes', () => {
+  const routes = ROUTES.map(([method, path]) => `${method} ${path}`)
+  expect(Object.keys(RULES).sort()).toEqual(routes.sort())
+})
+
+describe.each(Object.entries(RULES))('%s', (route, { scopes, limited }) => {
+  const operation = route.replace('{tableID}', TABLE_MISSING).replace(/\{\w+\}/g, 'x')
+
+  test.each(SCOPES)('with the scope %s alone', async (scope) => {
+    const send = openContract(await memory(), { one: { scopes: [scope] } })
+    const { status, type, message } = await send('one', operation)
+    if (scopes.includes(scope)) expect(type).not.toBe('scope_missing')
+    else if (route.startsWith('HEAD')) expect(status).toBe(403)
+    else {
+      const lacks = `The key lacks the scope ${scopes.join(' or ')}`
+      expect([status, type, message]).toEqual([403, 'scope_missing', lacks])
+    }
+  })
+
+  test('with no scope, and with all', async () => {
+    const send = openContract(await memory(), { none: { scopes: [] }, all: {} })
+    expect((await send('none', operation)).status).toBe(403)
+    expect((await send('all', operation)).status).not.toBe(403)
+  })
+
+  test('with a key that is limited to tables', async () => {
+    const send = openContract(await memory(), { limited: { tables: [] } })
+    const { status } = await send('limited', operation)
+    expect(status === 403).toBe(!limited)
+  })
+})
+
+test('the scope comes after the path and the method, and before the query and the body', async () => {
+  const send = openContract(await memory(), { reader: { scopes: ['read'] } })
+  expect((await send('reader', 'POST /nowhere')).status).toBe(404)
+  expect((await send('reader', 'DELETE /tables')).status).toBe(405)
+  const query = 'name=a&name=b'
+  expect((await send('reader', 'POST /tables', { query, body: 1 })).type).toBe('scope_missing')
+  expect((await send('unknown', 'POST /tables')).type).toBe('request_error')
+})
+
+describe('a key that is limited to one table', () => {
+  async function open() {
+    const store = await memory()
+    const team = store.team('team')
+    const mine = await team.createTable({ name: 'mine', rows: [{ n: 1 }] })
+    const other = await team.createTable({ name: 'other', rows: [{ n: 2 }] })
+    const send = openContract(store, { one: { tables: [mine.tableId] }, all: {} })
+    return { mine, other, send, store }
+  }
+
+  test('lists its table only, and reads and changes it', async () => {
+    const { mine, send } = await open()
+    const { json } = await send('one', 'GET /tables')
+    expect(json.data).toEqual([{ id: mine.tableId, name: 'mine' }])
+    const row = `/tables/${mine.tableId}/rows/${mine.rowIds.get(0)}`
+    expect((await send('one', `GET ${row}`)).json.data.n).toBe(1)
+    expect((await send('one', `PATCH ${row}`, { body: { n: 3 } })).status).toBe(200)
+    const rows = `/tables/${mine.tableId}/rows`
+    expect((await send('one', `POST ${rows}`, { body: [{ n: 4 }] })).status).toBe(201)
+    expect((await send('one', `DELETE ${row}`)).status).toBe(200)
+    expect((await send('one', `PUT /tables/${mine.tableId}`, { body: [] })).status).toBe(200)
+  })
+
+  test('sees another table exactly like one that does not exist', async () => {
+    const { other, send, store } = await open()
+    const row = other.rowIds.get(0) ?? ''
+    for (const [operation, body] of [
+      ['PUT /tables/{tableID}', []],
+      ['GET /tables/{tableID}/rows', undefined],
+      ['HEAD /tables/{tableID}/rows', undefined],
+      ['POST /tables/{tableID}/rows', [{ n: 1 }]],
+      [`GET /tables/{tableID}/rows/${row}`, undefined],
+      [`PATCH /tables/{tableID}/rows/${row}`, { n: 9 }],
+      [`DELETE /tables/{tableID}/rows/${row}`, undefined],
+    ] as const) {
+      const answerOf = (id: string) => send('one', operation.replace('{tableID}', id), { body })
+      const [foreign, missing] = [await answerOf(other.tableId), await answerOf(TABLE_MISSING)]
+      expect(foreign.status).toBe(404)
+      expect(JSON.stringify(foreign).replaceAll(other.tableId, TABLE_MISSING)).toBe(
+        JSON.stringify(missing),
+      )
+    }
+    expect((await store.team('team').table(other.tableId).page()).rows).toHaveLength(1)
+    const late = await send('one', `PUT /tables/${other.tableId}`, {
+      body: [],
+      headers: [['x-glide-asynchronous', 'true']],
+    })
+    expect(late.type).toBe('table_not_found')
+  })
+
+  test('uses no stash, whichever team-mate filled it', async () => {
+    const { mine, send } = await open()
+    expect((await send('all', 'PUT /stashes/s/0', { body: [{ n: 5 }] })).status).toBe(200)
+    const body = { $stashID: 's' }
+    for (const operation of [`PUT /tables/${mine.tableId}`, `POST /tables/${mine.tableId}/rows`]) {
+      expect((await send('one', operation, { body })).type).toBe('scope_missing')
+    }
+  })
+
+  test('reads the jobs of its table only', async () => {
+    const { mine, other, send, store } = await open()
+    const team = store.team('team')
+    const idOf = async (tableId: string) =>
+      (await team.startJob({ overwrite: { tableId, rows: [] } })).id
+    const [seen, hidden] = [await idOf(mine.tableId), await idOf(other.tableId)]
+    expect((await send('one', `GET /jobs/${seen}`)).status).toBe(200)
+    expect((await send('one', `GET /jobs/${hidden}`)).message).toBe(
+      `Job with ID '${hidden}' not found`,
+    )
+    expect((await send('one', 'GET /jobs/x')).type).toBe('job_not_found')
+  })
+})

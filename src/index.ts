@@ -27,6 +27,7 @@ export type {
   KeyScope,
 } from './engine/api/key-types.js'
 export type * from './engine/api/memory-types.js'
+export type * from './engine/api/preflight-types.js'
 export type * from './engine/api/report-types.js'
 export { STORE_LIMITS } from './engine/api/resolve-options.js'
 export type * from './engine/api/row-types.js'

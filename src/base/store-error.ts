@@ -112,7 +112,8 @@ export type ErrorPlace = Readonly<{
 /** Two copies of this package may be loaded at once; the brand makes their errors recognise each other. */
 const BRAND = Symbol.for('rowstash.StoreError')
 
-const VALUE_CHARS_MAX = 200
+/** Characters of an offending value that are kept. */
+export const VALUE_CHARS_MAX = 200
 
 /** Every failure of this package that a caller may act on. `isStoreError` recognizes one. */
 export class StoreError extends Error {

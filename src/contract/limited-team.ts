@@ -8,13 +8,22 @@ import { limitedToTables } from './caller.js'
 /** The parts of a team that operations use. */
 export type CallTeam = Pick<
   Team,
-  'files' | 'createTable' | 'importTable' | 'startJob' | 'job' | 'tables' | 'table' | 'stash'
+  | 'files'
+  | 'createTable'
+  | 'preflight'
+  | 'importTable'
+  | 'startJob'
+  | 'job'
+  | 'tables'
+  | 'table'
+  | 'stash'
 >
 
 export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
   return {
     files: team.files,
     createTable: async () => refuse(),
+    preflight: async () => refuse(),
     importTable: async () => refuse(),
     stash: refuse,
     startJob: async (request) => {
@@ -56,6 +65,7 @@ function missingTable(id: string): Table {
     id,
     addRows: fail,
     overwrite: fail,
+    preflight: fail,
     page: fail,
     pageBytes: fail,
     openPage: fail,

@@ -56,6 +56,15 @@ export function parseOnSchemaError(query: Query): OnSchemaError | undefined {
   )
 }
 
+/** `validate=only`: the request is checked, and nothing is written. */
+export function parseValidate(query: Query): boolean {
+  const value = queryValue(query, 'validate')
+  if (value !== undefined && value !== 'only') {
+    throw invalidRequest('query', `validate must be only, not '${shownId(value)}'`)
+  }
+  return value === 'only'
+}
+
 /** `limit`, never more than `rowsMax`: above the cap fewer rows are returned. */
 export function parseLimit(query: Query, rowsMax: number): number | undefined {
   const value = queryValue(query, 'limit')

@@ -3,6 +3,7 @@
 import type { Bytes } from '../base/bytes.js'
 import { utf8 } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
+import type { PreflightReport } from '../engine/api/preflight-types.js'
 import type { RowIds } from '../engine/api/row-types.js'
 import { jsonOfRowIds } from '../engine/context/row-ids.js'
 import { JSON_TYPE } from './error-response.js'
@@ -18,6 +19,18 @@ export function jsonResponse(
   const headers = { 'content-type': JSON_TYPE }
   if (version === undefined) return { status, headers, body }
   return { status, headers: { ...headers, etag: renderETag(version) }, body }
+}
+
+/** The answer to `validate=only`: CONTRACT.md, section 5. */
+export function renderPreflight(
+  { rows, schema, problems, problemCount }: PreflightReport,
+  version?: number,
+): ContractResponse {
+  return jsonResponse(
+    200,
+    JSON.stringify({ data: { rows, schema, problems, problemCount } }),
+    version,
+  )
 }
 
 /** 22 characters, quotes and a comma each make pieces of about 64 KiB. */

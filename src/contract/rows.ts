@@ -7,8 +7,8 @@ import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { answerPage } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
-import { parseLimit, parseOnSchemaError, queryValue } from './query.js'
-import { jsonResponse, renderRowIds } from './render.js'
+import { parseLimit, parseOnSchemaError, parseValidate, queryValue } from './query.js'
+import { jsonResponse, renderPreflight, renderRowIds } from './render.js'
 import { parseIdempotencyKey } from './request-headers.js'
 
 /** HEAD /tables/{tableID}/rows */
@@ -35,12 +35,17 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
   return inOrder(call, {
     parse: () => ({
       onSchemaError: parseOnSchemaError(call.query),
+      isCheck: parseValidate(call.query),
       idempotencyKey: parseIdempotencyKey(call.headers),
     }),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, idempotencyKey }) => {
+    change: async (body, { onSchemaError, isCheck, idempotencyKey }) => {
       const rows = parseAddBody(body, call.team)
+      if (isCheck) {
+        const report = await table.preflight({ rows, ...(onSchemaError && { onSchemaError }) })
+        return renderPreflight(report, report.version)
+      }
       const { rowIds, version } = await table.addRows(rows, {
         ...(onSchemaError && { onSchemaError }),
         ...(idempotencyKey !== undefined && {

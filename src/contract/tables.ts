@@ -9,9 +9,9 @@ import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
-import { parseOnSchemaError, queryValue } from './query.js'
+import { parseOnSchemaError, parseValidate, queryValue } from './query.js'
 import { invalidRequest, type Refusal } from './refusal.js'
-import { jsonResponse } from './render.js'
+import { jsonResponse, renderPreflight } from './render.js'
 import { parseAsynchronous, parseIdempotencyKey } from './request-headers.js'
 import { tableResponse } from './table-response.js'
 
@@ -28,7 +28,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
     parse: () => parseCreate(call),
     formats: TABULAR,
     change: async (body, given) => {
-      const { queryName, queryAppIds, onSchemaError, idempotencyKey, isAsync } = given
+      const { queryName, queryAppIds, onSchemaError, isCheck, idempotencyKey, isAsync } = given
       const { name, schema, rows, appIds } = parseCreateBody(body, call.team)
       const create = {
         name: chooseName(queryName, name),
@@ -40,6 +40,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
           requestDigest: await call.digest(body),
         }),
       }
+      if (isCheck) return renderPreflight(await call.team.preflight(create))
       const linked = linkedApps(call, queryAppIds, appIds)
       if (isAsync) return answerAsJob(call, { create }, linked)
       return tableResponse('create', await call.team.createTable(create), linked)
@@ -51,11 +52,13 @@ function parseCreate(call: Call) {
   const queryName = nameOfQuery(call)
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
+  const isCheck = parseValidate(call.query)
   const isAsync = parseAsynchronous(call.headers)
   return {
     queryName,
     queryAppIds,
     onSchemaError,
+    isCheck,
     isAsync,
     idempotencyKey: parseIdempotencyKey(call.headers),
   }
@@ -68,7 +71,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
     parse: () => parseOverwrite(call),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, ifMatch, isAsync }) => {
+    change: async (body, { onSchemaError, isCheck, ifMatch, isAsync }) => {
       const { schema, rows } = parseOverwriteBody(body, call.team)
       if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
       const overwrite = {
@@ -76,6 +79,10 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
         ...(schema && { schema }),
         ...(ifMatch !== undefined && { ifMatch }),
         ...(onSchemaError && { onSchemaError }),
+      }
+      if (isCheck) {
+        const report = await table.preflight(overwrite)
+        return renderPreflight(report, report.version)
       }
       if (isAsync) return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
       const { rowIds, version } = await table.overwrite(overwrite)
@@ -86,8 +93,9 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
 
 function parseOverwrite(call: Call) {
   const onSchemaError = parseOnSchemaError(call.query)
+  const isCheck = parseValidate(call.query)
   const ifMatch = parseIfMatch(call.headers)
-  return { onSchemaError, ifMatch, isAsync: parseAsynchronous(call.headers) }
+  return { onSchemaError, isCheck, ifMatch, isAsync: parseAsynchronous(call.headers) }
 }
 
 /**

@@ -5,7 +5,9 @@ import { scanBatches } from '../kv/scan-batches.js'
 import { parseTableSchema } from '../schema/table-schema.js'
 import {
   checkArguments,
+  checkIdempotencyKey,
   checkOnSchemaError,
+  checkRequestDigest,
   checkRowsFormat,
   checkStashName,
   checkTableName,
@@ -14,6 +16,7 @@ import {
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
 import type { Job, JobEntry, JobRequest } from './api/job-types.js'
+import type { PreflightReport } from './api/preflight-types.js'
 import type {
   CreateResult,
   CreateTableRequest,
@@ -29,6 +32,7 @@ import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
+import { preflightCreate } from './table/preflight.js'
 import { requestKeyOf } from './table/request-digest.js'
 import { TeamTable } from './table/table.js'
 
@@ -72,6 +76,20 @@ export class StoreTeam implements Team {
       const created =
         first ?? (await createTable(this.#context, { name, rows, schema, onSchemaError, key }))
       return toPublicVersion(this.#context, created)
+    })
+  }
+
+  preflight(request: CreateTableRequest): Promise<PreflightReport> {
+    return this.#context.lifecycle.run(() => {
+      checkArguments('preflight', request, CREATE_ARGUMENTS)
+      checkTableName(request.name)
+      checkIdempotencyKey(request.idempotencyKey)
+      checkRequestDigest(request.requestDigest)
+      const { columnsMax } = this.#context.options
+      const schema =
+        request.schema === undefined ? undefined : parseTableSchema(request.schema, columnsMax)
+      const onSchemaError = checkOnSchemaError(request.onSchemaError)
+      return preflightCreate(this.#context, request.rows, schema, onSchemaError)
     })
   }
 

@@ -121,11 +121,14 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'POST complete': { status: 200, hasETag: false, check: checkFileUrl },
   'GET health': { status: 200, hasETag: false, check: checkEmpty },
   'GET ready': { status: 200, hasETag: false, check: checkEmpty },
+  'POST tables check': { status: 200, hasETag: false, check: checkReport },
+  'PUT table check': { status: 200, hasETag: true, check: checkReport },
+  'POST rows check': { status: 200, hasETag: true, check: checkReport },
   'PUT upload': { status: 200, hasETag: false, check: checkEmpty },
 }
 
 function checkSuccess({ method, path, status, headers }: CheckedReply, body: unknown): void {
-  const operation = `${method} ${resourceOf(path)}`
+  const operation = `${method} ${resourceOf(path)}${isCheck(path) ? ' check' : ''}`
   if (status === 202) {
     checkAccepted(operation, body)
     assert.equal(headers.get('etag'), null)
@@ -136,6 +139,10 @@ function checkSuccess({ method, path, status, headers }: CheckedReply, body: unk
   assert.equal(status, success.status, operation)
   assert.equal(headers.get('etag') !== null, success.hasETag, `ETag of ${operation}`)
   success.check(body)
+}
+
+function isCheck(path: string): boolean {
+  return new URL(path, 'http://host').searchParams.get('validate') === 'only'
 }
 
 function resourceOf(path: string): string | undefined {
@@ -300,6 +307,24 @@ function checkCreated(body: unknown): void {
 
 function checkChanged(body: unknown): void {
   checkRowIds(closed(closed(body, ['data'])['data'], ['rowIDs'])['rowIDs'])
+}
+
+function checkReport(body: unknown): void {
+  const members = ['rows', 'schema', 'problems', 'problemCount']
+  const { rows, schema, problems, problemCount } = closed(closed(body, ['data'])['data'], members)
+  assert.ok(Number.isSafeInteger(rows) && Number.isSafeInteger(problemCount))
+  array(closed(schema, ['columns'])['columns'])
+  const listed = array(problems)
+  assert.equal(listed.length, Math.min(1_000, Number(problemCount)))
+  for (const problem of listed) {
+    const { row, column, rule } = closed(
+      problem,
+      ['row', 'column', 'rule'],
+      ['serial', 'line', 'value'],
+    )
+    assert.ok(Number.isSafeInteger(row))
+    assert.deepEqual([typeof column, typeof rule], ['string', 'string'])
+  }
 }
 
 function checkEmpty(body: unknown): void {

@@ -21,6 +21,7 @@ import { keptIdHistoryCases } from './contract/kept-id-history-cases.js'
 import { keptIdInputCases } from './contract/kept-id-input-cases.js'
 import { orderCases } from './contract/order-cases.js'
 import { overwriteCases } from './contract/overwrite-cases.js'
+import { preflightCases } from './contract/preflight-cases.js'
 import { probeCases } from './contract/probe-cases.js'
 import { repeatCases } from './contract/repeat-cases.js'
 import { rowCases } from './contract/row-cases.js'
@@ -74,6 +75,7 @@ const CASES: readonly ContractCase[] = [
   ...schemaErrorOperationCases,
   ...schemaErrorRuleCases,
   ...wideningCases,
+  ...preflightCases,
   ...rowCases,
   ...updateCases,
   ...repeatCases,

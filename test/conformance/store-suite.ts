@@ -6,6 +6,7 @@ import { fileCases } from './store/file-cases.js'
 import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
 import { lifeCases } from './store/life-cases.js'
 import { pageCases } from './store/page-cases.js'
+import { preflightCases } from './store/preflight-cases.js'
 import { rowCases } from './store/row-cases.js'
 import { stashCases } from './store/stash-cases.js'
 import { tableCases } from './store/table-cases.js'
@@ -18,6 +19,7 @@ const CASES: readonly StoreCase[] = [
   ...valueCases,
   ...pageCases,
   ...changeCases,
+  ...preflightCases,
   ...fileCases,
   ...lifeCases,
 ]

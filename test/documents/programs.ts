@@ -160,6 +160,29 @@ const failure: Program = {
   },
 }
 
+const preflight: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { rows: rowCount, problems, problemCount, schema } = await table.preflight',
+  declared: [
+    "declare const table: import('rowstash').Table",
+    "declare const stash: import('rowstash').Stash",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 1 }] })
+    const stash = team.stash('s')
+    await stash.put(1, [{ total: 3 }, { total: 'x' }])
+    const printed: unknown[] = []
+    const log = (line: unknown) => printed.push(line)
+    await runModule(text, { table: team.table(tableId), stash, console: { log } })
+
+    assert.deepEqual(printed, [
+      '1 problems in 2 rows, 1 columns',
+      'chunk 1, row 1, column total: "x" must be a finite number',
+    ])
+  },
+}
+
 const missingRow: Program = {
   document: 'src/EMBEDDING.md',
   begins: 'const found = await table.get(rowId)',
@@ -384,6 +407,7 @@ export const PROGRAMS: readonly Program[] = [
   firstProgram,
   library,
   failure,
+  preflight,
   missingRow,
   memoryGauge,
   server,

@@ -222,6 +222,11 @@ const TEAM: Readonly<Record<string, Call>> = {
     () => [{ name: 'y', rows: [] }],
     { 0: `name schema rows ${CELLS}` },
   ),
+  preflight: call(
+    (request) => team.preflight(request),
+    () => [{ name: 'y', rows: [] }],
+    { 0: `name schema rows ${CELLS}` },
+  ),
   importTable: call(
     (request) => team.importTable(request),
     () => [{ fromUrl: SOURCE_URLS.csv }],
@@ -268,6 +273,11 @@ const TABLE: Readonly<Record<string, Call>> = {
   ),
   overwrite: call(
     (request) => overwritten.overwrite(request),
+    () => [{ rows: [{ a: 1 }] }],
+    { 0: 'schema rows ifMatch onSchemaError' },
+  ),
+  preflight: call(
+    (request) => table.preflight(request),
     () => [{ rows: [{ a: 1 }] }],
     { 0: 'schema rows ifMatch onSchemaError' },
   ),
@@ -461,12 +471,14 @@ test('of the wrong values these work', () => {
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0.memory: bytes",
+      "TABLE preflight": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.ifMatch: 1n | 0.rows: []",
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TEAM job": "",
+      "TEAM preflight": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM startJob": "0.create: undefined | 0.overwrite: undefined | 0.note: undefined | 0.note: '' | 0.note: 'x' | 0.note: a text with a NUL",
       "TEAM stash": "0: 'x'",
       "TEAM table": "",

@@ -50,6 +50,13 @@ export const PARAMETERS = {
       'What to do with data that does not fit the schema: refuse all of it, leave cells empty, or change the schema. Default: abort.',
     schema: { type: 'string', enum: ['abort', 'dropColumns', 'updateSchema'] },
   },
+  validate: {
+    in: 'query',
+    name: 'validate',
+    description: 'only: check the request and write nothing. The answer is 200, with the problems.',
+    schema: { type: 'string', enum: ['only'] },
+    ours: true,
+  },
   limit: {
     in: 'query',
     name: 'limit',

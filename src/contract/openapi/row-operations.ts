@@ -29,9 +29,12 @@ export const ROW_OPERATIONS = {
     summary: 'Add rows',
     description: 'All rows are added or none.',
     security: 'team',
-    parameters: ['onSchemaError', 'idempotencyKey'],
+    parameters: ['onSchemaError', 'validate', 'idempotencyKey'],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('AddRequest')),
-    success: { 201: versioned('The rows were added.', ref('RowIDsAnswer')) },
+    success: {
+      200: { ...versioned('The request was only checked.', ref('PreflightAnswer')), ours: true },
+      201: versioned('The rows were added.', ref('RowIDsAnswer')),
+    },
     errors: [
       ...RECEIVING,
       ...MISFITS,

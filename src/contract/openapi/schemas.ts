@@ -49,6 +49,13 @@ const LINKED_APPS = described('Apps of appsToLink that exist; only if it was giv
 const APPS: JsonSchema = { ...list(TEXT), maxItems: 1_000 }
 const CREATED = closed({ tableID: at('TableID'), rowIDs: ROW_IDS }, { linkedAppIDs: LINKED_APPS })
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
+const PROBLEM = described(
+  'A value that does not fit; without a value, a column that the schema lacks.',
+  closed(
+    { row: COUNT, column: TEXT, rule: TEXT },
+    { serial: at('StashName'), line: { type: 'integer', minimum: 1 }, value: TEXT },
+  ),
+)
 const SCHEMA_MEMBER = { schema: at('TableSchema') }
 const ROWS_MEMBER = {
   rows: {
@@ -168,6 +175,18 @@ export const SCHEMAS = {
     oneOf: [at('InputRows'), at('StashReference')],
   },
   RowIDsAnswer: data(closed({ rowIDs: ROW_IDS })),
+  PreflightAnswer: {
+    ...data(
+      closed({
+        rows: COUNT,
+        schema: at('TableSchema'),
+        problems: { ...list(PROBLEM), maxItems: 1_000 },
+        problemCount: COUNT,
+      }),
+    ),
+    'x-rowstash': true,
+  },
+  OverwriteAnswer: { oneOf: [at('RowIDsAnswer'), at('PreflightAnswer')] },
   Page: closed(
     { data: list(at('Row')) },
     {

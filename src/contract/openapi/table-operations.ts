@@ -19,9 +19,17 @@ export const TABLE_OPERATIONS = {
     summary: 'Create a table',
     description: 'Without a schema the columns are inferred from all rows.',
     security: 'team',
-    parameters: ['name', 'appsToLink', 'onSchemaError', 'asynchronous', 'idempotencyKey'],
+    parameters: [
+      'name',
+      'appsToLink',
+      'onSchemaError',
+      'validate',
+      'asynchronous',
+      'idempotencyKey',
+    ],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('CreateRequest')),
     success: {
+      200: { ...unversioned('The request was only checked.', ref('PreflightAnswer')), ours: true },
       201: versioned('The table was created.', ref('CreateAnswer')),
       202: unversioned('The table is being created.', ref('NewTableJob')),
     },
@@ -63,10 +71,10 @@ export const TABLE_OPERATIONS = {
     description:
       'Replaces the schema too if one is given. Readers see all old rows or all new rows. An input row with the $rowID of a row of the table keeps that ID.',
     security: 'team',
-    parameters: ['onSchemaError', 'asynchronous', 'ifTableMatch'],
+    parameters: ['onSchemaError', 'validate', 'asynchronous', 'ifTableMatch'],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('OverwriteRequest')),
     success: {
-      200: versioned('The rows were replaced.', ref('RowIDsAnswer')),
+      200: versioned('The rows were replaced, or only checked.', ref('OverwriteAnswer')),
       202: unversioned('The rows are being replaced.', ref('OverwriteJob')),
     },
     errors: [

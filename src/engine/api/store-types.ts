@@ -7,6 +7,7 @@ import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
 import type { StoreMemory } from './memory-types.js'
+import type { Preflight, TablePreflightReport } from './preflight-types.js'
 import type { StoreStatus, SweepReport } from './report-types.js'
 import type {
   AddOptions,
@@ -183,7 +184,7 @@ export type StoreLimits = Readonly<{
 }>
 
 /** The tables, stashes and files of one team. Nothing of another team can be seen through it. */
-export interface Team {
+export interface Team extends Preflight<CreateTableRequest> {
   readonly id: string
   readonly files: Files
   /**
@@ -239,13 +240,12 @@ export interface TableJson {
 }
 
 /**
- * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version. The
- * operations on JSON text are in `TableJson`.
+ * A table, as objects and values. Every change is atomic, durable when it resolves, and makes a new version.
  *
  * A read of a missing row returns null, and a delete returns whether the row existed; so do the files and stashes of a
  * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
  */
-export interface Table extends TableJson {
+export interface Table extends TableJson, Preflight<OverwriteRequest, TablePreflightReport> {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */
   addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>

@@ -1,16 +1,11 @@
 // Reads the rows of an operation into stored segments, or, when they are few, into row texts that the
 // operation writes itself. Memory is bounded by one segment, whatever the length of the input.
 import { type Bytes, utf8 } from '../../base/bytes.js'
-import { invariant } from '../../base/invariant.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import type { StoredChunk } from '../../format/chunk-records.js'
-import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
-import { SegmentBuilder } from '../../format/segment-writer.js'
-import type { TextBuffer } from '../../format/text-buffer.js'
-import type { ObjectId } from '../../objects/objects.js'
 import { openCsv } from '../../schema/scan-csv.js'
 import { type CsvByteScanner, openCsvBytes } from '../../schema/scan-csv-bytes.js'
 import { decodeJsonText, scanJsonRows } from '../../schema/scan-json.js'
@@ -18,12 +13,12 @@ import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
 import { isWellFormed } from '../../schema/text-rules.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { RowsInput, TextRows } from '../api/row-types.js'
-import { newMarkedFiles } from '../commit/file-markers.js'
 import type { StoreContext } from '../context/store-context.js'
 import { ChunkBuilder, type RowBatch } from './chunk-builder.js'
 import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
-import { type RowSink, readJsonBytes } from './read-json-bytes.js'
+import { readJsonBytes } from './read-json-bytes.js'
 import { scanRowObject } from './row-object.js'
+import { SegmentSink, type SegmentTarget, storedSegments } from './segment-sink.js'
 
 /** Rows that were read. Their objects are pending until the operation settles them. */
 export type PreparedRows = Readonly<{
@@ -39,6 +34,7 @@ const DRAIN_ROWS = 64
 
 /**
  * @param mayInline - Whether few rows may stay out of a segment.
+ * @param target - Default: the object store.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_ID_NOT_UNIQUE,
  *   COLUMN_HAS_INVALID_VALUE (objects only: what JSON has no token for), STORAGE_…
  */
@@ -46,16 +42,17 @@ export async function prepareRows(
   context: StoreContext,
   input: RowsInput,
   mayInline: boolean,
+  target: SegmentTarget = storedSegments(context),
 ): Promise<PreparedRows> {
   const { options } = context
-  const quick = await prepareFast(context, input, mayInline)
+  const quick = await prepareFast(context, input, mayInline, target)
   if (quick !== null) return quick
   const { header, rows } = openRows(input, {
     columnsMax: options.columnsMax,
     rowCharsMax: options.rowBytesMax,
   })
   const builder = new ChunkBuilder(options, header)
-  const sink = new SegmentSink(context)
+  const sink = new SegmentSink(context, target)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
   try {
     await readAll(rows, builder, sink, { isInline, slices: new TimeSlices(options.clock) })
@@ -86,22 +83,27 @@ async function prepareFast(
   context: StoreContext,
   input: RowsInput,
   mayInline: boolean,
+  target: SegmentTarget,
 ): Promise<PreparedRows | null> {
   if (!isTextRows(input)) return null
   if ('json' in input) {
     const { json } = input
     if (!(json instanceof Uint8Array)) return null
     if (mayInline && json.length <= context.options.inlineBytesMax) return null
-    return prepareJson(context, json)
+    return prepareJson(context, json, target)
   }
   const { bytes, delimiter } = checkCsv(input)
   const scanner = openCsvBytes(bytes, delimiter, context.options)
-  return scanner && prepareCsv(context, scanner, mayInline)
+  return scanner && prepareCsv(context, scanner, mayInline, target)
 }
 
-async function prepareJson(context: StoreContext, json: Bytes): Promise<PreparedRows | null> {
+async function prepareJson(
+  context: StoreContext,
+  json: Bytes,
+  target: SegmentTarget,
+): Promise<PreparedRows | null> {
   const builder = new ChunkBuilder(context.options, null)
-  const sink = new SegmentSink(context)
+  const sink = new SegmentSink(context, target)
   try {
     const slices = new TimeSlices(context.options.clock)
     if (!(await readJsonBytes(json, context.options, builder, sink, slices))) {
@@ -120,9 +122,10 @@ async function prepareCsv(
   context: StoreContext,
   scanner: CsvByteScanner,
   mayInline: boolean,
+  target: SegmentTarget,
 ): Promise<PreparedRows | null> {
   const builder = new ChunkBuilder(context.options, scanner.header)
-  const sink = new SegmentSink(context)
+  const sink = new SegmentSink(context, target)
   const slices = new TimeSlices(context.options.clock)
   try {
     if (!(await readCsvBytes(scanner, builder, sink, slices))) {
@@ -148,104 +151,6 @@ function preparedOf(
   const namesFiles = !files.isEmpty
   const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
   return { chunk, inline, files }
-}
-
-/** Where rows become segments, one after the other, under new, pending object ids. */
-class SegmentSink implements RowSink {
-  readonly segments: SegmentRef[] = []
-  readonly files = newMarkedFiles()
-  readonly #context: StoreContext
-  #object: ObjectId | undefined
-  #builder: SegmentBuilder | undefined
-
-  constructor(context: StoreContext) {
-    this.#context = context
-  }
-
-  add(texts: readonly string[]): void {
-    if (texts.length === 0) return
-    const builder = this.#opened()
-    for (const text of texts) builder.add(text)
-  }
-
-  addRow(write: (texts: TextBuffer) => void): void {
-    this.#opened().addRow(write)
-  }
-
-  #opened(): SegmentBuilder {
-    if (this.#builder === undefined) {
-      this.#object = this.#context.ids.next()
-      const { buffers, options } = this.#context
-      const take = (bytes: number): Uint8Array<ArrayBuffer> => buffers.take(bytes)
-      this.#builder = new SegmentBuilder(
-        this.#object,
-        SEGMENT_BYTES_FIRST,
-        options.compression,
-        take,
-      )
-    }
-    return this.#builder
-  }
-
-  /** Adds the last rows of a segment and stores it; nothing happens if it has none. */
-  async end({ texts, columns, claims }: RowBatch): Promise<void> {
-    this.add(texts)
-    const object = this.#object
-    const builder = this.#builder
-    if (object === undefined || builder === undefined) return
-    if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
-    const { rowCount } = builder
-    const { bytes, footerBytes, codecs, files, used } = await builder.finish(columns, claims)
-    await this.#context.codecs.note(codecs)
-    await this.#context.objects.put(object, bytes)
-    this.segments.push({ object, rowCount, objectBytes: bytes.length, footerBytes })
-    this.files.addAll(files)
-    this.#object = undefined
-    this.#builder = undefined
-    for (const buffer of used) this.#context.buffers.give(buffer) // The port has its copy.
-  }
-
-  /** Gives up all that was stored, and what was on the way. */
-  abandon(): void {
-    const objects = this.segments.map(({ object }) => object)
-    this.#context.ids.release(this.#object === undefined ? objects : [...objects, this.#object])
-    for (const buffer of this.#builder?.abandon() ?? []) this.#context.buffers.give(buffer)
-  }
-}
-
-/** Segments of one operation: with as many, one commit still does it. */
-export const SEGMENTS_MAX = 65_535
-
-export function tooManySegments(): StoreError {
-  return new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `The rows fill more than ${SEGMENTS_MAX} segments; put them into a stash, in chunks`,
-  )
-}
-
-/** Room to begin with: that of a usual chunk. */
-const SEGMENT_BYTES_FIRST = 512 * 1024
-
-/**
- * Stores rows as a segment under a new, pending object id.
- * @param files - Takes up what they name.
- */
-export async function storeSegment(
-  context: StoreContext,
-  batch: RowBatch,
-  files: FileIds,
-): Promise<SegmentRef> {
-  const sink = new SegmentSink(context)
-  try {
-    await sink.end(batch)
-  } catch (failure) {
-    sink.abandon()
-    throw failure
-  }
-  const [segment] = sink.segments
-  invariant(segment !== undefined, 'a batch has rows')
-  files.addAll(sink.files)
-  return segment
 }
 
 type OpenedRows = Readonly<{

@@ -25,8 +25,8 @@ import { newMarkedFiles } from '../commit/file-markers.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import type { RowBatch } from './chunk-builder.js'
-import { storeSegment } from './prepare-rows.js'
 import { invalidValue, unknownColumn } from './row-object.js'
+import { storeSegment } from './segment-sink.js'
 
 /** The rules that rows are checked against. */
 export type RowPolicy = Readonly<{
@@ -60,7 +60,11 @@ export function decideColumns(policy: RowPolicy, columns: StoredChunk['columns']
   return verdict
 }
 
-function columnFits(policy: RowPolicy, type: ColumnType, summary: ColumnSummary): boolean {
+/** The rules of a policy that single values are checked by. */
+export type ValueRules = Pick<RowPolicy, 'formatChecks' | 'inferred'>
+
+/** Whether all values of a column fit it, by their summary. */
+export function columnFits(policy: ValueRules, type: ColumnType, summary: ColumnSummary): boolean {
   if (policy.inferred) return (summary.seen & (SEEN.object | SEEN.misfit)) === 0
   return summaryFits(type, summary, policy.formatChecks)
 }
@@ -178,7 +182,7 @@ export function batchToStoredForm(
   return new TimeSlices(options.clock).run(rowsToStoredForm(policy, texts, isFromText(columns)))
 }
 
-function isFromText(columns: readonly ColumnSummary[]): boolean {
+export function isFromText(columns: readonly ColumnSummary[]): boolean {
   return columns.some(({ seen }) => (seen & SEEN.fromText) !== 0)
 }
 
@@ -262,7 +266,7 @@ function* rowMisfit(
 
 /** Whether one stored cell fits its column, by the rules of the body that it came in. */
 export function* cellFits(
-  policy: RowPolicy,
+  policy: ValueRules,
   { id, type }: Column,
   token: string,
   fromText: boolean,
@@ -279,7 +283,7 @@ const NO_KINDS = { scalarMask: 0, elementMask: 0 }
 
 /** The rule that a cell breaks which does not fit. */
 export function brokenRule(
-  { inferred }: RowPolicy,
+  { inferred }: ValueRules,
   { type }: Column,
   token: string,
   fromText: boolean,
@@ -288,7 +292,7 @@ export function brokenRule(
 }
 
 /** The CSV text that a stored token came from. */
-function fieldOf(token: string): string {
+export function fieldOf(token: string): string {
   return token.startsWith('"') ? String(JSON.parse(token)) : token
 }
 

@@ -18,6 +18,7 @@ import {
   checkReserve,
   checkText,
 } from '../api/arguments.js'
+import type { TablePreflightReport } from '../api/preflight-types.js'
 import type {
   AddOptions,
   ChangeResult,
@@ -50,6 +51,7 @@ import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
 import { addRows } from './add-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
+import { preflightTable } from './preflight.js'
 import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
@@ -92,17 +94,25 @@ export class TeamTable implements Table {
 
   overwrite(request: OverwriteRequest): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
-      checkArguments('overwrite', request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
-      const { schema, rows } = request
-      const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
-      const changed = await overwriteRows(place, {
-        rows,
-        onSchemaError: checkOnSchemaError(request.onSchemaError),
-        ifMatch: checkIfMatchArgument(request.ifMatch),
-        readSchema: schema === undefined ? undefined : parseSchema,
-      })
+      const changed = await overwriteRows(place, this.#overwriteRequest('overwrite', request))
       return toPublicVersion(place.team, changed)
     })
+  }
+
+  preflight(request: OverwriteRequest): Promise<TablePreflightReport> {
+    return this.#run((place) => preflightTable(place, this.#overwriteRequest('preflight', request)))
+  }
+
+  #overwriteRequest(what: string, request: OverwriteRequest) {
+    checkArguments(what, request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
+    const { schema, rows } = request
+    const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
+    return {
+      rows,
+      onSchemaError: checkOnSchemaError(request.onSchemaError),
+      ifMatch: checkIfMatchArgument(request.ifMatch),
+      readSchema: schema === undefined ? undefined : parseSchema,
+    }
   }
 
   async page(request: PageRequest = {}): Promise<Page> {

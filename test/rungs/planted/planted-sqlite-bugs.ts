@@ -40,12 +40,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an overwrite that fails by its precondition has its effect',
     file: 'table.ts',
-    find: `        ifMatch: checkIfMatchArgument(request.ifMatch),
-        readSchema: schema === undefined ? undefined : parseSchema,
-      })
+    find: `const changed = await overwriteRows(place, this.#overwriteRequest('overwrite', request))
 `,
-    replace: `        readSchema: schema === undefined ? undefined : parseSchema,
-      })
+    replace: `const asked = this.#overwriteRequest('overwrite', request)
+      const changed = await overwriteRows(place, { ...asked, ifMatch: undefined })
       const { ifMatch } = request
       if (ifMatch !== undefined && changed.version - 1 > ifMatch) {
         throw new StoreError('PRECONDITION_FAILED', '')

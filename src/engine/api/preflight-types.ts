@@ -1,0 +1,45 @@
+// A request checked without being carried out.
+import type { TableSchema } from '../../schema/column-kind.js'
+
+/** A value or a column of the input that does not fit the schema. */
+export type PreflightProblem = Readonly<{
+  /** Serial of the chunk; only of rows from a stash. */
+  serial?: string
+  /** 0-based index of the row in its chunk if `serial` is given, else in the input. */
+  row: number
+  /** 1-based line of CSV or TSV input, if every row before it takes one line. */
+  line?: number
+  /** ID of the column as the row names it. */
+  column: string
+  /** The value as its JSON or CSV text, cut at 200 characters; absent if the schema lacks the column. */
+  value?: string
+  /** The rule that the value breaks, in words. */
+  rule: string
+}>
+
+/** The result of a preflight. Without problems, the operation would write all values. */
+export type PreflightReport = Readonly<{
+  /** Rows of the whole input. */
+  rows: number
+  /** The schema that the table would have after the operation. */
+  schema: TableSchema
+  /** The first 1,000 problems of the whole input, in input order. */
+  problems: readonly PreflightProblem[]
+  /** All problems: values that do not fit, and once for each chunk each column that the schema lacks. */
+  problemCount: number
+}>
+
+/** The result of the preflight of an add or an overwrite. `version`: the version of the table that it was made for. */
+export type TablePreflightReport = PreflightReport & Readonly<{ version: number }>
+
+/** The check of an operation that writes rows. */
+export interface Preflight<Request, Report = PreflightReport> {
+  /**
+   * Checks a request and writes nothing. `team.preflight` takes the request of a create; its `idempotencyKey` has no
+   * effect. `table.preflight` takes that of an overwrite; without `schema` and `ifMatch`, an add of the same rows is
+   * checked just so. Values that do not fit, and columns that the schema lacks, are in the report. Every other failure
+   * is the error that the operation would fail with.
+   * @throws {StoreError} as the operation
+   */
+  preflight(request: Request): Promise<Report>
+}

@@ -1,0 +1,142 @@
+// Rows as stored segments: built one after the other, each under a new, pending object ID, and handed to a target.
+import type { Bytes } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
+import { StoreError } from '../../base/store-error.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import type { FileIds } from '../../format/file-references.js'
+import { SegmentBuilder } from '../../format/segment-writer.js'
+import type { TextBuffer } from '../../format/text-buffer.js'
+import type { ObjectId } from '../../objects/objects.js'
+import type { ColumnSummary } from '../../schema/column-summary.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import type { StoreContext } from '../context/store-context.js'
+import type { RowBatch } from './chunk-builder.js'
+import type { RowSink } from './read-json-bytes.js'
+
+/** Where finished segments go. */
+export interface SegmentTarget {
+  /** The rows are read from their beginning; what was taken before does not count. */
+  begin(): void
+  /** Takes a segment. Its bytes may be used until the promise settles. */
+  take(segment: FinishedSegment): Promise<void>
+}
+
+export type FinishedSegment = Readonly<{
+  ref: SegmentRef
+  bytes: Bytes
+  /** The codecs of its frames, a bit for each, see `codecBit`. */
+  codecs: number
+  columns: readonly ColumnSummary[]
+}>
+
+/** Puts segments into the object store. */
+export function storedSegments({ codecs: known, objects }: StoreContext): SegmentTarget {
+  return {
+    begin: () => undefined,
+    take: async ({ ref, bytes, codecs }) => {
+      await known.note(codecs)
+      await objects.put(ref.object, bytes)
+    },
+  }
+}
+
+/** Where rows become segments, one after the other, under new, pending object ids. */
+export class SegmentSink implements RowSink {
+  readonly segments: SegmentRef[] = []
+  readonly files = newMarkedFiles()
+  readonly #context: StoreContext
+  readonly #target: SegmentTarget
+  #object: ObjectId | undefined
+  #builder: SegmentBuilder | undefined
+
+  constructor(context: StoreContext, target: SegmentTarget) {
+    this.#context = context
+    this.#target = target
+    target.begin()
+  }
+
+  add(texts: readonly string[]): void {
+    if (texts.length === 0) return
+    const builder = this.#opened()
+    for (const text of texts) builder.add(text)
+  }
+
+  addRow(write: (texts: TextBuffer) => void): void {
+    this.#opened().addRow(write)
+  }
+
+  #opened(): SegmentBuilder {
+    if (this.#builder === undefined) {
+      this.#object = this.#context.ids.next()
+      const { buffers, options } = this.#context
+      const take = (bytes: number): Uint8Array<ArrayBuffer> => buffers.take(bytes)
+      this.#builder = new SegmentBuilder(
+        this.#object,
+        SEGMENT_BYTES_FIRST,
+        options.compression,
+        take,
+      )
+    }
+    return this.#builder
+  }
+
+  /** Adds the last rows of a segment and stores it; nothing happens if it has none. */
+  async end({ texts, columns, claims }: RowBatch): Promise<void> {
+    this.add(texts)
+    const object = this.#object
+    const builder = this.#builder
+    if (object === undefined || builder === undefined) return
+    if (this.segments.length === SEGMENTS_MAX) throw tooManySegments()
+    const { rowCount } = builder
+    const { bytes, footerBytes, codecs, files, used } = await builder.finish(columns, claims)
+    const ref = { object, rowCount, objectBytes: bytes.length, footerBytes }
+    await this.#target.take({ ref, bytes, codecs, columns })
+    this.segments.push(ref)
+    this.files.addAll(files)
+    this.#object = undefined
+    this.#builder = undefined
+    for (const buffer of used) this.#context.buffers.give(buffer) // The target has its copy.
+  }
+
+  /** Gives up all that was stored, and what was on the way. */
+  abandon(): void {
+    const objects = this.segments.map(({ object }) => object)
+    this.#context.ids.release(this.#object === undefined ? objects : [...objects, this.#object])
+    for (const buffer of this.#builder?.abandon() ?? []) this.#context.buffers.give(buffer)
+  }
+}
+
+/** Segments of one operation: with as many, one commit still does it. */
+export const SEGMENTS_MAX = 65_535
+
+export function tooManySegments(): StoreError {
+  return new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `The rows fill more than ${SEGMENTS_MAX} segments; put them into a stash, in chunks`,
+  )
+}
+
+/** Room to begin with: that of a usual chunk. */
+const SEGMENT_BYTES_FIRST = 512 * 1024
+
+/**
+ * Stores rows as a segment under a new, pending object id.
+ * @param files - Takes up what they name.
+ */
+export async function storeSegment(
+  context: StoreContext,
+  batch: RowBatch,
+  files: FileIds,
+): Promise<SegmentRef> {
+  const sink = new SegmentSink(context, storedSegments(context))
+  try {
+    await sink.end(batch)
+  } catch (failure) {
+    sink.abandon()
+    throw failure
+  }
+  const [segment] = sink.segments
+  invariant(segment !== undefined, 'a batch has rows')
+  files.addAll(sink.files)
+  return segment
+}

@@ -8,6 +8,13 @@ export function cutText(text: string, charsMax: number): string {
   return `${text.slice(0, splitsPair ? charsMax - 1 : charsMax)}…`
 }
 
+/**
+ * A copy. A part of a text keeps the whole text in memory (V8), so a part that is kept for long is copied.
+ */
+export function copyText(text: string): string {
+  return JSON.parse(JSON.stringify(text)) as string
+}
+
 /** Control characters, line separators and direction marks, which could forge lines of a log. */
 const CONTROLS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 

@@ -8,13 +8,14 @@ import type { Call } from './call.js'
 import { answerAsJob } from './jobs.js'
 import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
-import { parseOnSchemaError } from './query.js'
+import { parseOnSchemaError, refuseValidate } from './query.js'
 import { invalidRequest } from './refusal.js'
 import { parseAsynchronous } from './request-headers.js'
 import { tableResponse } from './table-response.js'
 
 /** POST /tables/import */
 export async function importTable(call: Call): Promise<ContractResponse> {
+  refuseValidate(call.query)
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
   const isAsync = parseAsynchronous(call.headers)

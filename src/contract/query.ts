@@ -65,6 +65,13 @@ export function parseValidate(query: Query): boolean {
   return value === 'only'
 }
 
+/** For operations that have no check: a client that asks for one does not want the change. */
+export function refuseValidate(query: Query): void {
+  if (!query.has('validate')) return
+  const remedy = 'only create, overwrite and add can be checked'
+  throw invalidRequest('query', `validate is not a parameter of this operation; ${remedy}`)
+}
+
 /** `limit`, never more than `rowsMax`: above the cap fewer rows are returned. */
 export function parseLimit(query: Query, rowsMax: number): number | undefined {
   const value = queryValue(query, 'limit')

@@ -7,7 +7,13 @@ import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { answerPage } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
-import { parseLimit, parseOnSchemaError, parseValidate, queryValue } from './query.js'
+import {
+  parseLimit,
+  parseOnSchemaError,
+  parseValidate,
+  queryValue,
+  refuseValidate,
+} from './query.js'
 import { jsonResponse, renderPreflight, renderRowIds } from './render.js'
 import { parseIdempotencyKey } from './request-headers.js'
 
@@ -78,10 +84,13 @@ export async function updateRow(
 ): Promise<ContractResponse> {
   const table = call.team.table(tableId)
   return inOrder(call, {
-    parse: () => ({
-      onSchemaError: parseOnSchemaError(call.query),
-      ifMatch: parseIfMatch(call.headers),
-    }),
+    parse: () => {
+      refuseValidate(call.query)
+      return {
+        onSchemaError: parseOnSchemaError(call.query),
+        ifMatch: parseIfMatch(call.headers),
+      }
+    },
     table,
     formats: ['json'],
     change: async (body, { onSchemaError, ifMatch }) => {
@@ -100,6 +109,7 @@ export async function deleteRow(
   tableId: string,
   rowId: string,
 ): Promise<ContractResponse> {
+  refuseValidate(call.query)
   const { version } = await call.team.table(tableId).deleteRow(rowId)
   return jsonResponse(200, '{}', version)
 }

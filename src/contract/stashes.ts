@@ -4,6 +4,7 @@ import { parseChunkBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
 import type { ContractResponse } from './message.js'
+import { refuseValidate } from './query.js'
 import { invalidRequest } from './refusal.js'
 import { jsonResponse } from './render.js'
 
@@ -13,6 +14,7 @@ export async function putChunk(
   stashId: string,
   serial: string,
 ): Promise<ContractResponse> {
+  refuseValidate(call.query)
   return call.receive(TABULAR, async (body) => {
     const rows = parseChunkBody(body)
     try {
@@ -26,6 +28,7 @@ export async function putChunk(
 
 /** DELETE /stashes/{stashID} */
 export async function deleteStash(call: Call, stashId: string): Promise<ContractResponse> {
+  refuseValidate(call.query)
   await call.team.stash(stashId).delete()
   return jsonResponse(200, '{}')
 }

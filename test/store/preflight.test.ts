@@ -259,6 +259,17 @@ describe('a preflight', () => {
     await expect(objects.list('')).resolves.toEqual(listed)
   })
 
+  test('cuts long values', async () => {
+    const { store } = await openCounted()
+    const team = store.team('t')
+    const rows = [{ a: 'v'.repeat(10_000) }]
+    await team.stash('s').put(0, rows)
+    for (const input of [rows, team.stash('s')]) {
+      const { problems } = await team.preflight({ name: 't', schema: SCHEMA, rows: input })
+      expect(problems.map(({ value }) => value)).toEqual([`"${'v'.repeat(199)}…`])
+    }
+  })
+
   test('of rows with more problems than are listed counts all of them', async () => {
     const { store } = await openCounted({ segmentRowsMax: 300 })
     const team = store.team('t')

@@ -2,7 +2,7 @@
 //
 // Invariant: the first problem of an input is the one that the operation fails with (`findMisfit` in stored-form).
 import { isSync } from '../../base/awaitable.js'
-import { cutText } from '../../base/shown-text.js'
+import { copyText, cutText } from '../../base/shown-text.js'
 import { VALUE_CHARS_MAX } from '../../base/store-error.js'
 import type { Steps, TimeSlices } from '../../base/time-slices.js'
 import { NO_ROW, type StoredChunk } from '../../format/chunk-records.js'
@@ -83,7 +83,7 @@ export class ChunkProblems {
       if (yield* cellFits(this.#rules, column, token, fromText)) continue
       this.#valueCount++
       if (this.#valueCount > PROBLEMS_MAX) continue
-      const value = cutText(fromText ? fieldOf(token) : token, VALUE_CHARS_MAX)
+      const value = copyText(cutText(fromText ? fieldOf(token) : token, VALUE_CHARS_MAX))
       const rule = brokenRule(this.#rules, column, token, fromText)
       this.#found.push({ row, column: id, value, rule })
     }
@@ -111,7 +111,7 @@ export class ChunkProblems {
         ...(serial !== undefined && { serial }),
         row: found.row,
         ...(firstLine !== 0 && { line: firstLine + found.row }),
-        column: found.column,
+        column: copyText(found.column),
         ...(found.value !== undefined && { value: found.value }),
         rule: found.rule,
       }),

@@ -200,6 +200,30 @@ const others: ContractCase[] = [
     },
   },
   {
+    name: 'validate is 400 on writes that cannot be checked, and nothing is written',
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 0 }])
+      const [{ $rowID: rowId } = {}] = await api.rowsOf(table)
+      const row = `${table.rows}/${String(rowId)}`
+      const stashId = uniqueName('s')
+      await api.putChunk(stashId, '0', [{ n: 1 }])
+      await withoutChange(api, table, async () => {
+        const writes: readonly [string, string, unknown?][] = [
+          ['PATCH', row, { n: 2 }],
+          ['DELETE', row],
+          ['PUT', `/stashes/${stashId}/1`, [{ n: 2 }]],
+          ['DELETE', `/stashes/${stashId}`],
+          ['POST', '/tables/import', { fromUrl: 'https://files.example/rows.csv' }],
+        ]
+        for (const [method, path, body] of writes) {
+          await api.refused(method, `${path}?validate=only`, { body }, VALIDATION)
+        }
+      })
+      await api.ok('PUT', table.path, { body: { $stashID: stashId } })
+      assert.equal((await api.rowsOf(table)).length, 1)
+    },
+  },
+  {
     name: 'another value of validate is 400, and so is a second one',
     run: async (api) => {
       const table = await api.createTyped({ n: 'number' })

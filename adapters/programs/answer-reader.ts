@@ -12,6 +12,8 @@ const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d])
 /** Members of `data` are two levels deep, row IDs three. */
 const MEMBER_DEPTH = 2
 
+export type TableAnswer = Readonly<{ tableId: string | undefined; rowCount: number }>
+
 export class AnswerReader {
   tableId: string | undefined
   rowCount = 0

@@ -7,13 +7,15 @@ export const EXIT_CODE = {
   failed: 1,
   /** `verify` found damage. */
   damaged: 1,
+  /** `import --check` found values that do not fit. */
+  misfits: 1,
   usage: 2,
   /** `verify` could not open the directory. */
   notOpened: 2,
   SIGINT: 130,
   SIGPIPE: 141,
   SIGTERM: 143,
-} as const satisfies Record<FailureKind | 'done' | 'damaged' | 'notOpened', number>
+} as const satisfies Record<FailureKind | 'done' | 'damaged' | 'misfits' | 'notOpened', number>
 
 /** The environment of a command, so that tests can run it in process. */
 export type CommandIo = Readonly<{

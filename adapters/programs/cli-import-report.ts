@@ -1,7 +1,8 @@
-// The report of `rowstash import` on a new table: the inferred types, and columns that a few values turned into text.
+// The reports of `rowstash import`: on a new table the inferred types, and columns that a few values turned into text;
+// with `--check` the values that do not fit.
 import type { CommandIo } from './cli-command.js'
 import { ImportClient, RequestFailure } from './import-client.js'
-import type { FileImport } from './import-files.js'
+import type { CheckResult, FileImport, FoundProblem } from './import-files.js'
 import { findOddColumns, type OddColumn } from './import-oddities.js'
 import type { ImportSample } from './import-sample.js'
 import { type ColumnTypeName, inferredTypes } from './import-schema.js'
@@ -40,6 +41,25 @@ export async function reportNewTable(
   } finally {
     client.close()
   }
+}
+
+/** Prints the result of `--check`. */
+export function reportProblems(
+  io: CommandIo,
+  { rowCount, problems, problemCount }: CheckResult,
+): void {
+  for (const problem of problems) io.print(renderProblem(problem))
+  const more = problemCount - problems.length
+  if (more > 0) io.print(`and ${renderCount(more)} more problems`)
+  io.print(`rows: ${rowCount}`)
+  io.print(`problems: ${problemCount}`)
+}
+
+function renderProblem({ place, column, value, rule }: FoundProblem): string {
+  const where = place === undefined ? '' : `${place.path}, line ${place.line}: `
+  const name = renderText(column, NAME_CHARS_MAX)
+  if (value === undefined) return `${where}column '${name}' must be ${rule}`
+  return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
 }
 
 function renderColumns(

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
-import { reportNewTable } from './cli-import-report.js'
+import { type CommandIo, EXIT_CODE, HELP_OPTION, parseIntegerOption } from './cli-command.js'
+import { reportNewTable, reportProblems } from './cli-import-report.js'
 import { parseDelimiter, renderDelimiter } from './csv-fields.js'
-import { type FileImport, type ImportTarget, importFiles } from './import-files.js'
+import { checkFiles, type FileImport, type ImportTarget, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
 import { formatOfPath, type SourceFile } from './import-source.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
@@ -15,6 +15,7 @@ export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY 
        rowstash import FILE... --url URL --key KEY --table-id ID --mode add|overwrite
 
 Imports files into one table, all rows at once: into a new table, or into one that is there.
+With --check, only lists the values that do not fit: with file, line, column and rule.
 
   --url URL         where the server is, such as http://localhost:8080
   --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
@@ -27,12 +28,15 @@ Imports files into one table, all rows at once: into a new table, or into one th
   --delimiter D     what separates the fields of csv and tsv: one ASCII character, or comma,
                     semicolon, tab or pipe (default: comma for csv, tab for tsv; a csv file whose
                     header has no comma is read with the ; tab or | that its header has)
+  --check           check the rows and change no table; exit code 1 if there are problems
   --chunk-rows N    rows of one request (default: 1000)
   --parallel N      requests at the same time (default: 8)
   -h, --help        show this text
 
 JSON is an array of rows, NDJSON one row a line. The first line of CSV and TSV names the
 columns, in each file. Several files make one table; their columns are matched by name.
+A new table takes all values except JSON objects and numbers out of range, so --check is of
+most use with --table-id. It lists 1,000 problems and counts the others.
 `
 
 const CHUNK_ROWS_DEFAULT = '1000'
@@ -43,20 +47,24 @@ const PARALLEL_MAX = 64
 /** Shortest time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
 
-/** Runs `rowstash import`. @throws {ProgramFailure} */
+/** Runs `rowstash import`. @returns the exit code. @throws {ProgramFailure} */
 export async function runImport(
   args: readonly string[],
   io: CommandIo,
   progressOutput: ProgressOutput,
-): Promise<void> {
+): Promise<number> {
   const command = parseImportArgs(args, io.env)
-  if (command === 'help') return io.print(IMPORT_USAGE.trimEnd())
+  if (command === 'help') {
+    io.print(IMPORT_USAGE.trimEnd())
+    return EXIT_CODE.done
+  }
   const key = typeof command.key === 'string' ? command.key : await readSingleKey(command.key)
 
   const progress = openProgress(progressOutput, await bytesOf(command.files))
   let notedMs = Number.NEGATIVE_INFINITY
   try {
-    const sample = 'name' in command.target ? new ImportSample() : undefined
+    const isNew = 'name' in command.target && !command.isCheck
+    const sample = isNew ? new ImportSample() : undefined
     const given: FileImport = {
       ...command,
       key,
@@ -74,6 +82,12 @@ export async function runImport(
         progress.note(`${path}: read with the delimiter ${found}, as its header has no comma`)
       },
     }
+    if (command.isCheck) {
+      const checked = await checkFiles(given)
+      progress.close()
+      reportProblems(io, checked)
+      return checked.problemCount === 0 ? EXIT_CODE.done : EXIT_CODE.misfits
+    }
     const { tableId, rowCount, seconds } = await importFiles(given)
     progress.close()
     io.print(`rows: ${rowCount}`)
@@ -81,6 +95,7 @@ export async function runImport(
     io.print(`rows/s: ${Math.round(rowCount / seconds)}`)
     io.print(`table: ${tableId}`)
     if (sample !== undefined) await reportNewTable(io, given, tableId, sample)
+    return EXIT_CODE.done
   } finally {
     progress.close()
   }
@@ -88,7 +103,8 @@ export async function runImport(
 
 type KeyFile = Readonly<{ path: string }>
 
-type ImportCommand = Omit<FileImport, 'signal' | 'key'> & Readonly<{ key: string | KeyFile }>
+type ImportCommand = Omit<FileImport, 'signal' | 'key'> &
+  Readonly<{ key: string | KeyFile; isCheck: boolean }>
 
 export function parseImportArgs(
   args: readonly string[],
@@ -108,6 +124,7 @@ export function parseImportArgs(
       delimiter: { type: 'string' },
       'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
       parallel: { type: 'string', default: PARALLEL_DEFAULT },
+      check: { type: 'boolean', default: false },
       help: HELP_OPTION,
     },
   })
@@ -121,6 +138,7 @@ export function parseImportArgs(
     ),
     url: values.url,
     key: parseKeySource(values.key, values['key-file'], env[KEY_VARIABLE]),
+    isCheck: values.check,
     target: parseTarget(values.table, values['table-id'], values.mode),
     chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
     parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),

@@ -12,7 +12,8 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AnswerReader } from './answer-reader.js'
+import { AnswerReader, type TableAnswer } from './answer-reader.js'
+import { type CheckAnswer, CheckReader } from './check-reader.js'
 import type { RecordPlace } from './import-places.js'
 import { bodyOf, contentTypeOf, halveRun, type RowRun } from './import-source.js'
 import { ProgramFailure } from './program-failure.js'
@@ -99,8 +100,6 @@ type SerialRange = Readonly<{ first: number; width: number }>
 /** Serials of one chunk: more than its rows, so every half has a number. */
 const SERIALS_PER_CHUNK = 2 ** 20
 
-export type TableAnswer = Readonly<{ tableId: string | undefined; rowCount: number }>
-
 export class ImportClient {
   readonly #base: string
   readonly #isSecure: boolean
@@ -177,24 +176,34 @@ export class ImportClient {
    * Sends a table operation. Its row IDs are counted as they arrive, for there may be millions.
    * @param idempotencyKey - Of a POST, which without it would have an effect for each try.
    */
-  async changeTable(
+  changeTable(
     request: Readonly<{ method: 'PUT' } | { method: 'POST'; idempotencyKey: string }>,
     path: string,
     body: unknown,
   ): Promise<TableAnswer> {
-    let reader = new AnswerReader()
-    const outcome = await this.#sendRepeatedly({
-      ...request,
-      path,
-      contentType: 'application/json',
-      body: [Buffer.from(JSON.stringify(body))],
-      onAnswer: () => {
-        reader = new AnswerReader()
-        return (piece) => reader.read(piece)
-      },
-    })
-    expectSuccess(outcome)
-    return { tableId: reader.tableId, rowCount: reader.rowCount }
+    return this.#sendJson({ ...request, path }, body, () => new AnswerReader())
+  }
+
+  /** Sends a table operation to be checked only. */
+  async checkTable(method: 'POST' | 'PUT', path: string, body: unknown): Promise<CheckAnswer> {
+    const request = { method, path: `${path}?validate=only` }
+    return (await this.#sendJson(request, body, () => new CheckReader())).answer()
+  }
+
+  /** @param openReader - A reader of the answer, for each try. @throws {RequestFailure} */
+  async #sendJson<R extends Readonly<{ read(piece: Uint8Array): void }>>(
+    request: Pick<Request, 'method' | 'path' | 'idempotencyKey'>,
+    body: unknown,
+    openReader: () => R,
+  ): Promise<R> {
+    let reader = openReader()
+    const onAnswer = () => {
+      reader = openReader()
+      return (piece: Uint8Array): void => reader.read(piece)
+    }
+    const sent = { contentType: 'application/json', body: [Buffer.from(JSON.stringify(body))] }
+    expectSuccess(await this.#sendRepeatedly({ ...request, ...sent, onAnswer }))
+    return reader
   }
 
   /**

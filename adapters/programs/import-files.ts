@@ -6,8 +6,8 @@
 //   one effect, however often it is sent.
 // - The stash is deleted at the end in every case, after its last chunk was answered or cut off.
 import { randomUUID } from 'node:crypto'
-import { ImportClient, RequestFailure, type TableAnswer } from './import-client.js'
-import { placeMessage } from './import-places.js'
+import { ImportClient, RequestFailure } from './import-client.js'
+import { type Cut, findPlaces, placeMessage, type RowPlace } from './import-places.js'
 import type { ImportSample } from './import-sample.js'
 import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 import { ProgramFailure } from './program-failure.js'
@@ -44,14 +44,53 @@ const CLEANUP_TRIES_MAX = 3
 
 export async function importFiles(given: FileImport): Promise<ImportResult> {
   const startMs = performance.now()
+  return throughStash(given, async (client, stashId) => {
+    const { tableId, rowCount } = await useStash(client, stashId, given.target)
+    return { tableId, rowCount, seconds: (performance.now() - startMs) / 1000 }
+  })
+}
+
+/** A value or a column that does not fit. `place`: undefined if the file cannot be read again. */
+export type FoundProblem = Readonly<{
+  place: RowPlace | undefined
+  column: string
+  /** undefined: the table has no such column. */
+  value: string | undefined
+  rule: string
+}>
+
+export type CheckResult = Readonly<{
+  rowCount: number
+  /** The first 1,000. */
+  problems: readonly FoundProblem[]
+  problemCount: number
+}>
+
+/** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
+export async function checkFiles(given: FileImport): Promise<CheckResult> {
+  return throughStash(given, async (client, stashId) => {
+    const { method, path, body } = operationOf(given.target, stashId)
+    const { rows, problems, problemCount } = await client.checkTable(method, path, body)
+    const places = await findPlaces(cutOf(client, given), problems)
+    const found = problems.map(({ column, value, rule }, i): FoundProblem => {
+      return { place: places[i], column, value, rule }
+    })
+    return { rowCount: rows, problems: found, problemCount }
+  })
+}
+
+/** Puts the files into a stash, uses it, and deletes it. */
+async function throughStash<T>(
+  given: FileImport,
+  use: (client: ImportClient, stashId: string) => Promise<T>,
+): Promise<T> {
   const stashId = randomUUID().replaceAll('-', '')
   const failed = new AbortController()
   const signal = AbortSignal.any([given.signal, failed.signal])
   const client = new ImportClient({ ...given, signal })
   try {
     await putRuns(client, stashId, given, failed)
-    const { tableId, rowCount } = await useStash(client, stashId, given.target)
-    return { tableId, rowCount, seconds: (performance.now() - startMs) / 1000 }
+    return await use(client, stashId)
   } catch (failure) {
     throw failure instanceof RequestFailure ? await explain(failure, client, given) : failure
   } finally {
@@ -60,15 +99,18 @@ export async function importFiles(given: FileImport): Promise<ImportResult> {
   }
 }
 
+function cutOf(client: ImportClient, { files, chunkRowsMax }: FileImport): Cut {
+  return { files, chunkRowsMax, startOf: (chunk: string) => client.startOf(chunk) }
+}
+
 /** The error for a refused request, with the place of a refused row in the files. */
 async function explain(
   { message, isOfRows, serial }: RequestFailure,
   client: ImportClient,
-  { files, chunkRowsMax }: FileImport,
+  given: FileImport,
 ): Promise<ProgramFailure> {
   if (!isOfRows) return new ProgramFailure('failed', message)
-  const cut = { files, chunkRowsMax, startOf: (chunk: string) => client.startOf(chunk) }
-  return new ProgramFailure('failed', await placeMessage(message, serial, cut))
+  return new ProgramFailure('failed', await placeMessage(message, serial, cutOf(client, given)))
 }
 
 async function* readRuns(given: FileImport): AsyncGenerator<RowRun> {
@@ -123,20 +165,24 @@ async function useStash(
   stashId: string,
   target: ImportTarget,
 ): Promise<Readonly<{ tableId: string; rowCount: number }>> {
-  const rows = { $stashID: stashId }
-  const post = { method: 'POST', idempotencyKey: randomUUID() } as const
-  let answer: TableAnswer
-  if ('name' in target) {
-    answer = await client.changeTable(post, '/tables', { name: target.name, rows })
-  } else {
-    const path = `/tables/${encodeURIComponent(target.tableId)}`
-    if (target.mode === 'add') answer = await client.changeTable(post, `${path}/rows`, rows)
-    else answer = await client.changeTable({ method: 'PUT' }, path, { rows })
-  }
+  const { method, path, body } = operationOf(target, stashId)
+  const request = method === 'PUT' ? { method } : { method, idempotencyKey: randomUUID() }
+  const answer = await client.changeTable(request, path, body)
   const tableId = 'name' in target ? answer.tableId : target.tableId
   if (tableId === undefined)
     throw new ProgramFailure('failed', 'The server did not name the new table')
   return { tableId, rowCount: answer.rowCount }
+}
+
+type TableOperation = Readonly<{ method: 'POST' | 'PUT'; path: string; body: unknown }>
+
+function operationOf(target: ImportTarget, stashId: string): TableOperation {
+  const rows = { $stashID: stashId }
+  if ('name' in target)
+    return { method: 'POST', path: '/tables', body: { name: target.name, rows } }
+  const path = `/tables/${encodeURIComponent(target.tableId)}`
+  if (target.mode === 'add') return { method: 'POST', path: `${path}/rows`, body: rows }
+  return { method: 'PUT', path, body: { rows } }
 }
 
 /** Never fails an import that went well: what is left of a stash expires by itself. */

@@ -4,7 +4,7 @@
 // itself. The files are read again to find that row, so a successful import pays nothing.
 import { isJson } from '../base/records.js'
 import { endOfLineBreak } from './csv-fields.js'
-import { canReadAgain, lineAt } from './import-bytes.js'
+import { canReadAgain, linesAt } from './import-bytes.js'
 import { type RowRun, readFileRuns, type SourceFile } from './import-source.js'
 
 /** Characters are counted from the beginning of a chunk, which says nothing to whoever has the file. */
@@ -37,33 +37,63 @@ export async function placeMessage(
   const serial = found?.[2] ?? sentSerial
   const start = serial === undefined ? undefined : cut.startOf(serial)
   if (start === undefined) return message
-  const place = await findRow(cut, start, found === null ? 0 : Number(found[1]))
-  if (place === null) return message
+  const row = found === null ? 0 : Number(found[1])
+  const [place] = await findRows(cut, [{ ...start, row }])
+  if (place === undefined) return message
   const { path, line } = place
   if (found !== null) return message.replace(ROW_PLACE, () => ` in ${path}, line ${line}`)
   if (HEADER_PLACE.test(message)) return message.replace(HEADER_PLACE, () => ` in ${path}, line 1`)
   return `${message} (${path}, from line ${line} on)`
 }
 
-type RowPlace = Readonly<{ path: string; line: number }>
+export type RowPlace = Readonly<{ path: string; line: number }>
 
-/** Finds a row of a chunk; null: a file cannot be read again, or is not what it was. */
-async function findRow(
+/** A row of a chunk: where its chunk begins, and its index from there on, as the server counts rows. */
+type WantedRow = RecordPlace & Readonly<{ row: number }>
+
+/**
+ * Finds the places of rows, in the order of `rows`, with two passes over each file that has one.
+ * undefined: no chunk of this import, or a file that cannot be read again or is not what it was.
+ */
+export async function findPlaces(
+  cut: Cut,
+  rows: readonly Readonly<{ serial?: string; row: number }>[],
+): Promise<readonly (RowPlace | undefined)[]> {
+  const wanted = rows.map(({ serial, row }): WantedRow => {
+    const start = serial === undefined ? undefined : cut.startOf(serial)
+    return { run: -1, record: 0, ...start, row }
+  })
+  return findRows(cut, wanted)
+}
+
+async function findRows(
   { files, chunkRowsMax }: Cut,
-  start: RecordPlace,
-  row: number,
-): Promise<RowPlace | null> {
-  let index = 0
+  wanted: readonly WantedRow[],
+): Promise<(RowPlace | undefined)[]> {
+  const places = Array.from<RowPlace | undefined>({ length: wanted.length })
+  const ofRuns = new Map<number, number[]>()
+  for (const [i, { run }] of wanted.entries()) ofRuns.set(run, [...(ofRuns.get(run) ?? []), i])
+  ofRuns.delete(-1)
+  let runIndex = 0
   for (const file of files) {
-    if (!(await canReadAgain(file.path))) return null
+    if (ofRuns.size === 0 || !(await canReadAgain(file.path))) break
+    const found: { at: number; offset: number }[] = []
     for await (const run of readFileRuns(file, chunkRowsMax)) {
-      if (index++ < start.run) continue
-      const offset = offsetOfRow(run, start.record, row) ?? (row === 0 ? run.offset : undefined)
-      const line = offset === undefined ? null : await lineAt(file.path, offset)
-      return line === null ? null : { path: file.path, line }
+      for (const at of ofRuns.get(runIndex) ?? []) {
+        const { record = 0, row = 0 } = wanted[at] ?? {}
+        const offset = offsetOfRow(run, record, row) ?? (row === 0 ? run.offset : undefined)
+        if (offset !== undefined) found.push({ at, offset })
+      }
+      ofRuns.delete(runIndex++)
+      if (ofRuns.size === 0) break
     }
+    if (found.length === 0) continue
+    found.sort((left, right) => left.offset - right.offset)
+    const offsets = found.map(({ offset }) => offset)
+    const lines = await linesAt(file.path, offsets)
+    for (const [i, { at }] of found.entries()) places[at] = { path: file.path, line: lines[i] ?? 1 }
   }
-  return null
+  return places
 }
 
 /** Where in its source a row begins that the server counted from a record on. */

@@ -170,3 +170,82 @@ describe('of a new table, an import', () => {
     expect(ended.stdout).toMatch(/\ntable: [-0-9a-f]{36}\n$/)
   })
 })
+
+describe('--check', () => {
+  /** A table with a number column and one row. */
+  async function createTable(): Promise<string> {
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const body = JSON.stringify({ name: 'checked', schema, rows: [{ n: 1 }] })
+    const answer = await fetch(`${serving.url}/tables`, { method: 'POST', headers, body })
+    return ((await answer.json()) as { data: { tableID: string } }).data.tableID
+  }
+
+  async function versionOf(tableId: string): Promise<string | null> {
+    const headers = { authorization: `Bearer ${KEY}` }
+    const answer = await fetch(`${serving.url}/tables/${tableId}/rows`, { method: 'HEAD', headers })
+    return answer.headers.get('etag')
+  }
+
+  async function check(tableId: string, files: Readonly<Record<string, string>>): Promise<Ended> {
+    const paths = Object.keys(files).map((name) => join(folder, name))
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    const target = ['--table-id', tableId, '--mode', 'add', '--check', '--chunk-rows', '100']
+    const server = ['--url', serving.url, '--key', KEY]
+    const ended = await runCli(cli.path, ['import', ...paths, ...server, ...target])
+    return { ...ended, stdout: ended.stdout.replaceAll(`${folder}/`, '') }
+  }
+
+  test('lists all problems of all files by line, changes nothing, and exits with 1', async () => {
+    const tableId = await createTable()
+    const lines = Array.from({ length: 1_000 }, (_, i) => (i % 400 === 399 ? 'n/a' : String(i)))
+    const files = {
+      'first.csv': `n\n${lines.join('\n')}\n`,
+      'second.ndjson': '{"n":1}\n{"n":true,"m":2}\n',
+    }
+
+    const ended = await check(tableId, files)
+
+    expect(ended).toEqual({
+      code: 1,
+      stdout: [
+        "first.csv, line 401: value of column 'n' must be a finite number as JSON writes it, not n/a",
+        "first.csv, line 801: value of column 'n' must be a finite number as JSON writes it, not n/a",
+        "second.ndjson, line 2: value of column 'n' must be a finite number, not true",
+        "second.ndjson, line 2: column 'm' must be the ID of a column of the schema",
+        'rows: 1002',
+        'problems: 4',
+        '',
+      ].join('\n'),
+      stderr: '',
+    })
+    expect(await versionOf(tableId)).toBe('"1"')
+  })
+
+  test('counts problems beyond the first 1,000', async () => {
+    const ended = await check(await createTable(), { 'bad.csv': `n\n${'x\n'.repeat(1_234)}` })
+
+    expect(ended.code).toBe(1)
+    expect(ended.stdout).toContain('\nand 234 more problems\nrows: 1234\nproblems: 1234\n')
+  })
+
+  test('of files without problems exits with 0', async () => {
+    const tableId = await createTable()
+
+    const ended = await check(tableId, { 'good.csv': 'n\n1\n2\n' })
+
+    expect(ended).toEqual({ code: 0, stdout: 'rows: 2\nproblems: 0\n', stderr: '' })
+    expect(await versionOf(tableId)).toBe('"1"')
+  })
+
+  test('of a new table makes none', async () => {
+    const ended = await importText('new.ndjson', '{"n":{}}\n', '--check')
+
+    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining('problems: 1\n') })
+    const answer = await fetch(`${serving.url}/tables`, {
+      headers: { authorization: `Bearer ${KEY}` },
+    })
+    const { data } = (await answer.json()) as { data: { name: string }[] }
+    expect(data.map(({ name }) => name)).not.toContain('new.ndjson')
+  })
+})

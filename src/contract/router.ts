@@ -46,8 +46,14 @@ export function createRouter<O>(routes: readonly Route<O>[]): Router<O> {
     for (const [index, segment] of resource.segments.entries()) {
       if (typeof segment !== 'string') parameters.push(segment(given[index] ?? ''))
     }
-    return { path: resource.path, methods: resource.methods, parameters }
+    const methods = resource.methods.has(method) ? resource.methods : methodsOf(found)
+    return { path: resource.path, methods, parameters }
   }
+}
+
+/** The methods of all resources that a path matches. */
+function methodsOf<O>(found: readonly Resource<O>[]): ReadonlyMap<string, O> {
+  return new Map(found.flatMap(({ methods }) => [...methods]))
 }
 
 function resourcesOf<O>(routes: readonly Route<O>[]): readonly Resource<O>[] {

@@ -21,6 +21,7 @@ import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH } from '../context/team-limits.js'
 import { TeamStash } from '../ingest/stash.js'
 import { readHead } from '../read/generations.js'
+import { readAfterIfMatch } from '../table/overwrite-rows.js'
 import { requestKeyOf } from '../table/request-digest.js'
 import { tableKeyOf } from '../table/table.js'
 import { type StoredRequest, storedKey } from './job-request.js'
@@ -121,7 +122,8 @@ export class TeamJobs {
     }
     const onSchemaError = checkOnSchemaError(given.onSchemaError)
     const ifMatch = checkIfMatchArgument(given.ifMatch)
-    const stash = await this.#stashOf(rows, job)
+    const place = { team: this.#team, table, tableId }
+    const stash = await readAfterIfMatch(place, ifMatch, () => this.#stashOf(rows, job))
     const request = {
       onSchemaError,
       stash,

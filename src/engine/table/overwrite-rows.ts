@@ -71,19 +71,31 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   )
 }
 
-/** Reads rows and schema. An error of their data is reported only if the version is as expected. */
 async function prepare(
   place: TablePlace,
   { rows, ifMatch }: GivenRequest,
   schema: Deferred<TableSchema> | undefined,
   reader: RowsReader,
 ): Promise<TableSchema | undefined> {
-  try {
+  return readAfterIfMatch(place, ifMatch, async () => {
     await reader.prepare(rows)
     return schema?.()
+  })
+}
+
+/**
+ * Reads input of an overwrite. An error of its data is thrown only if the version of the table is as expected.
+ * @throws {StoreError} PRECONDITION_FAILED, and the errors of `read`
+ */
+export async function readAfterIfMatch<T>(
+  { team, table, tableId }: TablePlace,
+  ifMatch: number | bigint | undefined,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read()
   } catch (failure) {
     if (ifMatch !== undefined && isDataError(failure)) {
-      const { team, table, tableId } = place
       const head = await team.partition.read((view) => readHead(team, view, table, tableId))
       checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
     }

@@ -4,6 +4,7 @@ import { SOURCE_URLS } from '../fake-sources.js'
 import {
   type Api,
   type ContractCase,
+  expectRefusal,
   METHOD,
   TABLE_NOT_FOUND,
   type TableAt,
@@ -165,10 +166,14 @@ const others: ContractCase[] = [
     },
   },
   {
-    name: 'other methods on /tables/import are as on any table',
+    name: 'other methods on /tables/import are as on any table; 405 allows POST besides',
     run: async (api) => {
       await api.refused('PUT', PATH, { body: [] }, TABLE_NOT_FOUND)
-      await api.refused('GET', PATH, {}, METHOD)
+      for (const method of ['GET', 'DELETE', 'PATCH']) {
+        const reply = await api.send(method, PATH)
+        expectRefusal(reply, METHOD)
+        assert.equal(reply.headers.get('allow'), 'PUT, POST')
+      }
     },
   },
 ]

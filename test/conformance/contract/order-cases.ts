@@ -15,6 +15,7 @@ import {
 } from './api.js'
 
 const NOWHERE = tableAt('00000000-0000-4000-8000-000000000000')
+const N_COLUMN = { id: 'n', type: 'number' }
 const NO_ROW = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 type Refusal = Readonly<{ status: number; type: string; message?: string | RegExp }>
@@ -175,15 +176,36 @@ const ORDER_IN_TABLE: readonly [
   ],
 ]
 
-const orderInTable: ContractCase[] = ORDER_IN_TABLE.map(([rule, sending, refusal]) => ({
-  name: `Order of refusals: ${rule}`,
-  run: async (api) => {
-    const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
-    const before = await api.textOf(table)
-    const [method, path, options] = sending(table.rows, table.rowIds[0] ?? '', table.path)
-    await api.refused(method, path, options, refusal)
-    assert.equal(await api.textOf(table), before)
-  },
-}))
+/** Rows of an overwrite whose data is wrong, each with If-Match of an older version. */
+const LATE_OVERWRITES: readonly [what: string, body: unknown, type?: string][] = [
+  ['a CSV header with a column twice', 'n,n\n1,2', CSV],
+  ['a row with the key $stashID', [{ $stashID: 1, n: 1 }]],
+  ['a schema with a column twice', { schema: { columns: [N_COLUMN, N_COLUMN] }, rows: [] }],
+  ['a value that does not fit', [{ n: 'x' }]],
+]
+
+const ORDER_OF_OVERWRITES: typeof ORDER_IN_TABLE = LATE_OVERWRITES.flatMap(([what, body, type]) =>
+  ['false', 'true'].map((asynchronous): (typeof ORDER_IN_TABLE)[number] => [
+    `If-Match wins over ${what} (overwrite, asynchronous: ${asynchronous})`,
+    (_, __, table) => {
+      const headers = { 'if-match': '"0"', 'x-glide-asynchronous': asynchronous }
+      return ['PUT', table, { body, headers, ...(type !== undefined && { type }) }]
+    },
+    PRECONDITION,
+  ]),
+)
+
+const orderInTable: ContractCase[] = [...ORDER_IN_TABLE, ...ORDER_OF_OVERWRITES].map(
+  ([rule, sending, refusal]) => ({
+    name: `Order of refusals: ${rule}`,
+    run: async (api) => {
+      const table = await api.createTyped({ n: 'number' }, [{ n: 1 }])
+      const before = await api.textOf(table)
+      const [method, path, options] = sending(table.rows, table.rowIds[0] ?? '', table.path)
+      await api.refused(method, path, options, refusal)
+      assert.equal(await api.textOf(table), before)
+    },
+  }),
+)
 
 export const orderCases: readonly ContractCase[] = [...order, ...orderInTable]

@@ -67,7 +67,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
       )
     const answer = refusal ?? (await answering())
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
-    await deliver(request, response, answer)
+    await deliver(request, response, answer, contract.countSent)
   }
 
   const takeTurn = createTurns()
@@ -247,11 +247,13 @@ async function deliver(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body, close = false, signal }: ContractResponse,
+  onBytes: (bytes: number) => void,
 ): Promise<void> {
   const isUnread = !request.complete
   if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
   const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
   response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthHeader })
+  onBytes(lengthHeader['content-length'] ?? 0)
   const isSent = await sendBody(response, body, signal)
   // Ending a response that closes its connection would cut off a client that is still writing.
   if (isSent && isUnread) await drainRequest(request)

@@ -27,6 +27,11 @@ export interface Contract {
   handle(request: ContractRequest): Promise<ContractResponse>
   /** All metrics in the text format of Prometheus, as `GET /metrics` returns them for an admin key. */
   metrics(): string
+  /**
+   * Counts the bytes of an answer whose body is text or bytes, for the metrics. An adapter calls it for each answer that
+   * it sends, because it knows the length of the encoded text. Pieces are counted as they are read.
+   */
+  countSent(bytes: number): void
 }
 
 /**
@@ -55,6 +60,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
 
   return {
     metrics: () => metrics.render(),
+    countSent: metrics.sent,
     async handle(request) {
       if (!isRequest(request)) return errorResponse(noRequest(request))
       const began = monotonicMs()
@@ -74,7 +80,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       const response = cors === undefined ? answered : shared(answered, request.headers, cors)
       const sent = request.method === 'HEAD' ? { ...response, body: null } : response
       const ms = monotonicMs() - began
-      metrics.answered(seen.operation, sent, ms)
+      metrics.answered(seen.operation, sent.status, ms)
       if (resolved.logger !== undefined) logAnswer(resolved.logger, seen, sent, ms)
       return sent
     },

@@ -3,11 +3,9 @@
 //
 // Invariant: labels come from the routes, the statuses, and the names of caches and budgets, never from a request. So
 // their number is bounded, and no text of a client is shown.
-import { utf8 } from '../base/bytes.js'
 import type { MemoryUse } from '../engine/api/memory-types.js'
 import type { Store } from '../engine/api/store-types.js'
 import type { MemoryBudget } from './memory-budget.js'
-import type { ContractResponse } from './message.js'
 
 /** The operation of requests that were refused before their operation was known. */
 export const NO_OPERATION = 'none'
@@ -45,7 +43,7 @@ export class Metrics {
    * @param operation - Method and route, such as `GET /tables/{tableID}/rows`, or NO_OPERATION.
    * @param ms - From the request to its answer, before the body is sent.
    */
-  answered(operation: string, { status, body }: ContractResponse, ms: number): void {
+  answered(operation: string, status: number, ms: number): void {
     let served = this.#operations.get(operation)
     if (served === undefined) {
       served = { statuses: new Map(), buckets: Array(BUCKETS.length + 1).fill(0), seconds: 0 }
@@ -58,8 +56,6 @@ export class Metrics {
     const index = bucket < 0 ? BUCKETS.length : bucket
     buckets[index] = (buckets[index] ?? 0) + 1
     served.seconds += seconds
-    if (typeof body === 'string') this.#bytesOut += utf8Length(body)
-    else if (body instanceof Uint8Array) this.#bytesOut += body.length
   }
 
   /** Counts a body of a request, in bytes. */
@@ -67,7 +63,7 @@ export class Metrics {
     this.#bytesIn += bytes
   }
 
-  /** Counts a piece of an answer, in bytes. */
+  /** Counts bytes of an answer: of a piece, or of a whole body. */
   readonly sent = (bytes: number): void => {
     this.#bytesOut += bytes
   }
@@ -163,9 +159,4 @@ function renderFamily(
 function renderLabels(labels: Labels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}="${value}"`)
   return parts.length === 0 ? '' : `{${parts.join(',')}}`
-}
-
-/** Almost all answers are ASCII, and a search for anything else is faster than encoding them. */
-function utf8Length(text: string): number {
-  return /[^\0-\x7f]/.test(text) ? utf8(text).length : text.length
 }

@@ -312,3 +312,19 @@ test('the type of a handler fits frameworks', () => {
   )
   expect(handler).toBeTypeOf('function')
 })
+
+test('the bytes of answers are counted as they are sent, in characters beyond ASCII too', async () => {
+  const adminKey = 'a-key-of-whoever-runs-the-server'
+  const url = await listen(nodeHandler(await memory(), { ...OPTIONS, adminKeys: [adminKey] }))
+  const name = '\u00c4neas \u{1f600}'
+  const body = JSON.stringify({ name, rows: [{ name }] })
+  const made = await fetch(`${url}/tables`, { method: 'POST', headers: HEADERS, body })
+  const listed = await fetch(`${url}/tables`, { headers: HEADERS })
+  await fetch(`${url}/tables`, { method: 'HEAD', headers: HEADERS })
+  const texts = [await made.text(), await listed.text()]
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminKey}` } })
+
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  expect(texts[1]).toContain(name)
+  expect(await answer.text()).toContain(`\nrowstash_response_body_bytes_total ${bytes}\n`)
+})

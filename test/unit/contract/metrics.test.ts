@@ -19,6 +19,7 @@ async function open() {
     const headers: [string, string][] = [['content-type', 'application/json']]
     if (key !== null) headers.push(['authorization', `Bearer ${key}`])
     const answer = await contract.handle({ method, path, query: '', headers, body: bytesOf(body) })
+    if (typeof answer.body === 'string') contract.countSent(Buffer.byteLength(answer.body))
     return { ...answer, text: await textOf(answer.body) }
   }
   const read = () => valuesOf(contract.metrics())

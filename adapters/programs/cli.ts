@@ -93,6 +93,9 @@ function isArgumentError(failure: unknown): failure is Error {
   )
 }
 
+/** Time for the output of an interrupted command, in milliseconds. Work that goes on then is cut off. */
+const OUTPUT_MS = 200
+
 /** Runs the command line of this process. @returns the exit code. */
 async function runProcess(): Promise<number> {
   const ended = new AbortController()
@@ -107,6 +110,7 @@ async function runProcess(): Promise<number> {
     env: process.env,
     signal: ended.signal,
   })
+  if (ended.signal.aborted) setTimeout(() => process.exit(), OUTPUT_MS).unref()
   return output.exitCode ?? code
 }
 

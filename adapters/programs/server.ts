@@ -43,12 +43,18 @@ export interface RunningServer {
   readonly url: string
   /** Where programs on this machine reach it, past any proxy. */
   readonly localUrl: string
-  /** Stops accepting, lets requests finish within a grace, and closes the store. */
+  /**
+   * Stops accepting, lets requests finish within a grace, and closes the store.
+   * @throws {ProgramFailure} if an operation is still running; the process must end then.
+   */
   close(): Promise<void>
 }
 
-/** Supervisors wait 10 seconds or more; what is left of them is for the store. */
+/** Time for requests in flight, in milliseconds. With that of the store it is less than 5 seconds. */
 const GRACE_MS = 4_000
+
+/** Time for the store to close after that. What is acknowledged is durable, so a longer operation may be cut. */
+const CLOSE_MS = 500
 
 /** Serves a store until `close`, which closes the store too. The store is closed if this fails. */
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
@@ -77,7 +83,7 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       localUrl: `http://${localHost(address)}:${address.port}${basePathOf(baseUrl)}`,
       async close() {
         await closeServer(server, GRACE_MS)
-        await store.close()
+        await closeStore(store)
       },
     }
   } catch (failure) {
@@ -85,6 +91,17 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
     throw failure
   }
 }
+
+async function closeStore(store: Store): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ProgramFailure('failed', STILL_RUNNING)), CLOSE_MS)
+  })
+  await Promise.race([store.close(), late]).finally(() => clearTimeout(timer))
+}
+
+const STILL_RUNNING =
+  'An operation was still running and was cut off; nothing that was acknowledged is lost'
 
 function basePathOf(baseUrl: string | undefined): string {
   return baseUrl === undefined ? '' : new URL(baseUrl).pathname.replace(/\/+$/, '')

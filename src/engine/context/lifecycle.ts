@@ -8,6 +8,8 @@ export class Lifecycle {
   #running = 0
   #closing: Promise<void> | undefined
   #idle: (() => void) | undefined
+  /** Of work that a close ends. */
+  readonly #ending = new Set<AbortController>()
   readonly #disk: Pick<DiskSpace, 'check'> | undefined
 
   /** @param disk - Undefined: space on the disk is not checked. */
@@ -22,8 +24,24 @@ export class Lifecycle {
 
   /** Long operations call this between steps, so a close need not await them. @throws {StoreError} STORE_CLOSED */
   checkOpen(): void {
-    if (this.#closing === undefined) return
-    throw new StoreError('STORE_CLOSED', 'The store is closed', { outcome: 'unchanged' })
+    if (this.#closing !== undefined) throw storeClosed()
+  }
+
+  /**
+   * Runs work that waits for others, such as the fetch of a source. A close aborts the signal, and the work then fails
+   * with STORE_CLOSED.
+   */
+  async untilClosed<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
+    const ending = new AbortController()
+    this.#ending.add(ending)
+    try {
+      return await work(ending.signal)
+    } catch (failure) {
+      const isAborted = isStoreError(failure) && failure.code === 'ABORTED'
+      throw ending.signal.aborted && isAborted ? ending.signal.reason : failure
+    } finally {
+      this.#ending.delete(ending)
+    }
   }
 
   /** Runs an operation, which keeps the store open until it settles. */
@@ -49,9 +67,15 @@ export class Lifecycle {
     })
   }
 
-  /** Refuses new operations, waits for those under way, then runs `end`. Repeated calls share one close. */
+  /**
+   * Refuses new operations, ends fetches, waits for operations under way, then runs `end`. Repeated calls share one
+   * close.
+   */
   close(end: () => Promise<void>): Promise<void> {
-    this.#closing ??= this.#drained().then(end)
+    if (this.#closing === undefined) {
+      this.#closing = this.#drained().then(end)
+      for (const ending of this.#ending) ending.abort(storeClosed())
+    }
     return this.#closing
   }
 
@@ -61,6 +85,10 @@ export class Lifecycle {
       this.#idle = resolve
     })
   }
+}
+
+function storeClosed(): StoreError {
+  return new StoreError('STORE_CLOSED', 'The store is closed', { outcome: 'unchanged' })
 }
 
 const STORAGE_CODES: ReadonlySet<StoreErrorCode> = new Set([

@@ -65,8 +65,13 @@ export class TeamFiles implements Files {
       if (sources === undefined) {
         throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
       }
-      const fetch = async (claim: Claim, bytesMax: number): Promise<StoredFile> => {
-        const source = await sources.fetch(url, { bytesMax })
+      const { lifecycle, transferLimit, teamId } = this.#team
+      const fetch = async (
+        claim: Claim,
+        bytesMax: number,
+        closing: AbortSignal,
+      ): Promise<StoredFile> => {
+        const source = await sources.fetch(url, { bytesMax }, closing)
         try {
           const names = namesOfSource(source, given)
           return await this.#store(source.body, { bytesMax, contentLength: null, claim }, names)
@@ -74,7 +79,10 @@ export class TeamFiles implements Files {
           source.close()
         }
       }
-      return this.#team.transferLimit.run(this.#team.teamId, () => this.#claiming(fetch))
+      return lifecycle.untilClosed((closing) => {
+        const run = () => this.#claiming((claim, bytesMax) => fetch(claim, bytesMax, closing))
+        return transferLimit.run(teamId, run, closing)
+      })
     })
   }
 

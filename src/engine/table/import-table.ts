@@ -33,8 +33,8 @@ export function importTable(
   if (sources === undefined) {
     throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
   }
-  return team.transferLimit.run(team.teamId, async () => {
-    const source = await sources.fetch(fromUrl, { bytesMax: fileBytesMax })
+  const run = async (closing: AbortSignal): Promise<CreateResult> => {
+    const source = await sources.fetch(fromUrl, { bytesMax: fileBytesMax }, closing)
     try {
       const noted = (progress: SourceProgress): void => {
         team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
@@ -46,7 +46,10 @@ export function importTable(
     } finally {
       source.close()
     }
-  })
+  }
+  return team.lifecycle.untilClosed((closing) =>
+    team.transferLimit.run(team.teamId, () => run(closing), closing),
+  )
 }
 
 /**

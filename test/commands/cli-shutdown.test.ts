@@ -1,0 +1,124 @@
+// Goal: a server that was asked to end has ended within 5 seconds, whatever clients, sources and jobs do.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type BuiltCli, buildCli, type Serving, serveCli } from '../support/built-cli.js'
+
+const KEY = 'a-key-for-the-tests'
+const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+
+const END_MS_MAX = 5_000
+
+let cli: BuiltCli
+let folder: string
+
+beforeAll(async () => {
+  cli = await buildCli()
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-shutdown-'))
+})
+
+afterAll(async () => {
+  await cli.remove()
+  await rm(folder, { recursive: true })
+})
+
+async function serve(name: string): Promise<Serving> {
+  const args = ['--directory', join(folder, name), '--key', KEY, '--allow-private-sources']
+  const serving = await serveCli(cli.path, args)
+  serving.child.stdout?.resume()
+  onTestFinished(() => void serving.child.kill('SIGKILL'))
+  return serving
+}
+
+async function post(url: string, body: unknown, more: Record<string, string> = {}) {
+  const headers = { ...HEADERS, ...more }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  return { status: answer.status, data: ((await answer.json()) as { data: unknown }).data }
+}
+
+/** Sends SIGTERM. @returns how long the process then lived, in milliseconds, and its exit code. */
+async function end({ child }: Serving): Promise<{ ms: number; code: number | null }> {
+  const asked = Date.now()
+  child.kill('SIGTERM')
+  await expect.poll(() => child.exitCode, { timeout: 15_000, interval: 20 }).not.toBeNull()
+  return { ms: Date.now() - asked, code: child.exitCode }
+}
+
+/** A source of which a part comes, and no more. */
+async function stalledSource(): Promise<string> {
+  const source = createServer((_, response) => {
+    response.setHeader('content-type', 'text/csv')
+    response.write(`a,b\n${'1,2\n'.repeat(100_000)}`)
+  })
+  await new Promise<void>((listens) => source.listen(0, '127.0.0.1', listens))
+  onTestFinished(() => {
+    source.closeAllConnections()
+    source.close()
+  })
+  return `http://127.0.0.1:${(source.address() as AddressInfo).port}/rows.csv`
+}
+
+/** Asks for all rows of a large table, and reads none of the answer. */
+async function readSlowly(url: string): Promise<void> {
+  const rows = Array.from({ length: 8_000 }, () => ({ text: 'x'.repeat(1_500) }))
+  const { data } = await post(`${url}/tables`, { name: 'T', rows })
+  const { tableID } = data as { tableID: string }
+  const { port } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1').pause()
+  socket.on('error', () => undefined)
+  onTestFinished(() => void socket.destroy())
+  const lines = [`GET /tables/${tableID}/rows HTTP/1.1`, 'host: x', `authorization: Bearer ${KEY}`]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+}
+
+function writeSlowly(url: string): void {
+  const held = request(`${url}/stashes/held/0`, { method: 'PUT', headers: HEADERS })
+  held.on('error', () => undefined)
+  held.write('[{"a":')
+}
+
+test('with a slow reader and a slow writer', async () => {
+  const serving = await serve('slow')
+  await readSlowly(serving.url)
+  writeSlowly(serving.url)
+  await sleep(300)
+
+  const { ms, code } = await end(serving)
+  expect(code).toBe(0)
+  expect(ms).toBeLessThan(END_MS_MAX)
+})
+
+test('with an import whose source stalls', async () => {
+  const serving = await serve('import')
+  const fromUrl = await stalledSource()
+  post(`${serving.url}/tables/import`, { fromUrl }).catch(() => undefined)
+  await sleep(500)
+
+  const { ms, code } = await end(serving)
+  expect(code).toBe(0)
+  expect(ms).toBeLessThan(END_MS_MAX)
+})
+
+test('with a job whose source stalls, which the next start takes up again', async () => {
+  const serving = await serve('job')
+  const fromUrl = await stalledSource()
+  const started = await post(
+    `${serving.url}/tables/import`,
+    { fromUrl },
+    { 'x-glide-asynchronous': 'true' },
+  )
+  expect(started.status).toBe(202)
+  const { jobID } = started.data as { jobID: string }
+
+  const { ms, code } = await end(serving)
+  expect(code).toBe(0)
+  expect(ms).toBeLessThan(END_MS_MAX)
+  const again = await serve('job')
+  const answer = await fetch(`${again.url}/jobs/${jobID}`, { headers: HEADERS })
+  expect(await answer.json()).toMatchObject({ data: { status: 'running' } })
+  await end(again)
+})

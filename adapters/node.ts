@@ -1,3 +1,5 @@
+export type { RequestMessage } from './base/diagnostics.js'
+export { publishEvent } from './base/diagnostics.js'
 export { backupToFile } from './directory/backup-file.js'
 export type { DirectoryPortOptions } from './directory/directory.js'
 export type { RestoreOptions } from './directory/restore-directory.js'

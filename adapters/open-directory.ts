@@ -1,6 +1,7 @@
 import type { Store, StoreOptions, UrlFetcher } from '../src/index.js'
 import { openStore } from '../src/index.js'
 import { checkOptionNames, pathOf } from './base/arguments.js'
+import { publishEvent } from './base/diagnostics.js'
 import { type DirectoryPortOptions, openDirectoryPorts } from './directory/directory.js'
 import { nodeSources } from './sources/source-fetch.js'
 import type { SourceOptions } from './sources/source-options.js'
@@ -34,7 +35,7 @@ export async function openDirectory(
 ): Promise<Store> {
   const directory = pathOf('The directory', path)
   checkOptionNames('openDirectory', options, (name) => !OWN_OPTIONS.includes(name))
-  const { sources: given = {}, acceptLoss, durability, flushMs, ...others } = options
+  const { sources: given = {}, acceptLoss, durability, flushMs, onEvent, ...others } = options
   const sources = isSources(given) ? given : nodeSources(given)
   const { kv, objects, close } = await openDirectoryPorts(directory, {
     acceptLoss,
@@ -42,10 +43,27 @@ export async function openDirectory(
     flushMs,
   })
   try {
-    return await openStore({ ...others, sources, kv, objects, afterClose: close })
+    return await openStore({
+      ...others,
+      onEvent: publishing(onEvent),
+      sources,
+      kv,
+      objects,
+      afterClose: close,
+    })
   } catch (failure) {
     await close()
     throw failure
+  }
+}
+
+/** Publishes each event, and passes it on. A value that is no function goes to `openStore`, which refuses it. */
+function publishing(onEvent: StoreOptions['onEvent']): StoreOptions['onEvent'] {
+  if (onEvent === undefined) return publishEvent
+  if (typeof onEvent !== 'function') return onEvent
+  return (event) => {
+    publishEvent(event)
+    onEvent(event)
   }
 }
 

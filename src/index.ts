@@ -4,7 +4,7 @@ export type { Clock } from './base/clock.js'
 export type { Random } from './base/random.js'
 export type { ErrorPlace, StoreErrorCode, WriteOutcome } from './base/store-error.js'
 export { isStoreError, StoreError } from './base/store-error.js'
-export type { AnsweredRequest, Logger } from './contract/access-log.js'
+export type { Logger } from './contract/access-log.js'
 export type { Identity } from './contract/caller.js'
 export type { Contract } from './contract/contract.js'
 export { createContract } from './contract/contract.js'
@@ -13,9 +13,24 @@ export { CONTRACT_LIMITS } from './contract/contract-limits.js'
 export type { ContractOptions } from './contract/contract-options.js'
 export type { CorsOptions } from './contract/cors.js'
 export type { ContractKey } from './contract/key-options.js'
-export type { ContractRequest, ContractResponse, HeaderList } from './contract/message.js'
+export type {
+  AnsweredRequest,
+  ContractRequest,
+  ContractResponse,
+  HeaderList,
+} from './contract/message.js'
+export type {
+  MetricFamily,
+  MetricLabels,
+  MetricSample,
+  MetricsRegistry,
+  RegisteredMetric,
+  RegisteredValues,
+} from './contract/metric-family.js'
+export type * from './engine/api/activity-types.js'
 export type { BackgroundTask } from './engine/api/background-types.js'
 export type * from './engine/api/backup-types.js'
+export type * from './engine/api/event-types.js'
 export type * from './engine/api/file-types.js'
 export type * from './engine/api/job-types.js'
 export type {
@@ -53,6 +68,7 @@ export type {
   KvCheckItem,
   KvCommit,
   KvCommitResult,
+  KvGroup,
   KvPartition,
   KvScan,
   KvStore,

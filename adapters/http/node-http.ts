@@ -14,11 +14,13 @@ import type {
 } from '../../src/index.js'
 import { createContract } from '../../src/index.js'
 import { checkOptionNames, invalid, optionError, shown, typeName } from '../base/arguments.js'
+import { publishRequest } from '../base/diagnostics.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
 import { continueWhenRead } from './expect-continue.js'
 import { basePathLeft, checkNodeRequest, originOf, parsedBody } from './mounted-request.js'
 import { pacedBody } from './paced-body.js'
+import { processMetrics } from './process-metrics.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
 import { hostsOf, targetOf } from './request-target.js'
 import { createTurns } from './request-turns.js'
@@ -50,11 +52,16 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
     throw optionError('basePath', `must be like "/api/v2", not ${shown(basePath)}`)
   }
-  const contract = createContract(store, { ...contractOptions, onWarning })
+  const { moreMetrics = processMetrics() } = contractOptions
+  const contract = createContract(store, { ...contractOptions, onWarning, moreMetrics })
 
   const hosts = hostsOf([contractOptions.baseUrl, contractOptions.publicBaseUrl])
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onAnswered: ContractRequest['onAnswered'],
+  ): Promise<void> {
     const target = targetOf(request, hosts)
     const parsed = parsedBody(request)
     const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
@@ -63,7 +70,14 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const onKey = () => void response.emit(KEY_KNOWN)
     const answering = () =>
       contract.handle(
-        contractRequest(request, { target: target ?? '', basePath, parsed, onSlow, onKey }),
+        contractRequest(request, {
+          target: target ?? '',
+          basePath,
+          parsed,
+          onSlow,
+          onKey,
+          onAnswered,
+        }),
       )
     const answer = refusal ?? (await answering())
     if (response.headersSent) return // It was refused meanwhile, because its body came too slowly.
@@ -75,7 +89,11 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     checkNodeRequest(request, response)
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
-    takeTurn(request, response, () => serve(request, response).catch(() => void response.destroy()))
+    takeTurn(request, response, () =>
+      publishRequest(request, (onAnswered) => serve(request, response, onAnswered)).catch(() => {
+        response.destroy()
+      }),
+    )
   }
 }
 
@@ -200,12 +218,14 @@ function contractRequest(
     parsed,
     onSlow,
     onKey,
+    onAnswered,
   }: Readonly<{
     target: string
     basePath: string
     parsed: Uint8Array | null
     onSlow: () => void
     onKey: () => void
+    onAnswered: ContractRequest['onAnswered']
   }>,
 ): ContractRequest {
   const { method = '' } = request
@@ -221,6 +241,7 @@ function contractRequest(
     origin: originOf(request, basePath),
     body: parsed === null ? readerOf(request, onSlow) : only(parsed),
     onKey,
+    onAnswered,
   }
 }
 

@@ -10,6 +10,8 @@ export class ByteCache<Value> {
   #old = new Map<string, Value>()
   #youngBytes = 0
   #oldBytes = 0
+  #hits = 0
+  #misses = 0
   readonly #bytesOf: (key: string, value: Value) => number
 
   /**
@@ -26,11 +28,29 @@ export class ByteCache<Value> {
     return this.#youngBytes + this.#oldBytes
   }
 
+  /** Lookups that found an entry. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  /** Lookups that found none. */
+  get misses(): number {
+    return this.#misses
+  }
+
   get(key: string): Value | undefined {
     const value = this.#young.get(key)
-    if (value !== undefined) return value
+    if (value !== undefined) {
+      this.#hits++
+      return value
+    }
     const old = this.#old.get(key)
-    if (old !== undefined) this.set(key, old)
+    if (old === undefined) {
+      this.#misses++
+      return undefined
+    }
+    this.#hits++
+    this.set(key, old)
     return old
   }
 

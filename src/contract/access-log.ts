@@ -1,6 +1,6 @@
 // One line per answered request. It has nothing that grants access: no key and no other header, no path and no query,
 // because those of uploads and files do, and no text of an error, which may quote a value.
-import type { ContractResponse } from './message.js'
+import type { AnsweredRequest, ContractRequest, ContractResponse } from './message.js'
 
 /** Where lines of a log go: `console`, a logger of pino, and others like them. Its methods must not throw. */
 export interface Logger {
@@ -9,36 +9,43 @@ export interface Logger {
   error(fields: AnsweredRequest, message: string): void
 }
 
-/** A request that was answered, for a log. */
-export type AnsweredRequest = Readonly<{
-  /** Method and route, such as `GET /tables/{tableID}/rows`; `none`: refused before its route was known. */
-  operation: string
-  /** The team of the key; absent for routes without a key, and for refused requests. */
-  team?: string
-  status: number
-  /** The type of the error; absent if there was none. */
-  error?: string
-  /** Milliseconds from the request to its answer, before its body is sent. */
-  ms: number
-}>
-
 const MESSAGE = 'request'
 
-/** Logs an answer: as a warning if it refuses, as an error if the server failed. */
-export function logAnswer(
-  logger: Logger,
-  { operation, team }: Readonly<{ operation: string; team: string | undefined }>,
-  { status, body }: ContractResponse,
+/** What is known of a request when it is answered. */
+export type SeenRequest = Readonly<{ operation: string; team: string | undefined }>
+
+/** Reports an answer to the log and to the adapter, if one of them wants to know. */
+export function reportAnswer(
+  { logger }: Readonly<{ logger: Logger | undefined }>,
+  { onAnswered }: ContractRequest,
+  seen: SeenRequest,
+  response: ContractResponse,
   ms: number,
 ): void {
+  if (logger === undefined && onAnswered === undefined) return
+  const answered = answeredOf(seen, response, ms)
+  if (logger !== undefined) logAnswer(logger, answered)
+  onAnswered?.(answered)
+}
+
+function answeredOf(
+  { operation, team }: SeenRequest,
+  { status, body }: ContractResponse,
+  ms: number,
+): AnsweredRequest {
   const type = status < 400 || typeof body !== 'string' ? undefined : errorType(body)
-  const fields = {
+  return {
     operation,
     ...(team !== undefined && { team }),
     status,
     ...(type !== undefined && { error: type }),
     ms: Math.round(ms * 1_000) / 1_000,
   }
+}
+
+/** Logs an answer: as a warning if it refuses, as an error if the server failed. */
+function logAnswer(logger: Logger, fields: AnsweredRequest): void {
+  const { status } = fields
   if (status >= 500) logger.error(fields, MESSAGE)
   else if (status >= 400) logger.warn(fields, MESSAGE)
   else logger.info(fields, MESSAGE)

@@ -2,6 +2,7 @@ import {
   booleanOption,
   hasMethods,
   integerOptions,
+  isRecord,
   optionError,
   typeName,
 } from '../base/options.js'
@@ -15,6 +16,7 @@ import {
 } from './contract-limits.js'
 import { type Cors, type CorsOptions, resolveCors } from './cors.js'
 import { type ContractKey, resolveAdminKeys, resolveKeys, shortKeyWarning } from './key-options.js'
+import type { MetricFamily, MetricsRegistry } from './metric-family.js'
 
 /** Options of the HTTP contract. Unknown names are refused. */
 export interface ContractOptions extends ContractLimitOptions {
@@ -76,6 +78,16 @@ export interface ContractOptions extends ContractLimitOptions {
    */
   readonly logger?: Logger | undefined
   /**
+   * A registry that the metrics are registered with, for a host that has its own endpoint of metrics: that of
+   * `prom-client` fits. Each contract needs a registry of its own. Default: none.
+   */
+  readonly registry?: MetricsRegistry | undefined
+  /**
+   * More metrics, which `GET /metrics` and the registry show after those of the contract. Default: none; `nodeHandler`
+   * adds those of the process.
+   */
+  readonly moreMetrics?: readonly MetricFamily[] | undefined
+  /**
    * Called when the contract is created, for settings that are allowed but unsafe, such as keys that are easy to guess.
    * Default: none; `nodeHandler` emits a process warning.
    */
@@ -95,6 +107,8 @@ export type ResolvedContractOptions = ContractLimits &
     cors: Cors | undefined
     probes: boolean
     logger: Logger | undefined
+    registry: MetricsRegistry | undefined
+    moreMetrics: readonly MetricFamily[]
     onFailure: (failure: unknown) => void
   }>
 
@@ -110,6 +124,8 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOp
   'cors',
   'probes',
   'logger',
+  'registry',
+  'moreMetrics',
   'onFailure',
   'onWarning',
 ]
@@ -142,6 +158,8 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     cors: resolveCors(given.cors),
     probes: booleanOption('probes', given.probes, true),
     logger: resolveLogger(given.logger),
+    registry: resolveRegistry(given.registry),
+    moreMetrics: resolveMoreMetrics(given.moreMetrics),
     ...limits,
     bodyBytesInFlightMax: Math.max(limits.bodyBytesMax, limits.bodyBytesInFlightMax),
     onFailure,
@@ -157,6 +175,25 @@ function resolveLogger(logger: Logger | undefined): Logger | undefined {
     'logger',
     `must have the methods info, warn and error, not be ${typeName(logger)}`,
   )
+}
+
+function resolveRegistry(registry: MetricsRegistry | undefined): MetricsRegistry | undefined {
+  if (registry === undefined || hasMethods(registry, ['registerMetric'])) return registry
+  throw optionError('registry', `must have the method registerMetric, not be ${typeName(registry)}`)
+}
+
+function resolveMoreMetrics(families: unknown): readonly MetricFamily[] {
+  if (families === undefined) return []
+  if (!Array.isArray(families)) throw optionError('moreMetrics', 'must be a list of metrics')
+  for (const [index, family] of families.entries()) {
+    const isFamily = isRecord(family) && typeof family['samples'] === 'function'
+    if (isFamily && /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(String(family['name']))) continue
+    throw optionError(
+      `moreMetrics[${index}]`,
+      'must have a name of letters, digits and underscores, and a function "samples"',
+    )
+  }
+  return [...(families as readonly MetricFamily[])]
 }
 
 function resolveApps(apps: readonly string[]): ReadonlySet<string> {

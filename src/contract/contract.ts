@@ -4,7 +4,7 @@ import { isRecord, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { lentBuffersOf } from '../engine/api/lent-buffers.js'
 import type { Store, StoreLimits } from '../engine/api/store-types.js'
-import { logAnswer } from './access-log.js'
+import { reportAnswer, type SeenRequest } from './access-log.js'
 import { createTeamAnswer } from './answer-team.js'
 import type { BodyLimits } from './collect-body.js'
 import type { ContractOptions, ResolvedContractOptions } from './contract-options.js'
@@ -45,7 +45,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const { waitMsMax } = resolved
   const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS, waitMsMax)
   const bodyLimits = bodyLimitsOf(store, resolved)
-  const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget })
+  const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget }, resolved)
   const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
 
   const receive: ReceiveFor = (team, request, formats, use) =>
@@ -59,13 +59,12 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const entryOf = createEntries(services, resolved)
 
   return {
-    metrics: () => metrics.render(),
-    countSent: metrics.sent,
+    ...{ metrics: () => metrics.render(), countSent: metrics.sent },
     async handle(request) {
       if (!isRequest(request)) return errorResponse(noRequest(request))
       const began = monotonicMs()
       const { isKeyless, cors, answer, ...entry } = entryOf(request)
-      let seen: Seen = { operation: entry.operation ?? NO_OPERATION, team: undefined }
+      let seen: SeenRequest = { operation: entry.operation ?? NO_OPERATION, team: undefined }
       const onRoute: OnRoute = (route, { teamId }) => {
         seen = { operation: `${request.method} ${route}`, team: teamId }
       }
@@ -74,21 +73,18 @@ export function createContract(store: Store, options: ContractOptions): Contract
         isKeyRefused = false
         request.onKey?.()
       }
-      const answered = await answer(onKey, onRoute).catch((failure: unknown) => {
+      const made = await answer(onKey, onRoute).catch((failure: unknown) => {
         return failed(failure, isKeyRefused, resolved.onFailure)
       })
-      const response = cors === undefined ? answered : shared(answered, request.headers, cors)
+      const response = cors === undefined ? made : shared(made, request.headers, cors)
       const sent = request.method === 'HEAD' ? { ...response, body: null } : response
       const ms = monotonicMs() - began
       metrics.answered(seen.operation, sent.status, ms)
-      if (resolved.logger !== undefined) logAnswer(resolved.logger, seen, sent, ms)
+      reportAnswer(resolved, request, seen, sent, ms)
       return sent
     },
   }
 }
-
-/** What is known of a request when it is answered. */
-type Seen = Readonly<{ operation: string; team: string | undefined }>
 
 /** A client without a key may not hold a connection; a failed lookup of keys says nothing about the client. */
 function failed(

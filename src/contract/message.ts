@@ -3,6 +3,19 @@
 /** Header lines as they were received, with duplicates. Names may have any letter case. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
+/** A request that was answered, as a log shows it. */
+export type AnsweredRequest = Readonly<{
+  /** Method and route, such as `GET /tables/{tableID}/rows`; `none`: refused before its route was known. */
+  operation: string
+  /** The team of the key; absent for routes without a key, and for refused requests. */
+  team?: string
+  status: number
+  /** The type of the error; absent if there was none. */
+  error?: string
+  /** Milliseconds from the request to its answer, before its body is sent. */
+  ms: number
+}>
+
 /** A request, as an adapter passes it to the contract. */
 export type ContractRequest = Readonly<{
   method: string
@@ -23,6 +36,8 @@ export type ContractRequest = Readonly<{
   body: AsyncIterable<Uint8Array>
   /** Called if the key of the request is known; never for routes without a key. */
   onKey?: () => void
+  /** Called with what a log shows of the request, when its answer is made. */
+  onAnswered?: ((answered: AnsweredRequest) => void) | undefined
 }>
 
 /** The answer to a request, for the adapter to send. */

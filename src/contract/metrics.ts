@@ -1,11 +1,18 @@
-// Metrics of a contract and its store in the text format of Prometheus (version 0.0.4). A request costs a few
-// additions; everything else is read when the metrics are requested.
+// Metrics of a contract and its store. A request costs a few additions; everything else is read when the metrics are
+// requested.
 //
-// Invariant: labels come from the routes, the statuses, and the names of caches and budgets, never from a request. So
-// their number is bounded, and no text of a client is shown.
-import type { MemoryUse } from '../engine/api/memory-types.js'
+// Invariant: labels come from the routes, the statuses, and the names of caches, budgets and kinds, never from a
+// request. So their number is bounded, and no text of a client is shown.
 import type { Store } from '../engine/api/store-types.js'
 import type { MemoryBudget } from './memory-budget.js'
+import {
+  type MetricFamily,
+  type MetricSample,
+  type MetricsRegistry,
+  registerFamilies,
+  renderFamilies,
+} from './metric-family.js'
+import { storeFamilies } from './store-metrics.js'
 
 /** The operation of requests that were refused before their operation was known. */
 export const NO_OPERATION = 'none'
@@ -22,20 +29,27 @@ type Served = {
   seconds: number
 }
 
-type Labels = Readonly<Record<string, string | number>>
-type Sample = readonly [labels: Labels, value: number, suffix?: string]
+type MetricsOptions = Readonly<{
+  moreMetrics: readonly MetricFamily[]
+  registry: MetricsRegistry | undefined
+}>
 
 export class Metrics {
-  readonly #store: Store
+  readonly #families: readonly MetricFamily[]
   readonly #budgets: Readonly<Record<string, MemoryBudget>>
   readonly #operations = new Map<string, Served>()
   #bytesIn = 0
   #bytesOut = 0
 
   /** @param budgets - By the name that the metrics give them. */
-  constructor(store: Store, budgets: Readonly<Record<string, MemoryBudget>>) {
-    this.#store = store
+  constructor(
+    store: Store,
+    budgets: Readonly<Record<string, MemoryBudget>>,
+    { moreMetrics, registry }: MetricsOptions,
+  ) {
     this.#budgets = budgets
+    this.#families = [...this.#ownFamilies(), ...storeFamilies(store), ...moreMetrics]
+    if (registry !== undefined) registerFamilies(registry, this.#families)
   }
 
   /**
@@ -70,93 +84,65 @@ export class Metrics {
 
   /** All metrics as text. */
   render(): string {
-    return [...this.#families()].map((family) => renderFamily(...family)).join('')
+    return renderFamilies(this.#families)
   }
 
-  *#families(): Generator<Parameters<typeof renderFamily>, void> {
-    const { statuses, latencies } = this.#requests()
-    yield ['requests_total', 'counter', 'Answered requests.', statuses]
-    yield [
-      'request_seconds',
-      'histogram',
-      'Time from a request to its answer, before its body is sent.',
-      latencies,
+  #ownFamilies(): readonly MetricFamily[] {
+    const budgets = (of: (budget: MemoryBudget) => number) => (): readonly MetricSample[] =>
+      Object.entries(this.#budgets).map(([budget, held]) => ({
+        labels: { budget },
+        value: of(held),
+      }))
+    const statuses = (): readonly MetricSample[] => this.#statuses()
+    const latencies = (): readonly MetricSample[] => this.#latencies()
+    const bytesIn = (): readonly MetricSample[] => [{ value: this.#bytesIn }]
+    const bytesOut = (): readonly MetricSample[] => [{ value: this.#bytesOut }]
+    const held = budgets(({ bytes }) => bytes)
+    const most = budgets(({ bytesMax }) => bytesMax)
+    const waiting = budgets((budget) => budget.waiting)
+    return [
+      family('requests_total', 'counter', 'Answered requests.', statuses),
+      family('request_seconds', 'histogram', REQUEST_SECONDS, latencies),
+      family('request_body_bytes_total', 'counter', BYTES_IN, bytesIn),
+      family('response_body_bytes_total', 'counter', 'Bodies of answers.', bytesOut),
+      family('budget_bytes', 'gauge', 'Memory that requests in flight hold.', held),
+      family('budget_bytes_max', 'gauge', 'Memory that requests in flight may hold.', most),
+      family('budget_waiting', 'gauge', 'Requests that wait for memory.', waiting),
     ]
-    yield [
-      'request_body_bytes_total',
-      'counter',
-      'Bodies of requests, without the bytes of files.',
-      [[{}, this.#bytesIn]],
-    ]
-    yield ['response_body_bytes_total', 'counter', 'Bodies of answers.', [[{}, this.#bytesOut]]]
-    yield* this.#budgetFamilies()
-    yield* this.#storeFamilies()
   }
 
-  #requests(): Readonly<{ statuses: readonly Sample[]; latencies: readonly Sample[] }> {
-    const statuses: Sample[] = []
-    const latencies: Sample[] = []
-    for (const [operation, { statuses: counts, buckets, seconds }] of this.#operations) {
-      for (const [status, count] of counts) statuses.push([{ operation, status }, count])
+  #statuses(): readonly MetricSample[] {
+    const samples: MetricSample[] = []
+    for (const [operation, { statuses }] of this.#operations) {
+      for (const [status, value] of statuses) samples.push({ labels: { operation, status }, value })
+    }
+    return samples
+  }
+
+  #latencies(): readonly MetricSample[] {
+    const samples: MetricSample[] = []
+    for (const [operation, { buckets, seconds }] of this.#operations) {
       let count = 0
       for (const [index, inBucket] of buckets.entries()) {
         count += inBucket
-        latencies.push([{ operation, le: BUCKETS[index] ?? '+Inf' }, count, '_bucket'])
+        const labels = { operation, le: BUCKETS[index] ?? '+Inf' }
+        samples.push({ labels, value: count, suffix: '_bucket' })
       }
-      latencies.push([{ operation }, seconds, '_sum'], [{ operation }, count, '_count'])
+      samples.push({ labels: { operation }, value: seconds, suffix: '_sum' })
+      samples.push({ labels: { operation }, value: count, suffix: '_count' })
     }
-    return { statuses, latencies }
-  }
-
-  *#budgetFamilies(): Generator<Parameters<typeof renderFamily>, void> {
-    const samples = (of: (budget: MemoryBudget) => number): readonly Sample[] =>
-      Object.entries(this.#budgets).map(([budget, held]) => [{ budget }, of(held)])
-    const held = samples(({ bytes }) => bytes)
-    yield ['budget_bytes', 'gauge', 'Memory that requests in flight hold.', held]
-    const max = samples(({ bytesMax }) => bytesMax)
-    yield ['budget_bytes_max', 'gauge', 'Memory that requests in flight may hold.', max]
-    const waiting = samples((budget) => budget.waiting)
-    yield ['budget_waiting', 'gauge', 'Requests that wait for memory.', waiting]
-  }
-
-  *#storeFamilies(): Generator<Parameters<typeof renderFamily>, void> {
-    const writable = this.#store.status().writable ? 1 : 0
-    yield ['writable', 'gauge', 'Whether the store accepts changes.', [[{}, writable]]]
-    const { caches, buffers } = this.#store.memory()
-    yield ['cache_bytes', 'gauge', 'Memory that a cache holds.', usesOf('cache', caches)]
-    yield ['cache_bytes_max', 'gauge', 'Memory that a cache may hold.', maxesOf('cache', caches)]
-    yield ['buffer_bytes', 'gauge', 'Memory that a buffer pool holds.', usesOf('pool', buffers)]
-    yield [
-      'buffer_bytes_max',
-      'gauge',
-      'Memory that a buffer pool may hold.',
-      maxesOf('pool', buffers),
-    ]
+    return samples
   }
 }
 
-function usesOf(label: string, uses: readonly MemoryUse[]): readonly Sample[] {
-  return uses.map(({ name, bytes }) => [{ [label]: name }, bytes])
-}
+const REQUEST_SECONDS = 'Time from a request to its answer, before its body is sent.'
+const BYTES_IN = 'Bodies of requests, without the bytes of files.'
 
-function maxesOf(label: string, uses: readonly MemoryUse[]): readonly Sample[] {
-  return uses.map(({ name, bytesMax }) => [{ [label]: name }, bytesMax])
-}
-
-/** @param help - Without a line break and a backslash, as all of them are. */
-function renderFamily(
+function family(
   name: string,
-  type: 'counter' | 'gauge' | 'histogram',
+  type: MetricFamily['type'],
   help: string,
-  samples: readonly Sample[],
-): string {
-  const lines = samples.map(
-    ([labels, value, suffix = '']) => `rowstash_${name}${suffix}${renderLabels(labels)} ${value}\n`,
-  )
-  return `# HELP rowstash_${name} ${help}\n# TYPE rowstash_${name} ${type}\n${lines.join('')}`
-}
-
-function renderLabels(labels: Labels): string {
-  const parts = Object.entries(labels).map(([name, value]) => `${name}="${value}"`)
-  return parts.length === 0 ? '' : `{${parts.join(',')}}`
+  samples: MetricFamily['samples'],
+): MetricFamily {
+  return { name: `rowstash_${name}`, type, help, samples }
 }

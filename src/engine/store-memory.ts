@@ -1,4 +1,6 @@
-// Reports the size of the caches and buffer pools of a store, with their shares (context/cache-shares.ts).
+// Reports the size of the caches and buffer pools of a store, with their shares (context/cache-shares.ts), and what the
+// store has done.
+import type { StoreActivity } from './api/activity-types.js'
 import type { MemoryUse, StoreMemory } from './api/memory-types.js'
 import {
   type BufferName,
@@ -37,6 +39,29 @@ export function memoryOf(context: StoreContext, teams: Held): StoreMemory {
     bufferBytesMax,
     caches,
     buffers,
+  }
+}
+
+type Lookups = Readonly<{ hits?: number; misses?: number }>
+
+/** @param teams - As in `memoryOf`. */
+export function activityOf(
+  context: StoreContext,
+  teams: Lookups,
+  jobsRunning: number,
+): StoreActivity {
+  const { segments, hotRows, forwards, schemas, kv, activity } = context
+  const lookups: Readonly<Record<string, Lookups>> = {
+    ...{ segments, hotRows, forwards, schemas, teams },
+    ...(kv.cache?.hits !== undefined && { records: kv.cache }),
+  }
+  return {
+    ...activity.counted(),
+    jobsRunning,
+    segmentBytesRead: segments.bytesRead,
+    caches: Object.entries(lookups).map(([name, { hits = 0, misses = 0 }]) => {
+      return { name, hits, misses }
+    }),
   }
 }
 

@@ -5,6 +5,7 @@ import { checkFunctionOption, checkOptions } from '../base/options.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
 import type { ObjectStore } from '../objects/objects.js'
+import type { StoreActivity } from './api/activity-types.js'
 import { checkPorts } from './api/arguments.js'
 import type { BackupOptions } from './api/backup-types.js'
 import type { PublicFiles } from './api/file-types.js'
@@ -20,6 +21,7 @@ import { backupStore } from './backup/backup.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
 import { TableWriters } from './commit/table-writer.js'
+import { Activity } from './context/activity.js'
 import { StoredApiKeys } from './context/api-keys.js'
 import { Background } from './context/background.js'
 import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
@@ -47,7 +49,7 @@ import { JobRunner } from './jobs/job-runner.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
 import { SegmentReads } from './segments/segment-reads.js'
-import { memoryOf } from './store-memory.js'
+import { activityOf, memoryOf } from './store-memory.js'
 import { openTeamContext, StoreTeam } from './team.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
@@ -89,7 +91,9 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const heads = new TableHeads(shares.heads)
   const uploads = new OpenUploads(options)
   const readBuffers = new BufferPool(bufferShares.reading)
+  const activity = new Activity(options.onEvent)
   kv.cache?.setShare(shares.records)
+  kv.observe?.(activity.committed)
   return {
     kv,
     objects,
@@ -114,6 +118,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     disk,
     lifecycle,
     background,
+    activity,
     aliases: new TeamAliases(kv, options.random, shares.aliases),
     signingKeys: new SigningKeys(kv, options),
     transferLimit: new TransferLimit(options.filesInFlightMax),
@@ -199,6 +204,10 @@ class OpenedStore implements Store, LendsBuffers {
 
   memory(): StoreMemory {
     return memoryOf(this.#context, this.#teams)
+  }
+
+  activity(): StoreActivity {
+    return activityOf(this.#context, this.#teams, this.#jobs.running)
   }
 
   status(): StoreStatus {

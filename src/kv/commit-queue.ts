@@ -13,13 +13,14 @@
 import { type Awaitable, chain, isSync } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
 import { NO_BYTES, sameBytes } from '../base/bytes.js'
+import { monotonicMs } from '../base/clock.js'
 import { invariant } from '../base/invariant.js'
 import { every, yieldToEventLoop } from '../base/platform.js'
 import { isStoreError, StoreError, withOutcome } from '../base/store-error.js'
 import { BatchWriter, type BatchWriterOptions } from './batch-writer.js'
 import type { CommitLog, CommitLogOptions } from './commit-log.js'
 import { planCommitRecord } from './commit-log.js'
-import type { KvCommit, KvCommitResult } from './kv.js'
+import type { KvCommit, KvCommitResult, KvGroup } from './kv.js'
 import type { LevelDatabase, LevelOperation } from './level-database.js'
 import { readRecords, storageError } from './level-database.js'
 import { type LevelViews, Prefix } from './level-views.js'
@@ -75,6 +76,8 @@ export type CommitQueueOptions = CommitLogOptions &
     confirm: () => void
     /** Called when all commits up to this one are on the disk; without `interval`, before they are answered. */
     onDurable: (commit: number) => void
+    /** Called when a group was written; must not throw. */
+    onGroup: (group: KvGroup) => void
     /** Called when a write failed and nothing more is written, before any caller is refused for it. */
     onFailed: (failed: StoreError) => void
     /** Whether the database will be opened again by itself. */
@@ -231,6 +234,7 @@ export class CommitQueue {
         queued.reject(isStoreError(failure) ? withOutcome(failure, 'unchanged') : failure)
       }
     }
+    const began = monotonicMs()
     try {
       const isBarrier = group.some((queued) => queued.isBarrier)
       await this.#write(state, isBarrier)
@@ -242,7 +246,20 @@ export class CommitQueue {
       return
     }
     this.#expectAfter(group)
+    this.#report(judged, state, began)
     for (const { queued, result } of judged) queued.resolve(result)
+  }
+
+  #report(judged: readonly EvaluatedCommit[], { changes }: GroupState, began: number): void {
+    let commits = 0
+    let bytes = 0
+    for (const { queued, writes } of judged) {
+      if (!writes) continue
+      commits++
+      bytes += queued.size.bytes
+    }
+    if (commits === 0) return
+    this.#options.onGroup({ commits, records: changes.size, bytes, ms: monotonicMs() - began })
   }
 
   /** Decides one commit on the state that the earlier ones of the group leave, and lays it over that. */

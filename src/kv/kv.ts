@@ -87,12 +87,26 @@ export type KvCheckItem =
   | Readonly<{ kind: 'partition'; partition: string }>
   | Readonly<{ kind: 'record' | 'commit-log' | 'unreadable'; message: string }>
 
+/** A group of commits that was written as one batch. */
+export type KvGroup = Readonly<{
+  commits: number
+  /** Records that were put or deleted. */
+  records: number
+  /** Length of their keys and values, in bytes. */
+  bytes: number
+  /** How long the write took, in milliseconds. */
+  ms: number
+}>
+
 /** The memory of a cache of records. */
 export interface KvCache {
   /** What it holds now, in bytes, about. */
   readonly bytes: number
   /** What it holds at most, in bytes. */
   readonly bytesMax: number
+  /** Lookups that found a record in memory, and those that did not. Optional. */
+  readonly hits?: number
+  readonly misses?: number
   /** Sets `bytesMax`, unless the host has set it. `openStore` calls it once, with a share of its `cacheBytesMax`. */
   setShare(bytesMax: number): void
 }
@@ -110,6 +124,8 @@ export interface KvStore {
   readonly refusal?: StoreError | undefined
   /** The cache of records, if it has one. Optional. */
   readonly cache?: KvCache
+  /** Calls `onGroup` after each group of commits from now on; it does not throw. `openStore` calls it once. Optional. */
+  observe?(onGroup: (group: KvGroup) => void): void
   /** A partition by name: 0 to 256 UTF-16 units of well-formed text. Made by its first commit. */
   partition(name: string): KvPartition
   /**

@@ -6,7 +6,7 @@ import { fromEmitter } from '../base/from-emitter.js'
 import { invariant } from '../base/invariant.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { type HighWater, keepHighWater, startHighWater } from './high-water.js'
-import type { KvCache, KvCheckItem, KvPartition, KvStore, KvView } from './kv.js'
+import type { KvCache, KvCheckItem, KvGroup, KvPartition, KvStore, KvView } from './kv.js'
 import { checkDatabase } from './level-check.js'
 import { compactAll, scanKeys } from './level-database.js'
 import {
@@ -131,6 +131,10 @@ export class LevelKv implements KvStore {
 
   get cache(): KvCache {
     return this.#sessions
+  }
+
+  observe(onGroup: (group: KvGroup) => void): void {
+    this.#sessions.onGroup = onGroup
   }
 
   /** How often the database was opened again after a failed write. For tests: nothing else may depend on it. */

@@ -15,7 +15,7 @@ import { waitAtMost } from '../base/platform.js'
 import { isStoreError, StoreError } from '../base/store-error.js'
 import { CommitQueue } from './commit-queue.js'
 import type { HighWaterKeeper } from './high-water.js'
-import type { KvCache } from './kv.js'
+import type { KvCache, KvGroup } from './kv.js'
 import type { LevelDatabase } from './level-database.js'
 import { storageError } from './level-database.js'
 import type { LevelSource, OpenedDatabase } from './level-opening.js'
@@ -53,6 +53,8 @@ export type SessionsOptions = ResolvedLevelOptions &
 export class LevelSessions implements KvCache {
   /** Added to all versions; constant while the store is open. */
   readonly versionBase: number
+  /** Called after each group of commits. */
+  onGroup: (group: KvGroup) => void = () => undefined
   readonly #options: SessionsOptions
   #session: Session
   /** Whether reads may use the session; else it is being opened again. */
@@ -67,6 +69,9 @@ export class LevelSessions implements KvCache {
   #loss: StoreError | undefined
   #isClosing = false
   #cacheBytesMax: number
+  /** Of earlier sessions. */
+  #hits = 0
+  #misses = 0
 
   /** @param full - The database is only a stand-in, as there is no room to open that of the source: this is why. */
   constructor(options: SessionsOptions, opened: OpenedDatabase, full?: StoreError) {
@@ -95,6 +100,14 @@ export class LevelSessions implements KvCache {
 
   get bytesMax(): number {
     return this.#cacheBytesMax
+  }
+
+  get hits(): number {
+    return this.#hits + this.#session.views.cacheHits
+  }
+
+  get misses(): number {
+    return this.#misses + this.#session.views.cacheMisses
   }
 
   setShare(bytesMax: number): void {
@@ -202,6 +215,7 @@ export class LevelSessions implements KvCache {
       reopens,
       confirm: () => keeper?.confirm(),
       onDurable: (commit) => keeper?.note(commit),
+      onGroup: (group) => this.onGroup(group),
       onFailed: (failed) => {
         if (failed.code === 'DATA_LOSS') this.#recovery = this.#giveUp(failed)
         else if (reopens) this.#recovery = this.#recover()
@@ -220,7 +234,11 @@ export class LevelSessions implements KvCache {
       try {
         await this.#options.highWater?.file.probe()
         await this.#endSession()
-        this.#session = this.#newSession(await this.#openAgain())
+        const opened = await this.#openAgain()
+        const { hits, misses } = this
+        this.#session = this.#newSession(opened)
+        this.#hits = hits
+        this.#misses = misses
         this.#reopenings++
         this.#isReadable = true
         break

@@ -92,6 +92,14 @@ export class LevelViews {
     return this.#records.bytes
   }
 
+  get cacheHits(): number {
+    return this.#records.hits
+  }
+
+  get cacheMisses(): number {
+    return this.#records.misses
+  }
+
   /** Sets what is remembered at most, in bytes. Forgets all records. */
   setCacheBytesMax(cacheBytesMax: number): void {
     this.#cacheBytesMax = cacheBytesMax

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { allBlocks, type Block, blocksOf, placeOf } from './blocks.js'
-import { PROGRAMS, type Program } from './programs.js'
+import { PROGRAMS } from './programs.js'
+import type { Program } from './run-module.js'
 import { typeErrors } from './type-check.js'
 
 const blocks = allBlocks()

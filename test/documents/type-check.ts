@@ -27,6 +27,7 @@ const STRICT: ts.CompilerOptions = {
     rowstash: [join(ROOT, 'src/index.ts')],
     'rowstash/node': [join(ROOT, 'adapters/node.ts')],
     'rowstash/testing': [join(ROOT, 'test/conformance/testing.ts')],
+    '@opentelemetry/api': [join(ROOT, 'test/documents/opentelemetry-api.d.ts')],
   },
 }
 

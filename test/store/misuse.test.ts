@@ -108,7 +108,7 @@ function ports(): core.RestorePorts {
 
 const STORE_OPTIONS = 'stashTtlMs compression formatChecks clock random sources quota'
 const CONTRACT_OPTIONS =
-  'keys authenticate adminKeys apps baseUrl publicBaseUrl onFailure onWarning'
+  'keys authenticate adminKeys apps baseUrl publicBaseUrl logger registry moreMetrics onFailure onWarning'
 const NAMES = 'fileName contentType'
 const CELLS = 'onSchemaError idempotencyKey'
 
@@ -443,7 +443,7 @@ test('of the wrong values these work', () => {
       "FILES put": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: bytes | 1.contentLength: undefined | 1.fileName: 'x' | 1.fileName: a text with a NUL | 1.fileName: a lone surrogate",
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
-      "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.onFailure: a function | 1.onWarning: a function",
+      "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "LIBRARY isStoreError": "0: undefined | 0: null | 0: true | 0: 0 | 0: -1 | 0: 0.5 | 0: NaN | 0: 1n | 0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: a symbol | 0: {} | 0: an object without a prototype | 0: [] | 0: [1] | 0: [null] | 0: a function | 0: a promise | 0: a date | 0: a map | 0: bytes | 0: a URL",
       "LIBRARY kvObjects": "",
       "LIBRARY openLevelKv": "1: undefined | 1.commitRecordsMin: undefined | 1.written: undefined | 1.highWater: undefined | 1.acceptLoss: undefined | 1.durability: undefined | 1.flushMs: undefined | 1.acceptLoss: true | 1: {} | 1: an object without a prototype",
@@ -453,7 +453,7 @@ test('of the wrong values these work', () => {
       "NODE backupToFile": "2: undefined | 2.files: undefined | 2.signal: undefined | 2: {} | 2: an object without a prototype",
       "NODE closeServer": "1: undefined | 1: 0",
       "NODE hardenServer": "1: undefined | 1.connectionsMax: undefined | 1.keylessPerAddressMax: undefined | 1: {} | 1: an object without a prototype",
-      "NODE nodeHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.onFailure: a function | 1.onWarning: a function",
+      "NODE nodeHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "NODE nodeSources": "0: undefined | 0.allowPrivate: undefined | 0.ports: undefined | 0.connectTimeoutMs: undefined | 0.ca: undefined | 0.lookup: undefined | 0.allowPrivate: true | 0.ca: '' | 0.ca: 'x' | 0.ca: a text with a NUL | 0.ca: a lone surrogate | 0: {} | 0: an object without a prototype | 0.ports: [1] | 0.lookup: a function",
       "NODE openDirectory": "0: 'x' | 0: a lone surrogate | 1: undefined | 1.compression: undefined | 1.sources: undefined | 1.acceptLoss: undefined | 1.durability: undefined | 1.flushMs: undefined | 1.acceptLoss: true | 1: {} | 1.sources: {} | 1: an object without a prototype | 1.sources: an object without a prototype",
       "NODE restoreDirectory": "2: undefined | 2.filesFrom: undefined | 2.signal: undefined | 2.filesFrom: 'x' | 2.filesFrom: a lone surrogate | 2: {} | 2: an object without a prototype",
@@ -487,7 +487,8 @@ test('of the wrong values these work', () => {
 })
 
 /** Methods that take no arguments. */
-const WITHOUT_ARGUMENTS = 'close delete jobs memory schema status sweep tables version'.split(' ')
+const WITHOUT_ARGUMENTS =
+  'activity close delete jobs memory schema status sweep tables version'.split(' ')
 
 test('every public function is among those that were called', () => {
   const functionsOf = (holder: object): string[] => {
@@ -507,11 +508,12 @@ test('every public function is among those that were called', () => {
     FILES: methodsOf(team.files),
     FILE: functionsOf(file),
   }
-  // An error and an object store take what they are given by the store.
+  // An error, an object store and a publisher of events take what they are given by the store.
   const others = [
     'constructor',
     'StoreError',
     'memoryObjects',
+    'publishEvent',
     'belongsTo',
     'isWhole',
     ...WITHOUT_ARGUMENTS,

@@ -82,6 +82,7 @@ type OtherOption =
   | 'sources'
   | 'quota'
   | 'onBackgroundFailure'
+  | 'onEvent'
 type NumberOption = Exclude<keyof StoreOptions, OtherOption>
 
 export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
@@ -93,6 +94,7 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
     sources: UrlFetcher | undefined
     quota: NonNullable<StoreOptions['quota']>
     onBackgroundFailure: NonNullable<StoreOptions['onBackgroundFailure']>
+    onEvent: StoreOptions['onEvent']
   }>
 
 const OTHER_OPTIONS: readonly string[] = [
@@ -103,6 +105,7 @@ const OTHER_OPTIONS: readonly string[] = [
   'sources',
   'quota',
   'onBackgroundFailure',
+  'onEvent',
 ] satisfies OtherOption[]
 
 /** Fills in defaults and rejects unknown names, so a misspelled option fails at open. */
@@ -125,6 +128,7 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
   }
   checkFunctionOption('quota', quota)
   checkFunctionOption('onBackgroundFailure', onBackgroundFailure)
+  checkFunctionOption('onEvent', given.onEvent)
   const compression = resolveCompression(given.compression)
   return {
     compression,
@@ -134,6 +138,7 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
     sources,
     quota,
     onBackgroundFailure,
+    onEvent: given.onEvent,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { Compression } from '../../format/frame-codec.js'
 import type { BackgroundTask } from './background-types.js'
+import type { StoreEvent } from './event-types.js'
 import type { QuotaRequest } from './file-types.js'
 import type { UrlFetcher } from './url-fetcher.js'
 
@@ -93,6 +94,11 @@ export interface BehaviorOptions {
    * unhandled rejection. Default: one process warning for each task, with its first failure.
    */
   readonly onBackgroundFailure?: (failure: unknown, task: BackgroundTask) => void
+  /**
+   * Called with what the store did: commits, folds, sweeps, jobs. No event has a value or a key. An error thrown by the
+   * function is an unhandled rejection. Default: nothing; `openDirectory` publishes events to `diagnostics_channel`.
+   */
+  readonly onEvent?: ((event: StoreEvent) => void) | undefined
   /**
    * How long a stash is kept after its last acknowledged chunk, in milliseconds.
    * Default: 48 hours. Range: 1 minute to 30 days.

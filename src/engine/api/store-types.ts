@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
+import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
@@ -167,6 +168,8 @@ export interface Store {
    * are the estimates to which the limits apply.
    */
   memory(): StoreMemory
+  /** What the store has done since it was opened, for the counters of metrics. As cheap as `memory`. */
+  activity(): StoreActivity
   /** Whether the store accepts changes now. Reads memory only, so it may be asked often. */
   status(): StoreStatus
   readonly limits: StoreLimits

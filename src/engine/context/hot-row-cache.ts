@@ -42,6 +42,15 @@ export class HotRowCache {
     return this.#asked.length * ASKED_BYTES + this.#rows.bytes
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#rows.hits
+  }
+
+  get misses(): number {
+    return this.#rows.misses
+  }
+
   /** The row with an ID under this head; undefined if it is not cached. */
   get(head: TableHead, rowId: string): RowJson | undefined {
     const kept = this.#rows.get(rowId)

@@ -43,6 +43,15 @@ export class SchemaCache {
     return this.#schemas.bytes + this.#names.bytes
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#schemas.hits
+  }
+
+  get misses(): number {
+    return this.#schemas.misses
+  }
+
   /**
    * @throws {StoreError} DATA_CORRUPT
    */

@@ -8,6 +8,7 @@ import type { TableHeads } from '../commit/table-heads.js'
 import type { TableWriters } from '../commit/table-writer.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
+import type { Activity } from './activity.js'
 import type { Background } from './background.js'
 import type { ChunkCounts } from './chunk-counts.js'
 import type { DiskSpace } from './disk-space.js'
@@ -56,6 +57,7 @@ export type StoreContext = Readonly<{
   disk: DiskSpace
   lifecycle: Lifecycle
   background: Background
+  activity: Activity
   aliases: TeamAliases
   signingKeys: SigningKeys
   transferLimit: TransferLimit

@@ -39,7 +39,7 @@ export type ContentRules = Readonly<{
  *   the content; then nothing is stored
  */
 export async function storeContent(
-  { ids, objects }: StoreContext,
+  { ids, objects, activity }: StoreContext,
   content: AsyncIterable<Bytes>,
   rules: ContentRules,
 ): Promise<StoredContent> {
@@ -47,6 +47,7 @@ export async function storeContent(
   const object = ids.next()
   try {
     const stored = await objects.put(object, seal(object, gauge.pass(content)))
+    activity.fileBytesWritten += stored
     const { bytes } = gauge
     invariant(stored === sealedBytes(bytes), 'the object store stored all bytes')
     return { object, bytes, sha256: gauge.sha256(), sealed: true }

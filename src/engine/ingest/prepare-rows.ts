@@ -59,7 +59,7 @@ export async function prepareRows(
     const inline = isInline()
     const batch = builder.take()
     if (!inline) await sink.end(batch)
-    return preparedOf(builder, sink, inline ? batch : null)
+    return preparedOf(context, builder, sink, inline ? batch : null)
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -111,7 +111,7 @@ async function prepareJson(
       return null
     }
     await sink.end(builder.take())
-    return preparedOf(builder, sink, null)
+    return preparedOf(context, builder, sink, null)
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -134,9 +134,12 @@ async function prepareCsv(
     }
     const inline = mayInline && isFew(context.options, builder, sink)
     const batch = builder.take()
-    if (inline) return preparedOf(builder, sink, { ...batch, texts: textsOfRows(scanner, batch) })
+    if (inline) {
+      const texts = textsOfRows(scanner, batch)
+      return preparedOf(context, builder, sink, { ...batch, texts })
+    }
     await endSegment(scanner, batch, sink, slices)
-    return preparedOf(builder, sink, null)
+    return preparedOf(context, builder, sink, null)
   } catch (failure) {
     sink.abandon()
     throw failure
@@ -144,10 +147,12 @@ async function prepareCsv(
 }
 
 function preparedOf(
+  { activity }: StoreContext,
   { rowCount, firstLine, hasClaims, columns }: ChunkBuilder,
   { segments, files }: SegmentSink,
   inline: RowBatch | null,
 ): PreparedRows {
+  activity.rowsIn += rowCount
   const namesFiles = !files.isEmpty
   const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
   return { chunk, inline, files }

@@ -30,12 +30,13 @@ export type FinishedSegment = Readonly<{
 }>
 
 /** Puts segments into the object store. */
-export function storedSegments({ codecs: known, objects }: StoreContext): SegmentTarget {
+export function storedSegments({ codecs: known, objects, activity }: StoreContext): SegmentTarget {
   return {
     begin: () => undefined,
     take: async ({ ref, bytes, codecs }) => {
       await known.note(codecs)
       await objects.put(ref.object, bytes)
+      activity.segmentBytesWritten += bytes.length
     },
   }
 }

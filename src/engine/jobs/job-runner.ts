@@ -29,8 +29,10 @@ import {
   openJobKey,
 } from '../../format/keys.js'
 import { EMPTY_RECORD } from '../../format/records.js'
+import { renderTableId } from '../../format/table-id.js'
 import type { KvCheck, KvCommit, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
+import type { JobOutcome } from '../api/event-types.js'
 import type { JobProgress } from '../api/job-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import {
@@ -106,6 +108,11 @@ export class JobRunner {
     this.#stopping.abort(closed)
   }
 
+  /** Jobs that this engine works on, those that wait for their turn included. */
+  get running(): number {
+    return this.#jobs.size
+  }
+
   /** How far a job that this engine works on has come; undefined: it works on no such job. */
   progressOf(job: JobKey): JobProgress | undefined {
     return this.#jobs.get(toHex(job))?.progress()
@@ -164,10 +171,17 @@ export class JobRunner {
       tellEnd = resolve
     })
     this.#jobs.set(id, { teamId: team.teamId, progress: () => held.progress, ended })
-    const work = () => this.#work(team, job, record, held, tellEnd)
-    void this.#context.background.settle('jobs', work).then(() => {
+    const began = monotonicMs()
+    let outcome: JobOutcome = 'left'
+    const work = async (): Promise<void> => {
+      outcome = await this.#work(team, job, record, held, tellEnd)
+    }
+    const { background, activity } = this.#context
+    void background.settle('jobs', work).then(() => {
       this.#jobs.delete(id)
       tellEnd()
+      const ms = monotonicMs() - began
+      activity.jobEnded({ teamId: team.teamId, jobId: renderTableId(job), outcome, ms })
     })
   }
 
@@ -178,7 +192,8 @@ export class JobRunner {
     record: JobRecord,
     held: HeldLease,
     tellEnd: () => void,
-  ): Promise<void> {
+  ): Promise<JobOutcome> {
+    let outcome: JobOutcome = 'succeeded'
     const { options, background } = this.#context
     const guard: JobGuard = { job, record, lease: held.lease, clock: options.clock }
     const renew = (): void => background.run('jobs', () => held.renew())
@@ -192,13 +207,14 @@ export class JobRunner {
       tellEnd()
       await dropOwnRows(team, request)
     } catch (failure) {
-      await this.#fail(team, guard, held, failure)
+      outcome = await this.#fail(team, guard, held, failure)
       tellEnd()
     } finally {
       stopRenewing()
       await held.end()
     }
     await this.#forgetEnded(team, job)
+    return outcome
   }
 
   async #fail(
@@ -206,18 +222,20 @@ export class JobRunner {
     guard: JobGuard,
     held: HeldLease,
     failure: unknown,
-  ): Promise<void> {
-    if (failure instanceof LeaseLost) return // Another engine goes on, or the job has ended.
+  ): Promise<JobOutcome> {
+    if (failure instanceof LeaseLost) return 'left' // Another engine goes on, or the job has ended.
     if (isPassing(failure) && held.lease.epoch < EPOCHS_MAX) {
       await held.giveBack()
-      return
+      return 'left'
     }
     if (!isStoreError(failure)) this.#context.background.report('jobs', failure)
     try {
       await endJob(team, guard, (commit) => commit.fail(JSON.stringify(toJobError(failure))))
     } catch (later) {
       if (!(later instanceof LeaseLost)) throw later
+      return 'left'
     }
+    return 'failed'
   }
 
   /** Takes a job that has ended off the list of open ones. */

@@ -65,6 +65,7 @@ export async function readPage(
 ): Promise<PageBytes> {
   const whole = { bytes: Number.POSITIVE_INFINITY, memory }
   const { json, rowCount, after } = await readPagePiece(team, plan, limits, null, whole)
+  team.activity.rowsOut += rowCount
   const page = { json, rowCount, version }
   return after === null ? page : { ...page, continuation: tokenAt(after) }
 }
@@ -76,7 +77,9 @@ export async function readPiece(
   checkPiece(request)
   const { start, ...target } = request
   try {
-    const { json, next, after } = await readPagePiece(team, plan, limits, start ?? null, target)
+    const piece = await readPagePiece(team, plan, limits, start ?? null, target)
+    team.activity.rowsOut += piece.rowCount - (start?.rowCount ?? 0)
+    const { json, next, after } = piece
     if (next !== null) return { json, next }
     return after === null ? { json } : { json, continuation: tokenAt(after) }
   } catch (failure) {

@@ -22,6 +22,15 @@ export class ForwardCache {
     return this.#maps.bytes
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#maps.hits
+  }
+
+  get misses(): number {
+    return this.#maps.misses
+  }
+
   /** The kept row IDs of a generation; null if it kept none. @throws {StoreError} DATA_CORRUPT */
   of({ forward }: Generation): Awaitable<ForwardMap | null> {
     if (forward === null) return null

@@ -57,6 +57,20 @@ export class SegmentCache {
     return this.#pieces.bytes
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#pieces.hits
+  }
+
+  get misses(): number {
+    return this.#pieces.misses
+  }
+
+  /** Bytes of segments that were read, because no cache had them. */
+  get bytesRead(): number {
+    return this.#reads.bytesRead
+  }
+
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
   footer(ref: SegmentRef): Awaitable<SegmentFooter> {
     return chain(this.footerOnce(ref), (footer) => {

@@ -13,10 +13,15 @@ export class SegmentReads {
   /** Buffers for bytes that are copied out after the read. */
   readonly buffers: BufferPool
   readonly #objects: ObjectStore
+  #bytesRead = 0
 
   constructor(objects: ObjectStore, buffers: BufferPool) {
     this.#objects = objects
     this.buffers = buffers
+  }
+
+  get bytesRead(): number {
+    return this.#bytesRead
   }
 
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
@@ -34,6 +39,7 @@ export class SegmentReads {
    * @throws {StoreError} DATA_CORRUPT: the segment is missing; STORAGE_UNAVAILABLE
    */
   range(ref: SegmentRef, range: ByteRange, memory?: Bytes): Awaitable<Bytes> {
+    this.#bytesRead += range.limit - range.start
     const bytes = this.#objects.get(ref.object, range, memory)
     return isSync(bytes) ? present(ref, bytes) : bytes.then((read) => present(ref, read))
   }

@@ -186,6 +186,7 @@ export class TeamTable implements Table {
       }
       return chain(readRowJson(place, latest, rowId), (found) => {
         if (found === null) return null
+        team.activity.rowsOut++
         const { json, version } = found
         return toPublicVersion(team, { json, version })
       })
@@ -236,6 +237,7 @@ export class TeamTable implements Table {
       const wanted = { ifMatch, onSchemaError }
       const given = this.#readChanges(changes)
       const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)
+      place.team.activity.rowsIn++
       return toPublicVersion(place.team, updated)
     })
   }

@@ -205,6 +205,7 @@ async function putFolded(
     const { bytes, footerBytes, codecs, files } = await builder.finishFold(versions, deleted)
     await context.codecs.note(codecs)
     await context.objects.put(object, bytes)
+    context.activity.segmentBytesWritten += bytes.length
     const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
     return { segment, namesFiles: !files.isEmpty }
   } catch (failure) {

@@ -49,25 +49,31 @@ export class Sweeper {
 
   /** Sweeps everything but files, which are swept less often. Concurrent calls share one sweep. */
   sweepTables(): Promise<TablesSwept> {
-    this.#running ??= this.#sweepAll().finally(() => {
-      this.#running = undefined
-    })
+    this.#running ??= this.#context.activity
+      .sweep(() => this.#sweepAll())
+      .finally(() => {
+        this.#running = undefined
+      })
     return this.#running
   }
 
   /** Sweeps the files of all teams. Concurrent calls share one sweep. */
   sweepFiles(): Promise<FilesSwept> {
-    this.#filing ??= this.#sweepAllFiles().finally(() => {
-      this.#filing = undefined
-    })
+    this.#filing ??= this.#context.activity
+      .sweep(() => this.#sweepAllFiles())
+      .finally(() => {
+        this.#filing = undefined
+      })
     return this.#filing
   }
 
   /** Folds the row records of all teams. Concurrent calls share one fold. */
   fold(): Promise<number> {
-    this.#folding ??= this.#foldAll().finally(() => {
-      this.#folding = undefined
-    })
+    this.#folding ??= this.#context.activity
+      .fold(() => this.#foldAll())
+      .finally(() => {
+        this.#folding = undefined
+      })
     return this.#folding
   }
 

@@ -1,6 +1,12 @@
 // Goal: metrics say what was answered, in a form that Prometheus reads, and show no text of a client.
 import { expect, onTestFinished, test } from 'vitest'
-import type { ContractResponse } from '../../../src/index.js'
+import type {
+  ContractOptions,
+  ContractResponse,
+  MetricFamily,
+  MetricsRegistry,
+  RegisteredMetric,
+} from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
 
 const KEY = 'a-key-of-the-first-team'
@@ -10,11 +16,11 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   if (text !== '') yield Buffer.from(text)
 }
 
-async function open() {
+async function open(options: Partial<ContractOptions> = {}) {
   const store = await openMemory()
   onTestFinished(() => store.close())
   const keys = [{ key: KEY, teamId: 'team' }]
-  const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY] })
+  const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY], ...options })
   async function send(method: string, path: string, body = '', key: string | null = KEY) {
     const headers: [string, string][] = [['content-type', 'application/json']]
     if (key !== null) headers.push(['authorization', `Bearer ${key}`])
@@ -42,6 +48,49 @@ function valuesOf(text: string): ReadonlyMap<string, number> {
       Number(line.slice(line.lastIndexOf(' ') + 1)),
     ]),
   )
+}
+
+type Family = {
+  name: string
+  type: string
+  help: string
+  samples: { name: string; labels: Record<string, string>; value: number }[]
+}
+
+/** Parses the text format of Prometheus, version 0.0.4, strictly: each family has HELP, then TYPE, then its samples. */
+function familiesOf(text: string): Family[] {
+  const families: Family[] = []
+  let described: RegExpExecArray | null = null
+  expect(text.endsWith('\n')).toBe(true)
+  for (const line of text.slice(0, -1).split('\n')) {
+    const help = /^# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/.exec(line)
+    const type = /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(line)
+    const last = families.at(-1)
+    if (help !== null) described = help
+    else if (type !== null) {
+      expect(type[1], 'TYPE follows HELP of the same metric').toBe(described?.[1])
+      const helpText = unescaped(described?.[2] ?? '')
+      families.push({ name: type[1] ?? '', type: type[2] ?? '', help: helpText, samples: [] })
+    } else last?.samples.push(sampleOf(line))
+  }
+  return families
+}
+
+function sampleOf(line: string): Family['samples'][number] {
+  const number = '[+-]Inf|-?[0-9.]+(?:e[+-]?[0-9]+)?'
+  const pair = '[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\\\n]|\\\\["\\\\n])*"'
+  const form = `^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\\{(${pair}(?:,${pair})*)\\})? (${number})$`
+  const found = new RegExp(form).exec(line)
+  if (found === null) throw new Error(`not a sample: ${line}`)
+  const [, name = '', pairs = '', value = ''] = found
+  const labels = [...pairs.matchAll(/([a-zA-Z0-9_]+)="((?:[^"\\]|\\.)*)"/g)].map(
+    ([, label = '', given = '']) => [label, unescaped(given)] as const,
+  )
+  return { name, labels: Object.fromEntries(labels), value: Number(value) }
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped))
 }
 
 function requests(operation: string, status: number): string {
@@ -156,13 +205,115 @@ test('the text has the form of Prometheus, and nothing that a client sent', asyn
   const text = contract.metrics()
 
   expect(text).not.toContain('secret')
-  const label = '[a-z]+="[A-Za-z0-9 /{}+._-]+"'
-  const sample = `rowstash_[a-z_]+(?:\\{${label}(?:,${label})*\\})? [0-9.e+-]+`
-  const comment =
-    '# (?:HELP rowstash_[a-z_]+ [A-Z].*\\.|TYPE rowstash_[a-z_]+ (?:counter|gauge|histogram))'
-  expect(text).toMatch(new RegExp(`^(?:(?:${sample}|${comment})\\n)+$`))
-  const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
-  expect(new Set(names).size).toBe(names.length)
+  const families = familiesOf(text)
+  expect(new Set(families.map(({ name }) => name)).size).toBe(families.length)
+  for (const { name, type, help, samples } of families) {
+    expect(name).toMatch(/^rowstash_[a-z_]+$/)
+    expect(help).toMatch(/^[A-Z].*\.$/)
+    expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    const keys = samples.map((sample) => `${sample.name} ${JSON.stringify(sample.labels)}`)
+    expect(new Set(keys).size).toBe(keys.length)
+    for (const sample of samples) {
+      const suffix = sample.name.slice(name.length)
+      const allowed = type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
+      expect(allowed, `${sample.name} of ${name}`).toContain(suffix)
+      expect(Object.hasOwn(sample.labels, 'le')).toBe(suffix === '_bucket')
+      expect(sample.value).toBeGreaterThanOrEqual(0)
+    }
+  }
+})
+
+test('what the store did is shown, and moves with it', async () => {
+  const { send, read } = await open()
+  const before = read()
+  const rows = Array.from({ length: 2_000 }, (_, n) => ({ n }))
+  const made = await send('POST', '/tables', JSON.stringify({ name: 'T', rows }))
+  const { data } = JSON.parse(made.text) as { data: { tableID: string } }
+  await send('GET', `/tables/${data.tableID}/rows`)
+  const after = read()
+  const growth = (name: string): number => (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0)
+
+  expect(growth('rowstash_rows_in_total')).toBe(2_000)
+  expect(growth('rowstash_rows_out_total')).toBe(2_000)
+  const commits = growth('rowstash_commits_total')
+  expect(commits).toBeGreaterThan(0)
+  expect(growth('rowstash_commit_group_size_sum')).toBe(commits)
+  expect(growth('rowstash_commit_group_size_bucket{le="+Inf"}')).toBe(
+    growth('rowstash_commit_group_size_count'),
+  )
+  expect(growth('rowstash_commit_write_seconds_total')).toBeGreaterThan(0)
+  expect(growth('rowstash_written_bytes_total{kind="segments"}')).toBeGreaterThan(1_000)
+  expect(growth('rowstash_written_bytes_total{kind="records"}')).toBeGreaterThan(100)
+  expect(growth('rowstash_segment_read_bytes_total')).toBeGreaterThan(0)
+  expect(growth('rowstash_cache_misses_total{cache="records"}')).toBeGreaterThan(0)
+  for (const name of [
+    'folds_total',
+    'sweeps_total',
+    'swept_total{kind="objects"}',
+    'jobs_running',
+  ]) {
+    expect(after.get(`rowstash_${name}`), name).toBeGreaterThanOrEqual(0)
+  }
+})
+
+/** A registry with the interface of prom-client's: it renders what its metrics give. */
+class Registry implements MetricsRegistry {
+  readonly #metrics = new Map<string, RegisteredMetric>()
+
+  registerMetric(metric: RegisteredMetric): void {
+    if (this.#metrics.has(metric.name)) throw new Error(`${metric.name} is registered twice`)
+    this.#metrics.set(metric.name, metric)
+  }
+
+  async metrics(): Promise<string> {
+    const texts = [...this.#metrics.values()].map(async (metric) => {
+      const { name, help, type, values } = await metric.get()
+      const lines = values.map(({ metricName, labels, value }) => {
+        const pairs = Object.entries(labels).map(([label, text]) => `${label}="${text}"`)
+        return `${metricName}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`
+      })
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+    })
+    return (await Promise.all(texts)).join('')
+  }
+}
+
+test('a registry of the host has all metrics, as they are when it is asked', async () => {
+  const registry = new Registry()
+  const { contract, send } = await open({ registry })
+  await send('POST', '/tables', '{"name":"T","rows":[{"a":1}]}')
+
+  expect(await registry.metrics()).toBe(contract.metrics())
+  await send('GET', '/tables')
+  expect(await registry.metrics()).toBe(contract.metrics())
+  const notARegistry = { register: () => undefined } as unknown as MetricsRegistry
+  await expect(open({ registry: notARegistry })).rejects.toThrow(
+    'Option "registry" must have the method registerMetric, not be an object',
+  )
+})
+
+test('metrics of the host follow, with every character of their texts', async () => {
+  const moreMetrics: MetricFamily[] = [
+    {
+      name: 'shop_orders_total',
+      type: 'counter',
+      help: 'Orders,\nwith a \\.',
+      samples: () => [{ labels: { shop: 'a "b"\n\\c' }, value: 3 }],
+    },
+  ]
+  const { contract } = await open({ moreMetrics })
+  const family = familiesOf(contract.metrics()).at(-1)
+
+  expect(family).toEqual({
+    name: 'shop_orders_total',
+    type: 'counter',
+    help: 'Orders,\nwith a \\.',
+    samples: [{ name: 'shop_orders_total', labels: { shop: 'a "b"\n\\c' }, value: 3 }],
+  })
+  const nameless = [{ ...moreMetrics[0], name: 'shop orders' }] as MetricFamily[]
+  await expect(open({ moreMetrics: nameless })).rejects.toThrow(
+    'Option "moreMetrics[0]" must have a name of letters, digits and underscores',
+  )
 })
 
 test('GET /metrics takes an admin key, and no other', async () => {

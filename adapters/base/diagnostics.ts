@@ -1,0 +1,46 @@
+// Publishes what a store and a server do to `node:diagnostics_channel`. Without subscribers, an event costs one look.
+import { type Channel, channel } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import type { AnsweredRequest, StoreEvent } from '../../src/index.js'
+
+/**
+ * The message of `rowstash:request:start` and `rowstash:request:end`: one object for both, so that a subscriber may keep
+ * state by it. Do not export the request: its path and headers may grant access.
+ */
+export type RequestMessage = {
+  readonly request: IncomingMessage
+  /** Set at the end, unless the request was refused before the contract saw it. */
+  answered?: AnsweredRequest
+}
+
+const START = channel('rowstash:request:start')
+const END = channel('rowstash:request:end')
+
+const CHANNELS: Readonly<Record<StoreEvent['name'], Channel>> = {
+  commit: channel('rowstash:commit'),
+  fold: channel('rowstash:fold'),
+  sweep: channel('rowstash:sweep'),
+  job: channel('rowstash:job'),
+}
+
+/** Publishes an event of a store on the channel `rowstash:` and its name. An `onEvent` for `openStore` and `openMemory`. */
+export function publishEvent(event: StoreEvent): void {
+  const { [event.name]: target } = CHANNELS
+  if (target.hasSubscribers) target.publish(event)
+}
+
+/**
+ * Publishes the start of a request, serves it, and publishes its end: after its answer was sent, or its connection was
+ * lost. Stores that are bound to the first channel are those of the work on the request.
+ */
+export function publishRequest(
+  request: IncomingMessage,
+  serve: (onAnswered?: (answered: AnsweredRequest) => void) => Promise<void>,
+): Promise<void> {
+  if (!START.hasSubscribers && !END.hasSubscribers) return serve()
+  const message: RequestMessage = { request }
+  const onAnswered = (answered: AnsweredRequest): void => {
+    message.answered = answered
+  }
+  return START.runStores(message, () => serve(onAnswered).finally(() => END.publish(message)))
+}

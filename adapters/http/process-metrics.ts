@@ -1,0 +1,62 @@
+// Metrics of the process: CPU, memory, and delays of its event loop.
+import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type { MetricFamily } from '../../src/index.js'
+
+/** How often the event loop is measured, in milliseconds, from the first scrape on. */
+const RESOLUTION_MS = 20
+
+const QUANTILES: readonly number[] = [0.5, 0.9, 0.99]
+const NS_PER_SECOND = 1e9
+
+/** The delays of the event loop are measured from the first scrape on, each time since the scrape before. */
+export function processMetrics(): readonly MetricFamily[] {
+  let delays: IntervalHistogram | undefined
+  const eventLoop = (): { labels: { quantile: string }; value: number }[] => {
+    if (delays === undefined) {
+      delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+      delays.enable()
+    }
+    const seconds = (ns: number): number => {
+      // The histogram has the time between two measurements, and nothing at the first scrape.
+      return Math.max(0, (Number.isFinite(ns) ? ns : 0) / NS_PER_SECOND - RESOLUTION_MS / 1_000)
+    }
+    const { max } = delays
+    const samples = QUANTILES.map((quantile) => {
+      const ns = delays?.percentile(100 * quantile) ?? 0
+      return { labels: { quantile: String(quantile) }, value: seconds(ns) }
+    })
+    delays.reset()
+    return [...samples, { labels: { quantile: '1' }, value: seconds(max) }]
+  }
+  const cpu = (): number => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  }
+  return [
+    one('cpu_seconds_total', 'counter', 'CPU time of the process.', cpu),
+    one('resident_memory_bytes', 'gauge', 'Resident memory of the process.', () =>
+      process.memoryUsage.rss(),
+    ),
+    one('heap_used_bytes', 'gauge', 'Used memory of the JavaScript heap.', () => {
+      return process.memoryUsage().heapUsed
+    }),
+    one('start_time_seconds', 'gauge', 'Start of the process, in seconds since 1970.', () => {
+      return performance.timeOrigin / 1_000
+    }),
+    {
+      name: 'rowstash_event_loop_delay_seconds',
+      type: 'gauge',
+      help: 'Delay of the event loop since the last scrape, by quantile; 1 is the longest.',
+      samples: eventLoop,
+    },
+  ]
+}
+
+function one(
+  name: string,
+  type: MetricFamily['type'],
+  help: string,
+  value: () => number,
+): MetricFamily {
+  return { name: `rowstash_process_${name}`, type, help, samples: () => [{ value: value() }] }
+}

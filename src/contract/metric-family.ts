@@ -1,0 +1,88 @@
+// Metrics as data: rendered as text for Prometheus (version 0.0.4), or registered with the registry of the host.
+
+/** Text by name, such as `{ operation: 'GET /tables', status: 200 }`. Their number must be bounded. */
+export type MetricLabels = Readonly<Record<string, string | number>>
+
+/** A value of a metric. `suffix`: of a histogram, what it counts. */
+export type MetricSample = Readonly<{
+  labels?: MetricLabels
+  value: number
+  suffix?: '_bucket' | '_sum' | '_count'
+}>
+
+/** A metric with all its samples. */
+export type MetricFamily = Readonly<{
+  /** Letters, digits and underscores. */
+  name: string
+  type: 'counter' | 'gauge' | 'histogram'
+  help: string
+  /** Called for each scrape; must be fast. */
+  samples: () => readonly MetricSample[]
+}>
+
+/** A registry of metrics: that of `prom-client` fits. */
+export interface MetricsRegistry {
+  registerMetric(metric: RegisteredMetric): void
+}
+
+/** A metric as registries of `prom-client` read it. */
+export type RegisteredMetric = Readonly<{
+  name: string
+  help: string
+  type: MetricFamily['type']
+  aggregator: 'sum'
+  get: () => Promise<RegisteredValues>
+  reset: () => void
+}>
+
+/** The samples of a registered metric. `metricName` is the name with the suffix. */
+export type RegisteredValues = Readonly<{
+  name: string
+  help: string
+  type: MetricFamily['type']
+  aggregator: 'sum'
+  values: { value: number; labels: MetricLabels; metricName: string }[]
+}>
+
+/** Registers families; their samples are read when the registry is asked. @throws what the registry throws */
+export function registerFamilies(
+  registry: MetricsRegistry,
+  families: readonly MetricFamily[],
+): void {
+  for (const { name, help, type, samples } of families) {
+    const described = { name, help, type, aggregator: 'sum' } as const
+    const get = async (): Promise<RegisteredValues> => {
+      const values = samples().map(({ labels = {}, value, suffix = '' }) => {
+        return { value, labels, metricName: `${name}${suffix}` }
+      })
+      return { ...described, values }
+    }
+    registry.registerMetric({ ...described, get, reset: () => undefined })
+  }
+}
+
+export function renderFamilies(families: readonly MetricFamily[]): string {
+  return families.map(renderFamily).join('')
+}
+
+function renderFamily({ name, type, help, samples }: MetricFamily): string {
+  const lines = samples().map(({ labels = {}, value, suffix = '' }) => {
+    return `${name}${suffix}${renderLabels(labels)} ${renderValue(value)}\n`
+  })
+  const escaped = help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')
+  return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}
+
+function renderLabels(labels: MetricLabels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`)
+  return parts.length === 0 ? '' : `{${parts.join(',')}}`
+}
+
+function escapeLabel(value: string | number): string {
+  return String(value).replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')
+}
+
+function renderValue(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
+}

@@ -1,0 +1,35 @@
+/** Lookups in a cache since the store was opened. */
+export type CacheLookups = Readonly<{ name: string; hits: number; misses: number }>
+
+/** A class of a histogram: how many were at most `max` and more than the `max` before it. */
+export type SizeClass = Readonly<{ max: number; count: number }>
+
+/** What a store has done since it was opened. All numbers but `jobsRunning` only grow. */
+export type StoreActivity = Readonly<{
+  /** Rows that were read from inputs, also by checks and by operations that failed later, and updated rows. */
+  rowsIn: number
+  /** Rows in pages, scans and single reads. */
+  rowsOut: number
+  /** Commits to the key-value store; 0 if it does not report its groups. */
+  commits: number
+  /** Time that writing groups of commits took, in milliseconds. */
+  commitMs: number
+  /** Groups of commits by their number of commits. The `max` of the last class is infinite. */
+  groupSizes: readonly SizeClass[]
+  /** Folded extents. */
+  folds: number
+  /** Sweeps that ended, those of files included. */
+  sweeps: number
+  /** What sweeps deleted, by kind. */
+  swept: Readonly<
+    Record<'objects' | 'stashes' | 'generations' | 'files' | 'uploads' | 'jobs', number>
+  >
+  /** Jobs that this process works on now, or that wait for their turn here. */
+  jobsRunning: number
+  /** Bytes that were written, by kind: records of the key-value store, segments of rows, and files. */
+  bytesWritten: Readonly<{ records: number; segments: number; files: number }>
+  /** Bytes of segments that were read for pages and single reads. */
+  segmentBytesRead: number
+  /** The caches whose lookups are counted. */
+  caches: readonly CacheLookups[]
+}>

@@ -1,0 +1,215 @@
+// Goal: a store counts what it does exactly, and reports it as events that no failure of the host can hurt.
+import { MemoryLevel } from 'memory-level'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  memoryObjects,
+  openLevelKv,
+  openMemory,
+  openStore,
+  type StoreEvent,
+  type StoreOptions,
+} from '../../src/index.js'
+
+const OFF = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, jobIntervalMs: 0 }
+
+async function open(options: StoreOptions = {}) {
+  const events: StoreEvent[] = []
+  const onEvent = (event: StoreEvent): void => void events.push(event)
+  const store = await openMemory({ ...OFF, onEvent, ...options })
+  onTestFinished(() => store.close())
+  const named = <N extends StoreEvent['name']>(name: N) =>
+    events.filter((event): event is Extract<StoreEvent, { name: N }> => event.name === name)
+  return { store, team: store.team('team'), named }
+}
+
+async function* piecesOf(...texts: string[]): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for (const text of texts) yield new TextEncoder().encode(text)
+}
+
+test('rows are counted as they come in and go out, by every way', async () => {
+  const { store, team } = await open({ pageRowsMax: 3 })
+  const { tableId } = await team.createTable({ name: 'T', rows: [{ a: 1 }, { a: 2 }] })
+  const table = team.table(tableId)
+  await table.addRows({ csv: 'a\n3\n4\n' })
+  const stash = team.stash('s')
+  await stash.put('0', { json: new TextEncoder().encode('[{"a":5}]') })
+  await table.addRows(stash)
+  expect(store.activity()).toMatchObject({ rowsIn: 5, rowsOut: 0 })
+
+  const first = await table.page()
+  expect(store.activity().rowsOut).toBe(3)
+  for await (const _ of table.scan());
+  expect(store.activity().rowsOut).toBe(8)
+  const opened = await table.openPage()
+  await opened.piece({ bytes: 1_024, memoryBytes: 1024 * 1024 })
+  expect(store.activity().rowsOut).toBe(11)
+
+  const rowId = first.rows[0]?.$rowID ?? ''
+  await table.get(rowId)
+  await table.get('no-row')
+  await table.updateRow(rowId, { a: 9 })
+  expect(store.activity()).toMatchObject({ rowsIn: 6, rowsOut: 12 })
+})
+
+test('a page that is read in pieces counts each row once', async () => {
+  const { store, team } = await open()
+  const rows = Array.from({ length: 500 }, (_, a) => ({ a, text: 'x'.repeat(20) }))
+  const { tableId } = await team.createTable({ name: 'T', rows })
+  const page = await team.table(tableId).openPage()
+  let pieces = 0
+  for (let start: Parameters<typeof page.piece>[0]['start'], more = true; more; pieces++) {
+    const piece = await page.piece({ start, bytes: 2_048, memoryBytes: 4 * 1024 * 1024 })
+    if ('needs' in piece) throw new Error('the memory is enough')
+    start = piece.next
+    more = start !== undefined
+  }
+
+  expect(pieces).toBeGreaterThan(2)
+  expect(store.activity().rowsOut).toBe(500)
+})
+
+test('commits are counted with their groups, and each group is an event', async () => {
+  const events: Extract<StoreEvent, { name: 'commit' }>[] = []
+  const onEvent = (event: StoreEvent): void => {
+    if (event.name === 'commit') events.push(event)
+  }
+  const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
+  const store = await openStore({ kv, objects: memoryObjects(), ...OFF, onEvent })
+  onTestFinished(() => store.close())
+  await store.team('t').createTable({ name: 'T', rows: [{ a: 1 }] })
+  for (const size of [1, 2, 3, 5, 16]) {
+    const commits = Array.from({ length: size }, (_, n) => {
+      const [key, value] = [Uint8Array.of(0xfe, n), Uint8Array.of(n)] as const
+      return kv.partition('p').commit({ puts: [[key, value]], deletes: [Uint8Array.of(0xff, n)] })
+    })
+    await Promise.all(commits)
+  }
+  const { commits, groupSizes, bytesWritten } = store.activity()
+
+  const sum = (of: (event: (typeof events)[number]) => number): number =>
+    events.reduce((total, event) => total + of(event), 0)
+  expect(commits).toBe(sum((event) => event.commits))
+  expect(commits).toBeGreaterThanOrEqual(27)
+  expect(bytesWritten.records).toBe(sum(({ bytes }) => bytes))
+  expect(sum(({ records }) => records)).toBeGreaterThan(commits)
+  expect(groupSizes.map(({ max }) => max)).toEqual([
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+    Number.POSITIVE_INFINITY,
+  ])
+  for (const [index, { max, count }] of groupSizes.entries()) {
+    const least = groupSizes[index - 1]?.max ?? 0
+    const inClass = events.filter(({ commits: size }) => size > least && size <= max)
+    expect(count, `groups of up to ${max}`).toBe(inClass.length)
+  }
+  expect(Math.max(...events.map((event) => event.commits))).toBe(16)
+})
+
+test('folds, sweeps and what they delete are counted', async () => {
+  const { store, team, named } = await open({
+    foldRecordsMin: 1,
+    inlineRowsMax: 0,
+    orphanGraceMs: 0,
+  })
+  const { tableId } = await team.createTable({ name: 'T', rows: [{ a: 1 }, { a: 2 }] })
+  const table = team.table(tableId)
+  const rowId = (await table.page()).rows[0]?.$rowID ?? ''
+  await table.updateRow(rowId, { a: 7 })
+  const before = store.activity().bytesWritten.segments
+  const reports = [await store.sweep(), await store.sweep(), await store.sweep()]
+  const { folds, sweeps, swept, bytesWritten } = store.activity()
+
+  expect(folds).toBe(1)
+  expect(named('fold')).toEqual([{ name: 'fold', folds: 1, ms: expect.any(Number) }])
+  expect(bytesWritten.segments).toBeGreaterThan(before)
+  expect(sweeps).toBe(6) // Of tables and of files.
+  expect(swept.objects).toBe(reports.reduce((sum, { objects }) => sum + objects, 0))
+  expect(swept.objects).toBe(1)
+  expect(named('sweep').filter((event) => event.swept.objects === 1).length).toBe(1)
+})
+
+test('bytes are counted by kind, and lookups by cache', async () => {
+  const { store, team } = await open()
+  const rows = Array.from({ length: 3_000 }, (_, a) => ({ a }))
+  const { tableId } = await team.createTable({ name: 'T', rows })
+  await team.files.put(piecesOf('a file', ' of 15 bytes'), {
+    fileName: 'a.txt',
+    contentType: 'text/plain',
+  })
+  const table = team.table(tableId)
+  const rowId = (await table.page({ limit: 1 })).rows[0]?.$rowID ?? ''
+  for (let count = 0; count < 5; count++) await table.get(rowId)
+  const { bytesWritten, segmentBytesRead, caches } = store.activity()
+
+  expect(bytesWritten.segments).toBeGreaterThan(1_000)
+  expect(bytesWritten.files).toBeGreaterThanOrEqual(15)
+  expect(segmentBytesRead).toBeGreaterThan(0)
+  expect(caches.map(({ name }) => name)).toEqual([
+    'segments',
+    'hotRows',
+    'forwards',
+    'schemas',
+    'teams',
+    'records',
+  ])
+  const hot = caches.find(({ name }) => name === 'hotRows')
+  expect(hot?.hits).toBe(3) // The second read keeps the row.
+})
+
+test('a job is running until its end, which is an event', async () => {
+  const { store, team, named } = await open()
+  const job = await team.startJob({ create: { name: 'T', rows: [{ a: 1 }] } })
+  expect(store.activity().jobsRunning).toBe(1)
+  await job.wait(10_000)
+  const missing = await team.startJob({ create: { name: 'U', rows: team.stash('none') } })
+  await missing.wait(10_000)
+  await vi.waitFor(() => expect(store.activity().jobsRunning).toBe(0))
+
+  expect(named('job')).toEqual([
+    { name: 'job', teamId: 'team', jobId: job.id, outcome: 'succeeded', ms: expect.any(Number) },
+    { name: 'job', teamId: 'team', jobId: missing.id, outcome: 'failed', ms: expect.any(Number) },
+  ])
+})
+
+test('an error of onEvent fails no commit', async () => {
+  const unhandled: unknown[] = []
+  const note = (failure: unknown): void => void unhandled.push(failure)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  const failure = new Error('of the host')
+  const { store, team } = await open({
+    onEvent: () => {
+      throw failure
+    },
+  })
+  const { tableId } = await team.createTable({ name: 'T', rows: [{ a: 1 }] })
+  await new Promise((turned) => setImmediate(turned))
+
+  expect((await team.table(tableId).page()).rows.length).toBe(1)
+  expect(store.status()).toEqual({ writable: true })
+  expect(new Set(unhandled)).toEqual(new Set([failure]))
+})
+
+test('a key-value store that reports no groups counts no commits', async () => {
+  const level = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
+  const { shared } = level
+  const kv = {
+    shared,
+    partition: (name: string) => level.partition(name),
+    close: () => level.close(),
+  }
+  const store = await openStore({ kv, objects: memoryObjects(), ...OFF })
+  onTestFinished(() => store.close())
+  await store.team('t').createTable({ name: 'T', rows: [{ a: 1 }] })
+  const { commits, caches } = store.activity()
+
+  expect(commits).toBe(0)
+  expect(caches.some(({ name }) => name === 'records')).toBe(false)
+})

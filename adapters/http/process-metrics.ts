@@ -5,13 +5,13 @@ import type { MetricFamily } from '../../src/index.js'
 /** How often the event loop is measured, in milliseconds, from the first scrape on. */
 const RESOLUTION_MS = 20
 
-const QUANTILES: readonly number[] = [0.5, 0.9, 0.99]
+const PERCENTILES: readonly number[] = [50, 90, 99]
 const NS_PER_SECOND = 1e9
 
 /** The delays of the event loop are measured from the first scrape on, each time since the scrape before. */
 export function processMetrics(): readonly MetricFamily[] {
   let delays: IntervalHistogram | undefined
-  const eventLoop = (): { labels: { quantile: string }; value: number }[] => {
+  const eventLoop = (): { labels: { statistic: string }; value: number }[] => {
     if (delays === undefined) {
       delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
       delays.enable()
@@ -21,12 +21,12 @@ export function processMetrics(): readonly MetricFamily[] {
       return Math.max(0, (Number.isFinite(ns) ? ns : 0) / NS_PER_SECOND - RESOLUTION_MS / 1_000)
     }
     const { max } = delays
-    const samples = QUANTILES.map((quantile) => {
-      const ns = delays?.percentile(100 * quantile) ?? 0
-      return { labels: { quantile: String(quantile) }, value: seconds(ns) }
+    const samples = PERCENTILES.map((percentile) => {
+      const ns = delays?.percentile(percentile) ?? 0
+      return { labels: { statistic: `p${percentile}` }, value: seconds(ns) }
     })
     delays.reset()
-    return [...samples, { labels: { quantile: '1' }, value: seconds(max) }]
+    return [...samples, { labels: { statistic: 'max' }, value: seconds(max) }]
   }
   const cpu = (): number => {
     const { user, system } = process.cpuUsage()
@@ -46,7 +46,7 @@ export function processMetrics(): readonly MetricFamily[] {
     {
       name: 'rowstash_event_loop_delay_seconds',
       type: 'gauge',
-      help: 'Delay of the event loop since the last scrape, by quantile; 1 is the longest.',
+      help: 'Delay of the event loop since the last scrape: percentiles and the longest.',
       samples: eventLoop,
     },
   ]

@@ -326,5 +326,8 @@ test('the bytes of answers are counted as they are sent, in characters beyond AS
 
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   expect(texts[1]).toContain(name)
-  expect(await answer.text()).toContain(`\nrowstash_response_body_bytes_total ${bytes}\n`)
+  const metrics = await answer.text()
+  expect(metrics).toContain(`\nrowstash_response_body_bytes_total ${bytes}\n`)
+  expect(metrics).toMatch(/\nrowstash_event_loop_delay_seconds\{statistic="max"\} [0-9.]+\n/)
+  expect(metrics).toMatch(/\nrowstash_process_resident_memory_bytes [0-9]+\n/)
 })

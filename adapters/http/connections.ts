@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { StoreError } from '../../src/index.js'
 import { checkOptionNames, type IntegerRange, integerOption } from '../base/arguments.js'
+import { addressOf, TrustedProxies } from './remote-address.js'
 
 /** Limits of the connections of one server. Unknown names are refused. */
 export interface ConnectionLimits {
@@ -23,13 +24,21 @@ export interface ConnectionLimits {
    * Default: 256. Range: 1 to 65,535.
    */
   readonly keylessPerAddressMax?: number
+  /**
+   * IP addresses and networks, such as `10.0.0.0/8`, of proxies before the server. The limit of an address does not
+   * apply to their connections, which all clients share. Default: none.
+   */
+  readonly trustedProxies?: readonly string[]
 }
+
+type Limits = Readonly<Record<keyof typeof CONNECTION_LIMITS, number>> &
+  Readonly<{ proxies: TrustedProxies }>
 
 /** The options of `hardenServer`, with their defaults and ranges. */
 export const CONNECTION_LIMITS = {
   connectionsMax: { default: 1_000, min: 4, max: 65_535 },
   keylessPerAddressMax: { default: 256, min: 1, max: 65_535 },
-} as const satisfies Record<keyof ConnectionLimits, IntegerRange>
+} as const satisfies Record<Exclude<keyof ConnectionLimits, 'trustedProxies'>, IntegerRange>
 
 /** The share of all places that connections without a known key may take. */
 const KEYLESS_SHARE = 3 / 4
@@ -94,7 +103,7 @@ export async function closeServer(server: Server, graceMs?: number): Promise<voi
 const NOT_HARDENED = 'The server was not hardened: call hardenServer before it listens'
 
 class Connections {
-  limits: Required<ConnectionLimits>
+  limits: Limits
   readonly #bySocket = new WeakMap<object, Connection>()
   /** By endpoints, because a request of a TLS server has another socket than its connection, with equal endpoints. */
   readonly #byEndpoint = new Map<string, Connection>()
@@ -104,7 +113,7 @@ class Connections {
   readonly #keylessOf = new Map<string, Set<Connection>>()
   #isEnding = false
 
-  constructor(server: Server, limits: Required<ConnectionLimits>) {
+  constructor(server: Server, limits: Limits) {
     this.limits = limits
     server.on('connection', (socket) => this.#enter(socket))
     server.on('request', (request, response) => this.#begin(request, response))
@@ -134,8 +143,9 @@ class Connections {
     const address = addressOf(socket)
     const { connectionsMax, keylessPerAddressMax } = this.limits
     const keylessMax = Math.floor(connectionsMax * KEYLESS_SHARE)
+    const isOfProxy = this.limits.proxies.has(socket)
     const hasRoom =
-      this.#makeRoom(this.#keylessOf.get(address), keylessPerAddressMax) &&
+      (isOfProxy || this.#makeRoom(this.#keylessOf.get(address), keylessPerAddressMax)) &&
       this.#makeRoom(this.#keyless, keylessMax) &&
       this.#makeRoom(this.#all, connectionsMax)
     if (!hasRoom || this.#isEnding) {
@@ -223,23 +233,13 @@ function endpointOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-const IPV4_AS_IPV6 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i
-
-/** The client of an address: an IPv4 address, or the first 64 bits of an IPv6 address, which one network has. */
-export function addressOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string {
-  const address = remoteAddress.replace(IPV4_AS_IPV6, '')
-  if (!address.includes(':')) return address
-  const [start = '', rest] = address.split('::')
-  const first = start === '' ? [] : start.split(':')
-  const last = rest === undefined || rest === '' ? [] : rest.split(':')
-  const zeros = Array<string>(Math.max(0, 8 - first.length - last.length)).fill('0')
-  return [...first, ...zeros, ...last].slice(0, 4).join(':')
-}
-
-function resolveLimits(given: ConnectionLimits): Required<ConnectionLimits> {
-  checkOptionNames('hardenServer', given, (name) => Object.hasOwn(CONNECTION_LIMITS, name))
+function resolveLimits(given: ConnectionLimits): Limits {
+  const isKnown = (name: string) =>
+    name === 'trustedProxies' || Object.hasOwn(CONNECTION_LIMITS, name)
+  checkOptionNames('hardenServer', given, isKnown)
   const { connectionsMax, keylessPerAddressMax } = given
   return {
+    proxies: new TrustedProxies(given.trustedProxies),
     connectionsMax: integerOption(
       'connectionsMax',
       connectionsMax,

@@ -5,6 +5,7 @@
 //   request is read and dropped first, within bounds.
 // - A request that a proxy could have understood differently is refused.
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type {
   ContractOptions,
   ContractRequest,
@@ -22,6 +23,7 @@ import { basePathLeft, checkNodeRequest, originOf, parsedBody } from './mounted-
 import { pacedBody } from './paced-body.js'
 import { processMetrics } from './process-metrics.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
+import { TrustedProxies } from './remote-address.js'
 import { hostsOf, targetOf } from './request-target.js'
 import { createTurns } from './request-turns.js'
 import { sendBody } from './send-body.js'
@@ -35,6 +37,12 @@ export interface NodeHandlerOptions extends ContractOptions {
    * there too is harmless. Default: none.
    */
   readonly basePath?: string | undefined
+  /**
+   * IP addresses and networks, such as `10.0.0.0/8`, of proxies before the server. A client is then the last address of
+   * `X-Forwarded-For` that is none of them, which `refusedKeysPerMinuteMax` counts by. Pass it to `hardenServer` too.
+   * Default: none, and the address of a client is that of its connection.
+   */
+  readonly trustedProxies?: readonly string[] | undefined
 }
 
 /** A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. */
@@ -48,13 +56,19 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  */
 export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
   checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract knows the names.
-  const { basePath = '', onWarning = warnProcess, ...contractOptions } = options ?? {}
+  const {
+    basePath = '',
+    trustedProxies,
+    onWarning = warnProcess,
+    ...contractOptions
+  } = options ?? {}
   if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
     throw optionError('basePath', `must be like "/api/v2", not ${shown(basePath)}`)
   }
   const { moreMetrics = processMetrics() } = contractOptions
   const contract = createContract(store, { ...contractOptions, onWarning, moreMetrics })
 
+  const clientOf = createClients(new TrustedProxies(trustedProxies))
   const hosts = hostsOf([contractOptions.baseUrl, contractOptions.publicBaseUrl])
 
   async function serve(
@@ -67,13 +81,14 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
     const refusal = refusalOf(request, target) ?? refusalOfBody(request, parsed)
     if (refusal !== undefined && isEndless(request)) return refuseAtOnce(response, refusal)
     const onSlow = () => refuseSlow(request, response)
-    const onKey = () => void response.emit(KEY_KNOWN)
+    const { client, onKey } = clientOf(request, response)
     const answering = () =>
       contract.handle(
         contractRequest(request, {
           target: target ?? '',
           basePath,
           parsed,
+          client,
           onSlow,
           onKey,
           onAnswered,
@@ -94,6 +109,22 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
         response.destroy()
       }),
     )
+  }
+}
+
+/**
+ * Finds the clients of requests. A connection on which a known key was seen has none, so that a stranger with the same
+ * address cannot stop it; but the connections of a proxy carry requests of many clients.
+ */
+function createClients(proxies: TrustedProxies) {
+  const known = new WeakSet<Socket>()
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    const onKey = () => {
+      if (!proxies.has(socket)) known.add(socket)
+      response.emit(KEY_KNOWN)
+    }
+    return { client: known.has(socket) ? undefined : proxies.clientOf(request), onKey }
   }
 }
 
@@ -216,6 +247,7 @@ function contractRequest(
     target,
     basePath,
     parsed,
+    client,
     onSlow,
     onKey,
     onAnswered,
@@ -223,6 +255,7 @@ function contractRequest(
     target: string
     basePath: string
     parsed: Uint8Array | null
+    client: string | undefined
     onSlow: () => void
     onKey: () => void
     onAnswered: ContractRequest['onAnswered']
@@ -240,6 +273,7 @@ function contractRequest(
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
     body: parsed === null ? readerOf(request, onSlow) : only(parsed),
+    client,
     onKey,
     onAnswered,
   }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type { AnsweredRequest, ContractKey, Logger, Store } from '../../src/index.js'
 import { openMemory } from '../../src/index.js'
 import type { ConnectionLimits } from '../http/connections.js'
+import { TrustedProxies } from '../http/remote-address.js'
 import { nodeSources, openDirectory } from '../node.js'
 import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
@@ -37,6 +38,9 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --allow-private-sources
                     also fetch files from URLs of private addresses and other ports: for tests
                     and for networks that trust their users
+  --trusted-proxy ADDRESS
+                    the IP address of a proxy before the server, or a network such as 10.0.0.0/8;
+                    clients are then told apart by X-Forwarded-For; may be repeated
   --keyless-per-address N
                     connections that one address may hold without a known key (default: 256); raise
                     it behind a proxy that passes on many reads of files
@@ -129,6 +133,7 @@ type ServeCommand = Readonly<{
   allowPrivateSources: boolean
   /** Of options of their own, which count before the same limit elsewhere. */
   connections: ConnectionLimits
+  trustedProxies: readonly string[]
   limitSources: LimitSources
   log: boolean
   acceptLoss: boolean
@@ -152,6 +157,7 @@ export function parseServeArgs(
       'cors-origin': { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
+      'trusted-proxy': { type: 'string', multiple: true, default: [] },
       'keyless-per-address': { type: 'string' },
       limit: { type: 'string', multiple: true, default: [] },
       limits: { type: 'string' },
@@ -181,9 +187,20 @@ export function parseServeArgs(
       keyless === undefined
         ? {}
         : { keylessPerAddressMax: parseIntegerOption('--keyless-per-address', keyless, 1, 65_535) },
+    trustedProxies: parseProxies(values['trusted-proxy']),
     limitSources: { options: values.limit, file: values.limits, env },
     log: values.log,
     acceptLoss: values['accept-loss'],
+  }
+}
+
+function parseProxies(given: readonly string[]): readonly string[] {
+  try {
+    new TrustedProxies(given)
+    return given
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    throw new ProgramFailure('usage', problem.replace('Option "trustedProxies"', '--trusted-proxy'))
   }
 }
 

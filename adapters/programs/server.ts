@@ -30,6 +30,8 @@ export type ServerSettings = Readonly<{
   apps: readonly string[] | undefined
   /** Limits of the contract. Default: none but its own. */
   limits?: ContractLimitOptions
+  /** Addresses of proxies before the server. Default: none. */
+  trustedProxies?: readonly string[]
   /** As `hardenServer` takes them. */
   connections?: ConnectionLimits
   /** Default: none. */
@@ -60,13 +62,14 @@ const CLOSE_MS = 500
 export async function startServer(store: Store, settings: ServerSettings): Promise<RunningServer> {
   try {
     const { keys, adminKeys, apps, corsOrigins, baseUrl, publicBaseUrl } = settings
-    const { storedKeys, logger, onFailure, onWarning } = settings
+    const { storedKeys, logger, onFailure, onWarning, trustedProxies = [] } = settings
     const options: NodeHandlerOptions = {
       ...settings.limits,
       keys,
       onFailure,
       onWarning,
       basePath: basePathOf(baseUrl),
+      trustedProxies,
       ...(storedKeys !== undefined && { storedKeys }),
       ...(adminKeys !== undefined && { adminKeys }),
       ...(apps !== undefined && { apps }),
@@ -76,7 +79,10 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
     }
     const handler = nodeHandler(store, options)
-    const server = hardenServer(createServer(serverOptions, handler), settings.connections)
+    const server = hardenServer(createServer(serverOptions, handler), {
+      ...settings.connections,
+      trustedProxies,
+    })
     const address = await listen(server, settings)
     return {
       url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,

@@ -16,9 +16,9 @@ const TEXT_COPIES = 3
 /** The room of a response. The signal is aborted if the budget takes the memory back. */
 export type AnswerRoom = Readonly<{ room: Room; signal: AbortSignal }>
 
-export function openAnswerRoom(budget: MemoryBudget, team: string): AnswerRoom {
+export function openAnswerRoom(budget: MemoryBudget, team: string, key?: string): AnswerRoom {
   const loss = new AbortController()
-  return { room: budget.open(team, () => loss.abort()), signal: loss.signal }
+  return { room: budget.open(team, () => loss.abort(), key), signal: loss.signal }
 }
 
 /**

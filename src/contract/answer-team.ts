@@ -39,12 +39,13 @@ export type AnswerTeam = (request: ContractRequest, onRoute: OnRoute) => Promise
 export function createTeamAnswer(services: TeamServices): AnswerTeam {
   const { store, options, answers, receive, watch } = services
   const authenticate = createAuthenticate(options, store.keys)
-  const { checkRate, turns } = createKeyLimits(options)
+  const { checkRate, turns, sources } = createKeyLimits(options)
   const gate = { authenticate, checkRate: (caller: Caller) => checkRate(holderOf(caller)), router }
   return async (request, onRoute) => {
     const admitted = await admit(request, gate, onRoute)
     const { caller, operation, parameters, query } = admitted
     const { teamId, tables } = caller
+    const key = holderOf(caller)
     const team = store.team(teamId)
     const call: Call = {
       caller,
@@ -55,19 +56,20 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
       apps: options.apps,
       baseUrls: () => baseUrlsOf(request, options),
       digest: (body) => digestOf(request, body),
-      openAnswerRoom: () => openAnswerRoom(answers, teamId),
-      receive: (formats, use) => receive(teamId, request, formats, use),
+      openAnswerRoom: () => openAnswerRoom(answers, teamId, key),
+      fetching: (fetch) => sources.run(key, fetch),
+      receive: (formats, use) => receive({ team: teamId, key }, request, formats, use),
     }
     const make = () => operation(call, ...parameters)
     const isRead = request.method === 'GET' // What is read may be read again, and HEAD sends nothing.
-    const made = await turns.run(holderOf(caller), () =>
+    const made = await turns.run(key, () =>
       isRead ? chargedAnswer(make, call.openAnswerRoom) : make(),
     )
     return { ...made, body: watched(made.body, watch) }
   }
 }
 
-/** The holder of turns. Names of keys may be unique in their team only. */
+/** The name of a key for limits. Names of keys may be unique in their team only. */
 function holderOf({ teamId, keyId }: Caller): string {
   return `${keyId} ${teamId}`
 }

@@ -22,6 +22,8 @@ export type Call = Readonly<{
   digest: (body: ReceivedBody) => Promise<Bytes>
   /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
   openAnswerRoom: () => AnswerRoom
+  /** Fetches a file from a URL, in a turn of the key. */
+  fetching<T>(fetch: () => Promise<T>): Promise<T>
   /** Reads the body, calls `use` with it, and then releases its memory. */
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>

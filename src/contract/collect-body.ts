@@ -12,6 +12,8 @@ export type BodyLimits = Readonly<{ bytesMax: number; budget: MemoryBudget; buff
 
 export type BodySource = Readonly<{
   team: string
+  /** A name for the key of the request. */
+  key?: string | undefined
   /** `Content-Length`; undefined: the body comes in chunks. */
   announced: number | undefined
   pieces: AsyncIterable<Uint8Array>
@@ -19,13 +21,13 @@ export type BodySource = Readonly<{
 
 /** Calls `use` with the whole body, and releases its memory afterwards. */
 export async function collectBody<T>(
-  { team, announced, pieces }: BodySource,
+  { team, key, announced, pieces }: BodySource,
   limits: BodyLimits,
   use: (bytes: Bytes) => Promise<T>,
 ): Promise<T> {
   if (announced !== undefined && announced > limits.bytesMax) throw tooLarge(limits.bytesMax)
   const loss = new Loss()
-  const room = limits.budget.open(team, (failure) => loss.report(failure))
+  const room = limits.budget.open(team, (failure) => loss.report(failure), key)
   const body = new GrowingBody(room, limits, announced ?? limits.bytesMax)
   try {
     room.setMoving(true)

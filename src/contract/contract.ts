@@ -48,13 +48,14 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget }, resolved)
   const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
 
-  const receive: ReceiveFor = (team, request, formats, use) =>
-    withBody(request, formats, { ...bodyLimits, team }, (body) => {
+  const receive: ReceiveFor = (holder, request, formats, use) =>
+    withBody(request, formats, { ...bodyLimits, ...holder }, (body) => {
       metrics.received(body.bytes.length)
       return use(body)
     })
   const answerTeam = createTeamAnswer({ store, options: resolved, answers, receive, watch })
-  const receiveOwn: Receive = (request, formats, use) => receive('', request, formats, use)
+  const receiveOwn: Receive = (request, formats, use) =>
+    receive({ team: '' }, request, formats, use)
   const services = { store, metrics, watch, receive: receiveOwn, answerTeam }
   const entryOf = createEntries(services, resolved)
 
@@ -105,7 +106,8 @@ function checkStore(store: Store): void {
 
 function bodyLimitsOf(store: Store, options: ResolvedContractOptions): BodyLimits {
   const { bodyBytesMax, bodyBytesInFlightMax, waitMsMax } = options
-  const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax }
+  const keyBytesMax = options.bodyBytesPerKeyMax || undefined
+  const size = { bytesMax: bodyBytesInFlightMax, holderBytesMax: bodyBytesMax, keyBytesMax }
   return {
     bytesMax: bodyBytesMax,
     budget: new MemoryBudget(size, BODIES, waitMsMax),
@@ -131,8 +133,9 @@ const PAGE_BYTES_MORE = 8 * 1024 * 1024
 
 function answerBudget(
   { pageBytesMax }: StoreLimits,
-  { answerBytesInFlightMax }: ResolvedContractOptions,
+  { answerBytesInFlightMax, answerBytesPerKeyMax }: ResolvedContractOptions,
 ): BudgetSize {
   const holderBytesMax = pageBytesMax + PAGE_BYTES_MORE
-  return { bytesMax: Math.max(answerBytesInFlightMax, holderBytesMax), holderBytesMax }
+  const bytesMax = Math.max(answerBytesInFlightMax, holderBytesMax)
+  return { bytesMax, holderBytesMax, keyBytesMax: answerBytesPerKeyMax || undefined }
 }

@@ -11,6 +11,7 @@ import { type Metrics, NO_OPERATION } from './metrics.js'
 import type { OnRoute } from './order-of-refusals.js'
 import { answerOpenly, type BodyWatch } from './public-routes.js'
 import type { Receive } from './read-body.js'
+import { createGuardKeys } from './refused-keys.js'
 import { isAdminPath, matchOpenRoute, OPEN_ROUTES } from './router.js'
 import { createServeDocument } from './serve-document.js'
 
@@ -44,9 +45,11 @@ export type EntryServices = Readonly<{
 
 export function createEntries(
   { store, metrics, watch, receive, answerTeam }: EntryServices,
-  { cors, probes, adminKeys }: ResolvedContractOptions,
+  options: ResolvedContractOptions,
 ): (request: ContractRequest) => Entry {
+  const { cors, probes, adminKeys } = options
   const authenticate = createAuthenticateAdmin(adminKeys)
+  const guardKeys = createGuardKeys(options)
   const document = createServeDocument()
   return (request) => {
     const { method, path } = request
@@ -62,13 +65,13 @@ export function createEntries(
       return { isKeyless: true, cors, answer, operation: 'OPTIONS' }
     }
     if (adminKeys.length === 0 || !isAdminPath(path)) {
-      const answer = (onKey: () => void, onRoute: OnRoute) =>
-        answerTeam({ ...request, onKey }, onRoute)
+      const answer = (onKnown: () => void, onRoute: OnRoute) =>
+        guardKeys(request, onKnown, (onKey) => answerTeam({ ...request, onKey }, onRoute))
       return { isKeyless: false, cors, answer, operation: undefined }
     }
     const services = { store, metrics, authenticate, watch, receive }
-    const answer = (onKey: () => void, onRoute: OnRoute) =>
-      answerAdmin(services, { ...request, onKey }, onRoute)
+    const answer = (onKnown: () => void, onRoute: OnRoute) =>
+      guardKeys(request, onKnown, (onKey) => answerAdmin(services, { ...request, onKey }, onRoute))
     return { isKeyless: false, cors, answer, operation: undefined }
   }
 }

@@ -32,7 +32,8 @@ export async function importTable(call: Call): Promise<ContractResponse> {
   }
   const linked = linkedApps(call, queryAppIds, appIds)
   if (isAsync) return answerAsJob(call, { import: request }, linked)
-  return tableResponse('import', await call.team.importTable(request), linked)
+  const imported = await call.fetching(() => call.team.importTable(request))
+  return tableResponse('import', imported, linked)
 }
 
 type ImportBody = Readonly<{

@@ -1,4 +1,4 @@
-// What one key may do: requests at the same time, and requests in a second. Only known keys get here.
+// What one key may do: requests at the same time and in a second, and fetches from URLs. Only known keys get here.
 import type { ContractLimits } from './contract-limits.js'
 import { KeyTurns } from './key-turns.js'
 import { RateLimit } from './rate-limit.js'
@@ -8,13 +8,14 @@ export type KeyLimits = Readonly<{
   /** Counts a request. @throws {Refusal} RATE_LIMITED */
   checkRate: (key: string) => void
   turns: KeyTurns
+  /** For fetches of files from URLs. */
+  sources: KeyTurns
 }>
 
 const SECOND_MS = 1_000
 
 export function createKeyLimits(limits: ContractLimits): KeyLimits {
-  const { requestsAtOncePerKeyMax, requestsPerSecondPerKeyMax: perSecondMax, waitMsMax } = limits
-  const name = 'requests in flight (requestsAtOncePerKeyMax)'
+  const { requestsPerSecondPerKeyMax: perSecondMax, waitMsMax } = limits
   const rate = perSecondMax > 0 ? new RateLimit(perSecondMax, SECOND_MS) : undefined
   return {
     checkRate(key) {
@@ -23,6 +24,15 @@ export function createKeyLimits(limits: ContractLimits): KeyLimits {
       const limit = `${perSecondMax} requests a second (requestsPerSecondPerKeyMax)`
       throw rateLimited(`This key may send at most ${limit}; try again later`, waitMs)
     },
-    turns: new KeyTurns({ atOnceMax: requestsAtOncePerKeyMax, waitMsMax, name }),
+    turns: new KeyTurns({
+      atOnceMax: limits.requestsAtOncePerKeyMax,
+      waitMsMax,
+      name: 'requests in flight (requestsAtOncePerKeyMax)',
+    }),
+    sources: new KeyTurns({
+      atOnceMax: limits.sourcesAtOncePerKeyMax,
+      waitMsMax,
+      name: 'fetches from URLs (sourcesAtOncePerKeyMax)',
+    }),
   }
 }

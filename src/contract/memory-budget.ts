@@ -5,7 +5,7 @@
 //
 // 1. The budget has two parts. The reserve is as large as the largest body, and one room at a time may use it.
 //    All others share the common part.
-// 2. A team holds at most half of the common part.
+// 2. A team holds at most half of the common part, and a key at most its limit of it, if there is one.
 // 3. A room that finds no memory to grow waits in line. The team that holds least is first, then a small body, then
 //    the longest wait. A room that fits into the common part continues; else the first in line gets the reserve, with
 //    which it can grow to its end. A room leaves the reserve as soon as the common part can take it.
@@ -115,11 +115,13 @@ export class MemoryBudget {
   /**
    * Opens an empty room.
    * @param onLost - Called once, with STORAGE_UNAVAILABLE, if the room loses its memory (rule 5): release it at once.
+   * @param key - A name for the key of the request, for its limit.
    */
-  open(team: string, onLost: (failure: StoreError) => void): Room {
+  open(team: string, onLost: (failure: StoreError) => void, key?: string): Room {
     const pace = { isMoving: false, movedBytes: 0, paceSince: 0, isSlow: false }
     const occupant: Occupant = {
       team,
+      key,
       bytes: 0,
       onLost,
       waiting: undefined,

@@ -34,6 +34,11 @@ export type ContractRequest = Readonly<{
    * rest, but not before the response was delivered.
    */
   body: AsyncIterable<Uint8Array>
+  /**
+   * The client, such as its address, for the limit of refused keys (`refusedKeysPerMinuteMax`). Leave it out for a
+   * client that has proven itself, as by a known key on the same connection. Default: none, and no limit.
+   */
+  client?: string | undefined
   /** Called if the key of the request is known; never for routes without a key. */
   onKey?: () => void
   /** Called with what a log shows of the request, when its answer is made. */

@@ -6,7 +6,7 @@
 
 import type { Bytes } from '../base/bytes.js'
 import { parseRowsType } from '../engine/files/rows-type.js'
-import { type BodyLimits, bodyPieces, collectBody } from './collect-body.js'
+import { type BodyLimits, type BodySource, bodyPieces, collectBody } from './collect-body.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest, Refusal, shownId } from './refusal.js'
@@ -22,9 +22,12 @@ export type Receive = <T>(
   use: (body: ReceivedBody) => Promise<T>,
 ) => Promise<T>
 
-/** As `Receive`, for the team that the memory is charged to. */
+/** Whom the memory of a body is charged to. */
+export type BodyHolder = Pick<BodySource, 'team' | 'key'>
+
+/** As `Receive`, for the holder that the memory is charged to. */
 export type ReceiveFor = <T>(
-  team: string,
+  holder: BodyHolder,
   request: ContractRequest,
   formats: readonly BodyFormat[],
   use: (body: ReceivedBody) => Promise<T>,
@@ -34,12 +37,12 @@ export type ReceiveFor = <T>(
 export async function withBody<T>(
   request: ContractRequest,
   formats: readonly BodyFormat[],
-  { team, ...limits }: BodyLimits & Readonly<{ team: string }>,
+  { team, key, ...limits }: BodyLimits & BodyHolder,
   use: (body: ReceivedBody) => Promise<T>,
 ): Promise<T> {
   checkEncoding(request.headers)
   const format = await formatOf(request, formats)
-  const source = { team, announced: announcedBytes(request.headers), pieces: request.body }
+  const source = { team, key, announced: announcedBytes(request.headers), pieces: request.body }
   return collectBody(source, limits, async (bytes) => {
     if (bytes.length === 0) throw invalidRequest('body', 'it is empty')
     return use({ format, bytes })

@@ -21,7 +21,9 @@ export async function createUpload(call: Call, appId: string): Promise<ContractR
   const wanted = await call.receive(['json'], async ({ bytes }) => parseUploadBody(bytes))
 
   if (wanted.sourceUrl !== undefined) {
-    return fileResponse(files, await call.team.files.fromUrl(wanted.sourceUrl, wanted.about))
+    const { sourceUrl, about } = wanted
+    const fetch = () => call.team.files.fromUrl(sourceUrl, about)
+    return fileResponse(files, await call.fetching(fetch))
   }
   const { uploadId, target } = await call.team.files.createUpload({
     ...wanted.about,

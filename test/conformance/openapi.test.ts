@@ -37,6 +37,11 @@ beforeAll(async () => {
 
 afterAll(() => slowServer?.close())
 
+/** Of operations that need an admin key. */
+function isOfOperator(path: string): boolean {
+  return /^\/(?:admin\/|metrics$)/.test(path)
+}
+
 async function sendSlowly(server: ContractServer): Promise<void> {
   const path = '/tables'
   const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' }
@@ -97,7 +102,7 @@ describe('answers that take a server of their own', () => {
   })
 
   test('a team at its limits', async () => {
-    const limits = { tablesMax: 1, stashesMax: 0, idempotencyKeysMax: 0 }
+    const limits = { tablesMax: 1, stashesMax: 0, idempotencyKeysMax: 0, teamRowBytesMax: 0 }
     const server = await serveContract(
       (options) => openMemory({ ...options, sources, ...limits }),
       {
@@ -105,11 +110,14 @@ describe('answers that take a server of their own', () => {
       },
     )
     const post = (path: string, body: unknown) => send(server, 'POST', path, { body })
-    const { json } = await post('/tables', { name: 'T', rows: [] })
+    const schema = { columns: [{ id: 'a', type: 'number' }] }
+    const { json } = await post('/tables', { name: 'T', schema, rows: [] })
     const { tableID } = (json as { data: Record<string, string> }).data
     expect((await post('/tables', { name: 'U', rows: [] })).status).toBe(403)
     expect((await post('/tables/import', { fromUrl: SOURCE_URLS.csv })).status).toBe(403)
     expect((await send(server, 'PUT', '/stashes/s/0', { body: [] })).status).toBe(403)
+    const rows = [{ a: 1 }]
+    expect((await send(server, 'PUT', `/tables/${tableID}`, { body: rows })).status).toBe(403)
     const api = new Api(server)
     const lines = head(
       api,
@@ -173,6 +181,24 @@ describe('answers that take a server of their own', () => {
     expect((await read('GET', server.key)).status).toBe(404)
     expect((await read('HEAD', server.key)).status).toBe(404)
     expect((await read('POST', ADMIN_KEY)).status).toBe(405)
+    await server.close()
+  })
+
+  test('a client with too many unknown keys', async () => {
+    const server = await serveContract((options) => openMemory(options), {
+      proof,
+      adminKeys: [ADMIN_KEY],
+      refusedKeysPerMinuteMax: 1,
+    })
+    const key = 'unknown-key'
+    expect((await send(server, 'GET', '/tables', { key })).status).toBe(404)
+    for (const operation of proof.openApi.operations) {
+      const { id, method, path } = operation
+      if (!isOfOperator(path)) continue
+      expect([id, (await send(server, method, path, { key })).status]).toEqual([id, 429])
+    }
+    expect((await send(server, 'GET', '/no/such/path', { key })).status).toBe(429)
+    expect((await send(server, 'POST', '/tables', { key })).status).toBe(429)
     await server.close()
   })
 
@@ -285,6 +311,7 @@ describe('a store that fails', () => {
     )
     for (const operation of proof.openApi.operations) {
       if (!operation.responses.has(String(status))) continue
+      if (status === 429 && isOfOperator(operation.path)) continue // A refused client gets it.
       const { method, path, ...sent } = requestOf(operation)
       const options = path.startsWith('/admin/') ? { ...sent, key: ADMIN_KEY } : sent
       expect([operation.id, (await send(server, method, path, options)).status]).toEqual([

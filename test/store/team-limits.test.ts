@@ -156,6 +156,35 @@ describe('stashes', () => {
   })
 })
 
+test('rows beyond teamRowBytesMax are refused until a sweep has dropped overwritten ones', async () => {
+  const limits = {
+    teamRowBytesMax: 250_000,
+    compression: 'none',
+    overwrittenRowSetsMax: 0,
+  } as const
+  const { team, reopen, sweep } = await openAgain({ ...limits, inlineRowsMax: 0 })
+  const rows = [{ text: 'x'.repeat(100_000) }]
+  const { tableId } = await team().createTable({ name: 'T', rows })
+  const table = () => team().table(tableId)
+  await table().addRows(rows)
+  for (const restart of [false, true]) {
+    if (restart) await reopen()
+    const refused = exceeded('(teamRowBytesMax)')
+    await expect(table().addRows(rows)).rejects.toMatchObject(refused)
+    await expect(table().overwrite({ rows })).rejects.toMatchObject(refused)
+    await expect(team().createTable({ name: 'U', rows })).rejects.toMatchObject(refused)
+    await team('second').createTable({ name: 'U', rows })
+  }
+  expect([await table().version(), (await team().tables()).length]).toEqual([2, 1])
+
+  await table().overwrite({ rows: [] })
+  await sweep()
+  await sweep()
+
+  await table().overwrite({ rows })
+  expect((await table().page()).rows.length).toBe(1)
+})
+
 test('keys beyond idempotencyKeysMax are refused until some have expired; repeats are not', async () => {
   const { team, reopen, pass, sweep } = await openAgain({
     idempotencyKeysMax: 2,

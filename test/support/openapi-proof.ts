@@ -44,6 +44,7 @@ export class OpenApiProof {
       ['', method === 'OPTIONS' ? this.openApi.corsPreflight : undefined],
       // The key is judged before the method.
       ['', operation === undefined ? this.openApi.unknownPath : undefined],
+      ['', operation === undefined ? this.openApi.refusedClient : undefined],
       ['', this.openApi.serverRefusal],
     ] as const
     let first: readonly string[] | undefined
@@ -154,7 +155,8 @@ export class OpenApiProof {
       ),
     ])
     const others = this.openApi.paths.map(({ otherMethods }) => otherMethods)
-    const shared = [...others, this.openApi.unknownPath, this.openApi.corsPreflight]
+    const { unknownPath, refusedClient, corsPreflight } = this.openApi
+    const shared = [...others, unknownPath, refusedClient, corsPreflight]
     return new Set([...names, ...shared.flatMap((response) => this.#namesOf('', response, 'GET'))])
   }
 

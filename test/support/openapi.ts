@@ -40,6 +40,8 @@ export class OpenApi {
   readonly document: Schema
   readonly paths: readonly PathAt[]
   readonly unknownPath: ResponseAt
+  /** To a client whose keys were refused too often, whatever its path is. */
+  readonly refusedClient: ResponseAt
   readonly serverRefusal: ResponseAt
   readonly corsPreflight: ResponseAt
   /** What answers may have beside the headers of their operation. */
@@ -51,6 +53,7 @@ export class OpenApi {
       this.#path(path, record(item)),
     )
     this.unknownPath = this.#response('404', this.document['x-rowstash-unknown-path'])
+    this.refusedClient = this.#response('429', this.document['x-rowstash-refused-client'])
     const cors = record(this.document['x-rowstash-cors'])
     this.corsPreflight = this.#response('204', cors['preflight'])
     this.corsHeaders = this.#response('', { headers: cors['headers'] }).headers

@@ -77,6 +77,7 @@ export function openApiDocument(): Rendered {
     components: renderComponents(Object.values(OPERATIONS).flatMap(({ errors }) => errors)),
     'x-rowstash-cors': renderCors(),
     'x-rowstash-unknown-path': { $ref: '#/components/responses/UnknownPath' },
+    'x-rowstash-refused-client': { $ref: '#/components/responses/RefusedClient' },
   }
 }
 

@@ -16,6 +16,7 @@ const ADMIN_FAILURES = [
   'DATA_CORRUPT',
   'INTERNAL_ERROR',
   'STORAGE_UNAVAILABLE',
+  'RATE_LIMITED',
 ] as const satisfies readonly DocumentedCode[]
 
 export const OWN_OPERATIONS = {
@@ -33,7 +34,7 @@ export const OWN_OPERATIONS = {
         content: { 'application/x-ndjson': { type: 'string' } },
       },
     },
-    errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
+    errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR', 'RATE_LIMITED'],
     ours: true,
   },
   'POST /admin/backup': {
@@ -49,7 +50,7 @@ export const OWN_OPERATIONS = {
         content: { 'application/octet-stream': {} },
       },
     },
-    errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR'],
+    errors: ['REQUEST_ERROR', 'REQUEST_VALIDATION_ERROR', 'RATE_LIMITED'],
     ours: true,
   },
   'GET /admin/keys': {
@@ -79,7 +80,6 @@ export const OWN_OPERATIONS = {
       'REQUEST_TOO_LARGE',
       'UNSUPPORTED_MEDIA_TYPE',
       'INSUFFICIENT_STORAGE',
-      'RATE_LIMITED',
     ],
     ours: true,
   },
@@ -106,7 +106,7 @@ export const OWN_OPERATIONS = {
         content: { 'text/plain': { type: 'string' } },
       },
     },
-    errors: ['REQUEST_ERROR'],
+    errors: ['REQUEST_ERROR', 'RATE_LIMITED'],
     ours: true,
   },
   'GET /healthz': {

@@ -151,7 +151,7 @@ function renderHeaders(names: readonly HeaderName[]): Rendered {
 /** @param codes - The codes of all operations. */
 export function renderComponents(codes: readonly DocumentedCode[]): Rendered {
   const bearer = { type: 'http', scheme: 'bearer' }
-  const known = errorsOf([...codes, 'METHOD_NOT_ALLOWED', 'REQUEST_ERROR'])
+  const known = errorsOf([...codes, 'METHOD_NOT_ALLOWED', 'REQUEST_ERROR', 'RATE_LIMITED'])
   const errors = new Map(
     [...known.values(), SERVER_ERRORS].flat().map((error) => [errorName(error), error]),
   )
@@ -166,6 +166,7 @@ export function renderComponents(codes: readonly DocumentedCode[]): Rendered {
       MethodNotAllowed: refusal('METHOD_NOT_ALLOWED', []),
       OpenMethodNotAllowed: refusal('METHOD_NOT_ALLOWED', OPEN_HEADERS),
       UnknownPath: refusal('REQUEST_ERROR', []),
+      RefusedClient: refusal('RATE_LIMITED', []),
       CorsPreflight: {
         description: 'The page may send a request if its origin is named.',
         ...mark(true),

@@ -83,6 +83,7 @@ export const TABLE_OPERATIONS = {
       'COLUMN_ID_NOT_UNIQUE',
       'STASH_NOT_FOUND',
       'TABLE_NOT_FOUND',
+      'LIMIT_EXCEEDED',
       'PRECONDITION_FAILED',
     ],
   },

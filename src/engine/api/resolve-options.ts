@@ -39,6 +39,7 @@ export const STORE_LIMITS = {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   },
+  teamRowBytesMax: { default: Number.MAX_SAFE_INTEGER, min: 0, max: Number.MAX_SAFE_INTEGER },
   idempotencyKeysMax: { default: 100_000, min: 0, max: 10_000_000 },
   stashChunksMax: { default: 20_000, min: 1, max: 65_535 },
   columnsMax: { default: 1_000, min: 1, max: 10_000 },

@@ -30,6 +30,13 @@ export interface LimitOptions {
    */
   readonly stashBytesMax?: number
   /**
+   * Size of all rows of one team, as they are stored, in bytes, at most; overwritten rows count until a sweep drops
+   * them. Rows beyond it fail with LIMIT_EXCEEDED; operations at the same time may pass together, and updates count
+   * after the next sweep. With a limit, the first import of a team after an open or a sweep reads the records of all its
+   * tables. Default: 2^53 - 1, which is no limit. Range: 0 to 2^53 - 1.
+   */
+  readonly teamRowBytesMax?: number
+  /**
    * Idempotency keys of one team that are kept, at most; a create or an add with one more fails with LIMIT_EXCEEDED
    * until some have expired and a sweep has run. Default: 100,000. Range: 0 to 10,000,000.
    */

@@ -1,4 +1,4 @@
-// Limits of what a team keeps: stashes and their bytes, idempotency keys. Counted when a team first needs the number
+// Limits of what a team keeps: stashes and their bytes, rows, idempotency keys. Counted when a team first needs the number
 // after an open, then updated, and counted again after each sweep.
 //
 // Guards against endless data, not exact: what is on its way beside a call may still pass, and on a shared store other
@@ -10,8 +10,14 @@ import { BoundedMap } from '../../base/bounded-map.js'
 import { type Bytes, fromUtf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import { decodeChunkSegments } from '../../format/chunk-records.js'
-import type { SegmentRef } from '../../format/extent-page.js'
-import { chunksRange, IDEMPOTENCY_RANGE, STASH_HEADS_RANGE } from '../../format/keys.js'
+import { decodeExtentPage, type SegmentRef } from '../../format/extent-page.js'
+import {
+  chunksRange,
+  EXTENT_PAGES_RANGE,
+  IDEMPOTENCY_RANGE,
+  ROWS_RANGE,
+  STASH_HEADS_RANGE,
+} from '../../format/keys.js'
 import { decodeStashHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
@@ -22,17 +28,24 @@ const TEAMS_MAX = 1_000
 
 export type CountedTeam = Readonly<{ teamId: string; partition: KvPartition }>
 
-type Limits = Pick<ResolvedOptions, 'stashesMax' | 'stashBytesMax' | 'idempotencyKeysMax'>
+type Limits = Pick<
+  ResolvedOptions,
+  'stashesMax' | 'stashBytesMax' | 'teamRowBytesMax' | 'idempotencyKeysMax'
+>
 
 /** The bytes of each open stash, by its ID; 0 if there is no limit of bytes. */
 type Stashes = { readonly bytes: Map<string, number>; total: number }
 
 type Keys = { count: number }
 
+type Rows = { bytes: number }
+
 export class TeamLimits {
   readonly #limits: Limits
   readonly #stashes = new BoundedMap<string, Awaitable<Stashes>>(TEAMS_MAX)
   readonly #keys = new BoundedMap<string, Awaitable<Keys>>(TEAMS_MAX)
+
+  readonly #rows = new BoundedMap<string, Awaitable<Rows>>(TEAMS_MAX)
 
   constructor(limits: Limits) {
     this.#limits = limits
@@ -90,10 +103,30 @@ export class TeamLimits {
     if (keys !== undefined && isSync(keys)) keys.count++
   }
 
+  /**
+   * Checks that rows may be stored.
+   * @param more - Their bytes.
+   * @throws {StoreError} LIMIT_EXCEEDED, at once or as a rejection
+   */
+  checkRows(team: CountedTeam, more: number): Awaitable<void> {
+    const { teamRowBytesMax } = this.#limits
+    if (teamRowBytesMax === Number.MAX_SAFE_INTEGER) return undefined
+    return chain(counted(this.#rows, team, countRows), ({ bytes }) => {
+      if (more > 0 && bytes + more > teamRowBytesMax) throw tooManyRows(teamRowBytesMax)
+    })
+  }
+
+  /** Notes rows that were stored. */
+  storeRows({ teamId }: CountedTeam, more: number): void {
+    const rows = this.#rows.get(teamId)
+    if (rows !== undefined && isSync(rows)) rows.bytes += more
+  }
+
   /** Drops the counts of a team, whose records a sweep may have deleted. */
   forget(teamId: string): void {
     this.#stashes.delete(teamId)
     this.#keys.delete(teamId)
+    this.#rows.delete(teamId)
   }
 
   #countsBytes(): boolean {
@@ -161,6 +194,20 @@ async function countKeys(view: KvView): Promise<Keys> {
   return { count }
 }
 
+/** Overwritten rows count until they are deleted. */
+async function countRows(view: KvView): Promise<Rows> {
+  let bytes = 0
+  for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
+    for (const [, page] of entries) {
+      for (const { segment } of decodeExtentPage(page)) bytes += segment?.objectBytes ?? 0
+    }
+  }
+  for await (const entries of scanBatches(view, ROWS_RANGE)) {
+    for (const [, record] of entries) bytes += record.length
+  }
+  return { bytes }
+}
+
 /** Bytes of the segments of a chunk, as they are stored. */
 function bytesOf(reference: Bytes | null): number {
   return reference === null ? 0 : segmentBytes(decodeChunkSegments(reference).segments)
@@ -196,6 +243,11 @@ function tooManyStashes(stashesMax: number): StoreError {
 function tooManyBytes(stashBytesMax: number): StoreError {
   const remedy = 'delete those that were used'
   return limitExceeded(`about ${stashBytesMax} bytes in stashes (stashBytesMax)`, remedy)
+}
+
+function tooManyRows(teamRowBytesMax: number): StoreError {
+  const limit = `about ${teamRowBytesMax} bytes of rows (teamRowBytesMax)`
+  return limitExceeded(limit, 'overwrite a table with fewer rows, and wait for a sweep')
 }
 
 function tooManyKeys(idempotencyKeysMax: number): StoreError {

@@ -14,7 +14,7 @@ import { rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
 import { RowsReader } from '../ingest/rows-reader.js'
 import { readHead } from '../read/generations.js'
-import { appendRows, linkableCount } from './append-rows.js'
+import { appendRows, linkableBytes, linkableCount } from './append-rows.js'
 import {
   checksOf,
   linkUntilDone,
@@ -51,7 +51,9 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
     if (request.key !== undefined) await team.limits.checkKeys(team)
     const ready = await readyRows(place, reader, base, base.schema, request.onSchemaError)
     const added = await team.writers.change(place, planAdd(place, request, ready))
-    if (request.key !== undefined && typeof added !== 'string') team.limits.keepKey(team)
+    if (typeof added === 'string') return added
+    team.limits.storeRows(team, linkableBytes(ready.rows))
+    if (request.key !== undefined) team.limits.keepKey(team)
     return added
   })
 }

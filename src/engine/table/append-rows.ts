@@ -51,6 +51,12 @@ export function linkableCount(rows: LinkableRows): number {
   return rows.segments.reduce((count, { ref }) => count + ref.rowCount, 0)
 }
 
+/** Bytes of rows as they are stored. */
+export function linkableBytes(rows: LinkableRows): number {
+  if ('texts' in rows) return rows.texts.reduce((bytes, text) => bytes + text.length, 0)
+  return rows.segments.reduce((bytes, { ref }) => bytes + ref.objectBytes, 0)
+}
+
 export async function appendRows(place: AppendPlace, rows: LinkableRows): Promise<Appended> {
   if (linkableCount(rows) === 0) {
     return { next: place.generation, ...NO_PAGES, runs: [], files: newMarkedFiles() }

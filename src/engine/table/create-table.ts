@@ -31,7 +31,7 @@ import {
 } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
 import { emptyGeneration } from '../read/generations.js'
-import { appendRows } from './append-rows.js'
+import { appendRows, linkableBytes } from './append-rows.js'
 import { checksOf, linkUntilDone } from './link-rows.js'
 
 type CreateRequest = Readonly<{
@@ -86,11 +86,14 @@ export async function createTable(
     const base = request.schema === undefined ? null : indexSchema(request.schema)
     const policy = policyOf(team, source, base, request.onSchemaError)
     const rows = await reader.toStoredForm(source, policy)
+    const bytes = linkableBytes(rows)
+    await team.limits.checkRows(team, bytes)
     const { schema } = policy.schema
     // Creates of this process take turns; those of others beside them are met by trying again.
     const created = await team.turns.run(`create ${team.teamId}`, () =>
       commitTable(team, request, schema, source, rows),
     )
+    if (created !== null) team.limits.storeRows(team, bytes)
     return created ?? 'stash'
   })
 }

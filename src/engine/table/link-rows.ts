@@ -14,6 +14,7 @@ import {
 } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
 import { readHead } from '../read/generations.js'
+import { linkableBytes } from './append-rows.js'
 import { type NewSchema, newSchemaOf } from './schema-change.js'
 
 /**
@@ -89,6 +90,7 @@ export async function readyRows(
 ): Promise<ReadyRows> {
   const policy = policyOf(team, base.source, schema, onSchemaError)
   const rows = await reader.toStoredForm(base.source, policy)
+  await team.limits.checkRows(team, linkableBytes(rows))
   return { base, rows, newSchema: newSchemaOf(base.schema, policy.schema) }
 }
 

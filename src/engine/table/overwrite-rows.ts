@@ -15,7 +15,7 @@ import { indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import { RowsReader } from '../ingest/rows-reader.js'
 import { emptyGeneration, readHead } from '../read/generations.js'
-import { appendRows } from './append-rows.js'
+import { appendRows, linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
   checksOf,
@@ -122,7 +122,9 @@ async function attempt(
   const hasClaims = base.source.chunks.some(({ chunk }) => chunk.hasClaims)
   const kept = hasClaims ? await keep() : null
   const keptIds = { kept, keepAgain: keepsInTurn ? keep : null }
-  return team.writers.change(place, planOverwrite(place, request, ready, keptIds))
+  const changed = await team.writers.change(place, planOverwrite(place, request, ready, keptIds))
+  if (typeof changed !== 'string') team.limits.storeRows(team, linkableBytes(ready.rows))
+  return changed
 }
 
 function planOverwrite(

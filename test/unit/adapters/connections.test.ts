@@ -10,12 +10,9 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  addressOf,
-  type ConnectionLimits,
-  closeServer,
-} from '../../../adapters/http/connections.js'
+import { type ConnectionLimits, closeServer } from '../../../adapters/http/connections.js'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
+import { addressOf } from '../../../adapters/http/remote-address.js'
 import { type RunningServer, startServer } from '../../../adapters/programs/server.js'
 import { openMemory } from '../../../src/index.js'
 import { type RawClient, rawClient } from './raw-client.js'

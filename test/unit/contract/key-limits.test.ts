@@ -1,7 +1,14 @@
 // Goal: each limit of a key refuses or delays what exceeds it, with the answer that is documented, and a client of
 // another team beside it does not notice.
 import { expect, onTestFinished, test } from 'vitest'
-import { type ContractOptions, createContract, openMemory, type Store } from '../../../src/index.js'
+import {
+  type ContractOptions,
+  createContract,
+  openMemory,
+  type Store,
+  type StoreOptions,
+  type UrlFetcher,
+} from '../../../src/index.js'
 
 const KEYS = [
   { key: 'a-key-of-the-first-team', teamId: 'first' },
@@ -15,8 +22,8 @@ async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
   if (text !== '') yield Buffer.from(text)
 }
 
-async function open(options: Partial<ContractOptions>) {
-  const store = await openMemory()
+async function open(options: Partial<ContractOptions>, storeOptions: StoreOptions = {}) {
+  const store = await openMemory(storeOptions)
   onTestFinished(() => store.close())
   const contract = createContract(store, { keys: KEYS, waitMsMax: WAIT_MS, ...options })
   const send = async (key: string | undefined, line: string, body: AsyncIterable<Uint8Array>) => {
@@ -25,7 +32,8 @@ async function open(options: Partial<ContractOptions>) {
       ['authorization', `Bearer ${key}`],
       ['content-type', 'application/json'],
     ] as const
-    const answer = await contract.handle({ method, path, query: '', headers, body })
+    const origin = 'http://localhost'
+    const answer = await contract.handle({ method, path, query: '', headers, origin, body })
     const { status, body: text } = answer
     const retry = answer.headers['retry-after']
     const isText = typeof text === 'string'
@@ -35,13 +43,13 @@ async function open(options: Partial<ContractOptions>) {
 }
 
 /** A body that ends when it is told to. */
-function openBody() {
+function openBody(bytes = 1) {
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
     end = resolve
   })
   async function* pieces(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from('[')
+    yield Buffer.from('['.padEnd(bytes))
     await ended
     yield Buffer.from(']')
   }
@@ -107,6 +115,51 @@ test('more requests a second than requestsPerSecondPerKeyMax are 429 with Retry-
     'This key may send at most 2 requests a second (requestsPerSecondPerKeyMax); try again later',
   )
   expect((await list(SECOND)).status).toBe(200)
+})
+
+test('more fetches from URLs than sourcesAtOncePerKeyMax wait, other requests and keys do not', async () => {
+  const releases: (() => void)[] = []
+  const sources: UrlFetcher = {
+    async fetch(url) {
+      await new Promise<void>((resolve) => releases.push(resolve))
+      const about = { url, fileName: 'x', contentType: 'text/plain' }
+      return { ...about, contentLength: 1, body: bodyOf('x'), close: () => {} }
+    },
+  }
+  const { send } = await open({ sourcesAtOncePerKeyMax: 1 }, { sources })
+  const upload = (key: string | undefined) =>
+    send(key, 'POST /apps/a/uploads', bodyOf('{"sourceURL":"http://source.test/x"}'))
+  const first = upload(FIRST)
+  const [refused, list] = await Promise.all([upload(FIRST), send(FIRST, 'GET /tables', bodyOf(''))])
+
+  const beside = upload(SECOND)
+  await expect.poll(() => releases.length).toBe(2)
+  for (const release of releases) release()
+
+  expect(refused).toMatchObject({ status: 503, retry: '1' })
+  expect(refused.error.message).toContain('limit of 1 fetches from URLs (sourcesAtOncePerKeyMax)')
+  expect([list.status, (await first).status, (await beside).status]).toEqual([200, 200, 200])
+})
+
+test('bodies beyond bodyBytesPerKeyMax wait; those of another key of the team do not', async () => {
+  const keys = [...KEYS, { key: 'another-key-of-the-first-team', teamId: 'first' }]
+  const MIB = 1024 * 1024
+  const { send } = await open({ keys, bodyBytesMax: 2 * MIB, bodyBytesPerKeyMax: 2 * MIB })
+  const big = () => openBody(MIB + 1)
+  const held = [big(), big(), big()]
+  const puts = held.map(({ pieces }, at) => send(FIRST, `PUT /stashes/s/${at}`, pieces))
+
+  const [another, beside] = await Promise.all([
+    send(keys[2]?.key, 'PUT /stashes/s/9', bodyOf(`["${'x'.repeat(MIB)}"]`)),
+    send(SECOND, 'PUT /stashes/s/9', bodyOf(`["${'x'.repeat(MIB)}"]`)),
+  ])
+  const third = await Promise.race(puts)
+
+  expect([another.status, beside.status]).toEqual([400, 400]) // They were read: a text is no row.
+  expect(third).toMatchObject({ status: 503, retry: '1' })
+  for (const { end } of held) end()
+  const statuses = (await Promise.all(puts)).map(({ status }) => status)
+  expect(statuses.sort()).toEqual([200, 200, 503])
 })
 
 test('without requestsPerSecondPerKeyMax no request is 429', async () => {

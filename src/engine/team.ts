@@ -2,17 +2,11 @@ import { CATALOG_RANGE, teamEntryKey } from '../format/keys.js'
 import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
 import { renderTableId } from '../format/table-id.js'
 import { scanBatches } from '../kv/scan-batches.js'
-import { parseTableSchema } from '../schema/table-schema.js'
 import {
-  checkArguments,
   checkIdempotencyKey,
-  checkOnSchemaError,
   checkRequestDigest,
-  checkRowsFormat,
   checkStashName,
-  checkTableName,
   checkTeamId,
-  checkText,
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
 import type { Job, JobEntry, JobRequest } from './api/job-types.js'
@@ -30,22 +24,11 @@ import { TeamFiles } from './files/files.js'
 import { TeamStash } from './ingest/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
+import { checkCreate, checkCreateArguments, checkImport } from './table/check-requests.js'
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
-import { requestKeyOf } from './table/request-digest.js'
 import { TeamTable } from './table/table.js'
-
-const CREATE_ARGUMENTS = [
-  'name',
-  'schema',
-  'rows',
-  'onSchemaError',
-  'idempotencyKey',
-  'requestDigest',
-]
-
-const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError']
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -63,47 +46,27 @@ export class StoreTeam implements Team {
 
   createTable(request: CreateTableRequest): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
-      checkArguments('createTable', request, CREATE_ARGUMENTS)
-      const { name, rows } = request
-      checkTableName(name)
       const { columnsMax } = this.#context.options
-      const schema =
-        request.schema === undefined ? undefined : parseTableSchema(request.schema, columnsMax)
-      const onSchemaError = checkOnSchemaError(request.onSchemaError)
-      const about = ['create', name, schema ?? null, onSchemaError]
-      const key = await requestKeyOf(request, about, rows)
-      const first = await findCreated(this.#context, key)
-      const created =
-        first ?? (await createTable(this.#context, { name, rows, schema, onSchemaError, key }))
+      const create = await checkCreate('createTable', request, columnsMax)
+      const first = await findCreated(this.#context, create.key)
+      const created = first ?? (await createTable(this.#context, create))
       return toPublicVersion(this.#context, created)
     })
   }
 
   preflight(request: CreateTableRequest): Promise<PreflightReport> {
     return this.#context.lifecycle.run(() => {
-      checkArguments('preflight', request, CREATE_ARGUMENTS)
-      checkTableName(request.name)
+      const { columnsMax } = this.#context.options
+      const { rows, schema, onSchemaError } = checkCreateArguments('preflight', request, columnsMax)
       checkIdempotencyKey(request.idempotencyKey)
       checkRequestDigest(request.requestDigest)
-      const { columnsMax } = this.#context.options
-      const schema =
-        request.schema === undefined ? undefined : parseTableSchema(request.schema, columnsMax)
-      const onSchemaError = checkOnSchemaError(request.onSchemaError)
-      return preflightCreate(this.#context, request.rows, schema, onSchemaError)
+      return preflightCreate(this.#context, rows, schema, onSchemaError)
     })
   }
 
   importTable(request: ImportTableRequest): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
-      checkArguments('importTable', request, IMPORT_ARGUMENTS)
-      const { name } = request
-      if (name !== undefined) checkTableName(name)
-      const source = {
-        fromUrl: checkText('fromUrl', request.fromUrl),
-        name,
-        format: checkRowsFormat(request.format),
-        onSchemaError: checkOnSchemaError(request.onSchemaError),
-      }
+      const source = checkImport('importTable', request)
       const created = await importTable(this.#context, source, () => undefined)
       return toPublicVersion(this.#context, created)
     })

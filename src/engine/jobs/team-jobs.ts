@@ -5,24 +5,16 @@ import { StoreError } from '../../base/store-error.js'
 import { decodeLease, type JobKind } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey, type TableKey } from '../../format/keys.js'
 import { newUuid, parseTableId, renderTableId } from '../../format/table-id.js'
-import { parseTableSchema } from '../../schema/table-schema.js'
 import { isWellFormed } from '../../schema/text-rules.js'
-import {
-  checkArguments,
-  checkIfMatchArgument,
-  checkOnSchemaError,
-  checkRowsFormat,
-  checkTableName,
-  checkText,
-} from '../api/arguments.js'
+import { checkArguments, checkText } from '../api/arguments.js'
 import type { Job, JobEntry, JobProgress, JobRequest, JobStatus } from '../api/job-types.js'
 import type { RowsInput, Stash } from '../api/row-types.js'
 import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH } from '../context/team-limits.js'
 import { TeamStash } from '../ingest/stash.js'
 import { readHead } from '../read/generations.js'
+import { checkCreate, checkImport, checkOverwrite } from '../table/check-requests.js'
 import { readAfterIfMatch } from '../table/overwrite-rows.js'
-import { requestKeyOf } from '../table/request-digest.js'
 import { tableKeyOf } from '../table/table.js'
 import { type StoredRequest, storedKey } from './job-request.js'
 import type { JobRunner } from './job-runner.js'
@@ -30,16 +22,6 @@ import { findJob, listJobs, toStatus } from './job-status.js'
 
 const NOTE_CHARS_MAX = 65_536
 const REQUESTS = ['create', 'overwrite', 'import', 'note']
-const CREATE_ARGUMENTS = [
-  'name',
-  'schema',
-  'rows',
-  'onSchemaError',
-  'idempotencyKey',
-  'requestDigest',
-]
-const OVERWRITE_ARGUMENTS = ['tableId', 'schema', 'rows', 'ifMatch', 'onSchemaError']
-const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError']
 
 /** A job that is not ended by this engine is looked at so often. */
 const POLL_MS = 200
@@ -93,15 +75,12 @@ export class TeamJobs {
   }
 
   async #checkCreate(given: NonNullable<JobRequest['create']>, job: JobKey): Promise<Checked> {
-    checkArguments('create', given, CREATE_ARGUMENTS)
-    const { name, rows } = given
-    checkTableName(name)
     const { columnsMax, random } = this.#team.options
-    const schema =
-      given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
-    const onSchemaError = checkOnSchemaError(given.onSchemaError)
-    const about = ['create', name, schema ?? null, onSchemaError]
-    const key = await requestKeyOf(given, about, rows)
+    const { name, schema, rows, onSchemaError, key } = await checkCreate(
+      'create',
+      given,
+      columnsMax,
+    )
     const stash = await this.#stashOf(rows, job)
     const request = { name, onSchemaError, stash, ...storedKey(key), ...(schema && { schema }) }
     return { kind: 'create', table: newUuid(random.bytes(16)), request }
@@ -111,17 +90,15 @@ export class TeamJobs {
     given: NonNullable<JobRequest['overwrite']>,
     job: JobKey,
   ): Promise<Checked> {
-    checkArguments('overwrite', given, OVERWRITE_ARGUMENTS)
-    const { schema, rows } = given
+    const { columnsMax } = this.#team.options
+    const checked = checkOverwrite('overwrite', given, columnsMax, ['tableId'])
+    const { rows, onSchemaError, ifMatch, readSchema } = checked
     const tableId = checkText('tableId', given.tableId)
     const table = tableKeyOf(tableId)
     await this.#team.partition.read((view) => readHead(this.#team, view, table, tableId))
     // A malformed schema is refused now; invalid columns are refused later, in the order of checks.
-    if (schema !== undefined) {
-      deferred(() => parseTableSchema(schema, this.#team.options.columnsMax))
-    }
-    const onSchemaError = checkOnSchemaError(given.onSchemaError)
-    const ifMatch = checkIfMatchArgument(given.ifMatch)
+    if (readSchema !== undefined) deferred(readSchema)
+    const { schema } = given
     const place = { team: this.#team, table, tableId }
     const stash = await readAfterIfMatch(place, ifMatch, () => this.#stashOf(rows, job))
     const request = {
@@ -134,13 +111,10 @@ export class TeamJobs {
   }
 
   async #checkImport(given: NonNullable<JobRequest['import']>): Promise<Checked> {
-    checkArguments('import', given, IMPORT_ARGUMENTS)
-    const { name } = given
-    if (name !== undefined) checkTableName(name)
-    const format = checkRowsFormat(given.format)
+    const { fromUrl, name, format, onSchemaError } = checkImport('import', given)
     const request = {
-      fromUrl: checkText('fromUrl', given.fromUrl),
-      onSchemaError: checkOnSchemaError(given.onSchemaError),
+      fromUrl,
+      onSchemaError,
       ...(name !== undefined && { name }),
       ...(format !== undefined && { format }),
     }

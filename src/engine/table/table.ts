@@ -7,7 +7,6 @@ import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
-import { parseTableSchema } from '../../schema/table-schema.js'
 import {
   checkArguments,
   checkIfMatchArgument,
@@ -50,6 +49,7 @@ import { readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
 import { addRows } from './add-rows.js'
+import { checkOverwrite } from './check-requests.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 import { requestKeyOf } from './request-digest.js'
@@ -94,25 +94,20 @@ export class TeamTable implements Table {
 
   overwrite(request: OverwriteRequest): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
-      const changed = await overwriteRows(place, this.#overwriteRequest('overwrite', request))
+      const checked = checkOverwrite('overwrite', request, this.#columnsMax)
+      const changed = await overwriteRows(place, checked)
       return toPublicVersion(place.team, changed)
     })
   }
 
   preflight(request: OverwriteRequest): Promise<TablePreflightReport> {
-    return this.#run((place) => preflightTable(place, this.#overwriteRequest('preflight', request)))
+    return this.#run((place) =>
+      preflightTable(place, checkOverwrite('preflight', request, this.#columnsMax)),
+    )
   }
 
-  #overwriteRequest(what: string, request: OverwriteRequest) {
-    checkArguments(what, request, ['schema', 'rows', 'ifMatch', 'onSchemaError'])
-    const { schema, rows } = request
-    const parseSchema = () => parseTableSchema(schema, this.#team.options.columnsMax)
-    return {
-      rows,
-      onSchemaError: checkOnSchemaError(request.onSchemaError),
-      ifMatch: checkIfMatchArgument(request.ifMatch),
-      readSchema: schema === undefined ? undefined : parseSchema,
-    }
+  get #columnsMax(): number {
+    return this.#team.options.columnsMax
   }
 
   async page(request: PageRequest = {}): Promise<Page> {

@@ -40,10 +40,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an overwrite that fails by its precondition has its effect',
     file: 'table.ts',
-    find: `const changed = await overwriteRows(place, this.#overwriteRequest('overwrite', request))
-`,
-    replace: `const asked = this.#overwriteRequest('overwrite', request)
-      const changed = await overwriteRows(place, { ...asked, ifMatch: undefined })
+    find: 'const changed = await overwriteRows(place, checked)',
+    replace: `const changed = await overwriteRows(place, { ...checked, ifMatch: undefined })
       const { ifMatch } = request
       if (ifMatch !== undefined && changed.version - 1 > ifMatch) {
         throw new StoreError('PRECONDITION_FAILED', '')

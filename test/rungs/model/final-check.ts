@@ -112,6 +112,9 @@ async function rewrite(
 
 const SWEEPS_MAX = 10
 
+/** How long the store keeps a job after its end. */
+const JOB_TTL_MS = 7 * 86_400_000
+
 /** Sweeps until there is nothing left to do: a fold leaves an object that a later sweep deletes. */
 async function sweepAll(world: World): Promise<void> {
   for (let sweeps = 0; sweeps < SWEEPS_MAX; sweeps++) {
@@ -137,7 +140,7 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   for (const state of model.states) state.scans = []
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
   const { overwrittenRowsTtlMs, idempotencyTtlMs } = world.profile.options
-  world.clock.pass(Math.max(overwrittenRowsTtlMs, idempotencyTtlMs) + 1)
+  world.clock.pass(Math.max(overwrittenRowsTtlMs, idempotencyTtlMs, JOB_TTL_MS) + 1)
   await check(runSweep(0))
   await sweepAll(world)
 

@@ -9,6 +9,7 @@ import type {
 } from '../../../src/index.js'
 import type { ModelSchema } from './cell-rules.js'
 import { type RowsSpec, toChunk, toInput } from './input.js'
+import { type JobUse, runJob } from './jobs.js'
 import {
   expectEqual,
   expectFailure,
@@ -194,6 +195,10 @@ function isRepeat(
   return true
 }
 
+function jobText(asJob: JobUse): string {
+  return { none: '', job: 'as a job: ', restart: 'as a job, beside a restart: ' }[asJob]
+}
+
 type Made = Readonly<{ tableId?: string; version: number; ids: MadeIds }>
 
 function noteFirst(
@@ -208,23 +213,30 @@ function noteFirst(
 
 export function create(
   instance: number,
-  request: RowsRequest & Repeatable & Readonly<{ name: string; schema: ModelSchema | null }>,
+  request: RowsRequest &
+    Repeatable &
+    Readonly<{ name: string; schema: ModelSchema | null; asJob?: JobUse }>,
 ): Operation {
-  const { name, ref, schema, onSchemaError, key } = request
+  const { name, ref, schema, onSchemaError, key, asJob = 'none' } = request
   return {
     stash: stashOf(ref),
-    text: `create "${name}" ${keyText(key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
+    text: `${jobText(asJob)}create "${name}" ${keyText(key)}${schema === null ? '' : 'with a schema '}${onSchemaError} from ${textOf(ref)}`,
     async run(world) {
-      const made = await world.team(instance).createTable({
+      const request = {
         name,
         onSchemaError,
         rows: inputOf(ref, world, instance),
         ...(schema && { schema: schema as SchemaInput }),
         ...keyOptions(key),
-      })
+      }
+      const made =
+        asJob === 'none'
+          ? await world.team(instance).createTable(request)
+          : await runJob(world, instance, { create: request }, asJob)
       return noteRowIds(world, made)
     },
     check(state, outcome, place, chunks) {
+      if (asJob === 'restart') state.scans = []
       if (isRepeat(state, key, null, outcome, place)) return
       const resolved = resolve(state, ref, chunks)
       if ('failure' in resolved) return expectFailure(outcome, resolved.failure)
@@ -300,22 +312,28 @@ export type IfMatch = number | bigint | undefined
 
 export function overwrite(
   target: TableTarget,
-  request: RowsRequest & Readonly<{ schema: ModelSchema | null; ifMatch: IfMatch }>,
+  request: RowsRequest & Readonly<{ schema: ModelSchema | null; ifMatch: IfMatch; asJob?: JobUse }>,
 ): Operation {
-  const { ref, schema, ifMatch, onSchemaError } = request
+  const { ref, schema, ifMatch, onSchemaError, asJob = 'none' } = request
   return {
     stash: stashOf(ref),
-    text: `overwrite ${schema === null ? '' : 'with a schema '}ifMatch ${ifMatch} ${onSchemaError} from ${textOf(ref)}`,
+    text: `${jobText(asJob)}overwrite ${schema === null ? '' : 'with a schema '}ifMatch ${ifMatch} ${onSchemaError} from ${textOf(ref)}`,
     async run(world) {
-      const made = await tableOf(world, target).overwrite({
+      const { tableId, instance } = target
+      const request = {
         onSchemaError,
-        rows: inputOf(ref, world, target.instance),
+        rows: inputOf(ref, world, instance),
         ...(schema && { schema: schema as SchemaInput }),
         ...(ifMatch !== undefined && { ifMatch }),
-      })
+      }
+      const made =
+        asJob === 'none'
+          ? await tableOf(world, target).overwrite(request)
+          : await runJob(world, instance, { overwrite: { ...request, tableId } }, asJob)
       return noteRowIds(world, made)
     },
     check(state, outcome, { now }, chunks) {
+      if (asJob === 'restart') state.scans = []
       onTable(state, target, outcome, (table) => {
         const resolved = resolve(state, ref, chunks)
         if ('failure' in resolved && !resolved.ofData) {

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import type { ModelSchema } from './cell-rules.js'
 import { anyRows, anySampleRow, anyWideningRow, FORMS, type SampleRow } from './input.js'
+import { JOB_USES, type JobUse } from './jobs.js'
 import type { Operation } from './operation.js'
 import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
@@ -53,6 +54,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         schema: ModelSchema | null
         onSchemaError: OnSchemaError
         key: ModelKey | null
+        asJob: JobUse
       }>
     | Readonly<{ kind: 'add'; ref: SpecRef; onSchemaError: OnSchemaError; key: ModelKey | null }>
     | Readonly<{
@@ -61,6 +63,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         schema: ModelSchema | null
         ifMatch: IfMatchPick
         onSchemaError: OnSchemaError
+        asJob: JobUse
       }>
     | Readonly<{ kind: 'put'; stash: string; serial: string; ref: SpecRef }>
     | Readonly<{ kind: 'drop'; stash: string }>
@@ -159,6 +162,8 @@ const anyWideningAdd = fc.record({
   key: fc.constant(null),
 })
 
+const anyJobUse: fc.Arbitrary<JobUse> = fc.constantFrom('none', 'none', ...JOB_USES)
+
 const anyIfMatch = fc.constantFrom(...IF_MATCHES)
 
 function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
@@ -171,6 +176,7 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       schema: anySchema,
       onSchemaError,
       key: anyKey,
+      asJob: anyJobUse,
     }),
     add: fc.oneof(
       {
@@ -185,6 +191,7 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       schema: anySchema,
       ifMatch: anyIfMatch,
       onSchemaError,
+      asJob: anyJobUse,
     }),
     put: fc.record({
       kind: fc.constant('put'),
@@ -339,26 +346,40 @@ function versionOfRow(table: ModelTable | undefined, rowId: string): number {
   return row?.version ?? 1
 }
 
-/**
- * @param instances - How many stores there are.
- * @param isAlone - Whether nothing else runs beside it.
- */
-export function bind(
-  spec: Spec,
-  state: State,
-  { instances, isAlone }: Readonly<{ instances: number; isAlone: boolean }>,
-): Operation {
+type Beside = Readonly<{
+  /** How many stores there are. */
+  instances: number
+  /** Whether nothing else runs beside the operation. */
+  isAlone: boolean
+}>
+
+function jobUseOf(
+  { asJob, ref, key }: Readonly<{ asJob: JobUse; ref: SpecRef; key: ModelKey | null }>,
+  { instances, isAlone }: Beside,
+): JobUse {
+  // The rows of a job are read at its start, before its key is looked up: broken ones are refused first.
+  if (key !== null && !('stash' in ref)) return 'none'
+  return asJob === 'restart' && (instances > 1 || !isAlone) ? 'job' : asJob
+}
+
+export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): Operation {
   const instance = spec.instance % instances
   const table = pick(state.tables, spec.table)
   const target: TableTarget = { instance, tableId: table?.id ?? NO_TABLE }
   switch (spec.kind) {
     case 'create':
-      return create(instance, { ...spec, ref: withClaims(spec.ref, state, table) })
+      return create(instance, {
+        ...spec,
+        ref: withClaims(spec.ref, state, table),
+        asJob: jobUseOf(spec, { instances, isAlone }),
+      })
     case 'add':
       return addRows(target, { ...spec, ref: withClaims(spec.ref, state, table) })
     case 'overwrite': {
       const ifMatch = pickVersion(table?.version ?? 1, spec.ifMatch)
-      return overwrite(target, { ...spec, ref: withClaims(spec.ref, state, table), ifMatch })
+      const ref = withClaims(spec.ref, state, table)
+      const asJob = jobUseOf({ ...spec, key: null }, { instances, isAlone })
+      return overwrite(target, { ...spec, ref, ifMatch, asJob })
     }
     case 'put':
       return putChunk(instance, { ...spec, ref: withClaims(spec.ref, state, table) })

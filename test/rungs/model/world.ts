@@ -10,6 +10,8 @@ import type { Limits } from './oracle.js'
 import { Pace, pacedKv, pacedObjects } from './paced-ports.js'
 import { FakeClock, seededRandom } from './seeded.js'
 
+const DAY_MS = 86_400_000
+
 export const TEAM = 'acme'
 export const OTHER_TEAM = 'other'
 
@@ -141,7 +143,7 @@ export class World {
           ...this.profile.options,
           sweepIntervalMs: 0,
           foldIntervalMs: 0,
-          jobIntervalMs: 0,
+          jobIntervalMs: DAY_MS, // Each opening looks for jobs, and never again.
           clock: this.clock,
           ...(this.#random && { random: this.#random }),
           kv: pacedKv(kv, this.pace, instances > 1),

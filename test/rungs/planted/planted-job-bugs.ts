@@ -14,4 +14,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "background.run('jobs', () => held.renew())",
     replace: "background.run('jobs', async () => undefined)",
   },
+  {
+    name: "a lease is judged by its owner's clock",
+    file: 'job-runner.ts',
+    find: 'return unchangedMs >= options.jobLeaseMs',
+    replace: 'return unchangedMs >= 0 && options.clock.now() >= decodeLease(lease).until',
+  },
+  {
+    name: 'the effect of a job and its end are two commits',
+    file: 'create-table.ts',
+    find: 'const ended = job.succeed({ table, version: 1, runs })',
+    replace: 'const ended = { puts: [], deletes: [] }',
+  },
 ]

@@ -10,6 +10,7 @@ export type PlantedLadderBug = PlantedBug &
       | 'race'
       | 'fault-loop'
       | 'import-killed'
+      | 'jobs-killed'
       | 'power-cut-root'
       | 'corrupt'
       | 'upgrade'
@@ -53,6 +54,13 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
     find: 'chunks: entries.sort((left, right) => order(left.serial, right.serial)),',
     replace:
       'chunks: entries.sort((left, right) => order(left.serial, right.serial)).slice(0, -1),',
+  },
+  {
+    test: 'jobs-killed',
+    name: 'a job is not on the list of open jobs, so no later process finds it',
+    file: 'job-runner.ts',
+    find: 'await system.commit({ puts: [[openJobKey(job, team.teamId), EMPTY_RECORD]] })',
+    replace: 'await system.read(async () => EMPTY_RECORD)',
   },
   {
     test: 'power-cut-root',

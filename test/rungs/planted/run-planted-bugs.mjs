@@ -55,6 +55,7 @@ const SUITES = [
       race: 'test/rungs/sim/race.test.ts',
       'fault-loop': 'test/rungs/sim/fault-loop.test.ts',
       'import-killed': 'test/rungs/crash/import-killed.test.ts',
+      'jobs-killed': 'test/rungs/crash/jobs-killed.test.ts',
       'power-cut-root': 'test/rungs/crash/power-cut-root.test.ts',
       corrupt: 'test/rungs/corrupt/corrupt.test.ts',
       upgrade: 'test/rungs/upgrade/upgrade.test.ts',

@@ -1,6 +1,7 @@
 // What a history is made of: each operation runs on the store, and says what its outcome means.
 import type { DeleteResult, RowIds, StoreError, Team } from '../../../src/index.js'
 import { Mismatch, show } from '../model/operation.js'
+import type { SimJobs } from './jobs.js'
 import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
 import { rowsOfStash, showRows } from './oracle.js'
 import type { SimWorld } from './world.js'
@@ -99,7 +100,13 @@ function isEmptyStash(of: RowsOf): boolean {
   return of.stash.isDoubted || rowsOfStash(of.stash).some((rows) => rows.length === 0)
 }
 
-export function createTable(world: DiskJudge, oracle: Oracle, of: RowsOf): SimOperation {
+/** @param jobs - Runs it as a job; null: it runs by itself. */
+export function createTable(
+  world: DiskJudge,
+  oracle: Oracle,
+  of: RowsOf,
+  jobs: SimJobs | null = null,
+): SimOperation {
   const table: ModelTable = {
     name: `t${oracle.nextNumber()}`,
     id: null,
@@ -107,11 +114,13 @@ export function createTable(world: DiskJudge, oracle: Oracle, of: RowsOf): SimOp
   }
   oracle.tables.push(table)
   return {
-    text: `create ${table.name} of ${textOf(of)}`,
+    text: `create ${table.name} of ${textOf(of)}${jobs === null ? '' : ' as a job'}`,
     table,
-    readsObjects: 'stash' in of,
-    run: ({ team }) =>
-      team.createTable({ name: table.name, schema: SCHEMA, rows: argumentOf(team, of) }),
+    readsObjects: 'stash' in of || jobs !== null,
+    run: ({ team }) => {
+      const create = { name: table.name, schema: SCHEMA, rows: argumentOf(team, of) }
+      return jobs === null ? team.createTable(create) : jobs.run(team, { create })
+    },
     apply: (state, outcome) => {
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
@@ -130,12 +139,14 @@ export function createTable(world: DiskJudge, oracle: Oracle, of: RowsOf): SimOp
 
 export type ChangeKind = 'add' | 'overwrite'
 
+/** @param jobs - Runs an overwrite as a job; null: it runs by itself. */
 export function changeTable(
   world: DiskJudge,
   kind: ChangeKind,
   table: ModelTable,
   of: RowsOf,
   options: Readonly<{ ifMatch?: number; idempotencyKey?: string }>,
+  jobs: SimJobs | null = null,
 ): SimOperation {
   const { ifMatch, idempotencyKey } = options
   const change = (state: NonNullable<TableState>) => (rows: readonly ModelRow[]) => {
@@ -145,14 +156,17 @@ export function changeTable(
     return rows.length === 0 ? state : { version, rows: [...state.rows, ...added] }
   }
   return {
-    text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}`,
+    text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}${jobs === null ? '' : ' as a job'}`,
     table,
-    readsObjects: 'stash' in of,
+    readsObjects: 'stash' in of || jobs !== null,
     run: ({ team }) => {
       const target = team.table(table.id ?? '')
       const rows = argumentOf(team, of)
-      if (kind === 'overwrite')
-        return target.overwrite({ rows, ...(ifMatch !== undefined && { ifMatch }) })
+      if (kind === 'overwrite') {
+        const overwrite = { rows, ...(ifMatch !== undefined && { ifMatch }) }
+        if (jobs === null) return target.overwrite(overwrite)
+        return jobs.run(team, { overwrite: { ...overwrite, tableId: target.id } })
+      }
       return target.addRows(rows, idempotencyKey === undefined ? {} : { idempotencyKey })
     },
     apply: (state, outcome) => {

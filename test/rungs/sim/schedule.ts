@@ -10,6 +10,7 @@ import { reopeningsOf } from '../../support/reopenings.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
+import { JOB_TTL_MS, SimJobs } from './jobs.js'
 import { Moments } from './moments.js'
 import {
   changeTable,
@@ -108,6 +109,8 @@ class Schedule {
   #reopenings = 0
   /** The store refuses to open, as it should on a damaged disk. */
   #isRefused = false
+  /** Of a history in which operations run as jobs, too. */
+  readonly #jobs: SimJobs | null
 
   constructor(seed: number, trace: string[]) {
     this.#random = seeded(seed)
@@ -119,7 +122,10 @@ class Schedule {
     const kept = { ...any.kv, commitRecordsMin: 65_536 }
     const strict = this.#profile === 'damage' ? { ...any, kv: kept } : any
     const durability = this.#profile === 'damage' ? 'commit' : anyDurability(seed)
-    const options = withDurability(strict, durability)
+    const hasJobs = durability === 'commit' && mayHaveJobs(seed, this.#profile)
+    const durable = withDurability(strict, durability)
+    const options = hasJobs ? withJobs(durable) : durable
+    this.#jobs = hasJobs ? new SimJobs(() => this.world.clock.now()) : null
     this.world = new SimWorld(options, this.#random.below(2 ** 30))
     trace.push(`${this.#profile} ${show(options)}`)
   }
@@ -395,13 +401,15 @@ class Schedule {
     if (kind === 4) return deleteStash(this.#anyStash())
     if (kind === 5) return putFile(world, oracle, random.once(2))
     if (table === undefined || (kind < 8 && oracle.tables.length < TABLES_MAX)) {
-      return createTable(world, oracle, this.#anyRows())
+      const of = this.#anyRows()
+      return createTable(world, oracle, of, this.#jobsFor(of))
     }
     if (kind < 13) return this.#add(table)
     if (kind < 16) {
       const version = likelyState(table)?.version ?? 0
       const ifMatch = random.once(3) ? { ifMatch: Math.max(1, version - random.below(2)) } : {}
-      return changeTable(world, 'overwrite', table, this.#anyRows(), ifMatch)
+      const of = this.#anyRows()
+      return changeTable(world, 'overwrite', table, of, ifMatch, this.#jobsFor(of))
     }
     if (kind === 16) return readBeside(world, table)
     const rows = likelyState(table)?.rows.filter(({ id }) => id !== null) ?? []
@@ -412,6 +420,12 @@ class Schedule {
       return updateRow(world, oracle, table, row, ifMatch)
     }
     return deleteRow(world, table, row)
+  }
+
+  /** A stash must stay until the job has ended that uses it, and histories delete theirs at any time. */
+  #jobsFor(of: RowsOf): SimJobs | null {
+    if (this.#jobs === null || 'stash' in of) return null
+    return this.#random.once(2) ? this.#jobs : null
   }
 
   #add(table: ModelTable): SimOperation {
@@ -533,6 +547,7 @@ class Schedule {
     await world.open()
     if (this.#hasHole) throw new Mismatch('The store opens although commits are missing in it')
     this.#takeOverBase()
+    await this.#jobs?.endAll(world.team)
   }
 
   #takeOverBase(): void {
@@ -651,6 +666,24 @@ function anyOptions(random: Seeded): SimOptions {
     },
     reopens: !random.once(3),
   }
+}
+
+/** A failed or damaged read may end a job for good: its failure says nothing of later reads. */
+const PROFILES_WITH_JOBS: readonly Profile[] = ['clean', 'slow', 'crash', 'io']
+
+/** One history of three; of a seed of its own, so that other choices do not change with it. */
+function mayHaveJobs(seed: number, profile: Profile): boolean {
+  const { below } = seeded(seed ^ 0x1b873593)
+  for (let i = 0; i < 4; i++) below(2)
+  return below(3) === 0 && PROFILES_WITH_JOBS.includes(profile)
+}
+
+/** A process looks for jobs once, when it opens the store; what has no answer by then is decided at the next opening. */
+function withJobs(options: SimOptions): SimOptions {
+  const { store } = options
+  const onBackgroundFailure = () => undefined // The next process goes on with the job.
+  const jobs = { jobIntervalMs: DAY_MS, jobTtlMs: JOB_TTL_MS, onBackgroundFailure }
+  return { ...options, store: { ...store, ...jobs }, reopens: false }
 }
 
 /** Of a seed of its own, so that other choices do not change with it. */

@@ -125,10 +125,10 @@ export class SimWorld {
       this.#wasWritten = true
       this.#ports = { kv: opened, objects: this.disk.objects(kv.durability !== 'none') }
       this.#store = await openStore({
+        jobIntervalMs: 0,
         ...store,
         sweepIntervalMs: 0,
         foldIntervalMs: 0,
-        jobIntervalMs: 0,
         fileSweepIntervalMs: 0,
         clock: this.clock,
         random: this.#random,

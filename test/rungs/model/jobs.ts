@@ -1,0 +1,36 @@
+// Operations that run as jobs: started, ended here or by the next opening, and answered as the operation itself.
+import { jobFailure } from '../../../src/engine/jobs/job-failure.js'
+import type { CreateResult, JobRequest, JobStatus } from '../../../src/index.js'
+import { Mismatch, show } from './operation.js'
+import type { World } from './world.js'
+
+/** How an operation runs: by itself, as a job, or as a job that a restart meets. */
+export const JOB_USES = ['none', 'job', 'restart'] as const
+export type JobUse = (typeof JOB_USES)[number]
+
+/** Turns of the event loop in which a job must end: a look for jobs, and the work on rows that are few. */
+const TURNS_MAX = 100_000
+
+/** Runs an operation as a job. @throws {StoreError} the failure of the job */
+export async function runJob(
+  world: World,
+  instance: number,
+  request: JobRequest,
+  use: JobUse,
+): Promise<CreateResult> {
+  const { id } = await world.team(instance).startJob(request)
+  if (use === 'restart') await world.reopen()
+  const status = await endOf(world, instance, id)
+  if (status.status === 'failed') throw jobFailure(status.error)
+  if (status.status === 'running') throw new Mismatch(`the job does not end: ${show(status)}`)
+  return status.result
+}
+
+async function endOf(world: World, instance: number, id: string): Promise<JobStatus> {
+  const job = world.team(instance).job(id)
+  for (let turn = 0; ; turn++) {
+    const status = await job.status()
+    if (status.status !== 'running' || turn === TURNS_MAX) return status
+    await new Promise((done) => setImmediate(done))
+  }
+}

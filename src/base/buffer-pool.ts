@@ -9,12 +9,12 @@ export class BufferPool {
   readonly #free: Uint8Array<ArrayBuffer>[] = []
   #bytes = 0
 
-  /** @param bytesMax - What the pool keeps at most, in bytes; 0 keeps nothing. */
+  /** @param bytesMax - Memory that the pool keeps at most, in bytes; 0 keeps nothing. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
-  /** What the pool keeps now, in bytes. Buffers that were taken are not among them. */
+  /** Memory that the pool keeps now, in bytes, without the buffers that were taken. */
   get bytes(): number {
     return this.#bytes
   }

@@ -23,7 +23,7 @@ export class ByteCache<Value> {
     this.#bytesOf = bytesOf
   }
 
-  /** What the entries cost that it holds. */
+  /** The cost of all entries, in bytes. */
   get bytes(): number {
     return this.#youngBytes + this.#oldBytes
   }

@@ -28,7 +28,7 @@ export type CutRun = Readonly<{
   offset: number
   starts: readonly number[]
   ends: readonly number[]
-  /** Of JSON: the records that name a column as the first ones of the source. */
+  /** JSON only: the records that name a column as the first ones of the source. */
   namingRecords: readonly number[]
 }>
 

@@ -37,7 +37,7 @@ export function formatOfName(name: string): SourceFormat | undefined {
   return FORMAT_OF_EXTENSION.get(extension)
 }
 
-/** What is known of the place and the kind of a fault. */
+/** The place and the kind of a fault, as far as they are known. */
 type FaultDetails = Readonly<{
   /** The byte of the source at which it shows; none if it is the whole source. */
   offset?: number
@@ -186,7 +186,7 @@ class JsonScanner implements RecordScanner {
   /** A string here is a name, if it is of the record itself. */
   #nameComes = false
   #inName = false
-  /** Of the bytes of the name so far. */
+  /** The hash of the bytes of the name so far. */
   #hash = 0
   readonly #names = new NameTable()
 

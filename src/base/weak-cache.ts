@@ -17,7 +17,7 @@ export class WeakCache<Key extends object, Value> {
     this.#valueBytes = valueBytes
   }
 
-  /** What it holds, in bytes, at most: values that went with their objects are still counted. */
+  /** The size of the cache in bytes, at most: values that went with their objects are still counted. */
   get bytes(): number {
     return this.#count * this.#valueBytes
   }
@@ -26,7 +26,7 @@ export class WeakCache<Key extends object, Value> {
     return this.#values.get(key)
   }
 
-  /** Of an object that has no value yet. */
+  /** Adds the value of an object that has none yet. */
   add(key: Key, value: Value): void {
     if (this.#countMax === 0) return
     if (this.#count === this.#countMax) {

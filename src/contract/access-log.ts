@@ -51,7 +51,7 @@ function logAnswer(logger: Logger, fields: AnsweredRequest): void {
   else logger.info(fields, MESSAGE)
 }
 
-/** Of the body of an error, as `renderError` makes it. */
+/** The type in the body of an error, as `renderError` writes it. */
 function errorType(body: string): string | undefined {
   return /^\{"error":\{"type":"([a-z_]+)"/.exec(body)?.[1]
 }

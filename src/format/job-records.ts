@@ -10,7 +10,7 @@ export type JobKind = 'create' | 'overwrite' | 'import'
 export type JobState =
   | Readonly<{
       name: 'running'
-      /** What the job is to do, as JSON. */
+      /** The request of the job, as JSON. */
       request: string
     }>
   | Readonly<{ name: 'succeeded'; endedAt: number; version: number; parts: number }>
@@ -31,7 +31,7 @@ export type JobRecord = Readonly<{
   state: JobState
 }>
 
-/** Who works on a job. The bytes of a lease never come back: a later epoch is greater, and so is a renewed `beat`. */
+/** The holder of a job. The bytes of a lease never recur: epochs grow, and within one the `beat` does. */
 export type JobLease = Readonly<{
   /** The 16 random bytes of an opening of a store; all zero: the lease was given back. */
   owner: Bytes

@@ -226,7 +226,7 @@ export function fileOfKey(key: Bytes): FileKey {
 /** The 16 random bytes of a job. */
 export type JobKey = Bytes
 
-/** What a key of a job is of. Written to disk: never change or reuse a number. */
+/** The kinds of records of a job. They are on disk: never change or reuse a number. */
 export const JOB_PART = Object.freeze({ record: 0x00, lease: 0x01, result: 0x02 })
 
 export function jobKey(job: JobKey): Bytes {
@@ -237,7 +237,7 @@ export function jobLeaseKey(job: JobKey): Bytes {
   return fileWriter(KEY_SPACE.job, job, 1).u8(JOB_PART.lease).finish()
 }
 
-/** @param number - Of the part of the result, from 0 on. */
+/** @param number - The number of the part of the result, from 0 on. */
 export function jobResultKey(job: JobKey, number: number): Bytes {
   return fileWriter(KEY_SPACE.job, job, 5).u8(JOB_PART.result).u32(number).finish()
 }
@@ -251,7 +251,7 @@ export function jobOfKey(key: Bytes): JobKey | null {
   return key.length === 18 && key[17] === JOB_PART.record ? key.slice(1, 17) : null
 }
 
-/** Of the system partition: a job that has not ended. */
+/** A key of the system partition: a job that has not ended. */
 export function openJobKey(job: JobKey, teamId: string): Bytes {
   const name = utf8(teamId)
   return fileWriter(KEY_SPACE.openJob, job, name.length).bytes(name).finish()

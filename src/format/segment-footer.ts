@@ -13,7 +13,7 @@ import {
 } from './segment-layout.js'
 
 export type FramePlace = Readonly<{
-  /** Of the segment's object, see `objectIdCrc`. */
+  /** The CRC of the ID of the segment's object, see `objectIdCrc`. */
   idCrc: number
   offset: number
   bytes: number

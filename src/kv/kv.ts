@@ -100,9 +100,9 @@ export type KvGroup = Readonly<{
 
 /** The memory of a cache of records. */
 export interface KvCache {
-  /** What it holds now, in bytes, about. */
+  /** The approximate size of the cache, in bytes. */
   readonly bytes: number
-  /** What it holds at most, in bytes. */
+  /** The greatest size of the cache, in bytes. */
   readonly bytesMax: number
   /** Lookups that found a record in memory, and those that did not. Optional. */
   readonly hits?: number

@@ -87,7 +87,7 @@ export class LevelViews {
     this.#records = new ByteCache(cacheBytesMax, recordBytes)
   }
 
-  /** What the cached records take, in bytes, about. */
+  /** The approximate size of the cached records, in bytes. */
   get cacheBytes(): number {
     return this.#records.bytes
   }

@@ -146,10 +146,10 @@ describe('layers', () => {
   })
 })
 
-/** What is made once and never changed, or, as a list of addresses or a typed array, filled while its module loads. */
+/** Values made once and never changed, or, as lists of addresses and typed arrays, filled while their module loads. */
 const CONSTANT_CLASSES = /^(?:Text(?:En|De)coder|RegExp|BlockList|U?[Ii]nt\d+Array|Prefix)$/
 
-/** What a module declares at its top that may change after it was loaded. */
+/** The declarations at the top of a module that may change after it was loaded. */
 function moduleStateOf(path: string, source: ts.SourceFile): string[] {
   const lists = source.statements.filter(ts.isVariableStatement)
   return lists
@@ -171,7 +171,7 @@ function builtClass({ expression }: ts.NewExpression): string {
   return expression.getText()
 }
 
-/** What a file imports from its own floor of another folder, or from above. */
+/** The imports of a file from another folder of its floor, or from above. */
 function upwardImports(
   importer: string,
   root: string,

@@ -9,6 +9,6 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
-    expect: { poll: { timeout: 15_000 } }, // Of a machine that does other work, too.
+    expect: { poll: { timeout: 15_000 } }, // The machine may do other work, too.
   },
 })

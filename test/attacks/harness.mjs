@@ -1,4 +1,4 @@
-// What every attack needs: a server of its own, a healthy client in another process beside it, and the
+// The parts of every attack: a server of its own, a healthy client in another process beside it, and the
 // numbers of both. An attack is a script that calls `runAttack`; README.md tells how to run one.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ const AFTER_MS = 3_000
  * Runs one attack: the healthy client alone, then beside the attack, then alone again. Prints the
  * client's latencies and the server's memory in each phase, and what the attack returns.
  *
- * @param name - What is attacked, for the first line.
+ * @param name - The target of the attack, for the first line.
  * @param attack - Does the attack until it is over or `signal` is aborted; what it returns is printed.
  *   It gets `{ url, key, pid, dist, signal }`: a key of its own, and the folder of the build under attack.
  * @param attackMs - When `signal` is aborted, in milliseconds.

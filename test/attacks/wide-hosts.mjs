@@ -12,7 +12,7 @@ const HOST = `https://${'\u3300'.repeat(245)}.example/`
 const SHORT_HOST = 'ws:ü'
 const ADDRESS = `a@${'\u3301\u3302\u3303.'.repeat(60)}example`
 
-/** As many values as fit into so many bytes, all of them different. */
+/** As many different values as fit into a number of bytes. */
 function valuesOf(text, bytes) {
   const count = Math.floor(bytes / (Buffer.byteLength(text) + 20))
   return Array.from({ length: count }, (_, n) =>

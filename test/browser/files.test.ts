@@ -149,7 +149,7 @@ function meetings(
   return HOSTILE_FILES.filter(isMet).flatMap((file) => ways.map((way) => ({ file, way })))
 }
 
-/** What the files do where nothing protects them. */
+/** The effects of the files where nothing protects against them. */
 function actsToExpect(site: SiteName): readonly string[] {
   // A page takes neither a worker nor a style sheet of a wrong type from another origin.
   const unmet: readonly Way[] = site === 'files' ? ['worker', 'stylesheet'] : ['navigate']
@@ -158,7 +158,7 @@ function actsToExpect(site: SiteName): readonly string[] {
       .filter((way) => !unmet.includes(way))
       .flatMap((way) => {
         const by = way === 'stylesheet' ? ['style'] : ['script']
-        // What a person goes to has no page that it could send a message to.
+        // A page that a person opens has no opener to send a message to.
         if (way !== 'stylesheet' && way !== 'navigate') by.push('message')
         return by.map((act) => `${fileName} by ${way}: ${act}`)
       }),

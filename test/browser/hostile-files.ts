@@ -40,7 +40,7 @@ const SCRIPT = `(function () {
   fetch(canary, { mode: 'no-cors', keepalive: true })
 })()`
 
-/** What acts without a script: it loads something, and it goes somewhere else. */
+/** Content that acts without a script: it loads something, and navigates. */
 function passiveMarkup(fileName: string): string {
   const canary = (by: string) => `../../canary?by=${by};file=${fileName}`
   return `<meta http-equiv="refresh" content="0;url=${canary('refresh')}"/><img src="${canary('load')}"/>`
@@ -64,7 +64,7 @@ function svg(): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size}><rect width="8" height="8"/><script>${SCRIPT}</script></svg>`
 }
 
-/** What follows it stands in a comment of the script. A style sheet sees no comment that starts by `//`. */
+/** Makes the rest of the script a comment. A style sheet knows no comments that start with `//`. */
 function tail(fileName: string): string {
   return `/*${page(fileName)}*///{}[title='${fileName}']{background:url(../../canary?by=style;file=${fileName})}`
 }

@@ -39,7 +39,7 @@ const UPLOAD_PAGE = `<!doctype html>
   })
 </script>`
 
-/** What the upload page knows in the end. */
+/** The final state of the upload page. */
 export type UploadOutcome = Readonly<{
   refused: string
   sent: number

@@ -42,7 +42,7 @@ export type Sites = Readonly<{
   /** The URL of a site, without a slash at its end. */
   urls: Readonly<Record<SiteName, string>>
   canaries: Canary[]
-  /** What browsers have asked the site of the files, and got an answer to. */
+  /** The answered requests of browsers to the site of the files. */
   asked: Readonly<Record<SiteName, Asked[]>>
   urlOf(site: SiteName, mount: Mount, file: HostileFile, way: string): string
   close(): Promise<void>

@@ -115,7 +115,7 @@ function embed(met: readonly { way: Way; fileName: string; url: string }[]): voi
     img: (src) => add('img', { src }),
     script: (src) => add('script', { src }),
     stylesheet: (href, fileName) => {
-      add('p', { title: fileName }) // What its style is for.
+      add('p', { title: fileName }) // The style needs it.
       add('link', { rel: 'stylesheet', href })
     },
     worker: (url) => {
@@ -185,7 +185,7 @@ const FENCES = 2
  * machine is, what was loaded before had its time.
  */
 async function passTime(page: Page, sites: Sites, site: SiteName): Promise<void> {
-  await page.bringToFront() // Where pages were opened over it, it draws nothing, and loads no pictures.
+  await page.bringToFront() // A page in the background draws nothing, and loads no pictures.
   const file = hostileFile('page.html')
   for (let fence = 1; fence <= FENCES; fence++) {
     const url = sites.urlOf(site, 'bare', file, `${FENCE}${fence}-${++fences}`)

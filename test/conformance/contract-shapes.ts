@@ -1,4 +1,4 @@
-// The closed shapes of every answer, so that each reply of the suite is held against them.
+// The closed shapes of every answer, with which each reply of the suite is compared.
 import assert from 'node:assert/strict'
 
 export type CheckedReply = Readonly<{
@@ -99,7 +99,7 @@ function checkError(status: number, body: unknown): void {
 
 type Success = Readonly<{ status: number; hasETag: boolean; check: (body: unknown) => void }>
 
-/** What a successful operation answers. */
+/** The shapes of successful answers. */
 const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'GET tables': { status: 200, hasETag: false, check: checkTableList },
   'POST import': { status: 201, hasETag: true, check: checkImported },
@@ -163,7 +163,7 @@ const RESOURCES: Readonly<Record<string, readonly string[]>> = {
   readyz: ['ready'],
 }
 
-/** What needs no key. */
+/** The routes without a key. */
 function isOpen(path: string): boolean {
   return /^\/uploads\/[^?]/.test(path) || isFile(path) || isDocument(path) || isProbe(path)
 }
@@ -205,7 +205,7 @@ function checkDocument({ method, status, headers, text }: CheckedReply): void {
   assert.ok(isObject(JSON.parse(text)))
 }
 
-/** What every answer has that gives a file, or says that the client has it. */
+/** The headers of every answer with a file, and of 304. */
 function checkFile({ method, status, headers, text }: CheckedReply): void {
   assert.match(headers.get('etag') ?? '', FILE_ETAG)
   assert.match(headers.get('cache-control') ?? '', /^public, max-age=[0-9]{7,}, immutable$/)

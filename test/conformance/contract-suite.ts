@@ -1,5 +1,5 @@
 // The HTTP contract as cases over a running server, whatever serves it. Every reply of every case is also
-// held against the closed shapes in contract-shapes.ts.
+// compared with the closed shapes in contract-shapes.ts.
 import assert from 'node:assert/strict'
 import type { ConformanceCase } from './case.js'
 import type { ContractCase, ContractServer } from './contract/api.js'
@@ -40,7 +40,7 @@ import { wideningCases } from './contract/widening-cases.js'
 export type { ContractExchange, ContractServer } from './contract/api.js'
 
 /**
- * What any server of the contract must do. Cases share one server, which the first of them opens, and
+ * The rules for any server of the contract. Cases share one server, which the first of them opens, and
  * make tables and stashes of their own in it; the last one closes it.
  *
  * @param open - Opens a server with default limits, without tables in the two teams of its keys, which

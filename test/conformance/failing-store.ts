@@ -12,7 +12,7 @@ export const FAILURES = [
 
 type Failure = (typeof FAILURES)[number][0]
 
-/** Of a store: what gives a part of it at once. Its other methods are calls. */
+/** The methods of a store that return a part of it at once. The others are calls. */
 const PARTS: ReadonlySet<string> = new Set(['team', 'table', 'stash', 'job'])
 const OBJECTS: ReadonlySet<string> = new Set(['files', 'keys'])
 const UNTOUCHED: ReadonlySet<string> = new Set(['limits', 'close', 'sweep'])

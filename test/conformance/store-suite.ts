@@ -1,4 +1,4 @@
-// What every store owes to those who use the library, whatever ports it stands on.
+// The guarantees of every store to users of the library, on all ports.
 import type { Store, StoreOptions } from '../../src/index.js'
 import type { ConformanceCase } from './case.js'
 import { changeCases } from './store/change-cases.js'

@@ -5,7 +5,7 @@ import { test } from 'vitest'
 
 const TEST_MS_MAX = 60_000
 
-/** What a test of tape is given. */
+/** The argument of a test of tape. */
 class TapeTest {
   readonly #ended: () => void
   readonly #failed: (failure: unknown) => void
@@ -88,7 +88,7 @@ class TapeTest {
 export type TapeFunction = (name: string, body: (t: TapeTest) => unknown) => void
 
 export type TapeListener = Readonly<{
-  /** A test ended well after so many assertions. */
+  /** A test passed; the number is that of its assertions. */
   onPass(assertions: number): void
   onFail(): void
 }>

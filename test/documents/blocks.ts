@@ -5,7 +5,7 @@ export type Block = Readonly<{
   document: string
   /** Line of the fence, from 1 on. */
   line: number
-  /** What stands behind the fence; empty: nothing. */
+  /** The text behind the fence; empty: none. */
   language: string
   text: string
 }>

@@ -105,7 +105,7 @@ function checkNode(command: string, file: string): void {
   assert(isThere, `there is no file for "${command}"`)
 }
 
-/** The names and options that the usage of the benchmarks tells of. */
+/** The names and options in the usage of the benchmarks. */
 function checkBench(command: string): void {
   const usage = readText('bench/run.mjs')
   const [, name = '', rest = ''] = /^npm run bench(?: -- (\w+)(.*))?$/.exec(command) ?? []

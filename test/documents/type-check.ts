@@ -31,7 +31,7 @@ const STRICT: ts.CompilerOptions = {
   },
 }
 
-/** What is wrong, each with its place in the document. One program for all of them, as it takes seconds to begin. */
+/** The errors, each with its place in the document. One program checks all blocks, as it takes seconds to start. */
 export function typeErrors(typed: readonly TypedBlock[]): string[] {
   const texts = new Map<string, TypedBlock>()
   for (const [index, one] of typed.entries()) {

@@ -1,5 +1,5 @@
 // The bytes on disk never change by accident: each record of FORMAT.md, encoded from fixed values, is
-// held against a file that was reviewed once. A deliberate change needs a new number in FORMAT.md and a
+// compared with a file that was reviewed once. A deliberate change needs a new number in FORMAT.md and a
 // new golden file; `ROWSTASH_WRITE_GOLDEN=1` writes the files that are missing, never one that is there.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -16,7 +16,7 @@ const COVERAGE = join(ROOT, 'coverage')
 const MEASURES = ['branches', 'statements', 'functions', 'lines']
 
 /**
- * What the compiler wants behind an index that is always there, `bytes[i] ?? 0`: no test can take it. It
+ * A default that the compiler wants behind an index in range, `bytes[i] ?? 0`: no test can take it. It
  * stays in the count, and out of the list.
  */
 const FALLBACK = /^(?:-?\d+|''|\[\]|\{\}|[A-Z][A-Z_]+|limit)(?![\w.(])/
@@ -50,7 +50,7 @@ function sumUp(summary) {
   return [...folders].sort(([left], [right]) => (left < right ? -1 : 1))
 }
 
-/** What stands where a way begins; where it ends is not always known. */
+/** The code at the start of a branch; its end is not always known. */
 function textFrom(lines, { line, column }) {
   return lines[line - 1].slice(column).replace(/^[\s?(]+/, '')
 }

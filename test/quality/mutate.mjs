@@ -6,7 +6,7 @@
 // a part, 1 is all; `--from`: where it begins, so that two parts have no mutant in common; `--files`: only of
 // these files; `--at`: instead all mutants of a line, as often as it is given; `--again`: instead those that a
 // file of results says were not killed, known by the text of their line; `--wide`: more tests, see
-// mutation.config.ts. They run in random order: so whoever ends it early (Ctrl-C) has the score of a smaller
+// mutation.config.ts. They run in random order: a run that is ended early (Ctrl-C) has the score of a smaller
 // sample. What came of each is written to coverage/mutants.jsonl; what survived is looked at in survivors.md.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

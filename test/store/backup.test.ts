@@ -160,7 +160,7 @@ async function restored(bytes: Uint8Array, clock: TestClock, files?: ObjectStore
   return store
 }
 
-/** What a store holds but for versions, which a restore raises. */
+/** The content of a store without versions, which a restore raises. */
 async function contentOf(store: Store): Promise<unknown> {
   const teams = RICH_TEAMS.map((team) => dumpTeam(store.team(team)))
   const dumps = await Promise.all(teams)
@@ -191,7 +191,7 @@ test('versions of a restored store are far above those of the old one, for table
     for (const { $rowID } of (await table.page()).rows.slice(0, 5)) {
       const before = (await old.get($rowID))?.version ?? 0
       expect((await table.get($rowID))?.version).toBe(before + 2 ** 32)
-      // Who read the row in the old store, whenever that was, has read another one.
+      // A client that read the row in the old store, at any time, has read another version.
       const change = table.updateRow($rowID, {}, { ifMatch: version + 1_000 })
       await expect(change).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' })
     }

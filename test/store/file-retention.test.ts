@@ -260,7 +260,7 @@ const CHANGES: readonly WayIn[] = [
   },
 ]
 
-/** What a table shows, with the escapes of JSON resolved. */
+/** The content of a table, with the escapes of JSON resolved. */
 async function textOf(table: Table): Promise<string> {
   const texts: unknown[] = []
   for await (const row of table.scan()) texts.push(...Object.values(row).flat())

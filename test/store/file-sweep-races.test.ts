@@ -445,7 +445,7 @@ describe('markers', () => {
     await world.store.sweep()
     expect(await countOf(world, FILE_MARKERS_RANGE)).toBe(0)
 
-    await table.addRows([{ f: urlOf(file) }]) // Of no file: no marker.
+    await table.addRows([{ f: urlOf(file) }]) // A URL of no file: no marker.
     expect(await countOf(world, FILE_MARKERS_RANGE)).toBe(0)
     const late = [fileMarkerKey(new Uint8Array(16)), encodeFileMarker(new Uint8Array(8))] as const
     await world.kv.partition('acme').commit({ puts: [late] })

@@ -89,7 +89,7 @@ describe('a fold', () => {
     expect(await stateOf(table)).toEqual(before)
     expect(await recordCount()).toBe(0)
 
-    // What comes later lies over the folded segment, and is folded again.
+    // Later changes lie over the folded segment, and are folded again.
     await table.updateRow(rowIds.at(0) ?? '', { t: 'later' })
     for (let i = 0; i < 12; i++) await table.deleteRow(rowIds.at(100 + i) ?? '')
     const again = await stateOf(table)

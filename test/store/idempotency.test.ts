@@ -90,7 +90,7 @@ async function newStash(team: Team): Promise<Stash> {
   return stash
 }
 
-/** What two answers have in common if they are the same. */
+/** The parts that two equal answers have in common. */
 function shown({ rowIds, ...rest }: Readonly<{ rowIds: Omit<RowIds, 'get'> }>): unknown {
   return { ...rest, rowIds: [...rowIds], length: rowIds.length, last: rowIds.at(-1) }
 }
@@ -106,7 +106,7 @@ async function recordCount({ kv }: Opened): Promise<number> {
   return kv.partition('acme').read(async (view) => (await view.scan(scan)).length)
 }
 
-/** Rows that fail whoever reads them. */
+/** Rows that cannot be read. */
 const UNREADABLE: Iterable<RowObject> = {
   [Symbol.iterator]: () => {
     throw new Error('the rows were read')

@@ -96,7 +96,7 @@ describe('a file at a URL', () => {
         const direct = await team.createTable({ name: 'direct', rows }).catch(String)
         const loaded = await load({ format }).catch(String)
         if (typeof direct === 'string' || typeof loaded === 'string') {
-          expect(typeof loaded).toBe(typeof direct) // Where it is wrong, both say so.
+          expect(typeof loaded).toBe(typeof direct) // Both refuse what is wrong.
           return
         }
         const twin = team.table(direct.tableId)

@@ -223,10 +223,10 @@ describe('a job', () => {
   })
 })
 
-/** So many deaths of engines. */
+/** The number of deaths of engines. */
 const KILLS = 50
 
-/** Port calls that a job takes, about: deaths come within so many. */
+/** The approximate number of port calls of a job: deaths come within them. */
 const STEPS_MAX = 24
 
 describe('killed and continued', () => {

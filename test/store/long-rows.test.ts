@@ -93,7 +93,7 @@ const BODIES: readonly (readonly [string, RowsInput])[] = [
   ['a body for the exact path of CSV', { csv: `${csvOf(ROWS, 'u')}\nx "quote" inside` }],
 ]
 
-/** The least turns that so many bytes of values leave to others, with some to spare. */
+/** The least number of turns that these bytes of values leave to others, with some to spare. */
 const TURNS_MIN = BYTES / CHECKED_WORK / 4
 
 describe('while values are judged others have their turn', () => {

@@ -40,7 +40,7 @@ async function tableOf(team: Team, name: string) {
   return team.table(found?.id ?? '')
 }
 
-/** What each of these gives: `rows` for what was there before, or the code of its failure. */
+/** The result of each read: `rows` for the rows that were there before, or the code of its failure. */
 async function readAll(team: Team, rowId: string): Promise<Record<string, unknown>> {
   const [people, kept] = [await tableOf(team, 'people'), await tableOf(team, 'kept')]
   const tried = (run: () => Promise<unknown>): Promise<unknown> =>

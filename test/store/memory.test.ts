@@ -1,4 +1,4 @@
-// What caches and buffer pools hold: never more than their shares of `cacheBytesMax` and `bufferBytesMax`.
+// Goal: caches and buffer pools never hold more than their shares of `cacheBytesMax` and `bufferBytesMax`.
 import fc from 'fast-check'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, onTestFinished, test } from 'vitest'

@@ -398,7 +398,7 @@ function* misuses({ args, members }: Call): Generator<{ what: string; given: unk
   }
 }
 
-/** What a call takes of all the wrong values; whatever else happens is in `broken`. */
+/** The wrong values that a call accepts; every other outcome is in `broken`. */
 async function misuse(one: Call): Promise<{ taken: string[]; broken: string[] }> {
   const taken: string[] = []
   const broken: string[] = []

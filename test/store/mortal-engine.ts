@@ -16,7 +16,7 @@ import {
 
 export type Mortal = Readonly<{
   store: Store
-  /** Lets the engine die at the step after so many more. */
+  /** Lets the engine die after a number of further steps. */
   dieAfter(steps: number): void
   /** Before the next commit that puts into a key space. */
   beforePutInto(space: number, act: () => Promise<void>): void

@@ -1,4 +1,4 @@
-// Where pages end and begin: at the last slot of an extent, and outside of a table's rows.
+// Pages that end and begin at the edges: at the last slot of an extent, and outside of a table's rows.
 import { expect, onTestFinished, test } from 'vitest'
 import { fromHex } from '../../src/base/bytes.js'
 import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
@@ -16,7 +16,7 @@ async function openOne(count: number): Promise<{ store: Store; table: Table; ids
   return { store, table: store.team('t').table(tableId), ids: [...rowIds] }
 }
 
-/** All values of `n`, in pages of so many rows. */
+/** All values of `n`, in pages of a number of rows. */
 async function walk(table: Table, limit: number): Promise<unknown[]> {
   const found: unknown[] = []
   for (let continuation: string | undefined; ; ) {

@@ -77,7 +77,7 @@ test('rows that a fold found deleted keep no ID, even if it left no row of their
   const { tableId, rowIds } = await team.createTable({ name: 't', rows: [{ n: 1 }, { n: 2 }] })
   const table = team.table(tableId)
   const gone = [...rowIds]
-  // Of a second extent, so that the first one is closed and folded.
+  // Rows of a second extent, so that the first one is closed and folded.
   const big = Array.from({ length: 1_500 }, (_, n) => ({ n }))
   const added = await table.addRows(big)
   for (const id of gone) await table.deleteRow(id)

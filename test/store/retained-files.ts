@@ -70,7 +70,7 @@ export async function openWorld(options: StoreOptions = {}, shared = false): Pro
   }
   const first = await open()
   const sweep = async (): Promise<void> => {
-    for (let i = 0; i < 3; i++) await first.store.sweep() // What one frees, the next deletes.
+    for (let i = 0; i < 3; i++) await first.store.sweep() // The next sweep deletes what the one before released.
   }
   return {
     ...first,

@@ -15,7 +15,7 @@ async function keysOf({ kv }: FileStore) {
   return record === null ? [] : decodeSigningKeys(record)
 }
 
-/** What FORMAT.md, section 7, says, from Node's own parts. */
+/** The rule of FORMAT.md, section 7, with Node's own functions. */
 function signatureOf(secret: Uint8Array, texts: readonly string[]): string {
   const parts = texts.flatMap((text) => {
     const length = Buffer.alloc(4)

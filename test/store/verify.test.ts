@@ -1,4 +1,4 @@
-// What verify finds in a store that was damaged on purpose, and that it finds nothing in one that was not.
+// Goal: verify finds the damage in a store that was damaged on purpose, and nothing in one that was not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { decodeExtentPage } from '../../src/format/extent-page.js'
@@ -30,7 +30,7 @@ async function segmentsOf(partition: KvPartition): Promise<string[]> {
   return entries.flatMap(({ segment }) => (segment === null ? [] : [segment.object]))
 }
 
-/** Of each space so many records are taken away, one at a time. */
+/** The number of records of each space that are removed, one at a time. */
 const LOOKS_MAX = 6
 
 function spaceOf(key: Uint8Array, value: Uint8Array): string {

@@ -52,7 +52,7 @@ export async function runCli(path: string, args: readonly string[]): Promise<End
 
 export type Serving = Readonly<{
   child: ChildProcess
-  /** What was printed until it was ready. */
+  /** The output until it was ready. */
   lines: readonly string[]
   url: string
   /** Asks it to end; gives its exit code. */

@@ -17,7 +17,7 @@ export type Asked = Readonly<{
 
 export type FakeServer = Readonly<{ url: string; asked: Asked[] }>
 
-/** What to answer; undefined: break the connection. */
+/** The answer; undefined: break the connection. */
 export type Answer = Readonly<{
   status: number
   headers?: Readonly<Record<string, string>>

@@ -10,7 +10,7 @@ type Check = (value: unknown, argument: unknown, at: Place) => readonly string[]
 
 type Place = Readonly<{ schema: Schema; path: string; resolve: Resolve }>
 
-/** What is wrong with a value; empty: it is valid. @throws {Error} for a keyword that is not known */
+/** The errors of a value; empty: it is valid. @throws {Error} for an unknown keyword */
 export function problemsOf(
   value: unknown,
   schema: Schema,

@@ -28,7 +28,7 @@ export type RecordedSeed = Readonly<{ seed: number; runs: number }>
 
 const SEEDS_FILE = 'test/seeds.txt'
 
-/** What a suite runs before all else: its lines of the file; nothing when ROWSTASH_SEED asks for one seed. */
+/** The seeds that a suite runs first: its lines of the file; none when ROWSTASH_SEED asks for one seed. */
 export function recordedSeeds(suiteId: string): readonly RecordedSeed[] {
   if (process.env['ROWSTASH_SEED'] !== undefined) return []
   return parseSeeds(readText(SEEDS_FILE)).get(suiteId) ?? []
@@ -54,7 +54,7 @@ export type SuiteReport = Readonly<{
   runs: number
   seconds: number
   violations: number
-  /** What fails alone already; without it all runs of the seed. */
+  /** The runs that fail alone; without it all runs of the seed. */
   failing?: RecordedSeed | undefined
 }>
 

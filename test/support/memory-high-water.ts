@@ -9,7 +9,7 @@ export class MemoryHighWater implements HighWaterFile {
   replacements = 0
   probes = 0
   failure: unknown
-  /** What is wrong with the place of the file. */
+  /** The failure that the file answers with. */
   trouble: unknown
 
   readonly place: HighWaterPlace = { file: this, store: STORE }

@@ -12,7 +12,7 @@ export type Exchange = Readonly<{
   headers: ReadonlyMap<string, string>
   /** The body of the answer; undefined: it was not kept. */
   text: string | undefined
-  /** What was sent, as far as it is known. */
+  /** The request, as far as it is known. */
   request?: Readonly<{ headers: ReadonlyMap<string, string>; text?: string | undefined }>
 }>
 
@@ -64,7 +64,7 @@ export class OpenApiProof {
     )
   }
 
-  /** What the document says that was never seen. */
+  /** The statements of the document that were never seen. */
   get unseen(): readonly string[] {
     return [...this.#all()].filter((name) => !this.#seen.has(name))
   }
@@ -160,7 +160,7 @@ export class OpenApiProof {
     return new Set([...names, ...shared.flatMap((response) => this.#namesOf('', response, 'GET'))])
   }
 
-  /** What may be seen of a response: one name for each type of error. */
+  /** The names under which a response is counted: one for each type of error. */
   #namesOf(id: string, response: ResponseAt, method: string): readonly string[] {
     if (response.status === 'default') {
       const errors = this.#errorsOf(this.openApi.serverRefusal)

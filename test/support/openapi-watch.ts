@@ -30,7 +30,7 @@ function watchedContract(contract: Contract): Contract {
     async handle(request) {
       loading ??= import('./openapi-proof.js').then((module) => new module.OpenApiProof())
       const [proof, response] = await Promise.all([loading, contract.handle(request)])
-      if (typeof request?.path !== 'string') return response // What is no request is no exchange.
+      if (typeof request?.path !== 'string') return response // A call without a request is no exchange.
       const body = watchedBody(response.body, (text) => {
         noteAnswers(proof.check(exchangeOf(request, response, text)))
       })

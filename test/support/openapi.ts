@@ -44,7 +44,7 @@ export class OpenApi {
   readonly refusedClient: ResponseAt
   readonly serverRefusal: ResponseAt
   readonly corsPreflight: ResponseAt
-  /** What answers may have beside the headers of their operation. */
+  /** The headers that any answer may have beside those of its operation. */
   readonly corsHeaders: ReadonlyMap<string, Schema>
 
   constructor(document: unknown = JSON.parse(openApiJson())) {

@@ -1,4 +1,4 @@
-// Asks a store everything that it can be asked, so that its answers can be held against those that are right.
+// Asks a store everything that it can be asked, so that its answers can be compared with the right ones.
 import type { Store, Table, Team } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
 import { textOf } from '../conformance/store/upload-request.js'
@@ -7,7 +7,7 @@ import { RICH_TEAMS } from './rich-store.js'
 /** Questions and their answers. An answer is text; or how it failed, as `error CODE`. */
 export type Answers = ReadonlyMap<string, string>
 
-/** What an honest store may say when it cannot give an answer. */
+/** The codes of an honest store that cannot answer. */
 const HONEST: ReadonlySet<string> = new Set([
   'DATA_CORRUPT',
   'DATA_LOSS',
@@ -15,7 +15,7 @@ const HONEST: ReadonlySet<string> = new Set([
   'FORMAT_UNKNOWN',
 ])
 
-/** What is asked for: the IDs of all that a store holds. */
+/** The IDs of everything that a store holds. */
 export type Known = Readonly<{
   tables: readonly Readonly<{ team: string; id: string; rowIds: readonly string[] }>[]
   files: readonly Readonly<{ team: string; id: string; bytes: number }>[]

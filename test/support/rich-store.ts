@@ -96,7 +96,7 @@ function idAt(ids: Readonly<{ at(index: number): string | undefined }>, index: n
   return id
 }
 
-/** What can be read of a table. */
+/** The readable content of a table. */
 export type TableDump = Readonly<{
   id: string
   name: string

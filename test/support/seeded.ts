@@ -4,7 +4,7 @@ export type Seeded = Readonly<{
   /** 0 to `limit` - 1. */
   below(limit: number): number
   pick<T>(from: readonly T[]): T
-  /** True once in so many times. */
+  /** True once in this number of times. */
   once(times: number): boolean
 }>
 

@@ -1,4 +1,4 @@
-// What the tidy tests look at: the project's files, and what they import.
+// The input of the tidy tests: the project's files and their imports.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

@@ -12,7 +12,7 @@ export function noteAnswers(found: readonly string[]): void {
   problems.push(...found)
 }
 
-/** What was found during the test that ends, unless it allows all. */
+/** The findings of the test that ends, unless it allows all. */
 export function takeAnswers(): readonly string[] {
   const found = problems.splice(0)
   const isAllowed = isAnyAllowed

@@ -1,4 +1,4 @@
-// A client of the contract for the suite: sends requests, and holds every reply against the shapes.
+// A client of the contract for the suite: sends requests, and compares every reply with the shapes.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type CheckedReply, checkReply } from '../contract-shapes.js'

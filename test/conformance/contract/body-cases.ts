@@ -117,7 +117,7 @@ const marked: ContractCase[] = [
   },
 ]
 
-/** What a message must say, for people who write clients. */
+/** The phrases that a message must contain, for people who write clients. */
 type Refused = readonly [what: string, method: string, sent: Body, wanted: object]
 
 const MESSAGES: readonly Refused[] = [

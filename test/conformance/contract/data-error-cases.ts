@@ -109,7 +109,7 @@ type PlaceCase = readonly [
   message: RegExp,
 ]
 
-/** Of rows for a table with the one number column `n`. Rows are counted from 0, lines from 1. */
+/** Errors of rows for a table with the one number column `n`. Rows are counted from 0, lines from 1. */
 const PLACES: readonly PlaceCase[] = [
   [
     'a value of JSON: its row, its text and the rule',

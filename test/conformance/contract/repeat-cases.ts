@@ -28,7 +28,7 @@ const REUSED = {
   message: /^Invalid request headers: Idempotency-Key /,
 } as const
 
-/** What a client acts upon in an answer. */
+/** The parts of an answer that a client acts upon. */
 function told(reply: Reply): unknown {
   return [reply.status, etagOf(reply), reply.text]
 }

@@ -51,7 +51,7 @@ async function tableBefore(api: Api, { type, old }: Situation, isStash: boolean)
   return tableAt(data.tableID, data.rowIDs)
 }
 
-/** What the table does with the column afterwards, which shows its type. */
+/** The behavior of the column afterwards, which shows its type. */
 async function checkTakes(
   api: Api,
   table: TableAt,

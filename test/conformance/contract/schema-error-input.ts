@@ -14,7 +14,7 @@ export type Rows = Readonly<{
 type Shape = Readonly<{
   what: string
   isStash: boolean
-  /** What is sent of the two spellings, in order. */
+  /** The rows in each of the two spellings, in order. */
   parts: 'json' | 'csv' | 'both'
   /** Each row is a chunk of its own. */
   split: boolean
@@ -69,7 +69,7 @@ export async function rowTextsOf(api: Api, table: TableAt): Promise<string> {
   return (await api.textOf(table)).replace(/"\$rowID":"[\w-]{22}",?/g, '')
 }
 
-/** What `rowTextsOf` gives for these rows. */
+/** The result of `rowTextsOf` for these rows. */
 export function pageText(rows: readonly string[]): string {
   return `{"data":[${rows.join(',')}]}`
 }

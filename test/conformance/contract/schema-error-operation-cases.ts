@@ -262,7 +262,7 @@ const UNFIT: readonly [what: string, token: string][] = [
 const UNFIT_REQUESTS: readonly [
   what: string,
   method: string,
-  /** @param row - Of the table `{ c, k }`. */
+  /** @param row - A row of the table `{ c, k }`. */
   request: (
     table: TableAt,
     rows: string,

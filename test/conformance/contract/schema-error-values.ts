@@ -14,7 +14,7 @@ export type Situation = Readonly<{
   stays?: true
   json: readonly Sent[]
   csv: readonly Sent[]
-  /** What the column takes and refuses after `updateSchema`. */
+  /** Values that the column takes and refuses after `updateSchema`. */
   takes: readonly string[]
   refuses: readonly string[]
 }>

@@ -1,4 +1,4 @@
-// What the cases of uploads and files do with the client.
+// Steps of the cases of uploads and files.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Api, Reply, SendOptions } from './api.js'
@@ -8,7 +8,7 @@ export type Upload = Readonly<{
   /** `uploadLocation` without the URL of the server. */
   location: string
   contentType: string
-  /** Of its completion. */
+  /** The path of its completion. */
   completion: string
 }>
 
@@ -39,7 +39,7 @@ export async function createUpload(
   }
 }
 
-/** What the second step sends: bytes, without a key. */
+/** The second step: bytes, without a key. */
 export function bytesOptions(upload: Upload, body: string | Uint8Array): SendOptions {
   return { body, type: upload.contentType, key: null }
 }

@@ -18,7 +18,7 @@ export type FaultDiskOptions = Readonly<{
   /** Decides what a crash leaves, and which bit a fault hits. Default: 0. */
   seed?: number
   /**
-   * What a sync covers. `leveldb`: the log written to, so that a synced batch may survive an earlier one that
+   * The bytes that a sync covers. `leveldb`: the log written to, so that a synced batch may survive an earlier one that
    * was not. `prefix`: everything before it. Default: `leveldb`.
    */
   model?: LossModel
@@ -193,7 +193,7 @@ export class FaultDisk {
     life: Life,
   ): Promise<Fault | null> {
     const fault = this.#stepNow(port, operation, life)
-    await undefined // What a disk does is never done in the turn of the call.
+    await undefined // A disk never completes a step in the turn of the call.
     if (fault?.kind === 'delay') for (let turn = 0; turn < fault.turns; turn++) await undefined
     if (life.isOver) throw new DiskGone('The process has ended')
     return fault?.kind === 'delay' ? null : fault

@@ -5,7 +5,7 @@ import type { DiskAccess, Life } from './fault-level.js'
 import { DiskFault, type Fault, type PortStep } from './fault-plan.js'
 import { portError } from './port-error.js'
 
-/** What of the file is on the disk, and what only the system has yet. */
+/** The part of the file that is on the disk, and the part that only the system has yet. */
 export class FileBytes {
   current: Uint8Array | null = null
   #durable: Uint8Array | null = null

@@ -182,7 +182,7 @@ export class FaultLevel implements LevelDatabase {
 
   #damaged(fault: Fault, key: Uint8Array, value: Uint8Array): Uint8Array {
     if (fault.kind === 'flip') return flipBit(value, this.#disk.below(value.length * 8))
-    // What is read in the place of a record is most often what stands beside it.
+    // A misdirected read most often returns the record beside it.
     const at = lowerBound(this.#records, key)
     const other = this.#records[at + 1] ?? this.#records[at - 1]
     return other?.value ?? value

@@ -1,4 +1,4 @@
-// What of a LevelDB database is on the disk: tables, which are durable, and logs, which are so as far as
+// The parts of a LevelDB database on the disk: tables, which are durable, and logs, which are so as far as
 // they were synced. The behaviour is the measured one of LevelDB 1.20 (src/kv/LEVELDB.md, F3 to F8).
 //
 // - A batch is in one log, and whole or not there. A log that is full is followed by the next one, and

@@ -21,7 +21,7 @@ type StoredObject = {
   isDurable: boolean
 }
 
-/** What of the objects is on the disk, and what only the system has yet. */
+/** The objects that are on the disk, and those that only the system has yet. */
 export class ObjectFiles {
   readonly named = new Map<ObjectId, StoredObject>()
   /** Deleted, but the folder was not synced: they may come back. */
@@ -167,7 +167,7 @@ export class FaultObjects implements ObjectStore {
       await this.#step('rename', () => this.#files.rename(id, object))
       await this.#flush('syncFolder', () => this.#files.syncFolder(id))
     } catch (failure) {
-      // What fails leaves nothing, as long as there is somebody to clean up.
+      // A failed put leaves nothing, as long as its process lives.
       if (!this.#life.isOver) this.#files.delete(id)
       throw failure
     }

@@ -1,9 +1,9 @@
-// What can go wrong on a port, and the plan that says where it does.
+// The faults of a port, and the plan that says where they happen.
 //
 // Every step of a port asks the plan first. A plan sees steps in the order in which they happen, so with the
 // same calls and the same seed the same step meets the same fault.
 
-/** What a port is about to do. A `put` of an object has four steps: put, sync, rename, syncFolder. */
+/** The next step of a port. A `put` of an object has four steps: put, sync, rename, syncFolder. */
 export type PortStep = Readonly<{
   port: 'level' | 'objects' | 'file'
   operation:
@@ -41,7 +41,7 @@ export type Fault = Readonly<
   | { kind: 'flip' }
   /** A read, a scan or a get gives what stands at another key. */
   | { kind: 'misdirect' }
-  /** The step takes so many turns of the promise queue longer. */
+  /** The step takes a number of turns of the promise queue longer. */
   | { kind: 'delay'; turns: number }
 >
 
@@ -76,7 +76,7 @@ export type NthStepOptions = Readonly<{
   fits?: (step: PortStep) => boolean
 }>
 
-/** What everything on a disk meets once its process, or its machine, is no more. */
+/** The failure of every step on a disk whose process, or machine, has ended. */
 export class DiskGone extends Error {
   override readonly name = 'DiskGone'
   readonly code = 'EIO'

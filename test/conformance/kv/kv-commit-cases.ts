@@ -3,7 +3,7 @@ import type { KvCommitResult, KvPartition } from '../../../src/kv/kv.js'
 import type { KvRules } from './kv-support.js'
 import { bytes, keysOf, put, putAll, text, textAt } from './kv-support.js'
 
-/** What a refused commit found, in the order of its failed checks. */
+/** The values that a refused commit found, in the order of its failed checks. */
 function foundBy(result: KvCommitResult): (readonly [string | null, string | null])[] {
   assert.equal(result.ok, false)
   return result.ok ? [] : result.failed.map(({ key, value }) => [text(key), text(value)] as const)

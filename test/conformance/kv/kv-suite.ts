@@ -1,4 +1,4 @@
-// What the store relies on in a KvStore. Every implementation, and every wrapper around one, must pass.
+// The rules for a KvStore that the store relies on. Every implementation, and every wrapper around one, must pass.
 import assert from 'node:assert/strict'
 import type { KvPartition, KvStore } from '../../../src/kv/kv.js'
 import type { ConformanceCase } from '../case.js'

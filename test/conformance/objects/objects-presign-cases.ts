@@ -1,4 +1,4 @@
-// What the store relies on in an ObjectStore that can sign for itself. One that cannot passes by having
+// The rules for an ObjectStore that signs uploads itself. One that cannot passes by having
 // no `presignPut`: then every upload goes through the store.
 import assert from 'node:assert/strict'
 import type { ObjectStore } from '../../../src/objects/objects.js'

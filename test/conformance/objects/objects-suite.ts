@@ -1,4 +1,4 @@
-// What the store relies on in an ObjectStore. Every implementation, and every wrapper, must pass.
+// The rules for an ObjectStore that the store relies on. Every implementation, and every wrapper, must pass.
 import assert from 'node:assert/strict'
 import type { Bytes } from '../../../src/base/bytes.js'
 import type { ObjectStore } from '../../../src/objects/objects.js'

@@ -1,4 +1,4 @@
-// What the cases of the store suite work with: an open store, its clock, and a team.
+// The fixture of the cases of the store suite: an open store, its clock, and a team.
 import assert from 'node:assert/strict'
 import type {
   Clock,
@@ -105,7 +105,7 @@ export async function kindsOf(table: Table): Promise<Record<string, string>> {
   )
 }
 
-/** Where an error must say that it is; a part that is undefined must not be there. */
+/** The place that an error must name; a part that is undefined must not be there. */
 export type Place = Readonly<{
   row?: number | undefined
   column?: string | undefined
@@ -131,7 +131,7 @@ export async function fails(
   })
 }
 
-/** What an error knows of the place of bad data is in its message too, for people and for HTTP. */
+/** The place of bad data in an error is in its message too, for people and for HTTP. */
 function saysWhere({ message, row, line, chunk, column, rule }: StoreError): void {
   if (row !== undefined) assert.match(message, new RegExp(`\\brow ${row} \\(counted from 0\\)`))
   if (line !== undefined) assert.match(message, new RegExp(`\\bline ${line}\\b`))

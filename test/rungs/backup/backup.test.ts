@@ -42,7 +42,7 @@ const SIZES = {
   overwrittenRowsTtlMs: 0,
 }
 
-/** One of so many runs is in directories. */
+/** One run in this number uses directories. */
 const DIRECTORY_RUNS = 5
 
 async function memoryPorts(versionBaseMin = 0): Promise<RestorePorts> {

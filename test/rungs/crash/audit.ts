@@ -1,4 +1,4 @@
-// Opens a store whose writer died, and holds it against the ledger of what the writer said.
+// Opens a store whose writer died, and compares it with the ledger of the writer's log.
 
 import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store, Team, VerifySeverity } from '../../../src/index.js'

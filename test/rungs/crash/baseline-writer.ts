@@ -1,4 +1,4 @@
-// What the store does not do: a generation of rows as unsynced blocks in LevelDB, then one synced record that
+// A design that the store does not use: a generation of rows as unsynced blocks in LevelDB, then one synced record that
 // says which generation holds. A synced write covers LevelDB's current log only, so blocks in the log before
 // may be lost although the record is there (LEVELDB.md, F6). The harness must see that.
 //

@@ -1,4 +1,4 @@
-// What this machine can do. A suite that needs more is skipped, and says what is missing.
+// The capabilities of this machine. A suite that needs more is skipped, and says what is missing.
 import { spawnSync } from 'node:child_process'
 
 /** null: strace can watch a child of ours. */

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type { Seeded } from '../../support/seeded.js'
 import type { TracedDisk, TracedFile, TracedFolder, TracedNode } from './traced-disk.js'
 
-/** Of the bytes that are not known to be on the disk: none, all, some first ones, some pages, all as zeros. */
+/** The bytes not known to be on the disk that are kept: none, all, some first ones, some pages, all as zeros. */
 type BytesLeft = 'synced' | 'written' | 'prefix' | 'pages' | 'zeros'
 
-/** Of the changes of names: none, all, some first ones in the order of all. */
+/** The changes of names that are kept: none, all, some first ones in the order of all. */
 type NamesLeft = 'synced' | 'written' | 'prefix'
 
 export type Variant = Readonly<{ name: string; bytes: BytesLeft; names: NamesLeft }>
@@ -76,7 +76,7 @@ function bytesLeft(file: TracedFile, left: BytesLeft, random: Seeded): Uint8Arra
   return tailLeft({ ...file, bytes }, left, random)
 }
 
-/** What is left of the bytes behind those that were synced. */
+/** The bytes that are left behind those that were synced. */
 function tailLeft(file: TracedFile, left: BytesLeft, random: Seeded): Uint8Array {
   const { bytes, length, syncedLength } = file
   if (left === 'synced') return bytes.subarray(0, syncedLength)

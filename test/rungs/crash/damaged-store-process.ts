@@ -13,13 +13,13 @@ export type DamagedQuestion = Readonly<{
   times?: number
   /** Open it in spite of a loss; then what it answers may be anything. */
   acceptLoss?: boolean
-  /** What a store that was made answers. */
+  /** The answer of a store that was made. */
   right?: Right
 }>
 
 export type DamagedAnswer = Readonly<{
   how: 'made' | 'refused' | 'opened' | 'ended'
-  /** Of the error that it was refused with. */
+  /** The code of the error that it was refused with. */
   code?: string
   problem: string | null
   right?: Right

@@ -22,7 +22,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'STORAGE_UNAVAILABLE',
 ])
 
-/** Of ten rows each. */
+/** The number of changes, of ten rows each. */
 const CHANGES = 40
 const TEXT = 'a text of some length '.repeat(20)
 
@@ -68,7 +68,7 @@ async function make(folder: string): Promise<void> {
   await (await open(`${folder}/rested`)).close()
 }
 
-/** How a store is: refused, or right, so that it can also be changed and opened so many times. */
+/** The state of a store: refused, or right, so that it can also be changed and opened again. */
 async function judge({
   judge: directory = '',
   times = 1,

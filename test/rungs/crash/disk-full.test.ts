@@ -2,7 +2,7 @@
 // again, writing goes on by itself.
 // Method: a small file system in memory is filled to many levels under a store that writes records or
 // objects; or files may not grow any more; or strace lets system calls fail. Then there is space, writes must
-// work within two seconds, and the store is held against what was acknowledged.
+// work within two seconds, and the store is compared with what was acknowledged.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 import type { WriterJob } from './writer-job.js'
 
 export type FullDiskCase = Readonly<{
-  /** `disk`: so many bytes stay free; `file`: no file may grow beyond so many. */
+  /** `disk`: the bytes that stay free; `file`: the greatest size of a file. */
   limit: 'disk' | 'file'
   bytes: number
   job: Partial<WriterJob>

@@ -39,7 +39,7 @@ async function free(folder: string, { limit }: FullDiskCase): Promise<void> {
   else await rm(join(folder, 'filler'), { force: true })
 }
 
-/** Of the size of files that this process writes. */
+/** The limit on the size of files that this process writes. */
 function setFileLimit(bytes: string): void {
   execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
 }
@@ -67,7 +67,7 @@ async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDisk
   await fill(folder, fullCase)
   await all(async (lane) => {
     for (let step = 0; step < STEPS_WHILE_FULL && lane.failures < FAILURES_OF_LANE; step++) {
-      // What an operation on rows does after a failure rests on rows that nobody has read again.
+      // An operation on rows after a failure relies on rows that nobody has read again.
       if (lane.failures === 0) await lane.step()
       else await lane.share()
     }
@@ -87,7 +87,7 @@ async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDisk
   return { failures, acknowledged: ledger.acknowledged, recoveryMs, wrong }
 }
 
-/** What failed puts left: temporary files, and objects that are empty or end before a segment does. */
+/** Remains of failed puts: temporary files, and objects that are empty or end before a segment does. */
 async function remains(objects: string): Promise<string[]> {
   const entries = await readdir(objects, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())

@@ -3,7 +3,7 @@ export type FullOpenCase = Readonly<{
   bytes: number
   /** How the process ends that wrote the store. */
   ending: 'close' | 'kill'
-  /** About so many bytes are in the last log of its database. */
+  /** The approximate size of the last log of its database, in bytes. */
   logBytes: number
   durability: 'commit' | 'interval'
   /** There is no room on any other disk either. */

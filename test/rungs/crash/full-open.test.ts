@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** @param before - What runs the program, within the namespace of the small disk. */
+/** @param before - The command that runs the program, within the namespace of the small disk. */
 async function runCases(
   name: string,
   cases: readonly FullOpenCase[],

@@ -39,7 +39,7 @@ afterAll(async () => {
 type Progress = { done: number; created: string | null }
 type Said = Readonly<{ put?: number; finalizing?: true; created?: string; openedMs?: number }>
 
-/** When to kill: at so many chunks, or behind the last one. Infinity: not at all. */
+/** The time of the kill: at a number of chunks, or after the last one. Infinity: no kill. */
 type Kill = Readonly<{ atChunks: number; random: Seeded }>
 
 async function runOnce(job: object, progress: Progress, { atChunks, random }: Kill): Promise<void> {

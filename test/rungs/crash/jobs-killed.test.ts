@@ -43,7 +43,7 @@ afterAll(async () => {
   await programs.remove()
 })
 
-/** What the processes said. */
+/** The output of the processes. */
 class Said {
   readonly begun = new Set<number>()
   readonly started = new Map<number, string>()
@@ -220,5 +220,5 @@ test('a job ends once, however often its process is killed', { timeout: TIMEOUT_
   report({ suite, seed, runs: kills, seconds, violations: said.wrong.length })
   expect(said.wrong).toEqual([])
   expect(said.left).toBeGreaterThan(kills)
-  await rm(folder, { recursive: true }) // What failed stays to be looked at.
+  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
 })

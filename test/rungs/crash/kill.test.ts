@@ -1,8 +1,8 @@
 // Goal: a process may be killed at any moment, and nothing acknowledged is lost, nothing is half there,
 // and nothing is left for good.
 // Method: a writer says on a pipe what it begins and what was acknowledged. It is killed at random moments,
-// also while it opens the directory, and often several times in a row; then the store is opened and held
-// against what was said. A directory lives for many rounds; at its end all of it must be gone.
+// also while it opens the directory, and often several times in a row; then the store is opened and compared
+// with what was said. A directory lives for many rounds; at its end all of it must be gone.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ async function liveOnce(seed: number, rounds: number): Promise<string[]> {
   }
   const leaks = await findLeaks(directory, life.ledger)
   acknowledged += life.ledger.acknowledged
-  if (leaks.length === 0) await rm(directory, { recursive: true }) // What failed stays to be looked at.
+  if (leaks.length === 0) await rm(directory, { recursive: true }) // A failed one stays to be looked at.
   return leaks.map((what) => `${directory}, at its end: ${what}`)
 }
 

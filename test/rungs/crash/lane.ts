@@ -16,7 +16,7 @@ export type LaneJob = WriterJob &
     say(line: LogLine): void
   }>
 
-/** What an operation answered, as far as the log wants to know. */
+/** The parts of an answer that the log records. */
 type Answer = Readonly<{ version?: number; file?: string }>
 
 const ROWS_OF_TABLE_MAX = 600

@@ -1,19 +1,19 @@
-// What must be in a store after its writer died, by what the writer said.
+// The required content of a store after its writer died, by the writer's log.
 //
-// Of each table the ledger holds every state that it may be in: one, as long as all operations were
-// acknowledged; one more for each operation whose outcome nobody knows. Whoever looks says which it is.
+// The ledger holds every possible state of each table: one, as long as all operations were
+// acknowledged; one more for each operation with an unknown outcome. The audit decides which it is.
 import type { Change, LogLine, RowsFrom, TableChange } from './log-lines.js'
 import { type ExpectedRow, expectedRows, type RowsSpec } from './rows.js'
 
 /** Version 0: there is no such table. */
 export type TableState = Readonly<{ version: number; rows: readonly ExpectedRow[] }>
 
-/** Of one serial: what it may hold; null for nothing. */
+/** The possible contents of one serial; null: nothing. */
 export type ChunkStates = readonly (RowsSpec | null)[]
 
 const NO_TABLE: TableState = { version: 0, rows: [] }
 
-/** What a full disk or a broken one may answer; any other failure is a fault of the store. */
+/** The codes that a full or broken disk excuses; any other failure is a fault of the store. */
 const STORAGE_CODES: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'INSUFFICIENT_STORAGE'])
 
 const CONTENTS_MAX = 1_024
@@ -26,7 +26,7 @@ export class Ledger {
   settledShares: string[] = []
   readonly begunShares = new Map<string, RowsSpec>()
   readonly doneShares = new Map<string, number>()
-  /** What the writer itself did wrong. */
+  /** Errors of the writer itself. */
   readonly violations: string[] = []
   acknowledged = 0
   failures = 0
@@ -136,7 +136,7 @@ export class Ledger {
     return 'stash' in given ? this.stashContents(given.stash) : [expectedRows(given)]
   }
 
-  /** What the rows of a stash may be. */
+  /** The possible rows of a stash. */
   stashContents(stash: string): ExpectedRow[][] {
     let contents: ExpectedRow[][] = [[]]
     const chunks = [...(this.stashes.get(stash) ?? [])]

@@ -1,5 +1,5 @@
-// What a writer says before and after each of its operations, one JSON text a line. Nothing is flushed
-// for it: who reads the other end of the pipe has every line that was written before the writer died.
+// The log of a writer: lines before and after each of its operations, one JSON text a line. Nothing is flushed
+// for it: the reader of the pipe has every line that was written before the writer died.
 import type { WriteOutcome } from '../../../src/index.js'
 import type { RowsSpec } from './rows.js'
 
@@ -10,7 +10,7 @@ export type TableChange =
   | Readonly<{ do: 'create'; table: string; rows: RowsFrom }>
   | Readonly<{ do: 'add'; table: string; rows: RowsFrom }>
   | Readonly<{ do: 'overwrite'; table: string; rows: RowsFrom }>
-  /** Of the row at an index, to the number of the operation; with `file` it names that file too. */
+  /** Sets the row at an index to the number of the operation; with `file` it names that file too. */
   | Readonly<{ do: 'patch'; table: string; index: number; file?: string }>
   | Readonly<{ do: 'delete'; table: string; index: number }>
 

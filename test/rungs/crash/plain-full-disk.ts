@@ -1,4 +1,4 @@
-// What plain LevelDB does on a full disk: a write fails, there is space again, and later writes are acknowledged,
+// The behavior of plain LevelDB on a full disk: a write fails, there is space again, and later writes are acknowledged,
 // with sync, and gone after the next open (LEVELDB.md, F7). The harness must see that.
 //
 //     node plain-full-disk.js '{"folder": …, "cases": […]}'

@@ -4,7 +4,7 @@ import type { JobRequest, JobStatus, StoreErrorCode, UrlFetcher } from '../../..
 import { seeded } from '../../support/seeded.js'
 import { fillerText } from './rows.js'
 
-/** What the process that starts jobs is told. */
+/** The arguments of the process that starts jobs. */
 export type JobStarterArguments = Readonly<{
   directory: string
   /** The number of its first job. */
@@ -13,7 +13,7 @@ export type JobStarterArguments = Readonly<{
   targets: readonly string[]
 }>
 
-/** What the process says: one JSON text a line. */
+/** The output of the process: one JSON text a line. */
 export type JobLine =
   /** It opened the directory; `left`: the jobs that earlier processes have not ended. */
   | Readonly<{ say: 'open'; left: number }>
@@ -35,7 +35,7 @@ export const JOB_OPTIONS: DirectoryOptions = {
 
 export type PlannedJob = Readonly<{
   kind: 'create' | 'overwrite' | 'import'
-  /** Of the table that it creates, or its place among the targets. */
+  /** The name of the table that it creates. */
   name: string
   target: number
   rows: readonly PlannedRow[]

@@ -1,6 +1,6 @@
 // Goal: after a real power cut, on real file systems, the store holds what was acknowledged, and nothing torn.
 // Method: a writer works on a file system in a file; the kernel is told to stop writing to it at once, journal
-// and all; then it is mounted again, which replays its journal, and the store is held against what the writer
+// and all; then it is mounted again, which replays its journal, and the store is compared with what the writer
 // said. Plain LevelDB, used with unsynced blocks and one synced record, goes through the same.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ async function cutUnder(
   return { before: stdout.slice(0, end), after: stdout.slice(end) }
 }
 
-/** What was begun up to the first failure, which came after the cut for sure. */
+/** The operations begun up to the first failure, which came after the cut for sure. */
 function begunIn(lines: readonly LogLine[]): readonly LogLine[] {
   const failed = lines.findIndex(({ say }) => say === 'failed')
   const before = failed < 0 ? lines : lines.slice(0, failed)

@@ -1,7 +1,7 @@
 // Goal: after a power cut at any moment, the store opens, holds what was acknowledged, and nothing torn.
 // Method: strace records what a writer asks of the file system. From the record the directory is made anew
 // as it may be found after a cut behind each n-th call: with what was synced only, with all, and with parts
-// of the rest. Each is opened and held against what the writer had said up to that call. The writer is killed
+// of the rest. Each is opened and compared with what the writer had said up to that call. The writer is killed
 // once on the way, so that some cuts fall into a recovery. The same is done to plain LevelDB, where it must
 // find the losses that are known.
 
@@ -30,9 +30,9 @@ const missing = missingStrace()
 const ONE_THREAD = { UV_THREADPOOL_SIZE: '1', UV_USE_IO_URING: '0' }
 
 let programs: BuiltPrograms
-/** Where the writer works. */
+/** The directory of the writer. */
 let folder = ''
-/** Where the cut directories are made: in memory, if there is such a place. */
+/** The folder of the cut directories: in memory, if there is such a place. */
 let cuts = ''
 let isKept = false
 
@@ -65,7 +65,7 @@ async function trace(program: string, jobs: readonly TracedJob[]): Promise<Syste
   return traces
 }
 
-/** Of what is wrong, as much as somebody reads. */
+/** The violations that are printed, at most. */
 const SHOWN = 20
 
 type CutPoint = Readonly<{ disk: TracedDisk; point: number; call: SystemCall }>
@@ -121,7 +121,7 @@ async function checkAgainstLedger(disk: TracedDisk, directory: string): Promise<
 
 const RUNS = { push: 2, deep: 1 }[tier]
 
-/** A writer that never syncs is never killed at a sync: it ends after so many operations, more than else are done. */
+/** A writer that never syncs is never killed at a sync: it ends after this number of operations instead. */
 const OPERATIONS_MAX = 400
 
 /** Records two writers, the first of which is killed, and cuts. @returns the number of calls to cut behind. */

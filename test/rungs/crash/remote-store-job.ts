@@ -5,7 +5,7 @@ import { once } from 'node:events'
 export type RemoteJob = Readonly<{
   directory: string
   table: string
-  /** What its rows begin with. */
+  /** The beginning of the text of its rows. */
   name: string
   /** The user that it becomes. */
   uid?: number

@@ -1,7 +1,7 @@
 // Rows and files whose content follows from a short name, so that a log can say in a few bytes what
-// was written, and whoever reads it later can tell a torn row or a mixed table from a whole one.
+// was written, and a later reader can tell a torn row or a mixed table from a whole one.
 
-/** `count` rows named `${tag}.0`, `${tag}.1`, … with so many bytes of text each. */
+/** `count` rows named `${tag}.0`, `${tag}.1`, … with `bytes` bytes of text each. */
 export type RowsSpec = Readonly<{ tag: string; count: number; bytes: number }>
 
 /** A row as it must be: its name, the operation that last changed it, the file it names. */

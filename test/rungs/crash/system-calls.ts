@@ -1,4 +1,4 @@
-// What strace wrote, as calls with their arguments. Calls of several threads may overlap: each has the
+// The output of strace, as calls with their arguments. Calls of several threads may overlap: each has the
 // line on which it began and the one on which it ended.
 
 import type { Seeded } from '../../support/seeded.js'

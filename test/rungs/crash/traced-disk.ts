@@ -18,7 +18,7 @@ export type TracedFile = {
   bytes: Buffer
   length: number
   syncedLength: number
-  /** What the disk had when bytes that were synced were written again; undefined if they were not. */
+  /** The content of the disk when synced bytes were written again; undefined if they were not. */
   before: Buffer | undefined
   /** How often they were. */
   rewrites: number
@@ -44,14 +44,14 @@ type Opened = {
   readonly isSynced: boolean
 }
 
-/** Of a sync: what it covers, as seen when it began. */
+/** The state that a sync covers, as it was when the sync began. */
 type SyncStart = Readonly<{ node: TracedNode; length: number; rewrites: number; order: number }>
 
 const STDOUT = 1
 
 export class TracedDisk {
   readonly root: TracedFolder = newFolder()
-  /** What was written to the standard output. */
+  /** The standard output. */
   output = ''
   /** Number of the last change of a name. */
   order = 0
@@ -61,7 +61,7 @@ export class TracedDisk {
   readonly #syncs = new Map<SystemCall, SyncStart>()
 
   /**
-   * @param rootPath - What is outside is not looked at. It is empty, and its own name is on the disk.
+   * @param rootPath - Paths outside are ignored. The folder is empty, and its own name is on the disk.
    * @param kindFolder - Name of the folders in which a file's name goes to the disk with the file's sync.
    */
   constructor(rootPath: string, kindFolder: string) {
@@ -74,7 +74,7 @@ export class TracedDisk {
     this.#opened.clear()
   }
 
-  /** What a call that takes time covers is known when it begins. */
+  /** The state that a call covers is fixed when the call begins. */
   begin(call: SystemCall): void {
     if (call.name === 'close' && call.result === 0) this.#opened.delete(Number(call.args[0]))
     if (call.name !== 'fsync' && call.name !== 'fdatasync') return

@@ -1,6 +1,6 @@
 import type { DirectoryOptions } from '../../../adapters/open-directory.js'
 
-/** What a writer is told to do. */
+/** The arguments of a writer. */
 export type WriterJob = Readonly<{
   directory: string
   seed: number
@@ -8,7 +8,7 @@ export type WriterJob = Readonly<{
   firstOperation: number
   lanes: number
   operationsOfLane: number
-  /** The writer kills itself when it is about to begin the operation after so many. */
+  /** The number of operations after which the writer kills itself. */
   operationsMax: number
   /** Rows of one add or chunk, and bytes of text of a row, at most. */
   rowsMax: number

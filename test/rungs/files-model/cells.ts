@@ -43,7 +43,7 @@ export const anyRows: fc.Arbitrary<RowsSpec> = fc.record({
   rows: fc.array(anyCells, { minLength: 1, maxLength: 5 }),
 })
 
-/** Of no team that there is. */
+/** A file ID of a team that does not exist. */
 const STRANGE_ID = `rsf-${'A'.repeat(31)}B`
 
 const URL_BASE = 'https://api.example/v2/'
@@ -94,7 +94,7 @@ export function rowOf({ n, f, a }: Cells): ModelRow {
 export type BoundRows = Readonly<{
   input: RowsInput
   rows: readonly ModelRow[]
-  /** What the text names before a table has made cells of it. */
+  /** The files that the text names before a table has made cells of it. */
   named: readonly string[]
 }>
 

@@ -23,7 +23,7 @@ import {
 import { anyNaming, anySpec, bind, type Spec } from './specs.js'
 import type { World } from './world.js'
 
-/** What others do meanwhile. */
+/** The operations of others meanwhile. */
 type Meanwhile =
   | Readonly<{ spec: Spec; instance: number }>
   | Readonly<{ passMs: number }>
@@ -112,7 +112,7 @@ function holdOperation(spec: Spec, instance: number, at: StopAt, sweeper: number
     const isReached = (await Promise.race([hold.reached, running])) === 'reached'
     if (isReached) {
       oracle.doubt(now)
-      // Of two sweeps without grace the second deletes what the operation may be reading.
+      // The second of two sweeps without grace deletes objects that the operation may be reading.
       const isSafe = !operation.readsRows || world.profile.options.orphanGraceMs > 0
       for (let sweeps = isSafe ? 2 : 1; sweeps > 0; sweeps--) await world.store(sweeper).sweep()
     }
@@ -125,7 +125,7 @@ function holdOperation(spec: Spec, instance: number, at: StopAt, sweeper: number
   })
 }
 
-/** Where a sweep is held: around its reads and its commits, or at any step. */
+/** The steps at which a sweep is held: around its reads and its commits, or any. */
 const anySweepStop: fc.Arbitrary<StopAt> = fc.oneof(
   {
     weight: 5,

@@ -1,5 +1,4 @@
-// What an operation of a run is: it runs on a store, and then its outcome is held against the oracle,
-// which moves on.
+// An operation of a run: it runs on a store, then its outcome is compared with the oracle, which moves on.
 import { createHash } from 'node:crypto'
 import { isStoreError, type StoredFile, type StoreErrorCode } from '../../../src/index.js'
 import { Mismatch, type Outcome, show } from '../model/operation.js'
@@ -15,7 +14,7 @@ export type Place = Readonly<{
 
 export interface Operation {
   readonly text: string
-  /** What it works on: operations that have nothing in common may run at once, with the same result. */
+  /** The things it works on: operations with nothing in common may run at once, with the same result. */
   readonly places: readonly string[]
   /** When it is refused it must leave nothing: no record, and if `nothing` is said, no object. */
   readonly refused: 'nothing' | 'records' | 'never'
@@ -76,7 +75,7 @@ function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** What an operation gave that gives a file. */
+/** The result of an operation that returns a file. */
 export function fileOf(outcome: Outcome): StoredFile {
   return expectDone(outcome) as StoredFile
 }

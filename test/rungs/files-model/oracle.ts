@@ -1,4 +1,4 @@
-// What there is to be, kept as plain lists: files, uploads, and the rows that name files, with the rules
+// The expected content, kept as plain lists: files, uploads, and the rows that name files, with the rules
 // of how long each is kept.
 import type { StoredFile } from '../../../src/index.js'
 
@@ -22,11 +22,11 @@ export type ModelUpload = {
   readonly app: string | null
   readonly createdAt: number
   readonly expiresAt: number
-  /** What its record may hold; null: nothing yet. More than one after a race or a crash. */
+  /** The possible contents of its record; null: nothing yet. More than one after a race or a crash. */
   received: readonly (string | null)[]
   /** When that was received, one for each. */
   receivedAt: readonly (number | null)[]
-  /** What it was completed to. */
+  /** The file that it was completed to. */
   file: StoredFile | null
   /** Whether its record is there; `maybe` while a sweep is on its way. */
   record: 'there' | 'maybe' | 'gone'
@@ -39,13 +39,13 @@ export type ModelTable = {
   readonly id: string
   readonly name: string
   rows: readonly ModelRow[]
-  /** What the overwritten rows named, newest first. */
+  /** The files that the overwritten rows named, newest first. */
   retired: readonly Readonly<{ named: readonly string[]; retiredAt: number }>[]
 }
 
 export type ModelChunk = Readonly<{
   rows: readonly ModelRow[]
-  /** What its text names before a table has made cells of it. */
+  /** The files that its text names before a table has made cells of it. */
   named: readonly string[]
   putAt: number
   /** Whether it is there for sure: a sweep that ends its stash may be on its way. */

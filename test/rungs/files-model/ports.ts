@@ -2,9 +2,9 @@
 import type { KvCommit, KvPartition, KvStore, KvView, ObjectStore } from '../../../src/index.js'
 import { Pace } from '../model/paced-ports.js'
 
-/** A step of a store on its ports that comes when so many of its kind have passed. */
+/** A step of a store on its ports, counted among the steps of its kind. */
 export type StopAt = Readonly<{
-  /** What stands in the step's text, as `scan 06` or `-0d`; empty: any step. */
+  /** A part of the step's text, as `scan 06` or `-0d`; empty: any step. */
   step: string
   skip: number
   side: 'before' | 'after'
@@ -16,7 +16,7 @@ export type Hold = Readonly<{
   release(): void
 }>
 
-/** What a store meets on its ports once its process is no more. */
+/** The failure of every step of a store whose process has ended. */
 export class Crashed extends Error {
   override readonly name = 'Crashed'
 }

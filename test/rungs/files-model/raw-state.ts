@@ -1,4 +1,4 @@
-// What is really stored: records and objects, read beside the stores.
+// The stored records and objects, read beside the stores.
 import { renderFileId } from '../../../src/format/file-id.js'
 import { decodeFile, decodeFilesHead, decodeTeamAlias } from '../../../src/format/file-records.js'
 import { FILES_HEAD_KEY, KEY_SPACE, tableHeadKey, teamAliasKey } from '../../../src/format/keys.js'
@@ -11,7 +11,7 @@ export type RawState = Readonly<{
   uploads: readonly string[]
   markers: readonly string[]
   head: Readonly<{ files: number; bytes: number }>
-  /** What the files have by their records. */
+  /** The state of the files by their records. */
   bytes: number
   /** The number of records of each key space. */
   counts: Readonly<Record<number, number>>

@@ -30,7 +30,7 @@ import {
 import { readTableVersion } from './raw-state.js'
 import type { World } from './world.js'
 
-/** Where the rows of an operation come from. */
+/** The source of the rows of an operation. */
 export type Origin = Readonly<{ input: RowsInput; stash: null } | { input: null; stash: string }> &
   Readonly<{ rows: readonly ModelRow[] }>
 
@@ -280,7 +280,7 @@ export function deleteStash(oracle: Oracle, stash: string): Operation {
   }
 }
 
-/** Of which nobody knows what it holds. */
+/** A stash with unknown content. */
 export async function endStash(
   world: World,
   instance: number,

@@ -1,4 +1,4 @@
-// What the commands of a run have in common.
+// The common parts of the commands of a run.
 import fc from 'fast-check'
 import { Mismatch } from '../model/operation.js'
 import { checkFiles } from './file-operations.js'
@@ -27,7 +27,7 @@ export function placeOf({ clock }: World, oracle: Oracle, isSwept = false): Plac
   return { oracle, now: clock.now(), isSwept }
 }
 
-/** Runs an operation and holds it against the oracle; if it is refused, nothing may have changed. */
+/** Runs an operation and compares it with the oracle; if it is refused, nothing may have changed. */
 export async function runAlone(
   operation: Operation,
   instance: number,

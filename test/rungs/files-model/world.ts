@@ -18,7 +18,7 @@ export const TEAM = 'acme'
 /** Larger files are refused. */
 export const FILE_BYTES_MAX = 64
 
-/** The quota refuses files of just so many bytes. */
+/** The quota refuses files of exactly this size, in bytes. */
 export const UNWELCOME_BYTES = 13
 
 export type Profile = Readonly<{

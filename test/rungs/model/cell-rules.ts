@@ -109,7 +109,7 @@ function fieldToken(type: Type, field: string): string {
   }
 }
 
-/** What is not a string shows as its JSON text where strings are wanted. */
+/** A value that is not a string shows as its JSON text where strings are wanted. */
 function shownIn({ kind }: { kind: string }): (token: string) => string {
   if (kind === 'number' || kind === 'boolean') return (token) => token
   return (token) => (token.startsWith('"') ? token : JSON.stringify(token))

@@ -40,7 +40,7 @@ class One implements RunCommand {
     const { tables } = model.state
     const table = tables[this.#spec.table % Math.max(1, tables.length)]
     if (table === undefined) return
-    // Whatever failed, nothing has changed; what is not the version shows at the end of the run.
+    // A failed operation changes nothing: the version shows it now, the rest at the end of the run.
     await runAlone(readVersion({ instance: 1, tableId: table.id }), model, world)
   }
 

@@ -1,4 +1,4 @@
-// What must hold when a run is over: all that can be read is what the oracle has, and, after the last
+// The checks at the end of a run: everything that can be read equals the oracle, and, after the last
 // sweeps, nothing is stored that nothing needs.
 import assert from 'node:assert/strict'
 import { decodeExtentPage } from '../../../src/format/extent-page.js'

@@ -81,7 +81,7 @@ const OTHERS = [
 ]
 const EMPTY: Sample = { json: 'null', field: '' }
 
-/** What mostly stands in each column: so most rows fit, and some do not. */
+/** The usual values of each column: most rows fit, and some do not. */
 const COLUMNS: readonly (readonly [column: string, fitting: readonly Sample[]])[] = [
   ['a', TEXTS],
   ['n', NUMBERS],

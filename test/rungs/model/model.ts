@@ -1,11 +1,11 @@
-// The state of a run: what explains every answer so far, and how one more answer is held against it.
+// The state of a run: the states that explain every answer so far, and the check of one more answer.
 import type fc from 'fast-check'
 import { Mismatch, type Operation, type OraclePlace, outcomeOf } from './operation.js'
 import { emptyState, type State } from './oracle.js'
 import type { World } from './world.js'
 
 /**
- * What fast-check carries through a run: the states that explain every answer so far. After a race there
+ * The model that fast-check carries through a run: the states that explain every answer so far. After a race there
  * may be several, until a later answer tells which it was.
  */
 export class Model {
@@ -21,14 +21,14 @@ export class Model {
 
 export type RunCommand = fc.AsyncCommand<Model, World>
 
-/** Of a run. */
+/** The number of tables of a run, at most. */
 export const TABLES_MAX = 4
 
 export function placeOf({ clock, profile }: World): OraclePlace {
   return { now: clock.now(), limits: profile.options }
 }
 
-/** Runs an operation and holds it against the oracle. */
+/** Runs an operation and compares its outcome with the oracle. */
 export async function runAlone(operation: Operation, model: Model, world: World): Promise<void> {
   const outcome = await outcomeOf(operation, world)
   world.noteEnd()

@@ -1,4 +1,4 @@
-// What an operation of a run is: it runs on the store, and then the oracle says whether its outcome is
+// An operation of a run: it runs on the store, and then the oracle says whether its outcome is
 // right and moves on. Several that ran at once are right if they are right in some order.
 import { isDeepStrictEqual } from 'node:util'
 import { isStoreError } from '../../../src/index.js'
@@ -13,15 +13,15 @@ export type OraclePlace = Readonly<{ now: number; limits: Limits }>
 export type MadeIds = readonly Readonly<{ id: string; isNew: boolean }>[]
 
 export interface Operation {
-  /** What is called, in words. */
+  /** The call, in words. */
   readonly text: string
   /** The stash whose chunks it uses. */
   readonly stash?: string | undefined
   run(world: World): Promise<unknown>
-  /** What it does to the oracle's state at an earlier moment than `check`, if that is one of its own. */
+  /** Changes the oracle's state at an earlier moment than `check`, if the operation has one. */
   begin?(state: State, place: OraclePlace): void
   /**
-   * @param chunks - What the stash held when it was read; by default what it holds in `state`.
+   * @param chunks - The content of the stash when it was read; by default that of `state`.
    * @throws {Mismatch} if the outcome is not the one that the oracle's state asks for.
    */
   check(state: State, outcome: Outcome, place: OraclePlace, chunks?: Source): void
@@ -78,7 +78,7 @@ export function expectEqual(what: string, found: unknown, expected: unknown): vo
   if (isDeepStrictEqual(found, expected)) return
   const [wanted, is] = [show(expected), show(found)]
   const differsAt = wanted.split('').findIndex((char, at) => char !== is[at])
-  const from = Math.max(0, differsAt - 100) // What both begin with tells little.
+  const from = Math.max(0, differsAt - 100) // A common beginning tells little.
   const shown = [wanted, is].map((text) => cut(`${from > 0 ? '…' : ''}${text.slice(from)}`))
   throw new Mismatch(`${what} must be\n  ${shown.join('\nbut is\n  ')}`)
 }

@@ -48,7 +48,7 @@ export type ModelStash = {
   chunks: Map<string, Readonly<{ chunk: InputChunk; putAt: number }>>
 }
 
-/** Where a walk of pages goes on. */
+/** The place at which a walk of pages goes on. */
 export type ModelWalk = Readonly<{
   tableId: string
   generation: number
@@ -83,7 +83,7 @@ export type Limits = Readonly<{
 /** The result that a repeat with the same key is answered with. */
 export type ModelRepeat = Readonly<{
   at: number
-  /** What stands for the request. */
+  /** A byte that stands for the request. */
   digest: number
   /** The table that was added to; null: one was created. */
   added: string | null
@@ -100,7 +100,7 @@ export type State = {
   scans: ModelScan[]
 }
 
-/** What an operation must fail with. */
+/** The failure that an operation must have. */
 export type Failure = Readonly<{
   code: StoreErrorCode
   row?: number
@@ -160,7 +160,7 @@ function serialOrder(serials: readonly string[]): (left: string, right: string) 
 
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 
-/** What rows are held against: the schema that the table has afterwards, and how misfits are met. */
+/** The rules for rows: the schema that the table has afterwards, and the treatment of misfits. */
 export type Judge = Readonly<{
   schema: ModelSchema
   /** The schema was made for these rows, so only what fits no type is a misfit. */
@@ -337,7 +337,7 @@ function isPinned(state: State, { id }: ModelTable, generation: number, instance
 
 type SweepPlace = Readonly<{ instance: number; now: number; limits: Limits }>
 
-/** What a sweep of an instance ends: first generations, then stashes. */
+/** Ends what a sweep of an instance ends: first generations, then stashes. */
 export function sweep(state: State, place: SweepPlace): { generations: number; stashes: number } {
   const generations = sweepGenerations(state, place)
   return { generations, stashes: sweepStashes(state, place) }

@@ -15,7 +15,7 @@ export class Pace {
   #next: (() => number) | null = null
   #hold: { readonly at: number | 'list'; wait(): Promise<void> } | null = null
 
-  /** From here on steps take random turns: mostly few, sometimes so many that others come to an end. */
+  /** From here on steps take random turns: mostly few, sometimes enough for others to end. */
   start(seed: number): void {
     this.#next = seededNumbers(seed)
   }

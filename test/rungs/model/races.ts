@@ -156,7 +156,7 @@ export class FoldRace implements RunCommand {
   readonly #seed: number
   readonly #changes: readonly Spec[]
 
-  /** @param changes - Of rows: it is all the same whether a sweep comes before or after them. */
+  /** @param changes - Changes of rows, which may come before or after a sweep with the same result. */
   constructor(seed: number, changes: readonly Spec[]) {
     this.#seed = seed
     this.#changes = changes

@@ -115,7 +115,7 @@ function noteRowIds<T extends CreateResult | ChangeResult>(
   return { ...made, ids }
 }
 
-/** Of each row: the ID that it was sent with, and that which it keeps; null: none. */
+/** The ID that each row was sent with, and the one that it keeps; null: none. */
 type Claims = Readonly<{ sent: readonly (string | null)[]; kept: readonly (string | null)[] }>
 
 /**
@@ -141,7 +141,7 @@ function newRows(
   })
 }
 
-/** Of all claims those of rows that are there, and of one row the first. */
+/** The claims of rows that are there; of several claims of one row, the first. */
 function acceptedClaims(
   claims: readonly (string | null)[],
   { rows }: ModelGeneration,

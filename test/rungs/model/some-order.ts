@@ -1,6 +1,6 @@
 // Operations that ran at once: their answers must be those of some order, one after the other.
 //
-// What the contract says of a stash is a little less: an operation uses the chunks that were acknowledged
+// The contract demands a little less of a stash: an operation uses the chunks that were acknowledged
 // before it began, and one put meanwhile is in or out as a whole. So reading a stash and changing a table
 // are two steps, between which chunks may be added to the stash, but none replaced and not the stash
 // deleted. A sweep takes two steps as well: it ends generations, and then stashes.
@@ -44,7 +44,7 @@ export function checkInSomeOrder(
   throw new Mismatch(`no order explains\n${told.join('\n')}\n${problems.join('\n')}`)
 }
 
-/** What is wrong with the answers in this order; null: nothing. Moves the state. */
+/** The contradiction in the answers in this order; null: none. Moves the state. */
 function checkOrder(
   state: State,
   order: readonly Step[],

@@ -1,4 +1,4 @@
-// What runs are made of: operations that are not yet bound to the tables, rows and walks of a state.
+// The parts of runs: operations that are not yet bound to the tables, rows and walks of a state.
 import fc from 'fast-check'
 import type { ModelSchema } from './cell-rules.js'
 import { anyRows, anySampleRow, anyWideningRow, FORMS, type SampleRow } from './input.js'
@@ -116,7 +116,7 @@ const onSchemaError: fc.Arbitrary<OnSchemaError> = fc.constantFrom(
   'updateSchema',
 )
 
-/** Of operations that may be repeated: few digests stand for all requests, so that there are repeats. */
+/** Keys of operations that may be repeated: few digests stand for all requests, so that there are repeats. */
 const anyKey = fc.oneof(
   fc.constant(null),
   fc.record({
@@ -247,7 +247,7 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   sweep: 4,
 }
 
-/** What may run beside others: a scan reads several views, so it is right in no single moment. */
+/** The kinds that may run beside others: a scan reads several views, so it is right in no single moment. */
 const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   create: 2,
   add: 10,

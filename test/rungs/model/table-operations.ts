@@ -147,7 +147,7 @@ export function updateRow(target: TableTarget, rowId: string, change: RowChange)
 
 type Changes = Readonly<{ schema: ModelSchema; tokens: ReadonlyMap<string, string | null> }>
 
-/** What an update writes: tokens, or null where a cell is emptied. */
+/** The cells that an update writes: tokens, or null where a cell is emptied. */
 function judgeChanges(
   sent: InputRow,
   before: ModelSchema,

@@ -89,7 +89,7 @@ function tokenFor(type: WideType, cell: Cell): string | null {
 
 const TEXT_KINDS: ReadonlySet<WideKind> = new Set(['string', 'date', 'dateTime'])
 
-/** What a token that is there reads as when its column is of this type. */
+/** The value that an existing token reads as when its column is of this type. */
 function shown(type: WideType, token: string): string {
   if (type.kind !== 'array') {
     return TEXT_KINDS.has(type.kind) && !token.startsWith('"') ? JSON.stringify(token) : token

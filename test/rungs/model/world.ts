@@ -17,7 +17,7 @@ export const OTHER_TEAM = 'other'
 
 type Ports = Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>
 
-/** Where the data is: opens the ports, again and again; `remove` ends it. */
+/** The place of the data: opens the ports, again and again; `remove` deletes it. */
 export type Medium = Readonly<{ open(): Promise<Ports>; remove(): Promise<void> }>
 
 export function memoryMedium(): Medium {

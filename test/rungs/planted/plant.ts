@@ -1,4 +1,4 @@
-// Where a planted bug goes. White space and comments do not count, and a file is known by the end of its path, so
+// The place of a planted bug. White space and comments do not count, and a file is known by the end of its path, so
 // that wrapping a line, wording a comment or moving a file leaves the lists of bugs as they are.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
@@ -38,7 +38,7 @@ function pathOf(root: string, file: string): string {
 
 type Range = Readonly<{ start: number; end: number }>
 
-/** Where a piece of code stands in a source. */
+/** The places of a piece of code in a source. */
 export function findCode(source: string, piece: string): Range[] {
   const { text, offsets } = tokensOf(source)
   const wanted = piece.replace(/\s+/g, '')

@@ -2,7 +2,7 @@
 // by run-planted-bugs.mjs; the code to find stands in its file exactly once: see plant.ts.
 
 export type PlantedBug = Readonly<{
-  /** What is wrong, as a sentence. */
+  /** The bug, as a sentence. */
   name: string
   /** Its name, behind folders where others have the same. */
   file: string

@@ -64,7 +64,7 @@ const SUITES = [
     env: { 'power-cut-root': { ROWSTASH_TIER: 'deep', ROWSTASH_RUNS: '6' } },
   },
 ]
-/** Some bugs show in one run of a thousand; with so many they are found for sure. */
+/** Some bugs show in one run of a thousand; at this scale they are found for sure. */
 const RUNS_SCALE = '4'
 const INTACT_SCALE = '0.2'
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
@@ -99,7 +99,7 @@ async function plant(copy, bug, placeOf) {
   return () => writeFile(path, source)
 }
 
-/** What the test printed when it failed; null when it passed. */
+/** The output of the test when it failed; null when it passed. */
 async function runTest(copy, { test, only, runs, env: more }, scale) {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
   const env = { ...process.env, ROWSTASH_RUNS_SCALE: scale, NO_COLOR: '1', ...more }
@@ -128,7 +128,7 @@ function describePlain(output) {
   return /^ *FAIL +([^\n]+)/m.exec(output)?.[1] ?? null
 }
 
-/** What a test of the ladder says: the line of the suite, and the first thing that was wrong. */
+/** The result of a test of the ladder: the line of the suite, and the first violation. */
 function describeAssertion(output) {
   const suite = /^T\d[^\n]*, [1-9]\d* violations$/m.exec(output)?.[0]
   const problem =
@@ -138,7 +138,7 @@ function describeAssertion(output) {
   return `${suite}\n      ${problem.slice(0, 300)}`
 }
 
-/** What is planted may not show in every run. @returns what the test printed when it failed. */
+/** Runs the test up to `tries` times: a bug may not show in every run. @returns the output of the failed test. */
 async function runUntilFound(copy, suite) {
   for (let run = 1; run < (suite.tries ?? 1); run++) {
     const output = await runTest(copy, suite, RUNS_SCALE)

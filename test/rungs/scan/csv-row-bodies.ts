@@ -91,7 +91,7 @@ const FIELDS: readonly (readonly string[])[] = [
 const LINE_BREAKS = ['\n', '\r\n', '\r'] as const
 const ODD_FIELDS = ['"x"y', 'x"y', ' "x"', '"x" ', '"x', '"', '"""', '"x"\u0000', 'x""y', '""x""']
 
-/** Once in so many fields or records there is what CSV does not know. */
+/** One field or record in this number breaks the rules of CSV. */
 const ODD = 60
 
 /** A body from the grammar. */

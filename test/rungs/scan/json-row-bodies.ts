@@ -133,7 +133,7 @@ export const FAMILIES: readonly (readonly string[])[] = [
 type Style = Readonly<{
   space: () => string
   odd: number
-  /** What the texts of columns by key are taken from. */
+  /** The sources of the texts of columns by key. */
   textsOf: ReadonlyMap<string, readonly string[]>
 }>
 

@@ -8,7 +8,7 @@ const anyTable = anySchema(fc).chain((schema) =>
   fc.tuple(fc.constant(schema), fc.array(anyRowOf(fc, schema), { maxLength: 12 })),
 )
 
-/** What JSON makes of the cells of a row, whose keys JSON.parse would not always get right on Node 24. */
+/** The cells of a row as JSON has them; JSON.parse does not always get their keys right on Node 24. */
 function asRead(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const cells = Object.entries(row)
   return Object.fromEntries(cells.map(([id, value]) => [id, JSON.parse(JSON.stringify(value))]))

@@ -16,7 +16,7 @@ import { runOptions } from '../../support/fast-check-options.js'
 import { seeded } from '../../support/seeded.js'
 import { type CsvBody, grammarBody, mutatedBody, realFiles, realLines } from './csv-row-bodies.js'
 
-/** What a body becomes; null: it is refused. */
+/** The rows of a body; null: it is refused. */
 type Made = Readonly<{ segments: readonly RowBatch[]; chunk: unknown }>
 
 function madeOf(builder: ChunkBuilder, segments: readonly RowBatch[]): Made {

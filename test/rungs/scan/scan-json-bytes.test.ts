@@ -15,7 +15,7 @@ import { asPython, grammarBody, mutatedBody, realRows } from './json-row-bodies.
 
 const LIMITS = { columnsMax: 6, rowBytesMax: 2_000, segmentRowsMax: 65_536, segmentBytesMax: 1e9 }
 
-/** What a body becomes; or that it is refused. */
+/** The rows of a body, or its refusal. */
 type Made = Readonly<{
   texts: readonly string[]
   columns: unknown

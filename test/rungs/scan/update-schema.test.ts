@@ -178,7 +178,7 @@ function toInput({ kind, rows }: Part): RowsInput {
   return { csv: [header.map(quoted).join(','), ...lines].join('\r\n') }
 }
 
-/** What JSON has no token for, no value can be. */
+/** A number that JSON has no token for is no value. */
 function toMember([id, { json }]: SampleRow[number]): [string, unknown] {
   return [id, isUnwritable(json) ? {} : JSON.parse(json)]
 }

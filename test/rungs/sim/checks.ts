@@ -1,5 +1,5 @@
-// Holds what can be read against the oracle, and, when a history is over, what is stored against what is
-// needed.
+// Compares everything that can be read with the oracle, and, when a history is over, everything stored with
+// what is needed.
 import { KEY_SPACE } from '../../../src/format/keys.js'
 import { expectEqual, Mismatch } from '../model/operation.js'
 import { matchRows, type StoredCells } from './operations.js'
@@ -55,7 +55,7 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     throw new Mismatch(`${table.name} cannot be read: ${found.failure.message}`)
   }
   const { version, rows } = found.value as { version: number; rows: StoredCells[] }
-  // What had no answer may have its effect while the database is opened again.
+  // An operation without an answer may have its effect while the database is opened again.
   table.possible = applyInSomeOrder(table.possible, [])
   const fitting = table.possible.flatMap(({ state, pending }): Possible[] => {
     const matched = state?.version === version ? matchRows(state.rows, rows) : null
@@ -78,7 +78,7 @@ function showPossible({ possible }: ModelTable): string {
   return possible.map(({ state }) => showState(state)).join('\n  ')
 }
 
-/** What reads the same may differ in what its rows' versions are, and in what is pending. */
+/** States that read the same may differ in the versions of their rows, and in their pending operations. */
 function distinct(possible: readonly Possible[]): Possible[] {
   const byText = new Map<string, Possible>()
   for (const one of possible) {

@@ -84,7 +84,7 @@ async function failStep(
   return plan.met() > 0
 }
 
-/** What failed without effect says so. */
+/** A failure without effect says so. */
 function checkTold(world: SimWorld, outcome: Outcome): void {
   if (outcome.kind !== 'failed' || !world.isOfIo(outcome.failure)) return
   if (outcome.failure.outcome === 'unchanged') return

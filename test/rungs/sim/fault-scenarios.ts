@@ -5,7 +5,7 @@ import type { SimWorld } from './world.js'
 export type Scenario = Readonly<{
   name: string
   options?: StoreOptions
-  /** What is there before; its steps do not fail. */
+  /** The state before; its steps do not fail. */
   prepare?(world: SimWorld): Promise<void>
   act(world: SimWorld): Promise<unknown>
   /** It ends what is over, piece by piece, and changes nothing that a client could miss. */

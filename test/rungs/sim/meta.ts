@@ -8,7 +8,7 @@ import { type SimOptions, SimWorld } from './world.js'
 
 const HOUR_MS = 3_600_000
 
-/** What may be set without that anybody sees it. */
+/** Options with no visible effect. */
 export type MetaVariant = SimOptions &
   Readonly<{ reopens: boolean; ends: boolean; sweeps: boolean }>
 

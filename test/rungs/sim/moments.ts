@@ -1,4 +1,4 @@
-// What there was at the beginning of each step of a history, so that the oracle can go back with a store that
+// The state at the beginning of each step of a history, so that the oracle can go back with a store that
 // lost its newest commits in a power cut.
 import type { SimOperation } from './operations.js'
 import type { ModelFile, ModelStash, ModelTable, Oracle, Possible } from './oracle.js'
@@ -12,7 +12,7 @@ type Moment = Readonly<{
   tables: ReadonlyMap<ModelTable, readonly Possible[]>
   stashes: ReadonlyMap<ModelStash, StashThen>
   files: readonly ModelFile[]
-  /** What was done from then to the next moment. */
+  /** The operations from then to the next moment. */
   operations: SimOperation[]
 }>
 
@@ -49,11 +49,11 @@ export class Moments {
     this.#moments.at(-1)?.operations.push(...operations)
   }
 
-  /** Takes the oracle back to when so many batches were written: what was done then may have had its effect. */
+  /** Takes the oracle back to a number of written batches: operations of that moment may have had their effect. */
   goBack(oracle: Oracle, batches: number): void {
     const then = this.#moments.findLast((moment) => moment.batches <= batches)
     this.#hasLost = true
-    // What is lost never was: a loss before the next opening must not go back to it.
+    // A lost state never was: a loss before the next opening must not go back to it.
     this.#moments = this.#moments.filter((moment) => moment.batches <= batches)
     if (then === undefined) throw new Error('What was on the disk before the first moment is lost')
     for (const table of oracle.tables) {

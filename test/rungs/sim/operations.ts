@@ -1,4 +1,4 @@
-// What a history is made of: each operation runs on the store, and says what its outcome means.
+// The operations of a history: each runs on the store, and applies its outcome to the oracle.
 import type { DeleteResult, RowIds, StoreError, Team } from '../../../src/index.js'
 import { Mismatch, show } from '../model/operation.js'
 import type { SimJobs } from './jobs.js'
@@ -6,7 +6,7 @@ import type { ModelRow, ModelStash, ModelTable, Oracle, Outcome, TableState } fr
 import { rowsOfStash, showRows } from './oracle.js'
 import type { SimWorld } from './world.js'
 
-/** Where an operation runs: one of the stores of a history. */
+/** The place of an operation: one of the stores of a history. */
 export type OperationPlace = Pick<SimWorld, 'team' | 'store'>
 
 /** Says whether a failure comes from the disk. */
@@ -18,7 +18,7 @@ export type SimOperation = Readonly<{
   table: ModelTable | null
   run(place: OperationPlace): Promise<unknown>
   apply(state: TableState, outcome: Outcome): readonly TableState[]
-  /** What it means for stashes and files; `outcome` is of the operation. */
+  /** Applies the outcome of the operation to stashes and files. */
   settle?(outcome: Outcome): void
   /** It reads objects, which two sweeps without grace may delete meanwhile. */
   readsObjects?: boolean
@@ -85,7 +85,7 @@ function changed(
   return states
 }
 
-/** What a failure without effect means: it must fit the state, unless it is the disk's. */
+/** The state after a failure without effect, which must fit the state, unless it is the disk's. */
 function refused(
   world: DiskJudge,
   state: TableState,

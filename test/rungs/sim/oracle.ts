@@ -1,5 +1,5 @@
-// What there may be: of each table the states that are possible after all that was answered, of each
-// chunk of a stash the rows that it may hold, and the files that were acknowledged.
+// The possible content: the states of each table that are possible after all that was answered, the rows
+// that each chunk of a stash may hold, and the files that were acknowledged.
 //
 // An answer narrows the states, an operation without one widens them, and a read decides.
 import type { StoreError } from '../../../src/index.js'
@@ -25,7 +25,7 @@ export type ModelTable = {
   readonly name: string
   /** null: nobody was told yet. */
   id: string | null
-  /** What it may be: at first, one state without anything pending. */
+  /** Its possible states: at first, one without anything pending. */
   possible: readonly Possible[]
 }
 
@@ -59,7 +59,7 @@ export class Oracle {
   readonly tables: ModelTable[] = []
   readonly stashes = new Map<string, ModelStash>()
   readonly files = new Map<string, ModelFile>()
-  /** What versions have grown by, beside the changes of their tables. */
+  /** The growth of versions beside the changes of their tables. */
   base = 0
   readonly #contents = new Map<string, string>()
   readonly #rowOfId = new Map<string, number>()
@@ -194,16 +194,16 @@ export function withState(
 export type Applied = Readonly<{
   text: string
   outcome: Outcome
-  /** Of an unknown outcome: the states after its effect. */
+  /** With an unknown outcome: the states after its effect. */
   apply(state: TableState, outcome: Outcome): readonly TableState[]
 }>
 
-/** What a table may be, and which operations without an answer may still have their effect. */
+/** A possible state of a table, and the operations without an answer that may still have their effect. */
 export type Possible = Readonly<{ state: TableState; pending: readonly Applied[] }>
 
 const POSSIBLE_MAX = 500
 
-/** What is possible after operations that ran at once: some order of them, and what was pending before or not. */
+/** The states that are possible after operations that ran at once, in some order, with or without pending ones. */
 export function applyInSomeOrder(
   before: readonly Possible[],
   operations: readonly Applied[],

@@ -7,7 +7,7 @@ export type SeedsDone = Readonly<{
   runs: number
   seconds: number
   violations: number
-  /** Of the first violation. */
+  /** The message of the first violation. */
   failure: string | null
   failing: RecordedSeed | undefined
 }>

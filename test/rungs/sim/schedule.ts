@@ -46,7 +46,7 @@ const DAY_MS = 24 * HOUR_MS
 /** How long it is remembered that a stash has expired. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS
 
-/** What kind of faults a history meets. */
+/** The kind of faults that a history meets. */
 type Profile = 'clean' | 'slow' | 'crash' | 'io' | 'misread' | 'damage'
 
 const PROFILES: readonly Profile[] = [
@@ -82,7 +82,7 @@ export async function runSchedule(seed: number, trace: string[] = []): Promise<n
   try {
     await schedule.run()
   } finally {
-    schedule.world.disk.crash('process') // Whatever it still does in the background ends.
+    schedule.world.disk.crash('process') // Its background work ends.
   }
   return schedule.world.disk.steps
 }
@@ -109,7 +109,7 @@ class Schedule {
   #reopenings = 0
   /** The store refuses to open, as it should on a damaged disk. */
   #isRefused = false
-  /** Of a history in which operations run as jobs, too. */
+  /** Runs operations as jobs; null: the history has none. */
   readonly #jobs: SimJobs | null
 
   constructor(seed: number, trace: string[]) {
@@ -166,7 +166,7 @@ class Schedule {
     return this.world.options.reopens ? this.#random.once(6) : !this.#random.once(3)
   }
 
-  /** What has no answer is decided when the database was opened again. */
+  /** Operations without an answer are decided when the database was opened again. */
   #noteReopening(): void {
     const reopenings = reopeningsOf(this.world.kv)
     if (reopenings === this.#reopenings) return
@@ -686,7 +686,7 @@ function withJobs(options: SimOptions): SimOptions {
   return { ...options, store: { ...store, ...jobs }, reopens: false }
 }
 
-/** Of a seed of its own, so that other choices do not change with it. */
+/** Drawn with a seed of its own, so that other choices do not change with it. */
 function anyDurability(seed: number): Durability {
   const { below } = seeded(seed ^ 0x5f356495)
   for (let i = 0; i < 4; i++) below(2)
@@ -706,7 +706,7 @@ function withDurability(options: SimOptions, durability: Durability): SimOptions
   // Lost commits are noticed among those whose records are kept.
   if (durability === 'none') return { ...relaxed, kv: { ...relaxed.kv, commitRecordsMin: 65_536 } }
   const isHasty = store.orphanGraceMs === 0
-  // Of a hasty store, what lets objects go may not be on the disk yet when two sweeps are over.
+  // In a hasty store, the commits that release objects may not be on the disk yet when two sweeps are over.
   const flushBytes = isHasty ? 8_192 : 1_024
   return {
     ...relaxed,

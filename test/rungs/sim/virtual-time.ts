@@ -3,7 +3,7 @@
 
 const MS_OF_A_TURN = 5
 
-/** Timers of so many milliseconds or more let the event loop turn once. */
+/** Timers of at least this number of milliseconds let the event loop turn once. */
 const LONG_MS = 100
 
 type Cancel = { isCancelled: boolean }
@@ -13,7 +13,7 @@ let isAlive: () => boolean = () => true
 
 type Interval = Readonly<{ call: () => void; milliseconds: number; alive: () => boolean }>
 
-/** What is to be done from time to time. */
+/** The intervals that run. */
 const intervals = new Set<Interval>()
 
 let turning: Promise<void> | undefined
@@ -29,7 +29,7 @@ function loopTurn(): Promise<void> {
   return turning
 }
 
-/** Calls once what is due every so many milliseconds. */
+/** Calls every interval of this length once. */
 export function passInterval(milliseconds: number): void {
   for (const interval of [...intervals]) {
     if (!interval.alive()) intervals.delete(interval)
@@ -67,7 +67,7 @@ export async function inVirtualTime<T>(run: () => Promise<T>): Promise<T> {
   const replaced = {
     setTimeout: start,
     clearTimeout: cancel,
-    // What a store does from time to time, it does when it is told to.
+    // Work at intervals is done when the history says so.
     setInterval: (call: () => void, milliseconds: number) => {
       const interval = { call, milliseconds, alive: isAlive, unref: () => undefined }
       intervals.add(interval)

@@ -13,7 +13,7 @@ import { beginProcess } from './virtual-time.js'
 
 export const TEAM = 'acme'
 
-/** In `interval`, after so many milliseconds what was answered is on the disk. */
+/** In `interval`, the milliseconds after which everything answered is on the disk. */
 export const FLUSH_MS = 50
 
 const LAST_TURNS = 1_000
@@ -43,7 +43,7 @@ export type Excuses = {
   io: boolean
   /** A read gave wrong bytes: until the next open. */
   misread: boolean
-  /** What is on the disk is damaged: for ever. */
+  /** The content of the disk is damaged: for ever. */
   damaged: boolean
 }
 
@@ -170,7 +170,7 @@ export class SimWorld {
     }
     if (losesPower) this.disk.crash('machine')
     else if (!this.disk.isDown) this.disk.crash('process')
-    // What the process had under way meets its end before the next one begins.
+    // Everything that the process had under way ends before the next one begins.
     for (let turn = 0; turn < LAST_TURNS; turn++) await undefined
     this.disarm()
     this.excuses.io = false
@@ -216,7 +216,7 @@ export class SimWorld {
   }
 }
 
-/** Gives the first one first, so that whoever made it can close it when the opening fails. */
+/** Returns the first one first, so that its maker can close it when the opening fails. */
 function firstThen<T>(first: T, next: () => T): () => T {
   let isFirst = true
   return () => {

@@ -84,7 +84,7 @@ function anyMisfit(random: Seeded, form: 'json' | 'csv'): Cells {
   return { [id]: json }
 }
 
-/** What an update sends: also nothing at all, and once in a while what does not fit. */
+/** The cells of an update: sometimes none, sometimes values that do not fit. */
 export function anyChanges(random: Seeded): Cells {
   const cells = anyCells(random)
   return random.once(8) ? { ...cells, ...anyMisfit(random, 'json') } : cells

@@ -30,7 +30,7 @@ const SCHEMA: SchemaInput = {
 const NO_TABLE = '00000000-0000-4000-8000-000000000000'
 const NO_ROW = 'AAAAAAAAAAAAAAAAAAAAAA'
 
-/** What an operation gave, or how it failed. */
+/** The result of an operation, or its failure. */
 type Outcome =
   | Readonly<{ value: unknown }>
   | Readonly<{ code: StoreErrorCode; column: string | undefined }>
@@ -39,7 +39,7 @@ export class Both {
   readonly #world: World
   readonly #twin: SqliteTwin
   readonly #tableIds: string[] = []
-  /** Of rows that are there, and of those that were. */
+  /** The IDs of rows that are there, and of deleted ones. */
   readonly #rowIds: string[] = []
 
   constructor(world: World, twin: SqliteTwin) {
@@ -249,7 +249,7 @@ export class Both {
   }
 }
 
-/** What has no version has none to be asked for. */
+/** null: the table or the row is not there, and has no version. */
 async function versionOf(read: () => number | undefined): Promise<number | null> {
   const found = await outcomeOf(read)
   return 'value' in found && found.value !== undefined ? Number(found.value) : null

@@ -128,7 +128,7 @@ export class SqliteTwin {
     return { row: parsed(found[0]), version: Number(found[1]) }
   }
 
-  /** All pages of a table, each of so many rows at most. */
+  /** All pages of a table, each of a number of rows at most. */
   pages(table: string, limit: number): unknown[][] {
     this.version(table)
     const pages: unknown[][] = []
@@ -242,7 +242,7 @@ function parsed(json: SqlValue | undefined): unknown {
   return JSON.parse(String(json))
 }
 
-/** What SQLite says about a constraint, as the store would say it. */
+/** The message of SQLite about a constraint, as the store would write it. */
 function refusalOf(failure: unknown): unknown {
   const constraint = /^CHECK constraint failed: (\w+)/.exec(String((failure as Error).message))?.[1]
   if (constraint === undefined) return failure

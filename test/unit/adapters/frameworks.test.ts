@@ -11,7 +11,7 @@ import { openMemory } from '../../../src/index.js'
 type Next = (failure?: unknown) => void
 type Middleware = (request: IncomingMessage, response: ServerResponse, next: Next) => void
 
-/** What is used of Express; its packages have no types. */
+/** The used part of Express, whose packages have no types. */
 type Express = (() => RequestListener & { use(...given: (string | Middleware)[]): void }) & {
   json(): Middleware
   text(options: { type: string }): Middleware

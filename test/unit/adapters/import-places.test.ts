@@ -66,7 +66,7 @@ async function importOf(
   }
 }
 
-/** What the import of some files fails with, the folder left out. */
+/** The failure of the import of some files, without the folder. */
 async function failureOf(...given: Parameters<typeof importOf>): Promise<string> {
   const failure = await importFiles(await importOf(...given)).then(
     () => 'none',

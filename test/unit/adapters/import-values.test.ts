@@ -1,4 +1,4 @@
-// What an import sees in values is what the inference of the store makes of them.
+// Goal: an import judges values as the inference of the store does.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SourceFormat } from '../../../adapters/base/records.js'

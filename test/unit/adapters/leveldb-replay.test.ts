@@ -30,7 +30,7 @@ async function logOf(path: string): Promise<string> {
   return join(path, logs.at(-1) ?? '')
 }
 
-/** What is in a log. */
+/** The content of a log. */
 async function recordsOf(path: string): Promise<Buffer[]> {
   const records: Buffer[] = []
   const handle = await open(path)

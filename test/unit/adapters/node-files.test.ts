@@ -263,7 +263,7 @@ describe('a file that is sent', () => {
   })
 })
 
-/** What the pace of a body is measured by. */
+/** The clock that measures the pace of a body. */
 function fakePaceTimers(): void {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
@@ -278,7 +278,7 @@ async function until(isSo: () => boolean): Promise<void> {
 describe('the body of a request', () => {
   const BODY_BYTES = 10_000_000
 
-  /** What is answered to a body of which so many bytes are sent every second. */
+  /** The answer to a body that is sent at a rate in bytes per second. */
   async function replyToBodyAt(bytesPerSecond: number): Promise<string> {
     const table = { version: async () => 1, addRows: async () => ({ version: 2, rowIds: [] }) }
     const store = { team: () => ({ table: () => table }), limits: LIMITS } as unknown as Store

@@ -32,7 +32,7 @@ async function memory(): Promise<Store> {
 }
 
 describe('after a body parser of a framework', () => {
-  /** What body parsers do: read all, put something into `request.body`, then call the next handler. */
+  /** A body parser: reads all, puts something into `request.body`, then calls the next handler. */
   function parsedBy(parse: (text: Buffer) => unknown, next: RequestListener): RequestListener {
     return async (request, response) => {
       const pieces: Buffer[] = []

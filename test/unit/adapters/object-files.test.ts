@@ -146,7 +146,7 @@ test('what the system has at hand comes at once; after a slow read the next 64 l
 })
 const isLinux = process.platform === 'linux'
 
-/** Of the files `f0` and so on that are written, those that are open. */
+/** The open files among `f0` and so on. */
 function openNames(): string[] {
   const links = readdirSync('/proc/self/fd').map(linkOf)
   return links

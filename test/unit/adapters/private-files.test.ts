@@ -44,7 +44,7 @@ async function openToOthers(path: string, below = ''): Promise<string[]> {
   return [...open, ...(await Promise.all(inside)).flat()]
 }
 
-/** What LevelDB makes by itself has the mode of the umask; the folder around it is closed. */
+/** Files that LevelDB creates by itself have the mode of the umask; the folder around them is closed. */
 function isLevelDbs(path: string): boolean {
   return path.startsWith('/kv/')
 }

@@ -8,7 +8,7 @@ export type Opened = Readonly<{ socket: Socket; host: string; port: number }>
 export type Detour = Readonly<{
   /** undefined: nobody ever answers. */
   port: number | undefined
-  /** What the socket says it reached; undefined: what it did reach. */
+  /** The address that the socket claims to have reached; undefined: the real one. */
   shownAddress?: string
 }>
 

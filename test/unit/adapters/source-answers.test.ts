@@ -297,7 +297,7 @@ describe('a reader', () => {
       if (read > 300_000) break
     }
 
-    expect(sent - read).toBeLessThan(16 * 2 ** 20) // What the system's own buffers hold.
+    expect(sent - read).toBeLessThan(16 * 2 ** 20) // The buffers of the system hold the rest.
   })
 
   test('finds out that the source broke off before it began to read', async () => {

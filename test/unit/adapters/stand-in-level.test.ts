@@ -1,4 +1,4 @@
-// What a database is read from while its disk is full: it changes no file of the store, and holds its lock.
+// The stand-in that a database is read from while its disk is full: it changes no file of the store, and holds its lock.
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -36,7 +36,7 @@ async function pack(codec: Codec, raw: Bytes): Promise<Bytes> {
   return stored
 }
 
-/** What fails at once fails the promise too. */
+/** A failure at once fails the promise too. */
 async function decompress(codec: Codec, stored: Bytes, rawBytes: number): Promise<Bytes> {
   return codec.decompress(stored, rawBytes)
 }

@@ -1,4 +1,4 @@
-// What a message says of the place of bad data.
+// Goal: a message names the place of bad data.
 import { describe, expect, test } from 'vitest'
 import { dataError, deferred } from '../../../src/base/data-error.js'
 import { type ErrorPlace, StoreError, type StoreErrorCode } from '../../../src/base/store-error.js'

@@ -1,5 +1,5 @@
 // Goal: answers are what they are whether there is memory to keep them or not, they are never held beyond the budget, and
-// whoever finds no memory is told so. Time is virtual where it matters.
+// a client for which there is no memory is told so. Time is virtual where it matters.
 import { MemoryLevel } from 'memory-level'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createContract } from '../../../src/contract/contract.js'
@@ -84,7 +84,7 @@ async function textOf({ body }: ContractResponse): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** A table of so many megabytes. @returns the path of its rows. */
+/** A table of a size in megabytes. @returns the path of its rows. */
 async function tableOf(
   { send }: Server,
   megabytes: number,

@@ -11,7 +11,7 @@ const RANGES_MIN = 5_000
 
 type Answer = Readonly<{ status: number; indexes: readonly number[] }>
 
-/** What the file 0, 1, 2, … of so many bytes answers. */
+/** The answer for a file 0, 1, 2, … of a length in bytes. */
 function answerOf(header: string | undefined, bytes: number): Answer {
   const file = Array.from({ length: bytes }, (_, at) => at)
   const range = parseRange(header === undefined ? [] : [['Range', header]], bytes)

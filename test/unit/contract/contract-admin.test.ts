@@ -1,4 +1,4 @@
-// Goal: the operations of whoever runs the server, over a store in memory.
+// Goal: the operations of the server's operator, over a store in memory.
 import { expect, onTestFinished, test } from 'vitest'
 import { type ContractOptions, createContract, openMemory, type Store } from '../../../src/index.js'
 

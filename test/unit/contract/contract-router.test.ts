@@ -101,7 +101,7 @@ test('IDs of any text come through percent-encoding as they were', () => {
   )
 })
 
-/** What may stand in a path, as it is or percent-encoded. */
+/** The text of a path segment, as it is or percent-encoded. */
 const pathCharacter = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9._~!$&'()*+,;=:@-]$/),
   anyCodePoint.map(encodeURIComponent),

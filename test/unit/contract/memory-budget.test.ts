@@ -21,7 +21,7 @@ function defaultBudget(): MemoryBudget {
 
 type Held = Room & { state: () => 'held' | 'waiting' | 'refused' | 'lost' }
 
-/** A room of a client whose body comes, and who asked for so many bytes. */
+/** A reservation of a client whose body comes, of a number of bytes. */
 function hold(budget: MemoryBudget, team: string, bytes: number): Held {
   let state: ReturnType<Held['state']> = 'held'
   const room = budget.open(team, () => {

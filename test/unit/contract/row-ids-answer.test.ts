@@ -10,7 +10,7 @@ import { type RowIdRun, rowIdsOf } from '../../../src/engine/context/row-ids.js'
 /** About what the contract puts into one piece. */
 const PIECE_BYTES_MAX = 64 * 1024
 
-/** Of a socket on both sides, and what streams hold besides. */
+/** The buffers of a socket on both sides, and of streams. */
 const ON_THE_WAY_BYTES_MAX = 16 * 1024 * 1024
 
 function runsOf(chunks: number, rows: number): RowIdRun[] {

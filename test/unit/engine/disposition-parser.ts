@@ -3,9 +3,9 @@
 
 export type Disposition = Readonly<{
   type: string
-  /** What those show who know `filename*`. */
+  /** The name shown by clients that know `filename*`. */
   fileName: string
-  /** What all others show. */
+  /** The name shown by all others. */
   fallback: string | undefined
 }>
 

@@ -16,7 +16,7 @@ const SECOND = '0123456789abcdef0000000000000002'
 const THREE_PIECES = new Uint8Array(3 * 65_536).fill(7)
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 100 }
 
-/** A KvStore that takes so many commits and sweeps, and then no more. */
+/** A KvStore that takes a number of commits and sweeps, and then no more. */
 function failingAfter(kv: KvStore, changes: number): KvStore {
   let left = changes
   const check = () => {

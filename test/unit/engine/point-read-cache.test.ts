@@ -40,7 +40,7 @@ async function open(): Promise<Counted> {
   return { store, reads: () => reads }
 }
 
-/** Of `SEGMENTS` segments; `n` of each row is its place. */
+/** A table of `SEGMENTS` segments; `n` of each row is its place. */
 async function fill(store: Store, team: string): Promise<{ table: Table; ids: string[] }> {
   const stash = store.team(team).stash('s')
   for (let serial = 0; serial < SEGMENTS; serial++) {

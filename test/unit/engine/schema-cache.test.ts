@@ -8,7 +8,7 @@ import { all, openRich } from '../../support/rich-database.js'
 
 const MIB = 1024 * 1024
 
-/** A record of a schema whose only column has a name of so many characters. */
+/** A record of a schema whose only column has a name of a given length. */
 function recordOf(nameChars: number): Uint8Array {
   const displayName = 'x'.repeat(nameChars)
   const schema: TableSchema = { columns: [{ id: 'a', displayName, type: { kind: 'string' } }] }

@@ -1,4 +1,4 @@
-// What point reads leave in memory, and in whose memory they read.
+// The memory that point reads use, and leave behind.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Awaitable } from '../../../src/base/awaitable.js'
 import type { Bytes } from '../../../src/base/bytes.js'

@@ -28,7 +28,7 @@ const OBJECT = '00112233445566770000000000000001'
 const NONCE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)
 const TABLE = utf8('table-key-16byte')
 
-/** What a reader says of bytes; a failure that is none of a damaged record is thrown. */
+/** The result of a reader; a failure other than that of a damaged record is thrown. */
 function problemOf(read: () => unknown): string {
   try {
     read()

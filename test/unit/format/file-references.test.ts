@@ -1,4 +1,4 @@
-// Which file IDs rows name: the finder is held against an oracle that parses each row and looks at every
+// Goal: the finder finds the file IDs that rows name, as an oracle does that parses each row and looks at every
 // place of every string.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -35,7 +35,7 @@ function escapeOf(char: string, isUpper: boolean): string {
   return `\\u${isUpper ? digits.toUpperCase() : digits}`
 }
 
-/** What looks like an ID and is none, or is one only by luck. */
+/** Texts that look like an ID and are none, or are one by chance. */
 const nearMiss = fc.oneof(
   anyId.map((id) => id.slice(0, 35)),
   anyId.map((id) => id.slice(1)),

@@ -51,7 +51,7 @@ function firstPlace(built: Built): FramePlace {
   return place
 }
 
-/** What a row reads as, or the code of the failure. */
+/** The text of a row, or the code of the failure. */
 function outcome(built: Built, row: number): unknown {
   try {
     return readRow(built, row)

@@ -1,4 +1,4 @@
-// What a store that answers before the disk has its commits may lose: in `interval` the newest, whole.
+// The commits that a store which answers before the disk has them may lose: in `interval` the newest, whole.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

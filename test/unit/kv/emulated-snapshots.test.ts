@@ -30,7 +30,7 @@ function keyOf(key: number): Uint8Array {
   return Uint8Array.of(1, key)
 }
 
-/** What `getMany` and an iterator with pieces of `count` say of a snapshot. */
+/** The records of a snapshot by `getMany` and by an iterator with pieces of `count`. */
 async function readTwice(
   database: LevelDatabase,
   { count, reverse }: Readonly<{ count: number; reverse: boolean }>,

@@ -358,7 +358,7 @@ describe('in a directory', () => {
     const live = `${path}-live`
     const ports = await openDirectoryPorts(live)
     for (let commit = 0; commit < commits; commit++) await put(ports.kv, `k${commit}`)
-    // What a killed process would leave: all that was written, and no close.
+    // The state after a kill: all that was written, and no close.
     await copyTree(live, path)
     await ports.close()
     return path

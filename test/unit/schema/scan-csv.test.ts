@@ -37,7 +37,7 @@ function cellsOf(body: string, settings: Settings = {}): [string, string][][] {
   )
 }
 
-/** What a scan comes to, failures too, to compare scans. */
+/** The result of a scan, failures too, to compare scans. */
 function outcome(body: string | Uint8Array, settings: Settings): unknown {
   try {
     return scan(body, settings)
@@ -320,7 +320,7 @@ function parseWhole(body: string, delimiter: string): string[][] | undefined {
   }
 }
 
-/** What the records of the whole body mean, or undefined if the contract refuses them. */
+/** The rows of the whole body, or undefined if the contract refuses them. */
 function expectedScan(body: string, delimiter: string): unknown {
   const records = parseWhole(body, delimiter)
   if (records === undefined || /"\0/.test(body.replace(/"[^"]*"(?!\0)/g, ''))) return undefined

@@ -20,7 +20,7 @@ function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What the contract makes of a parsed row: an own entry per cell, zero without a sign. */
+/** A parsed row by the rules of the contract: an own entry per cell, zero without a sign. */
 function expectedCells(row: object): Map<string, unknown> {
   const entries = Object.entries(row).filter(([id]) => id !== '$rowID')
   return new Map(entries.map(([id, value]) => [id, unsigned(value)]))

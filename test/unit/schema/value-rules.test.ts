@@ -396,7 +396,7 @@ const ADVERSARIAL: Readonly<Record<RuledKind, readonly (readonly [string, string
   ],
 }
 
-/** Of three runs, as a busy machine may halt one of them. */
+/** The least of three runs, as a busy machine may halt one of them. */
 function shortestMs(run: () => unknown): number {
   const times = [1, 2, 3].map(() => {
     const begun = performance.now()

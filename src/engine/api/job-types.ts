@@ -1,5 +1,5 @@
 // The public interfaces of jobs: operations that run in the background.
-import type { StoreErrorCode } from '../../base/store-error.js'
+import type { ErrorPlace, StoreErrorCode } from '../../base/store-error.js'
 import type {
   CreateResult,
   CreateTableRequest,
@@ -38,17 +38,12 @@ export type JobStatus =
   | (JobEntry & Readonly<{ status: 'failed'; endedAt: number; error: JobError }>)
 
 /** The failure of a job: the members of a StoreError. */
-export type JobError = Readonly<{
-  /** Absent if a caller cannot act on the failure. */
-  code?: StoreErrorCode
-  message: string
-  row?: number
-  column?: string
-  value?: string
-  rule?: string
-  chunk?: string
-  line?: number
-}>
+export type JobError = Omit<ErrorPlace, 'outcome'> &
+  Readonly<{
+    /** Absent if a caller cannot act on the failure. */
+    code?: StoreErrorCode
+    message: string
+  }>
 
 /** A job. It survives a crash: the next process that opens the store continues it. */
 export interface Job {

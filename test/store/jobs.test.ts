@@ -1,7 +1,13 @@
 // Goal: a job has its effect once, whatever engines die or are taken for dead meanwhile, and tells how it stands.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { decodeLease, encodeLease } from '../../src/format/job-records.js'
-import { JOB_PART, JOBS_RANGE, jobLeaseKey, KEY_SPACE } from '../../src/format/keys.js'
+import {
+  JOB_PART,
+  JOBS_RANGE,
+  jobLeaseKey,
+  KEY_SPACE,
+  STASH_HEADS_RANGE,
+} from '../../src/format/keys.js'
 import { parseTableId } from '../../src/format/table-id.js'
 import {
   type Job,
@@ -117,6 +123,22 @@ describe('a job', () => {
       },
     })
     expect(await team.tables()).toEqual([])
+  })
+
+  test('that fails deletes the rows that came with it', async () => {
+    const world = await World.create(false)
+    const { store } = await world.open()
+    onTestFinished(() => store.close())
+    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const heads = { ...STASH_HEADS_RANGE, count: 10 }
+
+    const job = await store
+      .team('t')
+      .startJob({ create: { name: 't', schema, rows: [{ n: 'x' }] } })
+
+    expect((await job.wait()).status).toBe('failed')
+    const left = () => world.kv.partition('t').read((view) => view.scan(heads))
+    await expect.poll(left).toEqual([])
   })
 
   test('refuses at once what is wrong by itself', async () => {

@@ -3,6 +3,7 @@
 import { fromHex, toHex } from '../../base/bytes.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import type { JobKind, JobRecord } from '../../format/job-records.js'
+import type { JobKey } from '../../format/keys.js'
 import { parseTableId, renderTableId } from '../../format/table-id.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
 import type {
@@ -16,6 +17,7 @@ import type { RequestKey } from '../commit/idempotency.js'
 import type { JobGuard, JobResult } from '../commit/job-guard.js'
 import { runsOf } from '../context/row-ids.js'
 import type { TeamContext } from '../context/store-context.js'
+import { OWN_STASH } from '../context/team-limits.js'
 import type { SourceProgress } from '../ingest/source-rows.js'
 import { TeamStash } from '../ingest/stash.js'
 import { createTable } from '../table/create-table.js'
@@ -113,11 +115,18 @@ export function storedKey(key: RequestKey | undefined): Pick<StoredRequest, 'key
   return key === undefined ? {} : { key: key.text, digest: toHex(key.digest) }
 }
 
-/** Deletes the rows that came with a request. What fails here is left to the lifetime of stashes. */
-export async function dropOwnRows(team: TeamContext, request: StoredRequest): Promise<void> {
-  const stash = stashOf(team, request)
-  if (!stash.isWhole()) return
-  await stash.delete().catch((failure: unknown) => {
+/** The stash of the rows that came with the request of a job. Most jobs have none. */
+export function ownStashOf(team: TeamContext, job: JobKey): TeamStash {
+  return new TeamStash(team, `${OWN_STASH}${renderTableId(job)}`)
+}
+
+/** Deletes the rows that came with a request. @returns false: the storage failed. */
+export async function dropOwnRows(team: TeamContext, job: JobKey): Promise<boolean> {
+  try {
+    await ownStashOf(team, job).delete()
+    return true
+  } catch (failure) {
     if (!isStoreError(failure)) throw failure
-  })
+    return false
+  }
 }

@@ -204,12 +204,10 @@ export class JobRunner {
       checkEpoch(held.lease)
       const doWork = async (): Promise<void> => endIfOpen(team, guard, await doJob(team, work))
       await this.#turns.run(team.teamId, doWork, this.#stopping.signal)
-      tellEnd()
-      await dropOwnRows(team, request)
     } catch (failure) {
       outcome = await this.#fail(team, guard, held, failure)
-      tellEnd()
     } finally {
+      tellEnd()
       stopRenewing()
       await held.end()
     }
@@ -238,16 +236,15 @@ export class JobRunner {
     return 'failed'
   }
 
-  /** Takes a job that has ended off the list of open ones. */
   async #forgetEnded(team: TeamContext, job: JobKey): Promise<void> {
     const bytes = await team.partition.read((view) => view.get(jobKey(job)))
-    if (bytes === null || decodeJob(bytes).state.name !== 'running') {
-      await this.#forget(team.teamId, job)
-    }
+    if (bytes === null || decodeJob(bytes).state.name !== 'running') await this.#forget(team, job)
   }
 
-  async #forget(teamId: string, job: JobKey): Promise<void> {
-    await this.#context.kv.partition('').commit({ deletes: [openJobKey(job, teamId)] })
+  /** Deletes the rows of a job that has ended, then takes it off the list of open ones. */
+  async #forget(team: TeamContext, job: JobKey): Promise<void> {
+    if (!(await dropOwnRows(team, job))) return // The next look tries again.
+    await this.#context.kv.partition('').commit({ deletes: [openJobKey(job, team.teamId)] })
   }
 
   async #lookAtAll(): Promise<void> {
@@ -276,9 +273,9 @@ export class JobRunner {
     const seen = isSame ? before : { bytes: lease, since: now }
     const record = bytes === null ? null : decodeJob(bytes)
     if (bytes === null || record === null) {
-      if (now - seen.since >= DANGLING_MS) await this.#forget(team.teamId, job)
+      if (now - seen.since >= DANGLING_MS) await this.#forget(team, job)
     } else if (record.state.name !== 'running') {
-      await this.#forget(team.teamId, job)
+      await this.#forget(team, job)
     } else if (this.#isLeft(lease, now - seen.since)) {
       await this.#takeOver(team, job, { key: jobKey(job), equals: bytes }, record, lease)
     }

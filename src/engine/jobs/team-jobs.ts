@@ -10,13 +10,12 @@ import { checkArguments, checkText } from '../api/arguments.js'
 import type { Job, JobEntry, JobProgress, JobRequest, JobStatus } from '../api/job-types.js'
 import type { RowsInput, Stash } from '../api/row-types.js'
 import type { TeamContext } from '../context/store-context.js'
-import { OWN_STASH } from '../context/team-limits.js'
 import { TeamStash } from '../ingest/stash.js'
 import { readHead } from '../read/generations.js'
 import { checkCreate, checkImport, checkOverwrite } from '../table/check-requests.js'
 import { readAfterIfMatch } from '../table/overwrite-rows.js'
 import { tableKeyOf } from '../table/table.js'
-import { type StoredRequest, storedKey } from './job-request.js'
+import { ownStashOf, type StoredRequest, storedKey } from './job-request.js'
 import type { JobRunner } from './job-runner.js'
 import { findJob, listJobs, toStatus } from './job-status.js'
 
@@ -127,7 +126,7 @@ export class TeamJobs {
       if (rows.belongsTo(this.#team)) return rows.id
       throw invalid('The stash belongs to another team or store')
     }
-    const stash = new TeamStash(this.#team, `${OWN_STASH}${renderTableId(job)}`)
+    const stash = ownStashOf(this.#team, job)
     await stash.put('0', rows as RowsInput)
     return stash.id
   }

@@ -94,6 +94,46 @@ test('no entry has a key, a signature, a path, a query or a value', async () => 
   expect([...names].sort()).toEqual(['error', 'ms', 'operation', 'status', 'team'])
 })
 
+test('no text of a client makes a line longer, breaks it, or controls a terminal', async () => {
+  const { lines, send } = await open()
+  const long = 'x'.repeat(1024 * 1024)
+  const nasty = '%0d%0a\u001b[31m{"level":"error"}'
+  for (const text of [long, nasty, '\r\ninjected', '\u2028']) {
+    await send('GET', `/tables/${text}/rows`)
+    await send('PUT', `/stashes/${text}/${text}`, '[]')
+    await send('GET', `/jobs/${text}`)
+    await send('GET', `/files/${text}/${text}`, '', null)
+    await send('PUT', `/uploads/${encodeURIComponent(text)}?${text.trim()}`, '', null)
+    await send(text, '/tables')
+    await send('GET', '/tables', '', text)
+  }
+
+  expect(lines.length).toBe(28)
+  for (const line of lines) {
+    const text = JSON.stringify(line)
+    expect(text.length).toBeLessThan(300)
+    expect(text).toMatch(/^[\x20-\x7e]+$/)
+    expect(text).not.toContain('31m')
+  }
+})
+
+test('the ID of a team, which the host chooses, is escaped in a line', async () => {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const printed: string[] = []
+  const log = (fields: AnsweredRequest): void => void printed.push(JSON.stringify(fields))
+  const teamId = 'a\r\n\u001b[31mb'
+  const authenticate = async () => ({ teamId })
+  const logger = { info: log, warn: log, error: log }
+  const contract = createContract(store, { authenticate, logger })
+  const headers = [['authorization', `Bearer ${KEY}`]] as const
+  await contract.handle({ method: 'GET', path: '/tables', query: '', headers, body: bytesOf('') })
+
+  expect(printed.length).toBe(1)
+  expect(printed[0]).toMatch(/^[\x20-\x7e]+$/)
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ team: teamId, status: 200 })
+})
+
 test('console is a logger; an object without its methods is refused', async () => {
   const store = await openMemory()
   onTestFinished(() => store.close())

@@ -7,7 +7,7 @@ import { isStoreError } from '../../../src/base/store-error.js'
 import type { Store } from '../../../src/index.js'
 import { openStore } from '../../../src/index.js'
 import { decodeHighWater } from '../../../src/kv/high-water.js'
-import type { KvStore } from '../../../src/kv/kv.js'
+import type { KvGroup, KvStore } from '../../../src/kv/kv.js'
 import { openLevelKv } from '../../../src/kv/level-kv.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import type { Fault, PortStep } from '../../conformance/faults/fault-plan.js'
@@ -74,6 +74,27 @@ describe('after a failed write', () => {
     expect(await storedText(kv, 'behind')).toBe(null)
     expect(await storedText(kv, 'after')).toBe('after')
     expect(reopeningsOf(kv)).toBe(1)
+  })
+
+  test('groups and lookups of records go on being counted', async () => {
+    const disk = new FaultDisk()
+    const kv = await openOn(disk)
+    const groups: KvGroup[] = []
+    kv.observe?.((group) => void groups.push(group))
+    await put(kv, 'before')
+    expect(await storedText(kv, 'before')).toBe('before')
+    const { hits = 0, misses = 0 } = kv.cache ?? {}
+    expect(hits + misses).toBeGreaterThan(0)
+    disk.faults = nthStep(0, { kind: 'fail' }, { fits: writes })
+    await expect(put(kv, 'failed')).rejects.toMatchObject({ outcome: 'unknown' })
+
+    await onceItWorks(() => put(kv, 'after'))
+    expect(groups.map(({ commits, records }) => [commits, records])).toEqual([
+      [1, 1],
+      [1, 1],
+    ])
+    expect(kv.cache?.hits).toBeGreaterThanOrEqual(hits)
+    expect(kv.cache?.misses).toBeGreaterThanOrEqual(misses)
   })
 
   test('what waited in the queue behind it is unchanged', async () => {

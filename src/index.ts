@@ -12,6 +12,7 @@ export type { ContractLimitOptions } from './contract/contract-limits.js'
 export { CONTRACT_LIMITS } from './contract/contract-limits.js'
 export type { ContractOptions } from './contract/contract-options.js'
 export type { CorsOptions } from './contract/cors.js'
+export type { AuditEvent, ContractHooks, HookRequest } from './contract/hooks.js'
 export type { ContractKey } from './contract/key-options.js'
 export type {
   AnsweredRequest,

@@ -1,5 +1,6 @@
 // One line per answered request. It has nothing that grants access: no key and no other header, no path and no query,
 // because those of uploads and files do, and no text of an error, which may quote a value.
+import type { Effect } from './call.js'
 import type { AnsweredRequest, ContractRequest, ContractResponse } from './message.js'
 
 /** Where lines of a log go: `console`, a logger of pino, and others like them. Its methods must not throw. */
@@ -12,7 +13,12 @@ export interface Logger {
 const MESSAGE = 'request'
 
 /** What is known of a request when it is answered. */
-export type SeenRequest = Readonly<{ operation: string; team: string | undefined }>
+export type SeenRequest = Readonly<{
+  operation: string
+  team: string | undefined
+  /** Only with a known key, for the hook `audit`. */
+  change?: Readonly<{ keyId: string; effect: Effect }>
+}>
 
 /** Reports an answer to the log and to the adapter, if one of them wants to know. */
 export function reportAnswer(

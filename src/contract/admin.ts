@@ -59,7 +59,7 @@ export async function answerAdmin(
   if (operation === undefined) {
     throw methodNotAllowed(request.method, [...methods.keys()].join(', '))
   }
-  onRoute(path, { keyId })
+  onRoute(path, { keyId }, {})
   const response = await operation(services, request, ...parameters)
   return { ...response, body: watched(response.body, services.watch) }
 }

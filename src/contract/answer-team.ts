@@ -6,9 +6,10 @@ import { digestRequest } from '../engine/table/request-digest.js'
 import { chargedAnswer, openAnswerRoom } from './answer-memory.js'
 import { createAuthenticate } from './auth.js'
 import { parseOrigin } from './base-url.js'
-import type { BaseUrls, Call } from './call.js'
+import type { BaseUrls, Call, Effect } from './call.js'
 import type { Caller } from './caller.js'
 import type { ResolvedContractOptions } from './contract-options.js'
+import { askHooks } from './hooks.js'
 import { createKeyLimits } from './key-limits.js'
 import { limitTeam } from './limited-team.js'
 import type { MemoryBudget } from './memory-budget.js'
@@ -22,6 +23,9 @@ import { ROUTES } from './routes.js'
 const router = createRouter<Guarded>(
   ROUTES.map(([method, path, access, operation]) => [method, path, { access, operation }]),
 )
+
+/** Routes of one table begin so. */
+const ONE_TABLE = '/tables/{tableID}'
 
 /** The services behind the routes of a team. */
 export type TeamServices = Readonly<{
@@ -38,17 +42,27 @@ export type AnswerTeam = (request: ContractRequest, onRoute: OnRoute) => Promise
 
 export function createTeamAnswer(services: TeamServices): AnswerTeam {
   const { store, options, answers, receive, watch } = services
+  const { hooks } = options
+  const asksHooks = hooks.rateLimit !== undefined || hooks.quota !== undefined
   const authenticate = createAuthenticate(options, store.keys)
   const { checkRate, turns, sources } = createKeyLimits(options)
   const gate = { authenticate, checkRate: (caller: Caller) => checkRate(holderOf(caller)), router }
   return async (request, onRoute) => {
-    const admitted = await admit(request, gate, onRoute)
-    const { caller, operation, parameters, query } = admitted
+    const effect: Effect = {}
+    const admitted = await admit(request, gate, (route, sender) => onRoute(route, sender, effect))
+    const { caller, route, access, operation, parameters, query } = admitted
     const { teamId, tables } = caller
     const key = holderOf(caller)
+    const tableId = route.startsWith(ONE_TABLE) ? parameters[0] : undefined
+    if (tableId !== undefined) effect.tableId = tableId
+    if (asksHooks) {
+      const asked = { caller, operation: `${request.method} ${route}`, tableId }
+      await askHooks(hooks, { ...asked, headers: request.headers }, access.stores)
+    }
     const team = store.team(teamId)
     const call: Call = {
       caller,
+      effect,
       team: tables === undefined ? team : limitTeam(team, tables),
       query,
       headers: request.headers,

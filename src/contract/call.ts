@@ -22,11 +22,21 @@ export type Call = Readonly<{
   digest: (body: ReceivedBody) => Promise<Bytes>
   /** Opens a room for the memory of a response. The caller closes it, or leaves that to the response. */
   openAnswerRoom: () => AnswerRoom
+  /** What the operation does, for the hook `audit`. */
+  effect: Effect
   /** Fetches a file from a URL, in a turn of the key. */
   fetching<T>(fetch: () => Promise<T>): Promise<T>
   /** Reads the body, calls `use` with it, and then releases its memory. */
   receive<T>(formats: readonly BodyFormat[], use: (body: ReceivedBody) => Promise<T>): Promise<T>
 }>
+
+/** What an operation did. The operation sets it. */
+export type Effect = {
+  tableId?: string
+  rows?: number
+  /** It was a check only. */
+  unchanged?: true
+}
 
 /** The base URLs of the contract and of files, without a slash at the end. */
 export type BaseUrls = Readonly<{ api: string; files: string }>

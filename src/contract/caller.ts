@@ -31,6 +31,8 @@ export type Access = Readonly<{
   scopes: readonly KeyScope[]
   /** `team`: the route reaches more than one table of the team, so keys that are limited to tables cannot use it. */
   reach: 'tables' | 'team'
+  /** Whether it may store more, which the hook `quota` decides on. */
+  stores: boolean
 }>
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES)

@@ -15,11 +15,12 @@ import {
   type ContractLimits,
 } from './contract-limits.js'
 import { type Cors, type CorsOptions, resolveCors } from './cors.js'
+import { type ContractHooks, HOOK_NAMES } from './hooks.js'
 import { type ContractKey, resolveAdminKeys, resolveKeys, shortKeyWarning } from './key-options.js'
 import type { MetricFamily, MetricsRegistry } from './metric-family.js'
 
 /** Options of the HTTP contract. Unknown names are refused. */
-export interface ContractOptions extends ContractLimitOptions {
+export interface ContractOptions extends ContractLimitOptions, ContractHooks {
   /**
    * The known keys, at least one; one of `keys`, `authenticate` and `storedKeys` must be given, and not both of the
    * first two. Only their digests are kept.
@@ -68,8 +69,8 @@ export interface ContractOptions extends ContractLimitOptions {
   readonly probes?: boolean | undefined
   /**
    * Called with every failure that gets a status of 500 or above; the client does not see its details. Requests refused
-   * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Must not
-   * throw.
+   * under load are included (STORAGE_UNAVAILABLE with the outcome `unchanged`): a log should only count those. Also
+   * called with failures of the hook `audit`. Must not throw.
    */
   readonly onFailure?: ((failure: unknown) => void) | undefined
   /**
@@ -109,6 +110,7 @@ export type ResolvedContractOptions = ContractLimits &
     logger: Logger | undefined
     registry: MetricsRegistry | undefined
     moreMetrics: readonly MetricFamily[]
+    hooks: ContractHooks
     onFailure: (failure: unknown) => void
   }>
 
@@ -126,6 +128,7 @@ const OTHER_NAMES: readonly Exclude<keyof ContractOptions, keyof ContractLimitOp
   'logger',
   'registry',
   'moreMetrics',
+  ...HOOK_NAMES,
   'onFailure',
   'onWarning',
 ]
@@ -141,7 +144,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
   if (keys !== undefined && authenticate !== undefined) {
     throw optionError('keys', 'and "authenticate" must not both be given')
   }
-  for (const name of ['authenticate', 'onFailure', 'onWarning'] as const) {
+  for (const name of ['authenticate', 'onFailure', 'onWarning', ...HOOK_NAMES] as const) {
     if (given[name] === undefined || typeof given[name] === 'function') continue
     throw optionError(name, 'must be a function')
   }
@@ -160,6 +163,7 @@ export function resolveContractOptions(given: ContractOptions): ResolvedContract
     logger: resolveLogger(given.logger),
     registry: resolveRegistry(given.registry),
     moreMetrics: resolveMoreMetrics(given.moreMetrics),
+    hooks: { rateLimit: given.rateLimit, quota: given.quota, audit: given.audit },
     ...limits,
     bodyBytesInFlightMax: Math.max(limits.bodyBytesMax, limits.bodyBytesInFlightMax),
     onFailure,

@@ -12,6 +12,7 @@ import { resolveContractOptions } from './contract-options.js'
 import { shared } from './cors.js'
 import { createEntries } from './entries.js'
 import { errorResponse } from './error-response.js'
+import { tellAudit } from './hooks.js'
 import type { BudgetSize } from './memory-accounts.js'
 import { MemoryBudget } from './memory-budget.js'
 import type { ContractRequest, ContractResponse } from './message.js'
@@ -66,8 +67,9 @@ export function createContract(store: Store, options: ContractOptions): Contract
       const began = monotonicMs()
       const { isKeyless, cors, answer, ...entry } = entryOf(request)
       let seen: SeenRequest = { operation: entry.operation ?? NO_OPERATION, team: undefined }
-      const onRoute: OnRoute = (route, { teamId }) => {
-        seen = { operation: `${request.method} ${route}`, team: teamId }
+      const onRoute: OnRoute = (route, { teamId, keyId }, effect) => {
+        const operation = `${request.method} ${route}`
+        seen = { operation, team: teamId, change: { keyId, effect } }
       }
       let isKeyRefused = !isKeyless
       const onKey = () => {
@@ -82,6 +84,7 @@ export function createContract(store: Store, options: ContractOptions): Contract
       const ms = monotonicMs() - began
       metrics.answered(seen.operation, sent.status, ms)
       reportAnswer(resolved, request, seen, sent, ms)
+      tellAudit(resolved, request.method, seen, sent.status, ms)
       return sent
     },
   }

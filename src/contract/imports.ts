@@ -33,7 +33,7 @@ export async function importTable(call: Call): Promise<ContractResponse> {
   const linked = linkedApps(call, queryAppIds, appIds)
   if (isAsync) return answerAsJob(call, { import: request }, linked)
   const imported = await call.fetching(() => call.team.importTable(request))
-  return tableResponse('import', imported, linked)
+  return tableResponse(call, 'import', imported, linked)
 }
 
 type ImportBody = Readonly<{

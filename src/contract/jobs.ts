@@ -41,11 +41,12 @@ export async function answerAsJob(
   const status = await job.wait(AT_ONCE_MS)
   switch (status.status) {
     case 'running':
+      call.effect.tableId = status.tableId
       return accepted(status)
     case 'failed':
       throw jobFailure(status.error)
     case 'succeeded':
-      return tableResponse(status.kind, status.result, linked)
+      return tableResponse(call, status.kind, status.result, linked)
   }
 }
 

@@ -9,7 +9,7 @@
 // that has a body and no table reads its parameters, then the body.
 import type { Table } from '../engine/api/store-types.js'
 import type { Authenticate } from './auth.js'
-import type { Call, Operation } from './call.js'
+import type { Call, Effect, Operation } from './call.js'
 import { type Access, type Caller, checkAccess } from './caller.js'
 import type { ContractRequest, ContractResponse } from './message.js'
 import { parseQuery, type Query } from './query.js'
@@ -19,6 +19,9 @@ import type { Router } from './router.js'
 
 export type Admitted = Readonly<{
   caller: Caller
+  /** As it is in the routes. */
+  route: string
+  access: Access
   operation: Operation
   parameters: readonly string[]
   query: Query
@@ -30,8 +33,11 @@ export type Guarded = Readonly<{ access: Access; operation: Operation }>
 /** The sender of a request: a key of the operator has no team. */
 export type Sender = Readonly<{ keyId: string; teamId?: string }>
 
-/** @param route - As it is in the routes. */
-export type OnRoute = (route: string, sender: Sender) => void
+/**
+ * @param route - As it is in the routes.
+ * @param effect - What the operation does, which it sets later.
+ */
+export type OnRoute = (route: string, sender: Sender, effect: Effect) => void
 
 /** What a request passes before its operation. */
 export type Gate = Readonly<{
@@ -45,7 +51,7 @@ export type Gate = Readonly<{
 export async function admit(
   request: ContractRequest,
   { authenticate, checkRate, router }: Gate,
-  onRoute: OnRoute,
+  onRoute: (route: string, caller: Caller) => void,
 ): Promise<Admitted> {
   const caller = await authenticate(request.headers)
   request.onKey?.()
@@ -56,7 +62,7 @@ export async function admit(
   onRoute(path, caller)
   const { access, operation } = found
   checkAccess(caller, access)
-  return { caller, operation, parameters, query: parseQuery(request.query) }
+  return { caller, route: path, access, operation, parameters, query: parseQuery(request.query) }
 }
 
 /** The checks of an operation with a body. */

@@ -6,6 +6,7 @@ import { yieldToEventLoop } from '../base/platform.js'
 import type { PreflightReport } from '../engine/api/preflight-types.js'
 import type { RowIds } from '../engine/api/row-types.js'
 import { jsonOfRowIds } from '../engine/context/row-ids.js'
+import type { Call } from './call.js'
 import { JSON_TYPE } from './error-response.js'
 import type { ContractResponse } from './message.js'
 import { renderETag } from './precondition.js'
@@ -23,9 +24,11 @@ export function jsonResponse(
 
 /** The answer to `validate=only`: CONTRACT.md, section 5. */
 export function renderPreflight(
+  { effect }: Pick<Call, 'effect'>,
   { rows, schema, problems, problemCount }: PreflightReport,
   version?: number,
 ): ContractResponse {
+  effect.unchanged = true
   return jsonResponse(
     200,
     JSON.stringify({ data: { rows, schema, problems, problemCount } }),

@@ -18,13 +18,17 @@ export type TeamRoute = readonly [
   operation: Operation,
 ]
 
-const READ: Access = { scopes: ['read'], reach: 'tables' }
-const WRITE: Access = { scopes: ['write'], reach: 'tables' }
-const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team' }
+const READ: Access = { scopes: ['read'], reach: 'tables', stores: false }
+const WRITE: Access = { scopes: ['write'], reach: 'tables', stores: true }
+const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team', stores: true }
+const DELETE: Access = { ...WRITE, stores: false }
+const DELETE_TEAM: Access = { ...WRITE_TEAM, stores: false }
 /** A key that may start a job may read its status too. */
-const READ_JOB: Access = { scopes: ['read', 'write'], reach: 'tables' }
+const READ_JOB: Access = { ...READ, scopes: ['read', 'write'] }
 /** Files belong to no table. */
-const UPLOAD: Access = { scopes: ['upload'], reach: 'tables' }
+const UPLOAD: Access = { scopes: ['upload'], reach: 'tables', stores: true }
+/** Its bytes are there already; the store's own hook decides on the file. */
+const COMPLETE: Access = { ...UPLOAD, stores: false }
 
 export const ROUTES = [
   ['GET', '/tables', READ, listTables],
@@ -36,10 +40,10 @@ export const ROUTES = [
   ['POST', '/tables/{tableID}/rows', WRITE, addRows],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
-  ['DELETE', '/tables/{tableID}/rows/{rowID}', WRITE, deleteRow],
+  ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
-  ['DELETE', '/stashes/{stashID}', WRITE_TEAM, deleteStash],
+  ['DELETE', '/stashes/{stashID}', DELETE_TEAM, deleteStash],
   ['GET', '/jobs/{jobID}', READ_JOB, readJob],
   ['POST', '/apps/{appID}/uploads', UPLOAD, createUpload],
-  ['POST', '/apps/{appID}/uploads/{uploadID}/complete', UPLOAD, completeUpload],
+  ['POST', '/apps/{appID}/uploads/{uploadID}/complete', COMPLETE, completeUpload],
 ] as const satisfies readonly TeamRoute[]

@@ -50,7 +50,7 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
       const rows = parseAddBody(body, call.team)
       if (isCheck) {
         const report = await table.preflight({ rows, ...(onSchemaError && { onSchemaError }) })
-        return renderPreflight(report, report.version)
+        return renderPreflight(call, report, report.version)
       }
       const { rowIds, version } = await table.addRows(rows, {
         ...(onSchemaError && { onSchemaError }),
@@ -59,6 +59,7 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
           requestDigest: await call.digest(body),
         }),
       })
+      call.effect.rows = rowIds.length
       return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
     },
   })
@@ -98,6 +99,7 @@ export async function updateRow(
         ...(ifMatch !== undefined && { ifMatch }),
         ...(onSchemaError && { onSchemaError }),
       })
+      call.effect.rows = 1
       return jsonResponse(200, '{}', version)
     },
   })
@@ -110,6 +112,7 @@ export async function deleteRow(
   rowId: string,
 ): Promise<ContractResponse> {
   refuseValidate(call.query)
-  const { version } = await call.team.table(tableId).deleteRow(rowId)
+  const { version, deleted } = await call.team.table(tableId).deleteRow(rowId)
+  call.effect.rows = deleted ? 1 : 0
   return jsonResponse(200, '{}', version)
 }

@@ -2,6 +2,7 @@
 // sections 5 and 8).
 import type { JobEntry } from '../engine/api/job-types.js'
 import type { CreateResult } from '../engine/api/row-types.js'
+import type { Call } from './call.js'
 import type { ContractResponse } from './message.js'
 import { jsonResponse, renderRowIds } from './render.js'
 
@@ -11,10 +12,13 @@ type LinkedApps = readonly string[] | undefined
 
 /** The response of a completed operation. */
 export function tableResponse(
+  { effect }: Pick<Call, 'effect'>,
   kind: Kind,
   result: CreateResult,
   linked: LinkedApps,
 ): ContractResponse {
+  effect.tableId = result.tableId
+  effect.rows = result.rowIds.length
   const { head, tail } = partsOf(kind, result, linked)
   const body = renderRowIds(`{"data":${head}`, result.rowIds, `${tail}}`)
   return jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)

@@ -40,10 +40,10 @@ export async function createTable(call: Call): Promise<ContractResponse> {
           requestDigest: await call.digest(body),
         }),
       }
-      if (isCheck) return renderPreflight(await call.team.preflight(create))
+      if (isCheck) return renderPreflight(call, await call.team.preflight(create))
       const linked = linkedApps(call, queryAppIds, appIds)
       if (isAsync) return answerAsJob(call, { create }, linked)
-      return tableResponse('create', await call.team.createTable(create), linked)
+      return tableResponse(call, 'create', await call.team.createTable(create), linked)
     },
   })
 }
@@ -82,11 +82,11 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
       }
       if (isCheck) {
         const report = await table.preflight(overwrite)
-        return renderPreflight(report, report.version)
+        return renderPreflight(call, report, report.version)
       }
       if (isAsync) return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
       const { rowIds, version } = await table.overwrite(overwrite)
-      return tableResponse('overwrite', { tableId, rowIds, version }, undefined)
+      return tableResponse(call, 'overwrite', { tableId, rowIds, version }, undefined)
     },
   })
 }

@@ -242,6 +242,25 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
+  test('hooks that refuse', async () => {
+    for (const [hooks, refusal] of [
+      [{ rateLimit: () => ({ retryAfterMs: 1_500 }) }, 429],
+      [{ quota: () => false }, 402],
+    ] as const) {
+      const server = await serveContract((options) => openMemory(options), { proof, ...hooks })
+      for (const operation of proof.openApi.operations) {
+        const { id, responses } = operation
+        // The bytes of a file have no key; the store has a quota of its own for the file.
+        const isAsked = responses.has('403') && id !== 'putUpload'
+        const isStoring = responses.has('402') && id !== 'completeUpload'
+        if (!(refusal === 402 ? isStoring : isAsked)) continue
+        const { method, path, ...options } = requestOf(operation)
+        expect([id, (await send(server, method, path, options)).status]).toEqual([id, refusal])
+      }
+      await server.close()
+    }
+  })
+
   test('keys without the scope of an operation', async () => {
     const [key, otherKey] = ['a-key-without-any-scope', 'a-key-of-the-other-team']
     const keys = [

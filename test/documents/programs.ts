@@ -301,6 +301,61 @@ const hosting = (begins: string): Program => ({
   },
 })
 
+const hooks: Program = {
+  document: 'src/contract/HOSTING.md',
+  begins: 'nodeHandler(store, {\n  keys,\n  rateLimit:',
+  declared: [
+    "import { nodeHandler } from 'rowstash/node'",
+    "declare const store: import('rowstash').Store",
+    "declare const keys: import('rowstash').ContractKey[]",
+    'declare const limiter: { take(key: string): boolean }',
+    'declare const plans: { of(team: string): Promise<{ isPaid: boolean }> }',
+    "declare const records: { append(event: import('rowstash').AuditEvent): Promise<void> }",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const store = await memory(surroundings)
+    const key = 'a-long-random-text-of-the-host'
+    const told: { operation: string }[] = []
+    let [isFree, isPaid] = [true, true]
+    let options: Parameters<typeof node.nodeHandler>[1] | undefined
+    await runModule(text, {
+      store,
+      keys: [{ key, teamId: 'acme' }],
+      limiter: { take: () => isFree },
+      plans: { of: async () => ({ isPaid }) },
+      records: { append: async (event: { operation: string }) => void told.push(event) },
+      nodeHandler: (_: core.Store, given: Parameters<typeof node.nodeHandler>[1]) => {
+        options = given
+      },
+    })
+    assert(options !== undefined)
+    const contract = core.createContract(store, options)
+    const statusOf = async (): Promise<number> => {
+      const { status } = await contract.handle({
+        method: 'POST',
+        path: '/tables',
+        query: 'name=x',
+        headers: [
+          ['authorization', `Bearer ${key}`],
+          ['content-type', 'application/json'],
+        ],
+        body: new Blob(['[]']).stream() as unknown as AsyncIterable<Uint8Array>,
+      })
+      return status
+    }
+
+    assert.equal(await statusOf(), 201)
+    isPaid = false
+    assert.equal(await statusOf(), 402)
+    isFree = false
+    assert.equal(await statusOf(), 429)
+    assert.deepEqual(
+      told.map(({ operation }) => operation),
+      ['POST /tables'],
+    )
+  },
+}
+
 const inBrowser: Program = {
   document: 'src/EMBEDDING.md',
   begins: "import { Level } from 'level'",
@@ -354,6 +409,7 @@ export const PROGRAMS: readonly Program[] = [
   hosting('nodeHandler(store, { keys, baseUrl:'),
   hosting('nodeHandler(store, { keys, cors:'),
   traced,
+  hooks,
   inBrowser,
   suites,
 ]

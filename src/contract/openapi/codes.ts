@@ -21,6 +21,7 @@ export const WRITING = [
 /** Errors of every operation that writes its body. */
 export const RECEIVING = [
   ...WRITING,
+  'PAYMENT_REQUIRED',
   'REQUEST_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
 ] as const satisfies readonly DocumentedCode[]

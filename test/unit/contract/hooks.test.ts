@@ -1,0 +1,265 @@
+// Goal: the hooks of the host see the requests that they are for, decide on them, and cannot break anything else.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ROUTES } from '../../../src/contract/routes.js'
+import type { AuditEvent, ContractOptions, HookRequest, Store } from '../../../src/index.js'
+import { createContract, openMemory, StoreError } from '../../../src/index.js'
+
+const KEY = 'a-key-of-the-team-to-be-seen-nowhere'
+const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
+const TABLE_MISSING = '00000000-0000-4000-8000-000000000000'
+
+async function open(options: Partial<ContractOptions>) {
+  const store = await openMemory()
+  onTestFinished(() => store.close())
+  const failures: unknown[] = []
+  const contract = createContract(store, {
+    keys: [{ key: KEY, teamId: 'team', keyId: 'k1' }],
+    adminKeys: [ADMIN_KEY],
+    onFailure: (failure) => void failures.push(failure),
+    ...options,
+  })
+  const send = async (operation: string, body?: unknown, key = KEY) => {
+    const [method = '', target = ''] = operation.split(' ')
+    const [path = '', query = ''] = target.split('?')
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const answer = await contract.handle({
+      method,
+      path,
+      query,
+      headers: [
+        ['authorization', `Bearer ${key}`],
+        ['content-type', 'application/json'],
+        ['content-length', String(text.length)],
+      ],
+      origin: 'http://localhost',
+      body: (async function* () {
+        if (text !== '') yield Buffer.from(text)
+      })(),
+    })
+    const json = typeof answer.body === 'string' ? JSON.parse(answer.body) : undefined
+    return { status: answer.status, headers: answer.headers, error: json?.error, data: json?.data }
+  }
+  return { store, send, failures }
+}
+
+const made = (store: Store) => store.team('team').createTable({ name: 'T', rows: [{ n: 1 }] })
+
+const routeOf = (operation: string): string =>
+  operation.replace('{tableID}', TABLE_MISSING).replace(/\{\w+\}/g, 'x')
+
+describe('rateLimit', () => {
+  test('is asked before each operation, with what is known of it', async () => {
+    const asked: HookRequest[] = []
+    const { store, send } = await open({ rateLimit: (request) => void asked.push(request) })
+    const { tableId } = await made(store)
+
+    await send('GET /tables')
+    await send(`POST /tables/${tableId}/rows`, [{ n: 2 }])
+    await send('DELETE /stashes/s')
+
+    const about = { teamId: 'team', keyId: 'k1', bodyBytes: 0 }
+    expect(asked).toEqual([
+      { ...about, operation: 'GET /tables' },
+      { ...about, operation: 'POST /tables/{tableID}/rows', tableId, bodyBytes: 9 },
+      { ...about, operation: 'DELETE /stashes/{stashID}' },
+    ])
+  })
+
+  test.each([
+    [0, '1'],
+    [1, '1'],
+    [1_001, '2'],
+    [90_000, '90'],
+  ])('a wait of %i ms is 429 with Retry-After %s, and nothing is done', async (ms, seconds) => {
+    const { store, send } = await open({ rateLimit: async () => ({ retryAfterMs: ms }) })
+    for (const [method, path] of ROUTES) {
+      const { status, headers } = await send(routeOf(`${method} ${path}`), [{ n: 1 }])
+      expect([status, headers['retry-after']]).toEqual([429, seconds])
+    }
+    const { error } = await send('POST /tables', { name: 'x', rows: [] })
+    expect(error.type).toBe('rate_limited')
+    expect(await store.team('team').tables()).toEqual([])
+  })
+
+  test('is not asked about refused keys, paths and methods, nor by routes without a team', async () => {
+    let asked = 0
+    const { send } = await open({ rateLimit: () => void asked++, quota: () => asked++ > 0 })
+    await send('GET /tables', undefined, 'an-unknown-key')
+    await send('GET /nothing')
+    await send('DELETE /tables')
+    await send('GET /healthz')
+    await send('GET /admin/keys', undefined, ADMIN_KEY)
+
+    expect(asked).toBe(0)
+  })
+})
+
+describe('quota', () => {
+  const STORING = [
+    'POST /tables',
+    'PUT /tables/{tableID}',
+    'POST /tables/import',
+    'POST /tables/{tableID}/rows',
+    'PATCH /tables/{tableID}/rows/{rowID}',
+    'PUT /stashes/{stashID}/{serial}',
+    'POST /apps/{appID}/uploads',
+  ]
+
+  test.each(ROUTES.map(([method, path]) => `${method} ${path}`))(
+    '%s is asked about if and only if it may store more',
+    async (operation) => {
+      const asked: string[] = []
+      const quota = (request: HookRequest) => {
+        asked.push(request.operation)
+        return false
+      }
+      const { send } = await open({ quota })
+      const { status } = await send(routeOf(operation), [{ n: 1 }])
+
+      const stores = STORING.includes(operation)
+      expect(asked).toEqual(stores ? [operation] : [])
+      expect(status === 402).toBe(stores)
+    },
+  )
+
+  test('within the quota, the operation goes on; beyond it, deletes do', async () => {
+    let isWithin = true
+    const { store, send } = await open({ quota: async () => isWithin })
+    const { tableId, rowIds } = await made(store)
+    expect((await send(`POST /tables/${tableId}/rows`, [{ n: 2 }])).status).toBe(201)
+    isWithin = false
+    const refused = await send(`POST /tables/${tableId}/rows`, [{ n: 2 }])
+    expect([refused.status, refused.error.type]).toEqual([402, 'payment_required'])
+    expect((await send(`DELETE /tables/${tableId}/rows/${rowIds.get(0)}`)).status).toBe(200)
+    expect((await store.team('team').table(tableId).page()).rows).toHaveLength(1)
+  })
+
+  test('is asked after rateLimit', async () => {
+    const asked: string[] = []
+    const { send } = await open({
+      rateLimit: () => {
+        asked.push('rateLimit')
+        return { retryAfterMs: 1 }
+      },
+      quota: () => asked.push('quota') > 0,
+    })
+    await send('POST /tables', {})
+    expect(asked).toEqual(['rateLimit'])
+  })
+})
+
+describe('a hook that fails', () => {
+  const broken = new Error('the database of the host is away')
+  const fails = () => {
+    throw broken
+  }
+
+  test.each<[what: string, options: object, cause: unknown]>([
+    ['rateLimit throws', { rateLimit: fails }, broken],
+    ['rateLimit rejects', { rateLimit: async () => fails() }, broken],
+    ['rateLimit gives no time', { rateLimit: () => ({}) }, undefined],
+    ['rateLimit gives a wrong time', { rateLimit: () => ({ retryAfterMs: Infinity }) }, undefined],
+    ['quota throws', { quota: fails }, broken],
+    ['quota rejects', { quota: async () => fails() }, broken],
+    ['quota says nothing', { quota: () => undefined }, undefined],
+  ])('%s: 503, and nothing is done', async (_, options, cause) => {
+    const { store, send, failures } = await open(options)
+    const { status, headers, error } = await send('POST /tables', { name: 'x', rows: [] })
+
+    expect([status, headers['retry-after'], error.type]).toEqual([503, '1', 'storage_unavailable'])
+    expect(error.message).toContain('nothing was changed')
+    expect(error.message).not.toContain('host')
+    expect(failures).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }])
+    expect((failures[0] as Error).cause).toBe(cause)
+    expect(await store.team('team').tables()).toEqual([])
+  })
+
+  test.each([
+    ['throws', fails],
+    ['rejects', async () => fails()],
+  ])('audit %s: the answer is the same, and onFailure is told', async (_, audit) => {
+    const { send, failures } = await open({ audit })
+    expect((await send('POST /tables', { name: 'x', rows: [] })).status).toBe(201)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(failures).toEqual([broken])
+  })
+})
+
+describe('audit', () => {
+  test('is told what was changed, by which key, and no secret', async () => {
+    const events: AuditEvent[] = []
+    const before = Date.now()
+    const { store, send } = await open({ audit: (event) => void events.push(event) })
+    const { data } = await send('POST /tables', { name: 'T', rows: [{ n: 1 }, { n: 2 }] })
+    const { tableID: tableId, rowIDs } = data
+    const path = `/tables/${tableId}`
+    await send(`POST ${path}/rows`, [{ n: 3 }])
+    await send(`PATCH ${path}/rows/${rowIDs[0]}`, { n: 4 })
+    await send(`DELETE ${path}/rows/${rowIDs[0]}`)
+    await send(`DELETE ${path}/rows/${rowIDs[0]}`)
+    await send(`PUT ${path}`, [{ n: 5 }])
+    await send('PUT /stashes/s/0', [{ n: 6 }])
+    const added = await send('POST /admin/keys', { teamID: 'team' }, ADMIN_KEY)
+    await send(`DELETE /admin/keys/${added.data.keyID}`, undefined, ADMIN_KEY)
+
+    const told = events.map(({ at, ms, ...event }) => {
+      expect(at).toBeGreaterThanOrEqual(before)
+      expect(ms).toBeGreaterThanOrEqual(0)
+      return event
+    })
+    const by = { teamId: 'team', keyId: 'k1', tableId }
+    const operator = { keyId: expect.stringMatching(/^[0-9a-f]{32}$/) }
+    expect(told).toEqual([
+      { ...by, operation: 'POST /tables', rows: 2, status: 201 },
+      { ...by, operation: 'POST /tables/{tableID}/rows', rows: 1, status: 201 },
+      { ...by, operation: 'PATCH /tables/{tableID}/rows/{rowID}', rows: 1, status: 200 },
+      { ...by, operation: 'DELETE /tables/{tableID}/rows/{rowID}', rows: 1, status: 200 },
+      { ...by, operation: 'DELETE /tables/{tableID}/rows/{rowID}', rows: 0, status: 200 },
+      { ...by, operation: 'PUT /tables/{tableID}', rows: 1, status: 200 },
+      { teamId: 'team', keyId: 'k1', operation: 'PUT /stashes/{stashID}/{serial}', status: 200 },
+      { ...operator, operation: 'POST /admin/keys', status: 201 },
+      { ...operator, operation: 'DELETE /admin/keys/{keyID}', status: 200 },
+    ])
+    const text = JSON.stringify(events)
+    for (const secret of [KEY, ADMIN_KEY, added.data.key]) expect(text).not.toContain(secret)
+    expect((await store.team('team').table(tableId).page()).rows).toHaveLength(1)
+  })
+
+  test('is not told of reads, nor of refused requests', async () => {
+    const events: AuditEvent[] = []
+    const { store, send } = await open({ audit: (event) => void events.push(event) })
+    const { tableId } = await made(store)
+    await send('GET /tables')
+    await send(`HEAD /tables/${tableId}/rows`)
+    await send('POST /tables', { name: 1 })
+    await send(`PUT /tables/${TABLE_MISSING}`, [])
+    await send('POST /tables', { name: 'x', rows: [] }, 'an-unknown-key')
+    await send('GET /admin/keys', undefined, ADMIN_KEY)
+    const checked = await send(`POST /tables/${tableId}/rows?validate=only`, [{ n: 2 }])
+
+    expect(checked.data).toMatchObject({ rows: 1 })
+    expect(events).toEqual([])
+  })
+
+  test('is told of a failure, after which the change may be there', async () => {
+    const events: AuditEvent[] = []
+    const { store, send } = await open({ audit: (event) => void events.push(event) })
+    const { tableId } = await made(store)
+    const team = store.team('team')
+    const table = team.table(tableId)
+    table.deleteRow = async () => {
+      throw new StoreError('STORAGE_UNAVAILABLE', 'as the test wants it', { outcome: 'unknown' })
+    }
+    team.table = () => table
+    await send(`DELETE /tables/${tableId}/rows/x`)
+
+    expect(events).toMatchObject([{ tableId, status: 503 }])
+    expect(events[0]).not.toHaveProperty('rows')
+  })
+})
+
+test('a hook that is no function is refused at start', async () => {
+  for (const name of ['rateLimit', 'quota', 'audit']) {
+    await expect(open({ [name]: 'x' })).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+  }
+})

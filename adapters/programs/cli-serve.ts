@@ -99,7 +99,11 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     await aborted(io.signal)
     await takeBack?.()
   } finally {
-    await server.close().finally(() => failures.close())
+    const close = server.close().catch((failure: unknown) => {
+      if (failure instanceof ProgramFailure) warn(failure.message) // The exit code tells the signal.
+      throw failure
+    })
+    await close.finally(() => failures.close())
   }
 }
 

@@ -365,6 +365,8 @@ describe('a lease that is taken over in the last moment', () => {
 
 describe('two engines on one key-value store, their clocks 10 minutes apart', () => {
   const LEASE_MS = 300
+  /** A job that nobody takes over is not waited for any longer. */
+  const END_MS = 10_000
   const ahead = { clock: { now: () => Date.now() + 10 * MINUTE_MS } }
   const lease = { jobLeaseMs: LEASE_MS, jobIntervalMs: 20 }
 
@@ -398,7 +400,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
       const { first, second, fetches } = await openTwo(() => held, skewed)
       const { id } = await first.store.team('t').startJob({ import: FROM_URL })
 
-      const status = await second.store.team('t').job(id).wait()
+      const status = await second.store.team('t').job(id).wait(END_MS)
 
       expect(status.status).toBe('succeeded')
       expect(fetches()).toBe(1)
@@ -416,7 +418,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
       first.dieAfter(0)
       const start = performance.now()
 
-      const status = await second.store.team('t').job(id).wait()
+      const status = await second.store.team('t').job(id).wait(END_MS)
 
       expect(status.status).toBe('succeeded')
       expect(performance.now() - start).toBeGreaterThan(LEASE_MS / 2)
@@ -447,7 +449,7 @@ describe('two engines on one key-value store, their clocks 10 minutes apart', ()
     await new Promise((resolve) => setTimeout(resolve, LEASE_MS / 2))
     expect(await team.tables()).toEqual([])
 
-    expect((await second.store.team('t').job(id).wait()).status).toBe('succeeded')
+    expect((await second.store.team('t').job(id).wait(END_MS)).status).toBe('succeeded')
     expect(await team.tables()).toHaveLength(1)
     expect(fetches()).toBeGreaterThanOrEqual(2)
   })

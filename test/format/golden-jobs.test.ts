@@ -1,8 +1,6 @@
 // As golden.test.ts, for the records of jobs.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type Bytes, fromHex, NO_BYTES, toHex, utf8 } from '../../src/base/bytes.js'
+import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import {
   decodeJob,
   decodeLease,
@@ -12,6 +10,7 @@ import {
   encodeResult,
 } from '../../src/format/job-records.js'
 import * as keys from '../../src/format/keys.js'
+import { golden, goldenBytes } from './golden-file.js'
 
 const JOB = utf8('a job: 16 bytes.')
 const RECORD = {
@@ -57,18 +56,6 @@ const GOLDEN: Readonly<Record<string, () => Bytes>> = {
   'key-job-lease': () => keys.jobLeaseKey(JOB),
   'key-job-result': () => keys.jobResultKey(JOB, 258),
   'key-open-job': () => keys.openJobKey(JOB, 'Größe'),
-}
-
-function golden(name: string, written: Bytes): string {
-  const path = fileURLToPath(new URL(`./golden/${name}.hex`, import.meta.url))
-  if (!existsSync(path) && process.env['ROWSTASH_WRITE_GOLDEN'] === '1') {
-    writeFileSync(path, `${toHex(written)}\n`)
-  }
-  return readFileSync(path, 'utf8').trim()
-}
-
-function goldenBytes(name: string): Bytes {
-  return fromHex(golden(name, NO_BYTES)) ?? NO_BYTES
 }
 
 describe('records of jobs', () => {

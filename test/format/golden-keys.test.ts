@@ -1,10 +1,9 @@
 // As golden.test.ts, for the records of API keys.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type Bytes, fromHex, NO_BYTES, toHex, utf8 } from '../../src/base/bytes.js'
+import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import { decodeApiKey, encodeApiKey } from '../../src/format/api-key-records.js'
 import * as keys from '../../src/format/keys.js'
+import { golden, goldenBytes } from './golden-file.js'
 
 const ID = utf8('id-of--8')
 const OPEN = {
@@ -29,18 +28,6 @@ const GOLDEN: Readonly<Record<string, () => Bytes>> = {
   'api-key': () => encodeApiKey(OPEN),
   'api-key-limited': () => encodeApiKey(LIMITED),
   'key-api-key': () => keys.apiKeyKey(ID),
-}
-
-function golden(name: string, written: Bytes): string {
-  const path = fileURLToPath(new URL(`./golden/${name}.hex`, import.meta.url))
-  if (!existsSync(path) && process.env['ROWSTASH_WRITE_GOLDEN'] === '1') {
-    writeFileSync(path, `${toHex(written)}\n`)
-  }
-  return readFileSync(path, 'utf8').trim()
-}
-
-function goldenBytes(name: string): Bytes {
-  return fromHex(golden(name, NO_BYTES)) ?? NO_BYTES
 }
 
 describe('records of API keys', () => {

@@ -1,11 +1,9 @@
 // The bytes on disk never change by accident: each record of FORMAT.md, encoded from fixed values, is
 // compared with a file that was reviewed once. A deliberate change needs a new number in FORMAT.md and a
 // new golden file; `ROWSTASH_WRITE_GOLDEN=1` writes the files that are missing, never one that is there.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
-import { type Bytes, fromHex, toHex, utf8 } from '../../src/base/bytes.js'
+import { type Bytes, toHex, utf8 } from '../../src/base/bytes.js'
 import { codecs } from '../../src/base/codecs.js'
 import { renderTarget } from '../../src/engine/files/upload-target.js'
 import {
@@ -36,6 +34,7 @@ import type { BuiltSegment } from '../../src/format/segment-writer.js'
 import { decodeHighWater, encodeHighWater } from '../../src/kv/high-water.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { buildSegment } from '../support/build-segment.js'
+import { golden, goldenBytes } from './golden-file.js'
 
 const TABLE = utf8('table-key-16byte')
 const NONCE = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)
@@ -252,14 +251,6 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'key-codecs': () => keys.CODECS_KEY,
 }
 
-function golden(name: string, written: Bytes): string {
-  const path = fileURLToPath(new URL(`./golden/${name}.hex`, import.meta.url))
-  if (!existsSync(path) && process.env['ROWSTASH_WRITE_GOLDEN'] === '1') {
-    writeFileSync(path, `${toHex(written)}\n`)
-  }
-  return readFileSync(path, 'utf8').trim()
-}
-
 /** 64 rows that are much alike, and one that does not get smaller. */
 function packedRows(name: string): string[] {
   return [...Array.from({ length: 64 }, (_, row) => `"name":"${name}","n":${row}`), '"x":7']
@@ -287,10 +278,6 @@ function frameCodecs(bytes: Bytes): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   const second = 8 + 11 + view.getUint32(8 + 7) + 4
   return [view.getUint8(8), view.getUint8(second)]
-}
-
-function goldenBytes(name: string): Bytes {
-  return fromHex(golden(name, new Uint8Array())) ?? new Uint8Array()
 }
 
 describe('written bytes', () => {

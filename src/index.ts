@@ -44,6 +44,7 @@ export type {
 } from './engine/api/key-types.js'
 export type * from './engine/api/memory-types.js'
 export type * from './engine/api/preflight-types.js'
+export type * from './engine/api/receipt-types.js'
 export type * from './engine/api/report-types.js'
 export { STORE_LIMITS } from './engine/api/resolve-options.js'
 export type * from './engine/api/row-types.js'

@@ -39,6 +39,7 @@ const KEYED_REQUEST_HEADERS: readonly string[] = [
   'if-match',
   'idempotency-key',
   'x-glide-asynchronous',
+  'prefer',
 ]
 
 /** The rule of the routes without a key: uploads and files. */
@@ -48,7 +49,7 @@ export const OPEN_CORS: Cors = {
   exposedHeaders: 'etag, content-range, content-disposition, accept-ranges',
 }
 
-const EXPOSED_HEADERS = 'etag, location, retry-after'
+const EXPOSED_HEADERS = 'etag, location, preference-applied, retry-after'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 export function resolveCors(given: unknown): Cors | undefined {

@@ -66,6 +66,7 @@ function missingTable(id: string): Table {
     addRows: fail,
     overwrite: fail,
     preflight: fail,
+    receipt: fail,
     page: fail,
     pageBytes: fail,
     openPage: fail,

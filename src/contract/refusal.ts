@@ -6,6 +6,7 @@ export type RefusalCode =
   | 'REQUEST_ERROR' // The key is unknown, or the path is.
   | 'SCOPE_MISSING' // The key is known, but must not do this.
   | 'PAYMENT_REQUIRED' // The hook `quota` refused. A code of the library too.
+  | 'RECEIPT_NOT_FOUND' // The table has no receipt of the version.
   | 'METHOD_NOT_ALLOWED' // The path is known, the method is not.
   | 'REQUEST_VALIDATION_ERROR' // A part of the request breaks its rule.
   | 'REQUEST_TOO_LARGE' // The body is over its limit.

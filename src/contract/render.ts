@@ -4,6 +4,7 @@ import type { Bytes } from '../base/bytes.js'
 import { utf8 } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
 import type { PreflightReport } from '../engine/api/preflight-types.js'
+import type { Receipt } from '../engine/api/receipt-types.js'
 import type { RowIds } from '../engine/api/row-types.js'
 import { jsonOfRowIds } from '../engine/context/row-ids.js'
 import type { Call } from './call.js'
@@ -34,6 +35,21 @@ export function renderPreflight(
     JSON.stringify({ data: { rows, schema, problems, problemCount } }),
     version,
   )
+}
+
+/** The member that follows `rowIDs`, if the result has a receipt. */
+export function renderReceipt({ receipt }: Readonly<{ receipt?: Receipt }>): string {
+  return receipt === undefined ? '' : `,"receipt":${JSON.stringify(receipt)}`
+}
+
+/** The response, and that it has what `Prefer: return=receipt` asked for. */
+export function withReceiptApplied(
+  response: ContractResponse,
+  { receipt }: Readonly<{ receipt?: Receipt }>,
+): ContractResponse {
+  if (receipt === undefined) return response
+  const headers = { ...response.headers, 'preference-applied': 'return=receipt' }
+  return { ...response, headers }
 }
 
 /** 22 characters, quotes and a comma each make pieces of about 64 KiB. */

@@ -22,3 +22,18 @@ export function parseIdempotencyKey(headers: HeaderList): string | undefined {
   if (values.length === 1 && isIdempotencyKey(value)) return value
   throw invalidRequest('headers', `Idempotency-Key must be ${IDEMPOTENCY_KEY_RULE}`)
 }
+
+/**
+ * `Prefer: return=receipt` (RFC 7240): the answer has a receipt. Other preferences are ignored, and of several `return`
+ * the first counts.
+ */
+export function prefersReceipt(headers: HeaderList): boolean {
+  for (const value of headerValues(headers, 'prefer')) {
+    for (const preference of value.split(',')) {
+      const [name = '', given = ''] = preference.split(/[=;]/, 2)
+      if (name.trim().toLowerCase() !== 'return') continue
+      return /^"?receipt"?$/i.test(given.trim())
+    }
+  }
+  return false
+}

@@ -7,7 +7,7 @@ import { importTable } from './imports.js'
 import { readJob } from './jobs.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
-import { createTable, listTables, overwriteTable } from './tables.js'
+import { createTable, listTables, overwriteTable, readReceipt } from './tables.js'
 import { completeUpload, createUpload } from './uploads.js'
 
 /** A route of a team: method, path, what it demands of a key, and its operation. */
@@ -34,6 +34,7 @@ export const ROUTES = [
   ['GET', '/tables', READ, listTables],
   ['POST', '/tables', WRITE_TEAM, createTable],
   ['PUT', '/tables/{tableID}', WRITE, overwriteTable],
+  ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
   ['POST', '/tables/import', WRITE_TEAM, importTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],

@@ -14,8 +14,14 @@ import {
   queryValue,
   refuseValidate,
 } from './query.js'
-import { jsonResponse, renderPreflight, renderRowIds } from './render.js'
-import { parseIdempotencyKey } from './request-headers.js'
+import {
+  jsonResponse,
+  renderPreflight,
+  renderReceipt,
+  renderRowIds,
+  withReceiptApplied,
+} from './render.js'
+import { parseIdempotencyKey, prefersReceipt } from './request-headers.js'
 
 /** HEAD /tables/{tableID}/rows */
 export async function headRows(call: Call, tableId: string): Promise<ContractResponse> {
@@ -43,24 +49,28 @@ export async function addRows(call: Call, tableId: string): Promise<ContractResp
       onSchemaError: parseOnSchemaError(call.query),
       isCheck: parseValidate(call.query),
       idempotencyKey: parseIdempotencyKey(call.headers),
+      receipt: prefersReceipt(call.headers),
     }),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, isCheck, idempotencyKey }) => {
+    change: async (body, { onSchemaError, isCheck, idempotencyKey, receipt }) => {
       const rows = parseAddBody(body, call.team)
       if (isCheck) {
         const report = await table.preflight({ rows, ...(onSchemaError && { onSchemaError }) })
         return renderPreflight(call, report, report.version)
       }
-      const { rowIds, version } = await table.addRows(rows, {
+      const added = await table.addRows(rows, {
+        receipt,
         ...(onSchemaError && { onSchemaError }),
         ...(idempotencyKey !== undefined && {
           idempotencyKey,
           requestDigest: await call.digest(body),
         }),
       })
+      const { rowIds, version } = added
       call.effect.rows = rowIds.length
-      return jsonResponse(201, renderRowIds('{"data":{', rowIds, '}}'), version)
+      const answer = renderRowIds('{"data":{', rowIds, `${renderReceipt(added)}}}`)
+      return withReceiptApplied(jsonResponse(201, answer, version), added)
     },
   })
 }

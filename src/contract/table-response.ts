@@ -4,7 +4,7 @@ import type { JobEntry } from '../engine/api/job-types.js'
 import type { CreateResult } from '../engine/api/row-types.js'
 import type { Call } from './call.js'
 import type { ContractResponse } from './message.js'
-import { jsonResponse, renderRowIds } from './render.js'
+import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from './render.js'
 
 type Kind = JobEntry['kind']
 
@@ -21,7 +21,8 @@ export function tableResponse(
   effect.rows = result.rowIds.length
   const { head, tail } = partsOf(kind, result, linked)
   const body = renderRowIds(`{"data":${head}`, result.rowIds, `${tail}}`)
-  return jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)
+  const response = jsonResponse(kind === 'overwrite' ? 200 : 201, body, result.version)
+  return withReceiptApplied(response, result)
 }
 
 /** The status response of a job that has succeeded. */
@@ -38,11 +39,13 @@ export function succeededResponse(
 /** The JSON before and after the row IDs in the `data` of the synchronous response. */
 function partsOf(
   kind: Kind,
-  { tableId }: CreateResult,
+  result: CreateResult,
   linked: LinkedApps,
 ): Readonly<{ head: string; tail: string }> {
-  if (kind === 'overwrite') return { head: '{', tail: '}' }
-  const head = `{"tableID":${JSON.stringify(tableId)},`
-  const tail = `${linked === undefined ? '' : `,"linkedAppIDs":${JSON.stringify(linked)}`}}`
+  const receipt = renderReceipt(result)
+  if (kind === 'overwrite') return { head: '{', tail: `${receipt}}` }
+  const head = `{"tableID":${JSON.stringify(result.tableId)},`
+  const apps = linked === undefined ? '' : `,"linkedAppIDs":${JSON.stringify(linked)}`
+  const tail = `${apps}${receipt}}`
   return kind === 'import' ? { head: `[${head}`, tail: `${tail}]` } : { head, tail }
 }

@@ -10,9 +10,9 @@ import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
 import { parseIfMatch } from './precondition.js'
 import { parseOnSchemaError, parseValidate, queryValue } from './query.js'
-import { invalidRequest, type Refusal } from './refusal.js'
+import { invalidRequest, Refusal, shownId } from './refusal.js'
 import { jsonResponse, renderPreflight } from './render.js'
-import { parseAsynchronous, parseIdempotencyKey } from './request-headers.js'
+import { parseAsynchronous, parseIdempotencyKey, prefersReceipt } from './request-headers.js'
 import { tableResponse } from './table-response.js'
 
 /** GET /tables */
@@ -43,7 +43,9 @@ export async function createTable(call: Call): Promise<ContractResponse> {
       if (isCheck) return renderPreflight(call, await call.team.preflight(create))
       const linked = linkedApps(call, queryAppIds, appIds)
       if (isAsync) return answerAsJob(call, { create }, linked)
-      return tableResponse(call, 'create', await call.team.createTable(create), linked)
+      const { receipt } = given
+      const created = await call.team.createTable({ ...create, receipt })
+      return tableResponse(call, 'create', created, linked)
     },
   })
 }
@@ -61,6 +63,7 @@ function parseCreate(call: Call) {
     isCheck,
     isAsync,
     idempotencyKey: parseIdempotencyKey(call.headers),
+    receipt: prefersReceipt(call.headers),
   }
 }
 
@@ -71,7 +74,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
     parse: () => parseOverwrite(call),
     table,
     formats: TABULAR,
-    change: async (body, { onSchemaError, isCheck, ifMatch, isAsync }) => {
+    change: async (body, { onSchemaError, isCheck, ifMatch, isAsync, receipt }) => {
       const { schema, rows } = parseOverwriteBody(body, call.team)
       if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
       const overwrite = {
@@ -85,8 +88,8 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
         return renderPreflight(call, report, report.version)
       }
       if (isAsync) return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
-      const { rowIds, version } = await table.overwrite(overwrite)
-      return tableResponse(call, 'overwrite', { tableId, rowIds, version }, undefined)
+      const changed = await table.overwrite({ ...overwrite, receipt })
+      return tableResponse(call, 'overwrite', { ...changed, tableId }, undefined)
     },
   })
 }
@@ -95,7 +98,23 @@ function parseOverwrite(call: Call) {
   const onSchemaError = parseOnSchemaError(call.query)
   const isCheck = parseValidate(call.query)
   const ifMatch = parseIfMatch(call.headers)
-  return { onSchemaError, isCheck, ifMatch, isAsync: parseAsynchronous(call.headers) }
+  const isAsync = parseAsynchronous(call.headers)
+  return { onSchemaError, isCheck, ifMatch, isAsync, receipt: prefersReceipt(call.headers) }
+}
+
+/** GET /tables/{tableID}/receipts/{version} */
+export async function readReceipt(
+  call: Call,
+  tableId: string,
+  versionText: string,
+): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  const version = /^[1-9][0-9]{0,15}$/.test(versionText) ? Number(versionText) : Number.NaN
+  const receipt = Number.isSafeInteger(version) ? await table.receipt(version) : null
+  if (receipt !== null) return jsonResponse(200, JSON.stringify({ data: receipt }))
+  await table.version() // A missing table is reported first.
+  const message = `Receipt of version '${shownId(versionText)}' not found`
+  throw new Refusal('RECEIPT_NOT_FOUND', message)
 }
 
 /**

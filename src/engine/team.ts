@@ -1,6 +1,7 @@
+import { NO_BYTES } from '../base/bytes.js'
 import { CATALOG_RANGE, teamEntryKey } from '../format/keys.js'
 import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
-import { renderTableId } from '../format/table-id.js'
+import { parseTableId, renderTableId } from '../format/table-id.js'
 import { scanBatches } from '../kv/scan-batches.js'
 import {
   checkIdempotencyKey,
@@ -28,7 +29,8 @@ import { checkCreate, checkCreateArguments, checkImport } from './table/check-re
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
-import { TeamTable } from './table/table.js'
+import { publicResult } from './table/receipts.js'
+import { ONLY_HERE, TeamTable } from './table/table.js'
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -47,17 +49,23 @@ export class StoreTeam implements Team {
   createTable(request: CreateTableRequest): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
       const { columnsMax } = this.#context.options
-      const create = await checkCreate('createTable', request, columnsMax)
+      const create = await checkCreate('createTable', request, columnsMax, ONLY_HERE)
       const first = await findCreated(this.#context, create.key)
       const created = first ?? (await createTable(this.#context, create))
-      return toPublicVersion(this.#context, created)
+      const place = { team: this.#context, table: parseTableId(created.tableId) ?? NO_BYTES }
+      return publicResult(place, created, create.receipt ? 'create' : undefined)
     })
   }
 
   preflight(request: CreateTableRequest): Promise<PreflightReport> {
     return this.#context.lifecycle.run(() => {
       const { columnsMax } = this.#context.options
-      const { rows, schema, onSchemaError } = checkCreateArguments('preflight', request, columnsMax)
+      const { rows, schema, onSchemaError } = checkCreateArguments(
+        'preflight',
+        request,
+        columnsMax,
+        ONLY_HERE,
+      )
       checkIdempotencyKey(request.idempotencyKey)
       checkRequestDigest(request.requestDigest)
       return preflightCreate(this.#context, rows, schema, onSchemaError)

@@ -26,6 +26,7 @@ export const KEY_SPACE = Object.freeze({
   idempotency: 0x0f,
   fileMarker: 0x10,
   filesHead: 0x11,
+  receipt: 0x12,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,
@@ -72,6 +73,7 @@ export const FILES_RANGE: KeyRange = spaceRange(KEY_SPACE.file)
 export const FILE_MARKERS_RANGE: KeyRange = spaceRange(KEY_SPACE.fileMarker)
 export const JOBS_RANGE: KeyRange = spaceRange(KEY_SPACE.job)
 export const IDEMPOTENCY_RANGE: KeyRange = spaceRange(KEY_SPACE.idempotency)
+export const RECEIPTS_RANGE: KeyRange = spaceRange(KEY_SPACE.receipt)
 export const TEAM_ENTRIES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamEntry)
 export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
 export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
@@ -145,7 +147,21 @@ export function retirementsRange(table: TableKey): KeyRange {
   return prefixRange(tableWriter(KEY_SPACE.retirement, table, 0).finish())
 }
 
-/** The table that a key of the spaces tableHead to retirement belongs to. */
+/** Which receipts the table keeps. */
+export function receiptListKey(table: TableKey): Bytes {
+  return tableWriter(KEY_SPACE.receipt, table, 0).finish()
+}
+
+export function receiptKey(table: TableKey, version: number): Bytes {
+  return tableWriter(KEY_SPACE.receipt, table, 8).u64(version).finish()
+}
+
+/** The receipts of a table, after their list. */
+export function receiptsRange(table: TableKey): KeyRange {
+  return prefixRange(receiptListKey(table))
+}
+
+/** The table that a key of the spaces tableHead to retirement, or receipt, belongs to. */
 export function tableOfKey(key: Bytes): TableKey {
   invariant(key.length >= 17, 'the key names a table')
   return key.slice(1, 17)

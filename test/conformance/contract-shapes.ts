@@ -29,6 +29,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
     'table_not_found',
     'row_not_found',
     'job_not_found',
+    'receipt_not_found',
     'upload_not_found',
     'file_not_found',
   ],
@@ -104,6 +105,11 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'GET tables': { status: 200, hasETag: false, check: checkTableList },
   'POST import': { status: 201, hasETag: true, check: checkImported },
   'POST tables': { status: 201, hasETag: true, check: checkCreated },
+  'GET receipt': {
+    status: 200,
+    hasETag: false,
+    check: (body) => checkReceipt(closed(body, ['data'])['data']),
+  },
   'PUT table': { status: 200, hasETag: true, check: checkChanged },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
   'GET job': { status: 200, hasETag: false, check: checkJob },
@@ -149,6 +155,7 @@ function resourceOf(path: string): string | undefined {
   const { pathname } = new URL(path, 'http://host')
   const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
   if (collection === 'tables' && rest.length === 1 && rest[0] === 'import') return 'import'
+  if (collection === 'tables' && rest[1] === 'receipts') return 'receipt'
   return RESOURCES[collection ?? '']?.[rest.length]
 }
 
@@ -294,19 +301,36 @@ function checkImported(body: unknown): void {
 }
 
 function checkCreated(body: unknown): void {
-  const { tableID, rowIDs, linkedAppIDs } = closed(
+  const { tableID, rowIDs, linkedAppIDs, receipt } = closed(
     closed(body, ['data'])['data'],
     ['tableID', 'rowIDs'],
-    ['linkedAppIDs'],
+    ['linkedAppIDs', 'receipt'],
   )
   assert.match(String(tableID), UUID)
   checkRowIds(rowIDs)
+  if (receipt !== undefined) checkReceipt(receipt)
   if (linkedAppIDs === undefined) return
   for (const appId of array(linkedAppIDs)) assert.equal(typeof appId, 'string')
 }
 
 function checkChanged(body: unknown): void {
-  checkRowIds(closed(closed(body, ['data'])['data'], ['rowIDs'])['rowIDs'])
+  const { rowIDs, receipt } = closed(closed(body, ['data'])['data'], ['rowIDs'], ['receipt'])
+  checkRowIds(rowIDs)
+  if (receipt !== undefined) checkReceipt(receipt)
+}
+
+function checkReceipt(receipt: unknown): void {
+  const numbers = ['version', 'versionBefore', 'at', 'rows']
+  const given = closed(receipt, ['operation', ...numbers, 'chunks', 'columns', 'dropped'])
+  assert.match(String(given['operation']), /^(?:create|add|overwrite)$/)
+  for (const name of numbers) assert.ok(Number.isSafeInteger(given[name]), name)
+  for (const chunk of array(given['chunks'])) {
+    const { rows, sha256 } = closed(chunk, ['rows', 'sha256'], ['serial'])
+    assert.ok(Number.isSafeInteger(rows))
+    assert.match(String(sha256), /^[0-9a-f]{64}$/)
+  }
+  closed(given['columns'], ['added', 'changed', 'removed'])
+  closed(given['dropped'], ['count', 'columns', 'first'])
 }
 
 function checkReport(body: unknown): void {

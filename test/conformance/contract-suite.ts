@@ -23,6 +23,7 @@ import { orderCases } from './contract/order-cases.js'
 import { overwriteCases } from './contract/overwrite-cases.js'
 import { preflightCases } from './contract/preflight-cases.js'
 import { probeCases } from './contract/probe-cases.js'
+import { receiptCases } from './contract/receipt-cases.js'
 import { repeatCases } from './contract/repeat-cases.js'
 import { rowCases } from './contract/row-cases.js'
 import { schemaErrorCases } from './contract/schema-error-cases.js'
@@ -76,6 +77,7 @@ const CASES: readonly ContractCase[] = [
   ...schemaErrorRuleCases,
   ...wideningCases,
   ...preflightCases,
+  ...receiptCases,
   ...rowCases,
   ...updateCases,
   ...repeatCases,

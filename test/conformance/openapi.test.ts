@@ -302,9 +302,25 @@ describe('answers that take a server of their own', () => {
     for (const [method, path] of [
       ['HEAD', '/tables/%zz/rows'],
       ['HEAD', '/tables/x/rows/%zz'],
+      ['HEAD', '/tables/x/receipts/%zz'],
       ['DELETE', '/tables/x/rows/%zz'],
     ] as const) {
       expect((await send(server, method, path)).status).toBe(400)
+    }
+    await server.close()
+  })
+
+  test('HEAD of a receipt, and an unknown key', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    const headers = { prefer: 'return=receipt' }
+    const body = { name: 'x', rows: [{ n: 1 }] }
+    const { json } = await new Api(server).ok('POST', '/tables', { body, headers })
+    const { tableID } = (json as { data: { tableID: string } }).data
+    const path = `/tables/${tableID}/receipts`
+    expect((await send(server, 'HEAD', `${path}/1`)).status).toBe(200)
+    expect((await send(server, 'HEAD', `${path}/2`)).status).toBe(404)
+    for (const method of ['GET', 'HEAD']) {
+      expect((await send(server, method, `${path}/1`, { key: 'unknown' })).status).toBe(404)
     }
     await server.close()
   })

@@ -7,6 +7,7 @@ import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './sto
 import { lifeCases } from './store/life-cases.js'
 import { pageCases } from './store/page-cases.js'
 import { preflightCases } from './store/preflight-cases.js'
+import { receiptCases } from './store/receipt-cases.js'
 import { rowCases } from './store/row-cases.js'
 import { stashCases } from './store/stash-cases.js'
 import { tableCases } from './store/table-cases.js'
@@ -20,6 +21,7 @@ const CASES: readonly StoreCase[] = [
   ...pageCases,
   ...changeCases,
   ...preflightCases,
+  ...receiptCases,
   ...fileCases,
   ...lifeCases,
 ]

@@ -120,6 +120,27 @@ const preflight: Program = {
   },
 }
 
+const receipt: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { version, receipt } = await table.addRows(rows, {',
+  declared: [
+    "declare const table: import('rowstash').Table",
+    "declare const rows: import('rowstash').RowsInput",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const { tableId } = await team.createTable({ name: 'Orders', rows: [{ total: 1 }] })
+    const printed: unknown[] = []
+    const log = (line: unknown) => printed.push(line)
+    const rows = [{ total: 3 }, { total: 'x' }]
+    await runModule(text, { table: team.table(tableId), rows, console: { log } })
+
+    assert.deepEqual(printed, [
+      '1 values of column total were left out: they must be a finite number',
+    ])
+  },
+}
+
 const missingRow: Program = {
   document: 'src/EMBEDDING.md',
   begins: 'const found = await table.get(rowId)',
@@ -400,6 +421,7 @@ export const PROGRAMS: readonly Program[] = [
   library,
   failure,
   preflight,
+  receipt,
   missingRow,
   memoryGauge,
   server,

@@ -110,7 +110,7 @@ const STORE_OPTIONS = 'stashTtlMs compression formatChecks clock random sources 
 const CONTRACT_OPTIONS =
   'keys authenticate adminKeys apps baseUrl publicBaseUrl logger registry moreMetrics onFailure onWarning'
 const NAMES = 'fileName contentType'
-const CELLS = 'onSchemaError idempotencyKey'
+const CELLS = 'onSchemaError idempotencyKey receipt'
 
 const LIBRARY: Readonly<Record<string, Call>> = {
   openMemory: call(
@@ -274,12 +274,16 @@ const TABLE: Readonly<Record<string, Call>> = {
   overwrite: call(
     (request) => overwritten.overwrite(request),
     () => [{ rows: [{ a: 1 }] }],
-    { 0: 'schema rows ifMatch onSchemaError' },
+    { 0: 'schema rows ifMatch onSchemaError receipt' },
   ),
   preflight: call(
     (request) => table.preflight(request),
     () => [{ rows: [{ a: 1 }] }],
-    { 0: 'schema rows ifMatch onSchemaError' },
+    { 0: 'schema rows ifMatch onSchemaError receipt' },
+  ),
+  receipt: call(
+    (version) => table.receipt(version),
+    () => [1],
   ),
   page: call(
     (request) => table.page(request),
@@ -463,22 +467,23 @@ test('of the wrong values these work', () => {
       "STORE backup": "0: undefined | 0.files: undefined | 0.signal: undefined | 0: {} | 0: an object without a prototype",
       "STORE team": "0: 'x' | 0: a text with a NUL",
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
-      "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1: {} | 1: an object without a prototype",
+      "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0.reserve: a function",
-      "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.rows: []",
+      "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0.memory: bytes",
-      "TABLE preflight": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.ifMatch: 1n | 0.rows: []",
+      "TABLE preflight": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.ifMatch: 1n | 0.rows: []",
+      "TABLE receipt": "",
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
-      "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
+      "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TEAM job": "",
-      "TEAM preflight": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
+      "TEAM preflight": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM startJob": "0.create: undefined | 0.overwrite: undefined | 0.note: undefined | 0.note: '' | 0.note: 'x' | 0.note: a text with a NUL",
       "TEAM stash": "0: 'x'",
       "TEAM table": "",

@@ -85,7 +85,7 @@ export class OpenApiProof {
     })
     const other = [...headers].flatMap(([name, value]) => {
       if (response.headers.has(name) || isUndescribed(name, value)) return []
-      const schema = this.openApi.corsHeaders.get(name)
+      const schema = response.optionalHeaders.get(name) ?? this.openApi.corsHeaders.get(name)
       if (schema === undefined) return [`the header ${name} is not in the document`]
       return problemsOf(value, schema, this.openApi.resolve, name)
     })

@@ -6,6 +6,8 @@ export type ResponseAt = Readonly<{
   status: string
   /** Schemas of headers that every such answer has, by name in lower case. */
   headers: ReadonlyMap<string, Schema>
+  /** Those of headers that only some have. */
+  optionalHeaders: ReadonlyMap<string, Schema>
   /** Schemas by media type; empty: no body. */
   content: ReadonlyMap<string, Schema>
 }>
@@ -136,10 +138,18 @@ export class OpenApi {
 
   #response(status: string, given: unknown): ResponseAt {
     const { headers, content } = this.#follow(given)
-    const schemas = Object.entries(record(headers ?? {})).map(
-      ([name, header]) => [name.toLowerCase(), record(this.#follow(header)['schema'])] as const,
-    )
-    return { status, headers: new Map(schemas), content: this.#content(content) }
+    const described = Object.entries(record(headers ?? {})).map(([name, header]) => {
+      const { schema, required } = this.#follow(header)
+      return { name: name.toLowerCase(), schema: record(schema), isOptional: required === false }
+    })
+    const schemasOf = (isOptional: boolean) =>
+      new Map(
+        described
+          .filter((header) => header.isOptional === isOptional)
+          .map(({ name, schema }) => [name, schema]),
+      )
+    const ofHeaders = { headers: schemasOf(false), optionalHeaders: schemasOf(true) }
+    return { status, ...ofHeaders, content: this.#content(content) }
   }
 
   #content(given: unknown): ReadonlyMap<string, Schema> {

@@ -35,6 +35,11 @@ export function versioned(description: string, schema: JsonSchema): Success {
   return { description, headers: ['ETag'], content: json(schema) }
 }
 
+/** The answer to a change of rows, which may have a receipt. */
+export function changed(description: string, schema: JsonSchema): Success {
+  return { description, headers: ['ETag', 'PreferenceApplied'], content: json(schema) }
+}
+
 export function unversioned(description: string, schema: JsonSchema): Success {
   return { description, content: json(schema) }
 }

@@ -16,6 +16,7 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
   table_not_found: { when: 'The team has no table with this ID.' },
   row_not_found: { when: 'The table has no row with this ID.' },
   job_not_found: { when: 'The team has no job with this ID, or it ended long ago.' },
+  receipt_not_found: { when: 'The table keeps no receipt of this version.', ours: true },
   precondition_failed: { when: 'If-Match names an older version than the current one.' },
   column_id_not_found: { when: 'A row has a column that the table lacks.' },
   column_has_invalid_value: { when: 'A value does not fit its column.' },

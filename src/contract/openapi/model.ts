@@ -44,6 +44,8 @@ export type ParameterEntry = Readonly<{
 export type HeaderEntry = Readonly<{
   description: string
   schema: JsonSchema
+  /** Only some of the responses have it. */
+  required?: false
   ours?: true
 }>
 

@@ -15,6 +15,7 @@ export const PATH_PARAMETERS: Readonly<
       'Place of the chunk in its stash. All-digit serials are in numeric order, others in code-point order.',
     schema: ref('StashName'),
   },
+  version: { description: 'Version of a table.', schema: { type: 'string' } },
   jobID: { description: 'ID of a job.', schema: { type: 'string' } },
   keyID: { description: 'ID of an API key.', schema: { type: 'string' } },
   appID: { description: 'ID of an app.', schema: { type: 'string', maxLength: 256 } },
@@ -81,6 +82,14 @@ export const PARAMETERS = {
     description:
       'A repeat of the request with the same key within 24 hours changes nothing and is answered with the first result.',
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+    ours: true,
+  },
+  prefer: {
+    in: 'header',
+    name: 'Prefer',
+    description:
+      'return=receipt: the answer has a receipt, which the table keeps. Without effect on a check and on a job. Other preferences are ignored.',
+    schema: TEXT,
     ours: true,
   },
   ifTableMatch: {
@@ -172,6 +181,12 @@ export const HEADERS = {
     description: 'Version of the table or the row, strong.',
     schema: { type: 'string', pattern: '^"[1-9][0-9]*"$' },
   },
+  PreferenceApplied: {
+    description: 'The answer has the receipt that was asked for.',
+    schema: { const: 'return=receipt' },
+    required: false,
+    ours: true,
+  },
   FileETag: {
     description: 'SHA-256 of the bytes, strong.',
     schema: { type: 'string', pattern: '^"[0-9a-f]{64}"$' },
@@ -245,6 +260,7 @@ export type HeaderName = keyof typeof HEADERS
 
 /** Names on the wire of headers that have another name here. */
 export const WIRE_NAMES: Readonly<Partial<Record<HeaderName, string>>> = {
+  PreferenceApplied: 'Preference-Applied',
   FileETag: 'ETag',
   CacheControl: 'Cache-Control',
   ContentDisposition: 'Content-Disposition',

@@ -1,5 +1,5 @@
 // CONTRACT.md, section 6.
-import { EMPTY, json, type Operation, tabular, versioned } from './bodies.js'
+import { changed, EMPTY, json, type Operation, tabular, versioned } from './bodies.js'
 import { KEYED, MISFITS, RECEIVING, WRITING } from './codes.js'
 import { ref } from './schemas.js'
 
@@ -29,11 +29,11 @@ export const ROW_OPERATIONS = {
     summary: 'Add rows',
     description: 'All rows are added or none.',
     security: 'team',
-    parameters: ['onSchemaError', 'validate', 'idempotencyKey'],
+    parameters: ['onSchemaError', 'validate', 'idempotencyKey', 'prefer'],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('AddRequest')),
     success: {
       200: { ...versioned('The request was only checked.', ref('PreflightAnswer')), ours: true },
-      201: versioned('The rows were added.', ref('RowIDsAnswer')),
+      201: changed('The rows were added.', ref('RowIDsAnswer')),
     },
     errors: [
       ...RECEIVING,

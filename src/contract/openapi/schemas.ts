@@ -47,7 +47,9 @@ const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: NAME_CHARS_M
 const ROW_IDS = described('In the order of the input.', list(at('RowID')))
 const LINKED_APPS = described('Apps of appsToLink that exist; only if it was given.', list(TEXT))
 const APPS: JsonSchema = { ...list(TEXT), maxItems: 1_000 }
-const CREATED = closed({ tableID: at('TableID'), rowIDs: ROW_IDS }, { linkedAppIDs: LINKED_APPS })
+const CREATED_IDS = { tableID: at('TableID'), rowIDs: ROW_IDS }
+const CREATED = closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS })
+const RECEIPT = { receipt: at('Receipt') }
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 const PROBLEM = described(
   'A value that does not fit; without a value, a column that the schema lacks.',
@@ -55,6 +57,18 @@ const PROBLEM = described(
     { row: COUNT, column: TEXT, rule: TEXT },
     { serial: at('StashName'), line: { type: 'integer', minimum: 1 }, value: TEXT },
   ),
+)
+const RECEIPT_CHUNK = closed(
+  {
+    rows: COUNT,
+    sha256: {
+      type: 'string',
+      pattern: '^[0-9a-f]{64}$',
+      description:
+        'Of the rows as the table returns them: for each the JSON text without $rowID, then a line feed.',
+    },
+  },
+  { serial: at('StashName') },
 )
 const SCHEMA_MEMBER = { schema: at('TableSchema') }
 const ROWS_MEMBER = {
@@ -144,7 +158,7 @@ export const SCHEMAS = {
       described('The query gives the name.', at('InputRows')),
     ],
   },
-  CreateAnswer: data(CREATED),
+  CreateAnswer: data(closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS, ...RECEIPT })),
   ImportRequest: closed({ fromUrl: TEXT }, { displayName: NAME, appsToLink: APPS }),
   ImportAnswer: data({ ...list(CREATED), maxItems: 1 }),
   NewTableJob: data(closed({ tableID: at('TableID'), jobID: at('JobID') })),
@@ -174,7 +188,35 @@ export const SCHEMAS = {
   AddRequest: {
     oneOf: [at('InputRows'), at('StashReference')],
   },
-  RowIDsAnswer: data(closed({ rowIDs: ROW_IDS })),
+  RowIDsAnswer: data(closed({ rowIDs: ROW_IDS }, RECEIPT)),
+  Receipt: {
+    ...closed({
+      operation: { enum: ['create', 'add', 'overwrite'] },
+      version: described('The version that the operation made.', COUNT),
+      versionBefore: described('0 for a create.', COUNT),
+      at: described('Milliseconds since 1970.', COUNT),
+      rows: COUNT,
+      chunks: described('In the order of the input.', list(RECEIPT_CHUNK)),
+      columns: closed({
+        added: list(TEXT),
+        changed: list(closed({ id: TEXT, before: at('ColumnType'), after: at('ColumnType') })),
+        removed: list(TEXT),
+      }),
+      dropped: described(
+        'Cells that dropColumns left empty.',
+        closed({
+          count: COUNT,
+          columns: {
+            ...list(closed({ column: TEXT, rule: TEXT, count: COUNT })),
+            maxItems: 1_000,
+          },
+          first: { ...list(PROBLEM), maxItems: 10 },
+        }),
+      ),
+    }),
+    'x-rowstash': true,
+  },
+  ReceiptAnswer: { ...data(at('Receipt')), 'x-rowstash': true },
   PreflightAnswer: {
     ...data(
       closed({

@@ -1,5 +1,5 @@
 // CONTRACT.md, section 5.
-import { json, type Operation, tabular, unversioned, versioned } from './bodies.js'
+import { changed, json, type Operation, tabular, unversioned, versioned } from './bodies.js'
 import { KEYED, MISFITS, RECEIVING, SOURCE_FAILURES } from './codes.js'
 import { ref } from './schemas.js'
 
@@ -26,11 +26,12 @@ export const TABLE_OPERATIONS = {
       'validate',
       'asynchronous',
       'idempotencyKey',
+      'prefer',
     ],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('CreateRequest')),
     success: {
       200: { ...unversioned('The request was only checked.', ref('PreflightAnswer')), ours: true },
-      201: versioned('The table was created.', ref('CreateAnswer')),
+      201: changed('The table was created.', ref('CreateAnswer')),
       202: unversioned('The table is being created.', ref('NewTableJob')),
     },
     errors: [
@@ -71,10 +72,10 @@ export const TABLE_OPERATIONS = {
     description:
       'Replaces the schema too if one is given. Readers see all old rows or all new rows. An input row with the $rowID of a row of the table keeps that ID.',
     security: 'team',
-    parameters: ['onSchemaError', 'validate', 'asynchronous', 'ifTableMatch'],
+    parameters: ['onSchemaError', 'validate', 'asynchronous', 'ifTableMatch', 'prefer'],
     body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('OverwriteRequest')),
     success: {
-      200: versioned('The rows were replaced, or only checked.', ref('OverwriteAnswer')),
+      200: changed('The rows were replaced, or only checked.', ref('OverwriteAnswer')),
       202: unversioned('The rows are being replaced.', ref('OverwriteJob')),
     },
     errors: [
@@ -86,5 +87,16 @@ export const TABLE_OPERATIONS = {
       'LIMIT_EXCEEDED',
       'PRECONDITION_FAILED',
     ],
+  },
+  'GET /tables/{tableID}/receipts/{version}': {
+    operationId: 'readReceipt',
+    tag: 'Tables',
+    summary: 'Read the receipt of a create, an add or an overwrite',
+    description:
+      'There is one if the operation that made the version asked for it, until the table has 100 newer ones, or more than 16 MiB of them.',
+    security: 'team',
+    success: { 200: unversioned('What the operation did.', ref('ReceiptAnswer')) },
+    errors: [...KEYED, 'TABLE_NOT_FOUND', 'RECEIPT_NOT_FOUND'],
+    ours: true,
   },
 } as const satisfies Readonly<Record<string, Operation>>

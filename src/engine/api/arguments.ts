@@ -100,6 +100,18 @@ export function checkPiece(given: PieceRequest): void {
   }
 }
 
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkFlag(name: string, given: unknown): boolean {
+  if (given === undefined || typeof given === 'boolean') return given ?? false
+  throw invalid(`${name} must be true or false, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkVersion(given: unknown): void {
+  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 1) return
+  throw invalid(`version must be a positive integer, not ${shown(given)}`)
+}
+
 /** A table or row version: a number or bigint that is a whole number and not negative. */
 export function checkIfMatchArgument(given: unknown): number | bigint | undefined {
   if (given === undefined) return undefined

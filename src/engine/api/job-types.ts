@@ -9,8 +9,8 @@ import type {
 
 /** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
-  create?: CreateTableRequest | undefined
-  overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
+  create?: Omit<CreateTableRequest, 'receipt'> | undefined
+  overwrite?: (Omit<OverwriteRequest, 'receipt'> & Readonly<{ tableId: string }>) | undefined
   import?: ImportTableRequest | undefined
   /** A text that is kept with the job, up to 64 KiB of UTF-8. Default: empty. */
   note?: string | undefined

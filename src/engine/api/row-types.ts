@@ -1,5 +1,6 @@
 // Rows as callers give them, the requests that bring them, and the results.
 import type { Bytes } from '../../base/bytes.js'
+import type { Receipt } from './receipt-types.js'
 
 /**
  * A row: cells by column ID. null and undefined are empty cells. A BigInt is stored with all its digits, also
@@ -58,6 +59,8 @@ export type CreateTableRequest = Readonly<{
   idempotencyKey?: string | undefined
   /** As in `AddOptions`. */
   requestDigest?: Bytes | undefined
+  /** As in `AddOptions`. */
+  receipt?: boolean | undefined
 }>
 
 /** The format of a file of rows. `ndjson`: one JSON object per line. */
@@ -94,6 +97,11 @@ export type AddOptions = Readonly<{
    * as the HTTP contract. Only with `idempotencyKey`. Default: none.
    */
   requestDigest?: Bytes | undefined
+  /**
+   * Whether the result has a receipt, which the table keeps. The written rows are read once more for it, which takes
+   * about as long as a scan of them. A preflight ignores it. Default: false.
+   */
+  receipt?: boolean | undefined
 }>
 
 /** The new rows of a table. */
@@ -104,6 +112,8 @@ export type OverwriteRequest = Readonly<{
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
   onSchemaError?: OnSchemaError | undefined
+  /** As in `AddOptions`. */
+  receipt?: boolean | undefined
 }>
 
 /** Options of `updateRow`. */
@@ -113,10 +123,15 @@ export type UpdateOptions = Readonly<{
   onSchemaError?: OnSchemaError | undefined
 }>
 
-/** A created table, its version, and the IDs of its rows in input order. */
-export type CreateResult = Readonly<{ tableId: string; version: number; rowIds: RowIds }>
 /** The new version of the table, and the IDs of the written rows in input order. */
-export type ChangeResult = Readonly<{ version: number; rowIds: RowIds }>
+export type ChangeResult = Readonly<{
+  version: number
+  rowIds: RowIds
+  /** Only if it was asked for; a repeat of an add or a create has it as long as it is kept. */
+  receipt?: Receipt
+}>
+/** A created table, its version, and the IDs of its rows in input order. */
+export type CreateResult = ChangeResult & Readonly<{ tableId: string }>
 
 /** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
 export interface Stash {

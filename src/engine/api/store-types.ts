@@ -9,6 +9,7 @@ import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Preflight, TablePreflightReport } from './preflight-types.js'
+import type { Receipts } from './receipt-types.js'
 import type { StoreStatus, SweepReport } from './report-types.js'
 import type {
   AddOptions,
@@ -248,7 +249,10 @@ export interface TableJson {
  * A read of a missing row returns null, and a delete returns whether the row existed; so do the files and stashes of a
  * team. A change of a missing row fails with ROW_NOT_FOUND, any operation on a missing table with TABLE_NOT_FOUND.
  */
-export interface Table extends TableJson, Preflight<OverwriteRequest, TablePreflightReport> {
+export interface Table
+  extends TableJson,
+    Preflight<OverwriteRequest, TablePreflightReport>,
+    Receipts {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */
   addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>

@@ -41,15 +41,22 @@ export type RowTexts = Iterable<readonly string[]> | AsyncIterable<readonly stri
 export class ChunkProblems {
   readonly #rules: ProblemRules
   readonly #slices: TimeSlices
+  readonly #onProblem: (column: string, rule: string) => void
   /** Of values, by row, then in the order of the row; unknown columns stand where a row shows them first. */
   readonly #found: RowProblem[] = []
   readonly #unknownSeen = new Set<string>()
   #valueCount = 0
   #rows = 0
 
-  constructor(rules: ProblemRules, slices: TimeSlices) {
+  /** @param onProblem - Called for each problem, also for those that are not listed. Default: none. */
+  constructor(
+    rules: ProblemRules,
+    slices: TimeSlices,
+    onProblem: (column: string, rule: string) => void = () => undefined,
+  ) {
     this.#rules = rules
     this.#slices = slices
+    this.#onProblem = onProblem
   }
 
   /** @param read - Called only if the summaries show a value that does not fit. */
@@ -82,9 +89,10 @@ export class ChunkProblems {
       const token = text.slice(valueStart, end)
       if (yield* cellFits(this.#rules, column, token, fromText)) continue
       this.#valueCount++
+      const rule = brokenRule(this.#rules, column, token, fromText)
+      this.#onProblem(column.id, rule)
       if (this.#valueCount > PROBLEMS_MAX) continue
       const value = copyText(cutText(fromText ? fieldOf(token) : token, VALUE_CHARS_MAX))
-      const rule = brokenRule(this.#rules, column, token, fromText)
       this.#found.push({ row, column: id, value, rule })
     }
     return true
@@ -105,6 +113,7 @@ export class ChunkProblems {
     for (const { summary, firstRow } of columns) {
       if (firstRow === NO_ROW || this.#rules.columnOf(summary.id) !== undefined) continue
       unknown.set(summary.id, firstRow)
+      this.#onProblem(summary.id, UNKNOWN_COLUMN_RULE)
     }
     const problems = this.#withUnknown(unknown, columns).map(
       (found): PreflightProblem => ({

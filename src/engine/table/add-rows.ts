@@ -24,6 +24,7 @@ import {
   readyRows,
   whatMoved,
 } from './link-rows.js'
+import { saveReceipt } from './receipts.js'
 import { putSchema, underSchema } from './schema-change.js'
 
 type AddRequest = Readonly<{
@@ -31,6 +32,8 @@ type AddRequest = Readonly<{
   onSchemaError: OnSchemaError
   /** A repeat under the same key has no effect. */
   key: RequestKey | undefined
+  /** Whether the receipt is kept and returned. */
+  receipt: boolean
 }>
 
 export async function addRows(place: TablePlace, request: AddRequest): Promise<ChangeResult> {
@@ -49,7 +52,9 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
     })
     if ('rowIds' in base) return base
     if (request.key !== undefined) await team.limits.checkKeys(team)
-    const ready = await readyRows(place, reader, base, base.schema, request.onSchemaError)
+    const { onSchemaError, receipt } = request
+    const receiptOf = receipt ? 'add' : undefined
+    const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
     const added = await team.writers.change(place, planAdd(place, request, ready))
     if (typeof added === 'string') return added
     team.limits.storeRows(team, linkableBytes(ready.rows))
@@ -75,7 +80,7 @@ function changedOf(repeat: IdempotencyState | null): ChangeResult | null {
 function planAdd(
   place: TablePlace,
   operation: AddRequest,
-  { base, rows, newSchema }: ReadyRows,
+  { base, rows, newSchema, receipt: draft }: ReadyRows,
 ): Plan<ChangeResult | Moved> {
   const { team, table } = place
   return async (head, read) => {
@@ -97,12 +102,15 @@ function planAdd(
     )
     const { runs } = added
     const kept = saveResult(team.options, repeat, { operation: 'add', table, version, runs })
-    const puts = [...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]
+    const saved = await saveReceipt(team, read, table, draft, version)
+    const { deletes, receipt } = saved
+    const markers = await putMarkers(read, random, added.files)
+    const puts = [...added.puts, ...kept.puts, ...saved.puts, ...markers]
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
     return {
-      result: { version, rowIds: rowIdsOf(runs) },
-      change: { next: added.next, puts, checks },
+      result: { version, rowIds: rowIdsOf(runs), ...(receipt && { receipt }) },
+      change: { next: added.next, puts, deletes, checks },
     }
   }
 }

@@ -4,6 +4,7 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
 import {
   checkArguments,
+  checkFlag,
   checkIfMatchArgument,
   checkOnSchemaError,
   checkRowsFormat,
@@ -38,20 +39,23 @@ type CreateArguments = Readonly<{
   schema: TableSchema | undefined
   rows: RowsInput | Stash
   onSchemaError: OnSchemaError
+  receipt: boolean
 }>
 
 export type CheckedCreate = CreateArguments & Readonly<{ key: RequestKey | undefined }>
 
 /**
  * @param what - The name of the request in messages.
+ * @param more - Further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…
  */
 export async function checkCreate(
   what: string,
   given: CreateTableRequest,
   columnsMax: number,
+  more: readonly string[] = [],
 ): Promise<CheckedCreate> {
-  const create = checkCreateArguments(what, given, columnsMax)
+  const create = checkCreateArguments(what, given, columnsMax, more)
   const { name, schema, rows, onSchemaError } = create
   const about = ['create', name, schema ?? null, onSchemaError]
   return { ...create, key: await requestKeyOf(given, about, rows) }
@@ -62,12 +66,14 @@ export function checkCreateArguments(
   what: string,
   given: CreateTableRequest,
   columnsMax: number,
+  more: readonly string[] = [],
 ): CreateArguments {
-  checkArguments(what, given, CREATE_ARGUMENTS)
+  checkArguments(what, given, [...CREATE_ARGUMENTS, ...more])
   const { name, rows } = given
   checkTableName(name)
   const schema = given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
-  return { name, schema, rows, onSchemaError: checkOnSchemaError(given.onSchemaError) }
+  const onSchemaError = checkOnSchemaError(given.onSchemaError)
+  return { name, schema, rows, onSchemaError, receipt: checkFlag('receipt', given.receipt) }
 }
 
 export type CheckedOverwrite = Readonly<{
@@ -76,6 +82,7 @@ export type CheckedOverwrite = Readonly<{
   ifMatch: number | bigint | undefined
   /** undefined: the table keeps its schema. */
   readSchema: (() => TableSchema) | undefined
+  receipt: boolean
 }>
 
 /**
@@ -97,6 +104,7 @@ export function checkOverwrite(
     onSchemaError: checkOnSchemaError(given.onSchemaError),
     ifMatch: checkIfMatchArgument(given.ifMatch),
     readSchema: schema === undefined ? undefined : () => parseTableSchema(schema, columnsMax),
+    receipt: checkFlag('receipt', given.receipt),
   }
 }
 

@@ -33,6 +33,7 @@ import { policyOf } from '../ingest/schema-of-rows.js'
 import { emptyGeneration } from '../read/generations.js'
 import { appendRows, linkableBytes } from './append-rows.js'
 import { checksOf, linkUntilDone } from './link-rows.js'
+import { draftReceipt, type ReceiptDraft, saveReceipt } from './receipts.js'
 
 type CreateRequest = Readonly<{
   name: string
@@ -42,6 +43,8 @@ type CreateRequest = Readonly<{
   key: RequestKey | undefined
   /** The job that the create is for. It names the table. */
   guard?: JobGuard | undefined
+  /** Whether the receipt is kept and returned. */
+  receipt?: boolean | undefined
 }>
 
 /** The result that is kept under a key; null: none is, or no key was given. */
@@ -89,22 +92,31 @@ export async function createTable(
     const bytes = linkableBytes(rows)
     await team.limits.checkRows(team, bytes)
     const { schema } = policy.schema
+    const about = { operation: 'create', source, rows, policy, before: null } as const
+    const receipt = request.receipt ? await draftReceipt(team, about) : null
     // Creates of this process take turns; those of others beside them are met by trying again.
     const created = await team.turns.run(`create ${team.teamId}`, () =>
-      commitTable(team, request, schema, source, rows),
+      commitTable(team, request, { schema, source, rows, receipt }),
     )
     if (created !== null) team.limits.storeRows(team, bytes)
     return created ?? 'stash'
   })
 }
 
+/** A table that is ready to be made. */
+type ReadyTable = Readonly<{
+  schema: TableSchema
+  source: OperationRows
+  rows: LinkableRows
+  /** null: none was asked for. */
+  receipt: ReceiptDraft | null
+}>
+
 /** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
   { name, key, guard }: CreateRequest,
-  schema: TableSchema,
-  source: OperationRows,
-  rows: LinkableRows,
+  { schema, source, rows, receipt: draft }: ReadyTable,
 ): Promise<CreateResult | null> {
   const { random } = team.options
   const table = guard?.record.table ?? newUuid(random.bytes(16))
@@ -112,7 +124,12 @@ async function commitTable(
   const read = async (): Promise<null> => null // A new table has no extent page.
   const place = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
   const { next, puts, runs, files } = await appendRows(place, rows)
-  const records = [...puts, [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const]
+  const { puts: receiptPuts, receipt } = await saveReceipt(team, read, table, draft, 1)
+  const records = [
+    ...puts,
+    ...receiptPuts,
+    [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const,
+  ]
   return commitUntilAccepted('Too many tables are being created', async () => {
     const { repeat, teamHead, holds, markers, job } = await team.partition.read(async (view) => ({
       repeat: await readCreateRepeat(team, key, view),
@@ -144,7 +161,8 @@ async function commitTable(
     })
     if (!ok) return REFUSED
     if (kept.puts.length > 0) team.limits.keepKey(team)
-    return { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
+    const made = { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
+    return { ...made, ...(receipt && { receipt }) }
   })
 }
 

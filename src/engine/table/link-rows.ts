@@ -1,5 +1,6 @@
 // Shared by all operations that link rows: long work is prepared against a state of the table and of the stash, and
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
+import type { ReceiptOperation } from '../../format/receipt-records.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
 import type { OnSchemaError } from '../api/row-types.js'
@@ -15,6 +16,7 @@ import {
 import { policyOf } from '../ingest/schema-of-rows.js'
 import { readHead } from '../read/generations.js'
 import { linkableBytes } from './append-rows.js'
+import { draftReceipt, type ReceiptDraft } from './receipts.js'
 import { type NewSchema, newSchemaOf } from './schema-change.js'
 
 /**
@@ -78,20 +80,34 @@ export type ReadyRows = Readonly<{
   base: LinkBase
   rows: LinkableRows
   newSchema: NewSchema | null
+  /** null: none was asked for. */
+  receipt: ReceiptDraft | null
 }>
 
-/** @param schema - What the rows must fit. */
+/**
+ * @param schema - What the rows must fit.
+ * @param receiptOf - The operation, if its receipt is asked for.
+ */
 export async function readyRows(
   { team }: TablePlace,
   reader: RowsReader,
   base: LinkBase,
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
+  receiptOf: ReceiptOperation | undefined,
 ): Promise<ReadyRows> {
-  const policy = policyOf(team, base.source, schema, onSchemaError)
-  const rows = await reader.toStoredForm(base.source, policy)
+  const { source } = base
+  const policy = policyOf(team, source, schema, onSchemaError)
+  const rows = await reader.toStoredForm(source, policy)
   await team.limits.checkRows(team, linkableBytes(rows))
-  return { base, rows, newSchema: newSchemaOf(base.schema, policy.schema) }
+  const about = { source, rows, policy, before: base.schema.schema }
+  const receipt = receiptOf && (await draftReceipt(team, { operation: receiptOf, ...about }))
+  return {
+    base,
+    rows,
+    newSchema: newSchemaOf(base.schema, policy.schema),
+    receipt: receipt ?? null,
+  }
 }
 
 /** null: what was prepared may still be linked, on the schema and the stash that it was prepared on. */

@@ -27,6 +27,7 @@ import {
   whatMoved,
 } from './link-rows.js'
 import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-ids.js'
+import { saveReceipt } from './receipts.js'
 import { putSchema } from './schema-change.js'
 
 /**
@@ -43,6 +44,8 @@ type OverwriteRequest = Readonly<{
   /** undefined: the table keeps its schema. */
   schema: TableSchema | undefined
   onSchemaError: OnSchemaError
+  /** Whether the receipt is kept and returned. */
+  receipt?: boolean | undefined
 }>
 
 type GivenRequest = Omit<OverwriteRequest, 'schema'> &
@@ -113,7 +116,9 @@ async function attempt(
   const base = await team.partition.read((view) => readBase(place, reader, view))
   checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
   const schema = request.schema === undefined ? base.schema : indexSchema(request.schema)
-  const ready = await readyRows(place, reader, base, schema, request.onSchemaError)
+  const { onSchemaError, receipt } = request
+  const receiptOf = receipt ? 'overwrite' : undefined
+  const ready = await readyRows(place, reader, base, schema, onSchemaError, receiptOf)
   const keep = async (): Promise<PreservedIds> => {
     const kept = await preserveIds(place, base.source, ready.rows)
     reader.add(kept.forward)
@@ -130,7 +135,7 @@ async function attempt(
 function planOverwrite(
   { team, table }: TablePlace,
   { ifMatch, guard }: OverwriteRequest,
-  { base, rows, newSchema }: ReadyRows,
+  { base, rows, newSchema, receipt: draft }: ReadyRows,
   { kept: keptBefore, keepAgain }: KeptIds,
 ): Plan<ChangeResult | Moved> {
   return async (head, read) => {
@@ -164,13 +169,15 @@ function planOverwrite(
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
     const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
     const ended = job.succeed({ table, version, runs })
+    const saved = await saveReceipt(team, read, table, draft, version)
+    const { receipt } = saved
     const checks = [...added.checks, ...checksOf(base.source), ...job.checks]
     return {
-      result: { version, rowIds: rowIdsOf(runs) },
+      result: { version, rowIds: rowIdsOf(runs), ...(receipt && { receipt }) },
       change: {
         next: added.next,
-        puts: [...puts, ...ended.puts],
-        deletes: ended.deletes,
+        puts: [...puts, ...saved.puts, ...ended.puts],
+        deletes: [...saved.deletes, ...ended.deletes],
         checks,
       },
     }

@@ -2,27 +2,22 @@
 // Segments of a body are built, as that is how rows are read, then looked at and dropped.
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
-import type { StoredChunk } from '../../format/chunk-records.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../format/segment-reader.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { isColumnId } from '../../schema/table-schema.js'
-import type {
-  PreflightProblem,
-  PreflightReport,
-  TablePreflightReport,
-} from '../api/preflight-types.js'
+import type { PreflightReport, TablePreflightReport } from '../api/preflight-types.js'
 import type { OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import {
   ChunkProblems,
-  hasMisfit,
   PROBLEMS_MAX,
   type ProblemRules,
   type RowTexts,
 } from '../ingest/find-problems.js'
 import { prepareRows } from '../ingest/prepare-rows.js'
+import { type Problems, problemsOfRows, rulesOf } from '../ingest/problems-of-rows.js'
 import { type OperationRows, RowsReader } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
 import type { FinishedSegment, SegmentTarget } from '../ingest/segment-sink.js'
@@ -103,8 +98,6 @@ function checkSchema(schema: Deferred<TableSchema>, checkVersion: () => void): v
   }
 }
 
-type Problems = Readonly<{ problems: readonly PreflightProblem[]; count: number }>
-
 /** Rows that are not in a stash, after they were read. */
 type CheckedBody = Readonly<{ source: OperationRows; found: Problems }>
 
@@ -169,53 +162,10 @@ async function report(
   onSchemaError: OnSchemaError,
 ): Promise<PreflightReport> {
   const policy = policyOf(team, source, base, onSchemaError)
-  const { columns } = policy.schema
-  const rules: ProblemRules = {
-    formatChecks: policy.formatChecks,
-    inferred: policy.inferred,
-    columnOf: (id) => columns.get(id),
-  }
-  const { problems, count } = body?.found ?? (await problemsOfStash(team, source, rules))
+  const slices = new TimeSlices(team.options.clock)
+  const found = body?.found ?? (await problemsOfRows(team, source, rulesOf(policy), slices))
   const rows = source.chunks.reduce((sum, { chunk }) => sum + chunk.rowCount, 0)
   const { schema } = policy.schema
-  return { rows, schema, problems: problems.slice(0, PROBLEMS_MAX), problemCount: count }
-}
-
-/** Opens only chunks whose summaries show a value that does not fit, and of those only such segments. */
-async function problemsOfStash(
-  team: TeamContext,
-  { chunks }: OperationRows,
-  rules: ProblemRules,
-): Promise<Problems> {
-  const slices = new TimeSlices(team.options.clock)
-  const problems: PreflightProblem[] = []
-  let count = 0
-  for (const { chunk, serial } of chunks) {
-    const found = await problemsOfChunk(team, rules, slices, chunk, serial)
-    count += found.count
-    if (problems.length < PROBLEMS_MAX) problems.push(...found.problems)
-  }
-  return { problems, count }
-}
-
-async function problemsOfChunk(
-  { segments }: TeamContext,
-  rules: ProblemRules,
-  slices: TimeSlices,
-  chunk: StoredChunk,
-  serial: string | undefined,
-): Promise<Problems> {
-  const problems = new ChunkProblems(rules, slices)
-  if (
-    hasMisfit(
-      rules,
-      chunk.columns.map(({ summary }) => summary),
-    )
-  ) {
-    for (const ref of chunk.segments) {
-      const { columns } = await segments.footer(ref)
-      await problems.addSegment(ref, columns, () => segments.rowTexts(ref, 0, ref.rowCount))
-    }
-  }
-  return problems.end(chunk, serial)
+  const problems = found.problems.slice(0, PROBLEMS_MAX)
+  return { rows, schema, problems, problemCount: found.count }
 }

@@ -9,6 +9,7 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import {
   checkArguments,
+  checkFlag,
   checkIfMatchArgument,
   checkMemory,
   checkNumbers,
@@ -16,8 +17,10 @@ import {
   checkReadOptions,
   checkReserve,
   checkText,
+  checkVersion,
 } from '../api/arguments.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
+import type { Receipt } from '../api/receipt-types.js'
 import type {
   AddOptions,
   ChangeResult,
@@ -52,6 +55,7 @@ import { addRows } from './add-rows.js'
 import { checkOverwrite } from './check-requests.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
+import { findReceipt, publicResult } from './receipts.js'
 import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
@@ -65,7 +69,11 @@ type Version = Readonly<{ version: number }>
 
 const ROW_ID = 'A row ID'
 
-const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest']
+const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt']
+
+/** Members of a request that its job does not have. */
+export const ONLY_HERE: readonly string[] = ['receipt']
+
 const PAGE_ARGUMENTS = ['limit', 'continuation']
 
 /** Rows that a scan reads at once. */
@@ -88,13 +96,15 @@ export class TeamTable implements Table {
       checkArguments('addRows', options, ADD_ARGUMENTS)
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const key = await requestKeyOf(options, ['add', onSchemaError], rows)
-      return toPublicVersion(place.team, await addRows(place, { rows, onSchemaError, key }))
+      const receipt = checkFlag('receipt', options.receipt)
+      const added = await addRows(place, { rows, onSchemaError, key, receipt })
+      return publicResult(place, added, receipt ? 'add' : undefined)
     })
   }
 
   overwrite(request: OverwriteRequest): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
-      const checked = checkOverwrite('overwrite', request, this.#columnsMax)
+      const checked = checkOverwrite('overwrite', request, this.#columnsMax, ONLY_HERE)
       const changed = await overwriteRows(place, checked)
       return toPublicVersion(place.team, changed)
     })
@@ -102,12 +112,22 @@ export class TeamTable implements Table {
 
   preflight(request: OverwriteRequest): Promise<TablePreflightReport> {
     return this.#run((place) =>
-      preflightTable(place, checkOverwrite('preflight', request, this.#columnsMax)),
+      preflightTable(place, checkOverwrite('preflight', request, this.#columnsMax, ONLY_HERE)),
     )
   }
 
   get #columnsMax(): number {
     return this.#team.options.columnsMax
+  }
+
+  receipt(version: number): Promise<Receipt | null> {
+    return this.#run(({ team, table, tableId }) => {
+      checkVersion(version)
+      return team.partition.read(async (view) => {
+        await readHead(team, view, table, tableId)
+        return findReceipt(team, (key) => view.get(key), table, version)
+      })
+    })
   }
 
   async page(request: PageRequest = {}): Promise<Page> {

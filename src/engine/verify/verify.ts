@@ -35,6 +35,7 @@ import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
 import { verifyJobs } from './verify-jobs.js'
 import { verifyOrphans } from './verify-orphans.js'
+import { verifyReceipts } from './verify-receipts.js'
 import { verifyStashes } from './verify-stashes.js'
 import { verifyTables } from './verify-tables.js'
 
@@ -145,6 +146,7 @@ async function verifyTeam(
   await verifyStashes(verifying)
   await findings.step({ team: teamId }, () => verifyRepeats(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyJobs(findings, partition, teamId))
+  await findings.step({ team: teamId }, () => verifyReceipts(findings, partition, teamId))
   const alias = await findings.step({ team: teamId }, () => readAlias(context, teamId))
   await verifyFiles(verifying, alias)
 }

@@ -143,20 +143,22 @@ export const tableCases: readonly StoreCase[] = [
       for (const id of ['00000000-0000-4000-8000-000000000000', 'x', '']) {
         const table = team.table(id)
         for (const action of [
-          table.version(),
-          table.schema(),
-          table.page(),
-          table.pageBytes(),
-          table.scan().next(),
-          table.get('x'),
-          table.getJson('x'),
-          table.updateRow('x', {}),
-          table.updateRowJson('x', '[broken'),
-          table.deleteRow('x'),
-          table.addRows([7 as never]),
-          table.overwrite({ rows: [], schema: schemaOf({ $rowID: 'string' }) }),
+          () => table.version(),
+          () => table.schema(),
+          () => table.page(),
+          () => table.pageBytes(),
+          () => table.scan().next(),
+          () => table.get('x'),
+          () => table.getJson('x'),
+          () => table.updateRow('x', {}),
+          () => table.updateRowJson('x', '[broken'),
+          () => table.deleteRow('x'),
+          () => table.addRows([7 as never]),
+          () => table.overwrite({ rows: [], schema: schemaOf({ $rowID: 'string' }) }),
+          () => table.preflight({ rows: [] }),
+          () => table.receipt(1),
         ]) {
-          await fails(action, 'TABLE_NOT_FOUND')
+          await fails(action(), 'TABLE_NOT_FOUND')
         }
       }
     },

@@ -17,8 +17,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an add puts no marker',
     file: 'add-rows.ts',
-    find: '[...added.puts, ...kept.puts, ...(await putMarkers(read, random, added.files))]',
-    replace: '[...added.puts, ...kept.puts]',
+    find: '[...added.puts, ...kept.puts, ...saved.puts, ...markers]',
+    replace: '[...added.puts, ...kept.puts, ...saved.puts]',
   },
   {
     name: 'an overwrite puts no marker',

@@ -17,6 +17,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'POST /tables': { scopes: ['write'], limited: false },
   'POST /tables/import': { scopes: ['write'], limited: false },
   'PUT /tables/{tableID}': { scopes: ['write'], limited: true },
+  'GET /tables/{tableID}/receipts/{version}': { scopes: ['read'], limited: true },
   'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },
@@ -116,7 +117,7 @@ describe('a key that is limited to one table', () => {
     const store = await memory()
     const team = store.team('team')
     const mine = await team.createTable({ name: 'mine', rows: [{ n: 1 }] })
-    const other = await team.createTable({ name: 'other', rows: [{ n: 2 }] })
+    const other = await team.createTable({ name: 'other', rows: [{ n: 2 }], receipt: true })
     const send = openContract(store, { one: { tables: [mine.tableId] }, all: {} })
     return { mine, other, send, store }
   }
@@ -139,6 +140,7 @@ describe('a key that is limited to one table', () => {
     const row = other.rowIds.get(0) ?? ''
     for (const [operation, body] of [
       ['PUT /tables/{tableID}', []],
+      ['GET /tables/{tableID}/receipts/1', undefined],
       ['GET /tables/{tableID}/rows', undefined],
       ['HEAD /tables/{tableID}/rows', undefined],
       ['POST /tables/{tableID}/rows', [{ n: 1 }]],

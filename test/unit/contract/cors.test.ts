@@ -37,10 +37,10 @@ test('a preflight of a named origin is answered without a key, on every path', a
         allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers':
-          'authorization, content-type, if-match, idempotency-key, x-glide-asynchronous, x-request-id',
+          'authorization, content-type, if-match, idempotency-key, x-glide-asynchronous, prefer, x-request-id',
         'access-control-max-age': '7200',
         [ALLOWED]: PAGE,
-        [EXPOSED]: 'etag, location, retry-after',
+        [EXPOSED]: 'etag, location, preference-applied, retry-after',
         vary: 'origin',
       },
     })
@@ -61,7 +61,7 @@ test('a page of a named origin reads answers and errors', async () => {
   expect(seen.map(({ status }) => status)).toEqual([200, 404, 404, 405, 404])
   for (const { headers } of seen) {
     expect(headers).toMatchObject({ [ALLOWED]: PAGE, vary: 'origin' })
-    expect(headers[EXPOSED]).toBe('etag, location, retry-after')
+    expect(headers[EXPOSED]).toBe('etag, location, preference-applied, retry-after')
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
   }
 })

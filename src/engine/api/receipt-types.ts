@@ -1,0 +1,59 @@
+// What an operation that wrote rows did.
+import type { ColumnType } from '../../schema/column-kind.js'
+import type { PreflightProblem } from './preflight-types.js'
+
+/** Rows that came as one: a chunk of a stash, or the rows of a request. */
+export type ReceiptChunk = Readonly<{
+  /** Serial of the chunk; only of rows from a stash. */
+  serial?: string
+  rows: number
+  /**
+   * SHA-256 of the rows as the table returns them, in lower-case hex: for each row in order its JSON text without the
+   * member `$rowID`, then a line feed.
+   */
+  sha256: string
+}>
+
+/** Columns that an operation changed. Of a create, all columns are added. */
+export type ReceiptColumns = Readonly<{
+  added: readonly string[]
+  /** Columns whose type was widened, or replaced by the schema of an overwrite. */
+  changed: readonly Readonly<{ id: string; before: ColumnType; after: ColumnType }>[]
+  removed: readonly string[]
+}>
+
+/** Cells that `dropColumns` left empty. Without it, there are none. */
+export type ReceiptDropped = Readonly<{
+  /** All cells that did not fit, and once for each chunk each column that the schema lacks. */
+  count: number
+  /** The same by column and rule, at most 1,000 entries. */
+  columns: readonly Readonly<{ column: string; rule: string; count: number }>[]
+  /** The first 10, in input order. */
+  first: readonly PreflightProblem[]
+}>
+
+/** What a create, an add or an overwrite did. */
+export type Receipt = Readonly<{
+  operation: 'create' | 'add' | 'overwrite'
+  /** The version that the operation made. */
+  version: number
+  /** The version before; 0 for a create. */
+  versionBefore: number
+  /** When, in milliseconds since 1970. */
+  at: number
+  rows: number
+  /** In input order: the rows of the first chunk are the first rows that the operation wrote. */
+  chunks: readonly ReceiptChunk[]
+  columns: ReceiptColumns
+  dropped: ReceiptDropped
+}>
+
+/** The receipts of a table. */
+export interface Receipts {
+  /**
+   * The receipt of the operation that made a version of the table. null: it was made without `receipt`, or the receipt
+   * is not kept any more. A table keeps the last 100 receipts, 16 MiB at most.
+   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT
+   */
+  receipt(version: number): Promise<Receipt | null>
+}

@@ -43,25 +43,10 @@ export interface Contract {
 export function createContract(store: Store, options: ContractOptions): Contract {
   checkStore(store)
   const resolved = resolveContractOptions(options)
-  const { waitMsMax } = resolved
-  const answers = new MemoryBudget(answerBudget(store.limits, resolved), ANSWERS, waitMsMax)
-  const bodyLimits = bodyLimitsOf(store, resolved)
-  const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget }, resolved)
-  const watch = { onFailure: resolved.onFailure, onBytes: metrics.sent }
-
-  const receive: ReceiveFor = (holder, request, formats, use) =>
-    withBody(request, formats, { ...bodyLimits, ...holder }, (body) => {
-      metrics.received(body.bytes.length)
-      return use(body)
-    })
-  const answerTeam = createTeamAnswer({ store, options: resolved, answers, receive, watch })
-  const receiveOwn: Receive = (request, formats, use) =>
-    receive({ team: '' }, request, formats, use)
-  const services = { store, metrics, watch, receive: receiveOwn, answerTeam }
-  const entryOf = createEntries(services, resolved)
-
+  const { metrics, entryOf } = openServices(store, resolved)
   return {
-    ...{ metrics: () => metrics.render(), countSent: metrics.sent },
+    metrics: () => metrics.render(),
+    countSent: metrics.sent,
     async handle(request) {
       if (!isRequest(request)) return errorResponse(noRequest(request))
       const began = monotonicMs()
@@ -88,6 +73,29 @@ export function createContract(store: Store, options: ContractOptions): Contract
       return sent
     },
   }
+}
+
+/** What answers the groups of routes, and counts what they answer. */
+function openServices(
+  store: Store,
+  options: ResolvedContractOptions,
+): Readonly<{ metrics: Metrics; entryOf: ReturnType<typeof createEntries> }> {
+  const { waitMsMax } = options
+  const answers = new MemoryBudget(answerBudget(store.limits, options), ANSWERS, waitMsMax)
+  const bodyLimits = bodyLimitsOf(store, options)
+  const metrics = new Metrics(store, { answers, bodies: bodyLimits.budget }, options)
+  const watch = { onFailure: options.onFailure, onBytes: metrics.sent }
+
+  const receive: ReceiveFor = (holder, request, formats, use) =>
+    withBody(request, formats, { ...bodyLimits, ...holder }, (body) => {
+      metrics.received(body.bytes.length)
+      return use(body)
+    })
+  const answerTeam = createTeamAnswer({ store, options, answers, receive, watch })
+  const receiveOwn: Receive = (request, formats, use) =>
+    receive({ team: '' }, request, formats, use)
+  const services = { store, metrics, watch, receive: receiveOwn, answerTeam }
+  return { metrics, entryOf: createEntries(services, options) }
 }
 
 /** A client without a key may not hold a connection; a failed lookup of keys says nothing about the client. */

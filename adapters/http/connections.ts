@@ -75,9 +75,9 @@ export function limitConnections(server: Server, given: ConnectionLimits): void 
   else watched.set(server, new Connections(server, limits))
 }
 
-/** Whether a response on a connection of a hardened server is partly sent. */
-export function isBeingAnswered(server: Server, socket: Socket): boolean {
-  return watched.get(server)?.isBeingAnswered(socket) ?? false
+/** The responses on a connection of a hardened server that are not sent yet, in the order of their requests. */
+export function responsesUnderWay(server: Server, socket: Socket): readonly ServerResponse[] {
+  return watched.get(server)?.responsesUnderWay(socket) ?? []
 }
 
 const GRACE_MS = { default: 10_000, min: 0, max: 24 * 60 * 60_000 }
@@ -130,9 +130,8 @@ class Connections {
     }
   }
 
-  isBeingAnswered(socket: Socket): boolean {
-    const responses = [...(this.#find(socket)?.underWay ?? [])]
-    return responses.some(({ headersSent }) => headersSent)
+  responsesUnderWay(socket: Socket): readonly ServerResponse[] {
+    return [...(this.#find(socket)?.underWay ?? [])]
   }
 
   cut(): void {

@@ -142,6 +142,7 @@ export const serverOptions: Readonly<ServerOptions> = Object.freeze({
   headersTimeout: HEADERS_MS_MAX,
   requestTimeout: REQUEST_MS_MAX,
   connectionsCheckingInterval: 5_000,
+  requireHostHeader: false, // Node's own refusal has no body; `refusalOf` has one.
 })
 
 /**
@@ -180,6 +181,7 @@ function refusalOf(
     return refuse('the request target must be a path, or a URL of this host')
   if (rawHeaders.length > 2 * HEADER_LINES_MAX) return refuse('there are too many headers')
   if (count('host') > 1) return refuse('Host is given more than once')
+  if (headers.host === undefined && request.httpVersion === '1.1') return refuse('Host is missing')
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
     return refuse('the Transfer-Encoding must be chunked', 501, 'not_implemented')

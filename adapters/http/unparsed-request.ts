@@ -2,7 +2,7 @@
 // that parse every error cannot read.
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { isBeingAnswered } from './connections.js'
+import { responsesUnderWay } from './connections.js'
 import { errorJson, JSON_TYPE, SECURITY_HEADERS } from './refusal.js'
 
 type ParseError = Error & Readonly<{ code?: string; reason?: string }>
@@ -14,9 +14,7 @@ export function answerUnparsed(server: Server): void {
   if (server.listenerCount('clientError') === 0) {
     server.on('clientError', (failure: ParseError, socket: Socket) => {
       if (server.listenerCount('clientError') > 1) return // The host answers it.
-      if (!socket.writable || isBeingAnswered(server, socket)) return void socket.destroy()
-      socket.write(render(refusalOf(failure)))
-      socket.destroySoon()
+      refuseInTurn(socket, refusalOf(failure), responsesUnderWay(server, socket))
     })
   }
   if (server.listenerCount('checkExpectation') === 0) {
@@ -24,6 +22,25 @@ export function answerUnparsed(server: Server): void {
       server.emit('request', request, response)
     })
   }
+}
+
+/**
+ * Sends a refusal after the responses to the complete requests before it: a client takes it for the response to the
+ * oldest request that has none. If the response to the broken request itself was begun, the connection is cut.
+ */
+function refuseInTurn(socket: Socket, refusal: Refusal, underWay: readonly ServerResponse[]): void {
+  const before = underWay.filter(({ req }) => req.complete).at(-1)
+  if (before !== undefined) {
+    socket.pause() // No later bytes are parsed, and refused again, meanwhile.
+    const own = underWay.filter(({ req }) => !req.complete)
+    before.once('close', () => refuseInTurn(socket, refusal, own))
+    return
+  }
+  if (!socket.writable || underWay.some(({ headersSent }) => headersSent)) {
+    return void socket.destroy()
+  }
+  socket.write(render(refusal))
+  socket.destroySoon()
 }
 
 function refusalOf({ code, reason = '' }: ParseError): Refusal {

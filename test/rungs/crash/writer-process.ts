@@ -28,18 +28,18 @@ export type BuiltPrograms = Readonly<{
 }>
 
 /**
- * Builds programs of this folder.
+ * Builds programs of a folder, by default of this one.
  * @param smallBuffers - With LevelDBs that write their tables early.
  */
 export async function buildPrograms(
   names: readonly string[],
-  { smallBuffers }: Readonly<{ smallBuffers: boolean }>,
+  { smallBuffers, from = 'test/rungs/crash' }: Readonly<{ smallBuffers: boolean; from?: string }>,
 ): Promise<BuiltPrograms> {
   await mkdir(CACHE, { recursive: true })
   const folder = await mkdtemp(join(CACHE, 'rowstash-crash-'))
   await build({
     config: false,
-    entry: Object.fromEntries(names.map((name) => [name, `test/rungs/crash/${name}.ts`])),
+    entry: Object.fromEntries(names.map((name) => [name, `${from}/${name}.ts`])),
     outDir: folder,
     format: 'esm',
     target: 'node20',

@@ -13,6 +13,7 @@ export type PlantedLadderBug = PlantedBug &
       | 'jobs-killed'
       | 'power-cut-root'
       | 'corrupt'
+      | 'http-fuzz'
       | 'upgrade'
       | 'backup'
   }>
@@ -75,6 +76,13 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
     file: 'segment-reader.ts',
     find: "if (new ByteReader(bytes.subarray(bytes.length - 4), 'frame').u32() !== crc) {",
     replace: 'if (crc < 0) {',
+  },
+  {
+    test: 'http-fuzz',
+    name: 'a request without a Host is refused without a body',
+    file: 'node-http.ts',
+    find: 'requireHostHeader: false,',
+    replace: 'requireHostHeader: true,',
   },
   {
     test: 'upgrade',

@@ -3,7 +3,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { hardenServer, serverOptions } from '../../../adapters/http/node-http.js'
+import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
+import { openMemory } from '../../../src/index.js'
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n'
 
@@ -109,6 +110,30 @@ test('an answer under way is not mixed with another', async () => {
 
   expect(reply.match(/HTTP\/1\.1/g) ?? []).toEqual(reply === '' ? [] : ['HTTP/1.1'])
   expect(reply).not.toContain('malformed')
+})
+
+test('a request without a Host is answered 400, with a body', async () => {
+  const store = await openMemory()
+  const handler = nodeHandler(store, { keys: [{ key: 'a-key-of-a-team', teamId: 'team' }] })
+  const server = await listen(handler)
+
+  const reply = await replyTo(server, 'GET /tables HTTP/1.1\r\n\r\n')
+
+  expect(errorOf(reply)).toMatchObject({ status: 400, message: 'Invalid request: Host is missing' })
+})
+
+test('a refusal is not taken for the answer to the request before it', async () => {
+  const server = await listen((request, response) => {
+    request.resume()
+    setTimeout(() => response.end('first'), 50)
+  })
+
+  const reply = await replyTo(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n')
+
+  const [first = '', second = ''] = reply.split(/(?=HTTP\/1\.1 400)/)
+  expect(first).toMatch(/^HTTP\/1\.1 200 /)
+  expect(first).toContain('first')
+  expect(errorOf(second)).toMatchObject({ status: 400, type: INVALID })
 })
 
 test('a host that answers them itself does so alone', async () => {

@@ -1,0 +1,54 @@
+// The server under test, as a process of its own: `fuzz-server DIRECTORY`. It sends its URL when it listens, and
+// answers each message with what it has seen so far.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hardenServer, nodeHandler, openDirectory, serverOptions } from '../../../adapters/node.js'
+import { type AnsweredRequest, isStoreError } from '../../../src/index.js'
+import { contractSources } from '../../conformance/fake-sources.js'
+import type { Seen } from './fuzzed-server.js'
+import { ADMIN_KEY, HEALTHY_TEAM, teamOfKey } from './keys.js'
+
+const FAILURES_MAX = 20
+const [directory = ''] = process.argv.slice(2)
+
+const answered: Record<string, number> = {}
+const failures: string[] = []
+const refusals: Record<string, number> = {}
+
+const note = ({ operation, status, team }: AnsweredRequest): void => {
+  if (team === HEALTHY_TEAM) return
+  const name = `${operation} ${status}`
+  answered[name] = (answered[name] ?? 0) + 1
+}
+
+const store = await openDirectory(directory, { sources: contractSources })
+const handler = nodeHandler(store, {
+  authenticate: async (token) => {
+    const teamId = teamOfKey(token)
+    return teamId === undefined ? undefined : { teamId }
+  },
+  adminKeys: [ADMIN_KEY],
+  cors: { origins: ['https://app.example.com'] },
+  logger: { info: note, warn: note, error: note },
+  onFailure: (failure) => {
+    if (isStoreError(failure) && failure.code === 'STORAGE_UNAVAILABLE') {
+      refusals[failure.message] = (refusals[failure.message] ?? 0) + 1
+    } else if (failures.length < FAILURES_MAX) {
+      failures.push(failure instanceof Error ? `${failure.stack}` : String(failure))
+    }
+  },
+})
+const server = createServer(serverOptions, handler)
+hardenServer(server)
+
+process.on('message', () => {
+  globalThis.gc?.()
+  const seen: Seen = { answered, failures, refusals, memory: process.memoryUsage() }
+  process.send?.(seen)
+})
+process.on('disconnect', () => process.exit())
+
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  process.send?.(`http://127.0.0.1:${port}`)
+})

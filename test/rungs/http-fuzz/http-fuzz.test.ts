@@ -1,0 +1,176 @@
+// Goal: whatever bytes clients send, the server neither ends nor hangs; each request is answered as the OpenAPI document
+// says, or its connection is closed; no answer is an internal error; other clients are served meanwhile; and the memory
+// comes back.
+// Method: requests from a grammar of all routes, some of them mutated, are written to sockets of a server in a process
+// of its own, round by round, each with a team and a seed of its own. A healthy client of another team works beside it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type RecordedSeed,
+  recordedSeeds,
+  report,
+  sizeOf,
+  suiteSeed,
+  tier,
+} from '../../support/ladder.js'
+import { type Exchange, OpenApiProof } from '../../support/openapi-proof.js'
+import { seeded } from '../../support/seeded.js'
+import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
+import { converse, type Outcome } from './exchange.js'
+import { makeKnown } from './fixture.js'
+import { FuzzedServer, type Seen } from './fuzzed-server.js'
+import { conversation } from './wire.js'
+
+const ROUND_REQUESTS = 2_000
+const CONNECTIONS = 16
+/** Rounds before the memory is first measured: caches and buffer pools fill in them. */
+const WARM_ROUNDS = 3
+const MEMORY_MORE_MIB_MAX = 32
+const PAUSE_MS = 2_000
+/** In `npm test` other tests run on the same cores. */
+const HEALTHY_P99_MS_MAX = { push: 1_000, deep: 250 }[tier]
+/** The share of requests that come to a handler that takes a body. */
+const BODY_SHARE_MIN = 0.6
+const PROBLEMS_MAX = 20
+
+let folder: string
+let programs: BuiltPrograms
+let server: FuzzedServer
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-t12-'))
+  programs = await buildPrograms(['fuzz-server'], {
+    smallBuffers: false,
+    from: 'test/rungs/http-fuzz',
+  })
+  server = await FuzzedServer.start(programs.path('fuzz-server'), join(folder, 'store'))
+})
+
+afterAll(async () => {
+  server.end()
+  await programs.remove()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const proof = new OpenApiProof()
+
+/** Statuses of a server that cannot serve a request now, or not at all. */
+const SERVER_STATUSES: ReadonlySet<number> = new Set([501, 503, 507])
+
+function problemsOf({ sent, mayEnd, exchange }: Outcome): readonly string[] {
+  if (exchange === undefined) return mayEnd ? [] : [`${sent.line}: closed without an answer`]
+  const { status, text = '' } = exchange
+  const isAllowed = status < 500 || SERVER_STATUSES.has(status)
+  const failed = isAllowed ? [] : [`${sent.line} was answered ${status}: ${text.slice(0, 200)}`]
+  return [...failed, ...shapeProblems(exchange)]
+}
+
+function shapeProblems(exchange: Exchange): readonly string[] {
+  try {
+    return proof.check(exchange)
+  } catch (failure) {
+    return [
+      `${exchange.method} ${exchange.path.slice(0, 100)} ${exchange.status}: ${String(failure)}`,
+    ]
+  }
+}
+
+class Tally {
+  requests = 0
+  withBody = 0
+  readonly statuses: Record<string, number> = {}
+  readonly problems: string[] = []
+  failing: RecordedSeed | undefined
+
+  add(seed: number, outcome: Outcome): void {
+    const status = String(outcome.exchange?.status ?? 'closed')
+    this.requests++
+    this.statuses[status] = (this.statuses[status] ?? 0) + 1
+    this.fail(seed, problemsOf(outcome))
+  }
+
+  fail(seed: number, problems: readonly string[]): void {
+    this.problems.push(...problems.map((problem) => `seed ${seed}: ${problem}`))
+  }
+}
+
+/** Sends the requests of one seed, on several connections at once. */
+async function sendRound({ seed, runs }: RecordedSeed, tally: Tally): Promise<void> {
+  const random = seeded(seed)
+  const known = await makeKnown(server.url, `round${seed}x${tally.requests}`)
+  const { hostname: host, port } = new URL(server.url)
+  const before = withBody(await server.seen())
+  let left = runs
+  const inTurn = async (): Promise<void> => {
+    while (left > 0 && server.ended === undefined) {
+      const next = conversation(random, known)
+      left -= next.requests.length
+      const { outcomes, problems } = await converse(next, { host, port: Number(port) }, left)
+      for (const outcome of outcomes) tally.add(seed, outcome)
+      tally.fail(seed, problems)
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, inTurn))
+  if (server.ended === undefined) tally.withBody += withBody(await server.seen()) - before
+  else tally.fail(seed, [`the server ${server.ended}`])
+}
+
+/** Requests so far that came to a handler that takes a body. */
+function withBody({ answered }: Seen): number {
+  const operations = proof.openApi.operations.filter(
+    ({ requestContent }) => requestContent.size > 0,
+  )
+  const names = new Set(operations.map(({ method, path }) => `${method} ${path}`))
+  return Object.entries(answered).reduce((sum, [name, count]) => {
+    return names.has(name.replace(/ \d+$/, '')) ? sum + count : sum
+  }, 0)
+}
+
+/** What the server has seen, some time after the last request. */
+async function rested(): Promise<Seen> {
+  await sleep(PAUSE_MS)
+  return await server.seen()
+}
+
+const mebibytes = ({ rss }: NodeJS.MemoryUsage): number => Math.round(rss / 1024 / 1024)
+
+test('no request ends, stalls or confuses the server', { timeout: 7_200_000 }, async () => {
+  const [seed, runs] = [suiteSeed(), sizeOf({ push: 10_000, deep: 300_000 })]
+  const rounds = Array.from({ length: Math.ceil(runs / ROUND_REQUESTS) }, (_, at) => ({
+    seed: seed + at,
+    runs: Math.min(ROUND_REQUESTS, runs - at * ROUND_REQUESTS),
+  }))
+  const startedAt = performance.now()
+  const tally = new Tally()
+  const memory: number[] = []
+  await server.latencies() // From here on.
+  for (const [at, next] of [...recordedSeeds('T12'), ...rounds].entries()) {
+    await sendRound(next, tally)
+    if (tally.problems.length > 0) tally.failing ??= next
+    if (server.ended !== undefined || tally.problems.length >= PROBLEMS_MAX) break
+    if (at % WARM_ROUNDS === WARM_ROUNDS - 1) memory.push(mebibytes((await rested()).memory))
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { problems, requests, failing, statuses } = tally
+  report({
+    suite: 'T12 HTTP fuzz',
+    seed,
+    runs: requests,
+    seconds,
+    violations: problems.length,
+    failing,
+  })
+
+  expect(problems.slice(0, PROBLEMS_MAX)).toEqual([])
+  const [healthy, { failures, refusals }] = [await server.latencies(), await server.seen()]
+  const share = tally.withBody / requests
+  console.log(JSON.stringify({ statuses, share, healthy, memoryMiB: memory, refusals }))
+  expect(failures).toEqual([])
+  expect(healthy.failed).toBe(0)
+  expect(healthy.p99).toBeLessThanOrEqual(HEALTHY_P99_MS_MAX)
+  expect(share).toBeGreaterThanOrEqual(BODY_SHARE_MIN)
+  expect(Number(memory.at(-1)) - Number(memory[0])).toBeLessThanOrEqual(MEMORY_MORE_MIB_MAX)
+})

@@ -11,7 +11,8 @@ export type Seen = Readonly<{
   failures: readonly string[]
   /** Refusals under load, by the message that names the limit. */
   refusals: Readonly<Record<string, number>>
-  memory: NodeJS.MemoryUsage
+  /** Resident memory that is not of files. */
+  memoryBytes: number
 }>
 
 /** What the healthy client measured, in milliseconds. */

@@ -185,7 +185,9 @@ const ROUTES: readonly (readonly [weight: number, method: string, make: Make])[]
   [2, 'GET', readFile],
   [1, 'HEAD', readFile],
   [1, 'GET', publicDocument],
-  [1, 'GET', (_, known) => ({ target: '/metrics', key: known.adminKey })],
+  [1, 'GET', readAsAdmin],
+  [1, 'POST', createKey],
+  [1, 'DELETE', (_, known) => ({ target: '/admin/keys/x', key: known.adminKey })],
   [1, 'OPTIONS', preflight],
   [1, 'GET', unknownPath],
 ]
@@ -327,6 +329,21 @@ function readFile(random: Seeded, known: Known): Parts {
 
 function publicDocument(random: Seeded): Parts {
   return { target: random.pick(['/openapi.json', '/healthz', '/readyz']), key: null }
+}
+
+function readAsAdmin(random: Seeded, { adminKey }: Known): Parts {
+  return { target: random.pick(['/metrics', '/admin/keys']), key: adminKey }
+}
+
+/** Mostly refused: each key that is made is in every list from then on. */
+function createKey(random: Seeded, known: Known): Parts {
+  const about = {
+    teamId: 'a',
+    label: 'x',
+    scopes: random.pick([['read'], [], ['x'], 'read', null]),
+  }
+  const { headers = [], body = '' } = json(random, JSON.stringify(about))
+  return { target: '/admin/keys', headers, body, key: random.once(10) ? known.adminKey : known.key }
 }
 
 function preflight(random: Seeded): Parts {

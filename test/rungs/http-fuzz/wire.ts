@@ -21,6 +21,7 @@ export type Conversation = Readonly<{ isPipelined: boolean; requests: readonly S
 
 const REQUESTS_MAX = 12
 const PAUSE_MS_MAX = 8
+const LINE_BYTES_MAX = 1_000
 
 export function conversation(random: Seeded, known: Known): Conversation {
   const count = 1 + random.below(REQUESTS_MAX)
@@ -49,7 +50,8 @@ function request(random: Seeded, known: Known): Sent {
 }
 
 function sentAs(form: Sent['form'], bytes: Uint8Array<ArrayBuffer>, pauseMs: number): Sent {
-  return { bytes, form, pauseMs, line: text(bytes.subarray(0, 200)).split('\r\n')[0] ?? '' }
+  const lines = text(bytes.subarray(0, LINE_BYTES_MAX)).replace(/^[\r\n]+/, '') // As a parser skips them.
+  return { bytes, form, pauseMs, line: lines.split('\r\n')[0] ?? '' }
 }
 
 const BODY_BYTES = [...'[]{}":,\\\r\n\t \0-+.eE0129tfnu$', '\ufeff'].map(

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale [options]. See README.md.
+// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale|load [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
+       npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
 
   --part PART      only one of the two parts
   --rows N         rows of the import over HTTP (default: 8000000), of the short run of guard (default:
@@ -28,6 +29,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
   --full           a table of 8,000,000 rows too
   --baseline       store the run as what later runs of guard are compared with
   --operations N   single adds, and as many updates (default: 100000)
+  --minutes N      of load (default: 5)
   --bytes N        of the file (default: 2000000000)
   --row-bytes N    about how long a row is (default: the workload of README.md, 417)
   --seed N         another seed gives other rows (default: 1)
@@ -40,6 +42,7 @@ const { values, positionals } = parseArgs({
     rows: { type: 'string' },
     operations: { type: 'string', default: '100000' },
     bytes: { type: 'string', default: '2000000000' },
+    minutes: { type: 'string', default: '5' },
     'row-bytes': { type: 'string' },
     seed: { type: 'string', default: '1' },
     rounds: { type: 'string' },
@@ -58,6 +61,7 @@ const settingsOf = (name) => ({
   rows: Number(values.rows ?? ROWS[name] ?? 1_000_000),
   operations: Number(values.operations),
   bytes: Number(values.bytes),
+  minutes: Number(values.minutes),
   seed: Number(values.seed),
   rowBytes: values['row-bytes'] === undefined ? undefined : Number(values['row-bytes']),
 })
@@ -201,6 +205,16 @@ async function runScale(settings) {
   await drawScale(scale)
 }
 
+async function runLoad(settings) {
+  const { loadRules, measureLoad, printLoad } = await import('./load.mjs')
+  const load = await inTemporary(measureLoad, settings)
+  printLoad(load)
+  const rules = loadRules(load)
+  printRules(rules)
+  writeResults('load', { settings, load, rules })
+  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+}
+
 const RUNS = {
   import: runImport,
   read: runRead,
@@ -211,6 +225,7 @@ const RUNS = {
   files: runFiles,
   peers: runPeers,
   scale: runScale,
+  load: runLoad,
   guard: runGuard,
 }
 const names =

@@ -7,8 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
-export function startServerProcess(directory, key) {
-  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', `--key=${key}`])
+/** @param keys - All of one team. */
+export function startServerProcess(directory, ...keys) {
+  const given = keys.map((key) => `--key=${key}`)
+  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', ...given])
 }
 
 /** Starts a script that says `listening on URL` when it is ready. */

@@ -2,7 +2,7 @@
 import { SOURCE_URLS } from '../../conformance/fake-sources.js'
 import { SCHEMA } from './bodies.js'
 import type { Known, KnownTable } from './grammar.js'
-import { ADMIN_KEY, keyOf } from './keys.js'
+import { ADMIN_KEY, keyOf } from './team-keys.js'
 
 const TABLES = 6
 const ROWS = 30

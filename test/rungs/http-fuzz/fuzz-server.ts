@@ -7,7 +7,7 @@ import { hardenServer, nodeHandler, openDirectory, serverOptions } from '../../.
 import { type AnsweredRequest, isStoreError } from '../../../src/index.js'
 import { contractSources } from '../../conformance/fake-sources.js'
 import type { Seen } from './fuzzed-server.js'
-import { ADMIN_KEY, HEALTHY_TEAM, teamOfKey } from './keys.js'
+import { ADMIN_KEY, HEALTHY_TEAM, teamOfKey } from './team-keys.js'
 
 const FAILURES_MAX = 20
 const [directory = ''] = process.argv.slice(2)

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { ROOT } from '../../support/source-files.js'
-import { HEALTHY_TEAM, keyOf } from './keys.js'
+import { HEALTHY_TEAM, keyOf } from './team-keys.js'
 
 export type Seen = Readonly<{
   /** Answered requests by operation and status, such as `GET /tables 200`, without the healthy client. */

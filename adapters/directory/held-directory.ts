@@ -22,7 +22,8 @@ export class HeldDirectory {
   readonly #lockPath: string
   readonly #directory: Identity | undefined
   readonly #lock: Identity | undefined
-  #mark: Readonly<{ path: string; file: Identity }> | undefined
+  /** `next`: the file that is being renamed to this path, and has it at some moment of an asynchronous rename. */
+  #mark: Readonly<{ path: string; file: Identity; next?: Identity }> | undefined
   #checkedAt = 0
   /** The loss, which is permanent: LevelDB then releases its files, and new ones may get their inodes. */
   #loss: StoreError | undefined
@@ -40,6 +41,11 @@ export class HeldDirectory {
     this.#mark = { path, file }
   }
 
+  /** Accepts another file as the mark too, until `holdMark`: it is about to be renamed to the mark's path. */
+  expectMark(next: Identity): void {
+    if (this.#mark !== undefined) this.#mark = { ...this.#mark, next }
+  }
+
   /**
    * Checks that kv/LOCK is still the file that LevelDB has locked. Once a second, and with `all`, also checks the
    * high-water mark and that the directory is writable.
@@ -52,7 +58,11 @@ export class HeldDirectory {
     const now = performance.now()
     if (!all && now - this.#checkedAt < WHOLE_CHECK_MS) return
     const mark = this.#mark
-    if (mark && !isSame(mark.file, identityOf(mark.path))) throw this.#changed(mark.path)
+    if (mark !== undefined) {
+      const found = identityOf(mark.path)
+      const isNext = mark.next !== undefined && isSame(mark.next, found)
+      if (!isNext && !isSame(mark.file, found)) throw this.#changed(mark.path)
+    }
     try {
       accessSync(this.#path, constants.W_OK)
     } catch (failure) {

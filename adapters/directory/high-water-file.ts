@@ -68,8 +68,10 @@ class FsHighWater implements HighWaterFile {
       try {
         await handle.writeFile(bytes)
         await handle.sync()
+        held.expectMark(fstatSync(handle.fd))
         await rename(temporary, this.#path)
       } catch (failure) {
+        if (this.#handle !== undefined) held.holdMark(this.#path, fstatSync(this.#handle.fd))
         await handle.close()
         await unlink(temporary).catch((other: unknown) => systemCode(other)) // The next one writes over it.
         throw failure

@@ -8,7 +8,7 @@ import type { World } from './world.js'
 export const JOB_USES = ['none', 'job', 'restart'] as const
 export type JobUse = (typeof JOB_USES)[number]
 
-/** Turns of the event loop in which a job must end: a look for jobs, and the work on rows that are few. */
+/** Turns of the event loop in which a job must end: a look for jobs, the work on rows that are few, their deletion. */
 const TURNS_MAX = 100_000
 
 /** Runs an operation as a job. @throws {StoreError} the failure of the job */
@@ -26,11 +26,13 @@ export async function runJob(
   return status.result
 }
 
+/** Waits until a job has ended, and until its rows are deleted: a sweep would count their stash when it has expired. */
 async function endOf(world: World, instance: number, id: string): Promise<JobStatus> {
   const job = world.team(instance).job(id)
   for (let turn = 0; ; turn++) {
     const status = await job.status()
-    if (status.status !== 'running' || turn === TURNS_MAX) return status
+    const isDone = status.status !== 'running' && world.store(instance).activity().jobsRunning === 0
+    if (isDone || turn === TURNS_MAX) return status
     await new Promise((done) => setImmediate(done))
   }
 }

@@ -5,7 +5,7 @@
 // processes write too. (The number of tables is exact: it is a record, see `table/create-table`.)
 //
 // Not part of the cache memory: without the counts, each call would count all records of the team.
-import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { BoundedMap } from '../../base/bounded-map.js'
 import { type Bytes, fromUtf8 } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -42,10 +42,10 @@ type Rows = { bytes: number }
 
 export class TeamLimits {
   readonly #limits: Limits
-  readonly #stashes = new BoundedMap<string, Awaitable<Stashes>>(TEAMS_MAX)
-  readonly #keys = new BoundedMap<string, Awaitable<Keys>>(TEAMS_MAX)
+  readonly #stashes = new TeamCounts<Stashes>()
+  readonly #keys = new TeamCounts<Keys>()
 
-  readonly #rows = new BoundedMap<string, Awaitable<Rows>>(TEAMS_MAX)
+  readonly #rows = new TeamCounts<Rows>()
 
   constructor(limits: Limits) {
     this.#limits = limits
@@ -76,7 +76,7 @@ export class TeamLimits {
   /** Notes a chunk that was stored. */
   storeChunk({ teamId }: CountedTeam, stashId: string, more: number, replaced: Bytes | null): void {
     const stashes = this.#stashes.get(teamId)
-    if (stashes === undefined || !isSync(stashes) || isOwnStash(stashId)) return
+    if (stashes === undefined || isOwnStash(stashId)) return
     const added = this.#countsBytes() ? more - bytesOf(replaced) : 0
     stashes.bytes.set(stashId, (stashes.bytes.get(stashId) ?? 0) + added)
     stashes.total += added
@@ -85,7 +85,7 @@ export class TeamLimits {
   /** Notes a stash that was deleted. */
   deleteStash({ teamId }: CountedTeam, stashId: string): void {
     const stashes = this.#stashes.get(teamId)
-    if (stashes === undefined || !isSync(stashes)) return
+    if (stashes === undefined) return
     stashes.total -= stashes.bytes.get(stashId) ?? 0
     stashes.bytes.delete(stashId)
   }
@@ -100,7 +100,7 @@ export class TeamLimits {
   /** Notes an idempotency key that was kept. */
   keepKey({ teamId }: CountedTeam): void {
     const keys = this.#keys.get(teamId)
-    if (keys !== undefined && isSync(keys)) keys.count++
+    if (keys !== undefined) keys.count++
   }
 
   /**
@@ -111,7 +111,7 @@ export class TeamLimits {
   checkRows(team: CountedTeam, more: number): Awaitable<void> {
     const { teamRowBytesMax } = this.#limits
     if (teamRowBytesMax === Number.MAX_SAFE_INTEGER) return undefined
-    return chain(counted(this.#rows, team, countRows), ({ bytes }) => {
+    return chain(this.#rows.of(team, countRows), ({ bytes }) => {
       if (more > 0 && bytes + more > teamRowBytesMax) throw tooManyRows(teamRowBytesMax)
     })
   }
@@ -119,7 +119,7 @@ export class TeamLimits {
   /** Notes rows that were stored. */
   storeRows({ teamId }: CountedTeam, more: number): void {
     const rows = this.#rows.get(teamId)
-    if (rows !== undefined && isSync(rows)) rows.bytes += more
+    if (rows !== undefined) rows.bytes += more
   }
 
   /** Drops the counts of a team, whose records a sweep may have deleted. */
@@ -134,34 +134,40 @@ export class TeamLimits {
   }
 
   #stashesOf(team: CountedTeam): Awaitable<Stashes> {
-    return counted(this.#stashes, team, (view) => countStashes(view, this.#countsBytes()))
+    return this.#stashes.of(team, (view) => countStashes(view, this.#countsBytes()))
   }
 
   #keysOf(team: CountedTeam): Awaitable<Keys> {
-    return counted(this.#keys, team, countKeys)
+    return this.#keys.of(team, countKeys)
   }
 }
 
-/** The counts of a team. Those that are being counted are a promise, which calls meanwhile share. */
-function counted<T>(
-  teams: BoundedMap<string, Awaitable<T>>,
-  { teamId, partition }: CountedTeam,
-  count: (view: KvView) => Promise<T>,
-): Awaitable<T> {
-  const known = teams.get(teamId)
-  if (known !== undefined) return known
-  const counting = partition.read(count).then(
-    (found) => {
-      if (teams.get(teamId) === counting) teams.set(teamId, found)
+/** A count of each team. Calls that need it at the same time each count, so that none waits for the reads of another. */
+class TeamCounts<T extends object> {
+  readonly #counts = new BoundedMap<string, T>(TEAMS_MAX)
+  /** How often a count was dropped: one that was begun before that is not kept. */
+  #drops = 0
+
+  get(teamId: string): T | undefined {
+    return this.#counts.get(teamId)
+  }
+
+  of({ teamId, partition }: CountedTeam, count: (view: KvView) => Promise<T>): Awaitable<T> {
+    const known = this.#counts.get(teamId)
+    if (known !== undefined) return known
+    const drops = this.#drops
+    return partition.read(count).then((found) => {
+      const other = this.#counts.get(teamId)
+      if (other !== undefined) return other
+      if (drops === this.#drops) this.#counts.set(teamId, found)
       return found
-    },
-    (failure: unknown) => {
-      if (teams.get(teamId) === counting) teams.delete(teamId)
-      throw failure
-    },
-  )
-  teams.set(teamId, counting)
-  return counting
+    })
+  }
+
+  delete(teamId: string): void {
+    this.#drops++
+    this.#counts.delete(teamId)
+  }
 }
 
 async function countStashes(view: KvView, countsBytes: boolean): Promise<Stashes> {

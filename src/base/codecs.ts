@@ -6,7 +6,7 @@ import { type Bytes, plainView } from './bytes.js'
 import { builtIn, runtimeName, yieldToEventLoop } from './platform.js'
 import { StoreError } from './store-error.js'
 import { ZlibLanes, type ZlibStream } from './zlib-lanes.js'
-import { isZstdFrame } from './zstd-frame.js'
+import { soleZstdFrame } from './zstd-frame.js'
 
 export type CodecName = 'deflate' | 'zstd'
 
@@ -116,17 +116,22 @@ function zlibZstd(zlib: Zlib): Codec | null {
     convertSync: zstdDecompressSync,
     settings: { params: { [constants['ZSTD_d_windowLogMax'] ?? 100]: ZSTD_WINDOW_LOG_MAX } },
   })
+  const compress = packerOf({
+    lanes: new ZlibLanes(() =>
+      createZstdCompress({ ...ROOM, flush: constants['ZSTD_e_end'] ?? 2, params }),
+    ),
+    convert: zstdCompress,
+    settings: { params },
+  })
   return {
-    compress: packerOf({
-      lanes: new ZlibLanes(() =>
-        createZstdCompress({ ...ROOM, flush: constants['ZSTD_e_end'] ?? 2, params }),
-      ),
-      convert: zstdCompress,
-      settings: { params },
-    }),
+    async compress(raw, outBytesMax) {
+      const stored = await compress(raw, outBytesMax)
+      return (stored && soleZstdFrame(stored)) ?? null
+    },
     decompress(stored, rawBytes) {
-      if (!isZstdFrame(stored)) throw new Error('it is not one whole frame of zstd')
-      return decompress(stored, rawBytes)
+      const frame = soleZstdFrame(stored)
+      if (frame === undefined) throw new Error('it is not one whole frame of zstd')
+      return decompress(frame, rawBytes)
     },
   }
 }

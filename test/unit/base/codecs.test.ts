@@ -174,6 +174,37 @@ describe.each(CODECS)('%s', (name, codec) => {
   })
 })
 
+/** What zlib writes at once: after a frame that just fills it, Node calls the encoder once more. */
+const BUFFER_BYTES = 128 * 1024
+
+test.each(['deflate', ...(codecs.zstd === null ? [] : (['zstd'] as const))] as const)(
+  '%s gives back pieces whose stored form ends where a buffer of zlib ends',
+  async (name) => {
+    const ends = new Set<number>()
+    for (const buffers of [1, 5]) {
+      const noise = noiseOf(buffers * BUFFER_BYTES)
+      for (let less = 0; less < 120; less++) {
+        const codec = codecToRead(name, openCodecs(zlib)) // Its first piece begins where a buffer does.
+        const raw = noise.subarray(0, noise.length - less)
+        const stored = await pack(codec, raw)
+        ends.add(stored.length - noise.length)
+
+        expect(sameBytes(await decompress(codec, stored, raw.length), raw)).toBe(true)
+      }
+    }
+
+    expect(ends).toContain(0)
+  },
+)
+
+function noiseOf(bytes: number): Bytes {
+  const noise = new Uint8Array(bytes)
+  for (let at = 0; at < bytes; at += 65_536) {
+    crypto.getRandomValues(noise.subarray(at, at + 65_536))
+  }
+  return noise
+}
+
 test.each([
   ['deflate', codecs.deflate],
   ...(codecs.zstd === null ? [] : ([['zstd', codecs.zstd]] as const)),
@@ -196,6 +227,21 @@ test('the two ways to deflate read each other', async () => {
 })
 
 describe('zstd', () => {
+  test.skipIf(!HAS_ZSTD)(
+    'reads a frame that an empty one follows, as early versions stored it',
+    async () => {
+      const { zstd } = codecs
+      if (zstd === null) throw new Error('this runtime has zstd')
+      const raw = rowsLike(30_000, 11)
+      const empty = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0)
+      const stored = concatBytes([await pack(zstd, raw), empty])
+
+      expect(sameBytes(await decompress(zstd, stored, raw.length), raw)).toBe(true)
+      await expect(decompress(zstd, concatBytes([stored, empty]), raw.length)).rejects.toThrow()
+      await expect(decompress(zstd, empty, 1)).rejects.toThrow()
+    },
+  )
+
   test('is there where the runtime has it', () => {
     expect(codecs.zstd !== null).toBe(HAS_ZSTD)
   })

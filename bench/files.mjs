@@ -65,7 +65,7 @@ async function copyWay(source, place) {
 
 async function rowstashWay(source, place, { bytes, sha256 }) {
   const key = randomBytes(24).toString('base64url')
-  const server = await startServerProcess(join(place, 'store'), key)
+  const server = await startServerProcess(join(place, 'store'), [key])
   try {
     const authorization = { authorization: `Bearer ${key}` }
     const post = (path, body) =>

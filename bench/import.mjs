@@ -20,7 +20,7 @@ const CLIENT = fileURLToPath(new URL('put-chunks.mjs', import.meta.url))
 
 export async function measureImport(directory, { rows, seed, rowBytes }) {
   const key = randomBytes(24).toString('base64url')
-  const server = await startServerProcess(directory, key)
+  const server = await startServerProcess(directory, [key])
   try {
     const clients = await startClients({ url: server.url, key, rows, seed, rowBytes })
     const idle = sampleMemory(server.pid, SAMPLE_MS)

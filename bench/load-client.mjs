@@ -4,18 +4,30 @@ import autocannon from 'autocannon'
 const { url, keys, tableId, rowIds, chunk, kinds, seconds } = JSON.parse(process.argv[2])
 
 const PAGE_ROWS = 100
-const SERIALS = 1_000
+const CHUNKS_PER_STASH = 20
 const TIMEOUT_SECONDS = 30
 
 const below = (limit) => Math.floor(Math.random() * limit)
 const rows = `/tables/${tableId}/rows`
 const rowPath = () => `${rows}/${rowIds[below(rowIds.length)]}`
 
+let stashes = 0
+
+/** Puts a chunk into a stash that the connection fills alone; `context` is new at the start of each round. */
+function putChunk(context) {
+  context.stash ??= `load-${stashes++}`
+  context.chunks = (context.chunks ?? 0) + 1
+  return { method: 'PUT', path: `/stashes/${context.stash}/${context.chunks}`, body: chunk }
+}
+
+const deleteStash = ({ stash }) => ({ method: 'DELETE', path: `/stashes/${stash}` })
+
+/** What a connection of each kind sends, again and again. */
 const REQUESTS = {
-  'row reads': () => ({ method: 'GET', path: rowPath() }),
-  pages: () => ({ method: 'GET', path: `${rows}?limit=${PAGE_ROWS}` }),
-  updates: () => ({ method: 'PATCH', path: rowPath(), body: `{"visits":${below(1e6)}}` }),
-  'stash puts': () => ({ method: 'PUT', path: `/stashes/load/${below(SERIALS)}`, body: chunk }),
+  'row reads': [() => ({ method: 'GET', path: rowPath() })],
+  pages: [() => ({ method: 'GET', path: `${rows}?limit=${PAGE_ROWS}` })],
+  updates: [() => ({ method: 'PATCH', path: rowPath(), body: `{"visits":${below(1e6)}}` })],
+  'stash puts': [...Array(CHUNKS_PER_STASH).fill(putChunk), deleteStash],
 }
 
 /** Every request takes another key: with one, at most 16 would be worked on at once. */
@@ -26,21 +38,23 @@ function withKey({ method, path, body }) {
 }
 
 async function load(kind, connections) {
-  const setupRequest = (request) => ({ ...request, ...withKey(REQUESTS[kind]()) })
+  const requests = REQUESTS[kind].map((make) => ({
+    setupRequest: (request, context) => ({ ...request, ...withKey(make(context)) }),
+  }))
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
     timeout: TIMEOUT_SECONDS,
-    requests: [{ setupRequest }],
+    requests,
   })
-  const { latency, requests, duration, errors, timeouts, non2xx } = result
+  const { latency, requests: sent, duration, errors, timeouts, non2xx } = result
   const { p50, p99, max } = latency
   return {
     kind,
     connections,
-    requests: requests.total,
-    perSecond: requests.total / duration,
+    requests: sent.total,
+    perSecond: sent.total / duration,
     ms: { p50, p99, max },
     errors: errors + timeouts + non2xx,
   }

@@ -22,7 +22,7 @@ const MEMORY_TIMES_MAX = 1.1
 
 export async function measureLoad(directory, { seed, minutes }) {
   installPeers()
-  const server = await startServerProcess(directory, ...KEYS)
+  const server = await startServerProcess(directory, KEYS)
   try {
     const task = { ...(await prepare(server.url, seed)), url: server.url, keys: KEYS, kinds: KINDS }
     const sampling = sampleMemory(server.pid, SAMPLE_MS)

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale|load [options]. See README.md.
+// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale|load|limits [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
+       npm run bench -- limits [--seed N] [--directory DIR]
 
   --part PART      only one of the two parts
   --rows N         rows of the import over HTTP (default: 8000000), of the short run of guard (default:
@@ -215,6 +216,16 @@ async function runLoad(settings) {
   if (rules.some(({ holds }) => !holds)) process.exitCode = 1
 }
 
+async function runLimits(settings) {
+  const { limitsRules, measureLimits, printLimits } = await import('./limits.mjs')
+  const limits = await inTemporary(measureLimits, settings)
+  printLimits(limits)
+  const rules = limitsRules(limits)
+  printRules(rules)
+  writeResults('limits', { settings, limits, rules })
+  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+}
+
 const RUNS = {
   import: runImport,
   read: runRead,
@@ -226,6 +237,7 @@ const RUNS = {
   peers: runPeers,
   scale: runScale,
   load: runLoad,
+  limits: runLimits,
   guard: runGuard,
 }
 const names =

@@ -7,10 +7,13 @@ import { fileURLToPath } from 'node:url'
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
-/** @param keys - All of one team. */
-export function startServerProcess(directory, ...keys) {
+/**
+ * @param keys - Written as `rowstash serve` takes them.
+ * @param options - Further ones of `rowstash serve`.
+ */
+export function startServerProcess(directory, keys, options = []) {
   const given = keys.map((key) => `--key=${key}`)
-  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', ...given])
+  return startWatched([CLI, 'serve', '--directory', directory, '--port', '0', ...given, ...options])
 }
 
 /** Starts a script that says `listening on URL` when it is ready. */

@@ -69,17 +69,25 @@ export class TeamStash implements Stash {
   }
 
   /**
-   * Adding a chunk touches nothing that other puts change. Replacing one changes the head, so that puts
-   * refuse each other: those that were refused once take turns.
+   * Adding a chunk changes nothing that other puts check, so that any number are under way at once. Replacing one
+   * changes the head, which all puts check: replacements take turns, and so do puts that one of them refused.
    */
   async #commitChunk(serial: string, prepared: PreparedChunk): Promise<void> {
-    if (await this.#tryPut(serial, prepared)) return
+    if (await this.#tryPut(serial, prepared, { mayReplace: false })) return
     await this.#team.turns.run(`stash ${this.#team.teamId} ${this.id}`, () =>
-      commitUntilAccepted(BUSY, async () => (await this.#tryPut(serial, prepared)) || REFUSED),
+      commitUntilAccepted(
+        BUSY,
+        async () => (await this.#tryPut(serial, prepared, { mayReplace: true })) || REFUSED,
+      ),
     )
   }
 
-  async #tryPut(serial: string, { chunk, files }: PreparedChunk): Promise<boolean> {
+  /** @returns Whether the chunk is stored; false if another commit refused it, or it would replace one and may not. */
+  async #tryPut(
+    serial: string,
+    { chunk, files }: PreparedChunk,
+    { mayReplace }: Readonly<{ mayReplace: boolean }>,
+  ): Promise<boolean> {
     const { partition, options, limits } = this.#team
     const bytes = segmentBytes(chunk.segments)
     const now = options.clock.now()
@@ -90,14 +98,17 @@ export class TeamStash implements Stash {
       state: 'open',
       since: now,
     }
-    const { commit, state } = await partition.read(async (view) => {
+    const planned = await partition.read(async (view) => {
       const state = await readPutState(view, this.id, serial, fresh)
+      if (state.reference !== null && !mayReplace) return undefined
       await this.#checkCount(view, state)
       await limits.checkChunk(this.#team, this.id, bytes, state.reference)
       const markers = await putMarkers((key) => view.get(key), options.random, files)
       const stored = { chunk, putAt: now, markers }
       return { state, commit: await planPut(view, this.id, serial, state, stored) }
     })
+    if (planned === undefined) return false
+    const { commit, state } = planned
     const { ok } = await partition.commit(commit)
     if (ok) limits.storeChunk(this.#team, this.id, bytes, state.reference)
     if (ok && state.reference === null) this.#team.chunkCounts.add(toHex(state.head.nonce))

@@ -7,6 +7,8 @@ export class WeakCache<Key extends object, Value> {
   readonly #valueBytes: number
   #values = new WeakMap<Key, Value>()
   #count = 0
+  #hits = 0
+  #misses = 0
 
   /**
    * @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing.
@@ -22,8 +24,21 @@ export class WeakCache<Key extends object, Value> {
     return this.#count * this.#valueBytes
   }
 
+  /** Lookups that found a value. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  /** Lookups that found none. */
+  get misses(): number {
+    return this.#misses
+  }
+
   get(key: Key): Value | undefined {
-    return this.#values.get(key)
+    const value = this.#values.get(key)
+    if (value === undefined) this.#misses++
+    else this.#hits++
+    return value
   }
 
   /** Adds the value of an object that has none yet. */

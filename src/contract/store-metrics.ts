@@ -46,6 +46,12 @@ const STORE_METRICS: readonly (readonly [
     byKind(({ bytesWritten }) => bytesWritten),
   ],
   [
+    'held_bytes',
+    'gauge',
+    'Bytes in use at the last sweep, as they are stored, without records.',
+    byKind(({ bytesHeld }) => bytesHeld ?? {}),
+  ],
+  [
     'segment_read_bytes_total',
     'counter',
     'Bytes of segments that were read for pages and single reads.',

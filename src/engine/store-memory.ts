@@ -1,6 +1,6 @@
 // Reports the size of the caches and buffer pools of a store, with their shares (context/cache-shares.ts), and what the
 // store has done.
-import type { StoreActivity } from './api/activity-types.js'
+import type { CacheLookups, StoreActivity } from './api/activity-types.js'
 import type { MemoryUse, StoreMemory } from './api/memory-types.js'
 import {
   type BufferName,
@@ -42,7 +42,7 @@ export function memoryOf(context: StoreContext, teams: Held): StoreMemory {
   }
 }
 
-type Lookups = Readonly<{ hits?: number; misses?: number }>
+type Lookups = Omit<CacheLookups, 'name'>
 
 /** @param teams - As in `memoryOf`. */
 export function activityOf(
@@ -50,17 +50,19 @@ export function activityOf(
   teams: Lookups,
   jobsRunning: number,
 ): StoreActivity {
-  const { segments, hotRows, forwards, schemas, kv, activity } = context
-  const lookups: Readonly<Record<string, Lookups>> = {
-    ...{ segments, hotRows, forwards, schemas, teams },
-    ...(kv.cache?.hits !== undefined && { records: kv.cache }),
+  const { segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents } = context
+  const { kv, activity } = context
+  const { hits, misses = 0 } = kv.cache ?? {}
+  const lookups: Readonly<Partial<Record<CacheName, Lookups>>> = {
+    ...{ segments, hotRows, forwards, schemas, aliases, pointReads, heads, extents, teams },
+    ...(hits !== undefined && { records: { hits, misses } }),
   }
   return {
     ...activity.counted(),
     jobsRunning,
     segmentBytesRead: segments.bytesRead,
-    caches: Object.entries(lookups).map(([name, { hits = 0, misses = 0 }]) => {
-      return { name, hits, misses }
+    caches: Object.entries(lookups).map(([name, counts]): CacheLookups => {
+      return { name, hits: counts.hits, misses: counts.misses }
     }),
   }
 }

@@ -4,7 +4,21 @@ export type CacheLookups = Readonly<{ name: string; hits: number; misses: number
 /** A class of a histogram: how many were at most `max` and more than the `max` before it. */
 export type SizeClass = Readonly<{ max: number; count: number }>
 
-/** What a store has done since it was opened. All numbers but `jobsRunning` only grow. */
+/** Bytes that are in use, by what they belong to. */
+export type BytesHeld = Readonly<{
+  /** Segments of tables, with overwritten rows that are still kept. */
+  rows: number
+  /** Segments of stashes that belong to no table. */
+  stashes: number
+  files: number
+  /** Received bytes of uploads that are not completed. */
+  uploads: number
+}>
+
+/**
+ * What a store has done since it was opened, and what it held at its last sweep. All numbers but `jobsRunning` and
+ * `bytesHeld` only grow.
+ */
 export type StoreActivity = Readonly<{
   /** Rows that were read from inputs, also by checks and by operations that failed later, and updated rows. */
   rowsIn: number
@@ -30,6 +44,11 @@ export type StoreActivity = Readonly<{
   bytesWritten: Readonly<{ records: number; segments: number; files: number }>
   /** Bytes of segments that were read for pages and single reads. */
   segmentBytesRead: number
-  /** The caches whose lookups are counted. */
+  /**
+   * Bytes that records named when the last sweep counted them, as they are stored: compressed, and without the records
+   * of the key-value store. Each object counts once. undefined: no sweep has ended yet.
+   */
+  bytesHeld: BytesHeld | undefined
+  /** All caches; `records` only if the key-value store counts its lookups. */
   caches: readonly CacheLookups[]
 }>

@@ -20,6 +20,15 @@ export class TableHeads {
     return this.#heads.bytes
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#heads.hits
+  }
+
+  get misses(): number {
+    return this.#heads.misses
+  }
+
   /** @throws {StoreError} DATA_CORRUPT */
   decode(bytes: Bytes): TableHead {
     const known = this.#heads.get(bytes)

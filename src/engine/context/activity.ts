@@ -2,7 +2,7 @@
 // each; nothing is done per row.
 import { monotonicMs } from '../../base/clock.js'
 import type { KvGroup } from '../../kv/kv.js'
-import type { SizeClass, StoreActivity } from '../api/activity-types.js'
+import type { BytesHeld, SizeClass, StoreActivity } from '../api/activity-types.js'
 import type { StoreEvent } from '../api/event-types.js'
 import type { SweepReport } from '../api/report-types.js'
 
@@ -19,6 +19,8 @@ export class Activity {
   rowsOut = 0
   segmentBytesWritten = 0
   fileBytesWritten = 0
+  /** What the last sweep found; undefined: none has ended yet. */
+  bytesHeld: BytesHeld | undefined
   #commits = 0
   #commitMs = 0
   #recordBytesWritten = 0
@@ -95,6 +97,7 @@ export class Activity {
         segments: this.segmentBytesWritten,
         files: this.fileBytesWritten,
       },
+      bytesHeld: this.bytesHeld,
     }
   }
 }

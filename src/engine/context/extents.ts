@@ -28,6 +28,8 @@ export function nextGenerationStart(nextExtent: number): number {
 export class ExtentEntries {
   #ofPage = new WeakMap<Bytes, Map<number, ExtentEntry>>()
   #count = 0
+  #hits = 0
+  #misses = 0
   readonly #countMax: number
 
   /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
@@ -40,6 +42,15 @@ export class ExtentEntries {
     return this.#count * ENTRY_BYTES
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  get misses(): number {
+    return this.#misses
+  }
+
   /** @throws {StoreError} DATA_CORRUPT if the entry is missing. */
   read(read: ReadRecord, table: TableKey, extent: number): Awaitable<ExtentEntry> {
     const page = Math.floor(extent / PAGE_EXTENTS)
@@ -49,10 +60,13 @@ export class ExtentEntries {
   /** As `read`, from the record of the page of an extent. */
   ofPage(page: Bytes | null, extent: number): ExtentEntry {
     const known = page === null ? undefined : this.#ofPage.get(page)?.get(extent)
-    return known ?? this.#decode(page, extent)
+    if (known === undefined) return this.#decode(page, extent)
+    this.#hits++
+    return known
   }
 
   #decode(page: Bytes | null, extent: number): ExtentEntry {
+    this.#misses++
     const entry = page === null ? null : decodeExtentEntry(page, extent % PAGE_EXTENTS)
     if (page === null || entry === null) {
       throw new StoreError('DATA_CORRUPT', `Extent ${extent} has no entry`)

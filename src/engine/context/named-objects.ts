@@ -21,15 +21,16 @@ import {
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
+import type { BytesHeld } from '../api/activity-types.js'
 
 /** An object as a record names it. A presigned one has no known length or digest: its client may put any, or none. */
 export type NamedObject =
-  | Readonly<{ kind: 'segment'; ref: SegmentRef }>
+  | Readonly<{ kind: 'segment'; ref: SegmentRef; isOfTable: boolean }>
   | Readonly<{ kind: 'forward'; ref: ForwardRef }>
   | Readonly<{ kind: 'content'; content: StoredContent; isFile: boolean }>
   | Readonly<{ kind: 'presigned'; object: ObjectId }>
 
-/** Lists the names in one view. An object with several names is listed once for each. */
+/** Lists the names in one view. An object with several names is listed once for each, tables before stashes. */
 export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, void> {
   for (const { forward } of await generationsOf(view)) {
     if (forward !== null) yield { kind: 'forward', ref: forward }
@@ -37,13 +38,15 @@ export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, v
   for await (const entries of scanBatches(view, EXTENT_PAGES_RANGE)) {
     for (const [, page] of entries) {
       for (const { segment } of decodeExtentPage(page)) {
-        if (segment !== null) yield { kind: 'segment', ref: segment }
+        if (segment !== null) yield { kind: 'segment', ref: segment, isOfTable: true }
       }
     }
   }
   for await (const entries of scanBatches(view, CHUNKS_RANGE)) {
     for (const [, reference] of entries) {
-      for (const ref of decodeChunkSegments(reference).segments) yield { kind: 'segment', ref }
+      for (const ref of decodeChunkSegments(reference).segments) {
+        yield { kind: 'segment', ref, isOfTable: false }
+      }
     }
   }
   for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
@@ -67,6 +70,20 @@ export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, v
 export function objectOf(named: NamedObject): ObjectId {
   if (named.kind === 'presigned') return named.object
   return named.kind === 'content' ? named.content.object : named.ref.object
+}
+
+/** The bytes of a named object as they are stored, and what they belong to. Of a presigned one nothing is known. */
+export function bytesOfNamed(named: NamedObject): readonly [kind: keyof BytesHeld, bytes: number] {
+  switch (named.kind) {
+    case 'segment':
+      return [named.isOfTable ? 'rows' : 'stashes', named.ref.objectBytes]
+    case 'forward':
+      return ['rows', named.ref.objectBytes]
+    case 'content':
+      return [named.isFile ? 'files' : 'uploads', named.content.bytes]
+    case 'presigned':
+      return ['uploads', 0]
+  }
 }
 
 /** Every generation that can be read: those of the tables, and the retired ones. */

@@ -29,6 +29,9 @@ export class PointReadCache {
   readonly #lookedFor: ByteCache<true>
   readonly #pageBytesMax: number
   #pageBytes = 0
+  /** Reads of a row that found the head of their table, and those that did not. The entries count them. */
+  hits = 0
+  misses = 0
 
   /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(bytesMax: number) {
@@ -108,7 +111,12 @@ export class PointReadEntry {
 
   /** The head, if it is still current. */
   headAt(stamp: object | undefined): TableHead | undefined {
-    return stamp !== undefined && stamp === this.#stamp ? this.#head : undefined
+    if (stamp === undefined || stamp !== this.#stamp) {
+      this.#cache.misses++
+      return undefined
+    }
+    this.#cache.hits++
+    return this.#head
   }
 
   /** @param stamp - The commit stamp of the partition, unchanged since before the head was read. */

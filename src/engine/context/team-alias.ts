@@ -43,6 +43,15 @@ export class TeamAliases {
     return this.#aliases.bytes + this.#teams.bytes
   }
 
+  /** Lookups that found an entry, and those that did not. */
+  get hits(): number {
+    return this.#aliases.hits + this.#teams.hits
+  }
+
+  get misses(): number {
+    return this.#aliases.misses + this.#teams.misses
+  }
+
   /** The alias of a team; null if the team has had no file and no upload yet. */
   async find(teamId: string): Promise<Bytes | null> {
     const known = this.#aliases.get(teamId)

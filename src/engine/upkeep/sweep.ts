@@ -12,10 +12,11 @@ import { decodeIdempotencyRecord } from '../../format/records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
+import type { BytesHeld } from '../api/activity-types.js'
 import type { SweepReport } from '../api/report-types.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { isExpired } from '../commit/idempotency.js'
-import { namedObjects, objectOf } from '../context/named-objects.js'
+import { bytesOfNamed, namedObjects, objectOf } from '../context/named-objects.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import { foldPartition } from './fold.js'
@@ -120,7 +121,7 @@ export class Sweeper {
   }
 
   async #sweepObjects(): Promise<number> {
-    const { objects, ids, options, kv } = this.#context
+    const { objects, ids, options, kv, activity } = this.#context
     const { incarnation } = ids
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
     await kv.partition('').commit({})
@@ -130,7 +131,8 @@ export class Sweeper {
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
     // A team is entered before any of its objects stops being pending, so no relevant team is missed.
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
-    const named = await markAll(partitions)
+    const { named, bytesHeld } = await markAll(partitions)
+    activity.bytesHeld = bytesHeld
     const now = options.clock.now()
     const unnamed = listed.filter((id) => !named.has(id) && !pending.has(id))
     const due = unnamed.filter(
@@ -159,15 +161,23 @@ async function listAll({ objects }: StoreContext, prefix: string): Promise<Objec
   }
 }
 
-/** Lists every object that a record names, in one view for each team. */
-async function markAll(partitions: readonly KvPartition[]): Promise<Set<ObjectId>> {
+type Marked = Readonly<{ named: ReadonlySet<ObjectId>; bytesHeld: BytesHeld }>
+
+/** Lists every object that a record names, in one view for each team, and adds up their bytes. */
+async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
   const named = new Set<ObjectId>()
+  const bytesHeld = { rows: 0, stashes: 0, files: 0, uploads: 0 }
   for (const partition of partitions) {
     await partition.read(async (view) => {
-      for await (const one of namedObjects(view)) named.add(objectOf(one))
+      for await (const one of namedObjects(view)) {
+        const { size } = named
+        if (named.add(objectOf(one)).size === size) continue
+        const [kind, bytes] = bytesOfNamed(one)
+        bytesHeld[kind] += bytes
+      }
     })
   }
-  return named
+  return { named, bytesHeld }
 }
 
 /** Deletes expired idempotency records, unless one was replaced meanwhile. */

@@ -91,7 +91,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the sweep does not see what stashes name',
     file: 'named-objects.ts',
-    find: "for (const ref of decodeChunkSegments(reference).segments) yield { kind: 'segment', ref }",
+    find: "for (const ref of decodeChunkSegments(reference).segments) { yield { kind: 'segment', ref, isOfTable: false } }",
     replace: 'decodeChunkSegments(reference)',
   },
   {
@@ -185,9 +185,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: `const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
-    const named = await markAll(partitions)`,
+    const { named, bytesHeld } = await markAll(partitions)`,
     replace: `const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
-    const named = await markAll(partitions)
+    const { named, bytesHeld } = await markAll(partitions)
     const listed = await listAll(this.#context, kv.shared ? incarnation : '')
     const pending = new Set(listed.filter((id) => ids.isPending(id)))
     for (const id of listed) {

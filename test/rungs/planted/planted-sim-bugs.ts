@@ -184,7 +184,7 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'the sweep does not see what stashes name',
     file: 'named-objects.ts',
-    find: "for (const ref of decodeChunkSegments(reference).segments) yield { kind: 'segment', ref }",
+    find: "for (const ref of decodeChunkSegments(reference).segments) { yield { kind: 'segment', ref, isOfTable: false } }",
     replace: 'decodeChunkSegments(reference)',
   },
   {

@@ -235,6 +235,8 @@ test('what the store did is shown, and moves with it', async () => {
 
   expect(growth('rowstash_rows_in_total')).toBe(2_000)
   expect(growth('rowstash_rows_out_total')).toBe(2_000)
+  expect(after.get('rowstash_cache_hits_total{cache="pointReads"}')).toBe(0)
+  expect(growth('rowstash_cache_misses_total{cache="heads"}')).toBeGreaterThan(0)
   const commits = growth('rowstash_commits_total')
   expect(commits).toBeGreaterThan(0)
   expect(growth('rowstash_commit_group_size_sum')).toBe(commits)

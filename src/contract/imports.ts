@@ -10,7 +10,7 @@ import { appIdsOfQuery, linkedApps } from './linked-apps.js'
 import type { ContractResponse } from './message.js'
 import { parseOnSchemaError, refuseValidate } from './query.js'
 import { invalidRequest } from './refusal.js'
-import { parseAsynchronous } from './request-headers.js'
+import { parseAsynchronous, prefersReceipt } from './request-headers.js'
 import { tableResponse } from './table-response.js'
 
 /** POST /tables/import */
@@ -19,6 +19,7 @@ export async function importTable(call: Call): Promise<ContractResponse> {
   const queryAppIds = appIdsOfQuery(call)
   const onSchemaError = parseOnSchemaError(call.query)
   const isAsync = parseAsynchronous(call.headers)
+  const receipt = prefersReceipt(call.headers)
 
   // The memory of the body is released before the file is fetched.
   const { fromUrl, name, appIds } = await call.receive(['json'], async ({ bytes }) =>
@@ -27,6 +28,7 @@ export async function importTable(call: Call): Promise<ContractResponse> {
 
   const request = {
     fromUrl,
+    receipt,
     ...(name !== undefined && { name }),
     ...(onSchemaError && { onSchemaError }),
   }

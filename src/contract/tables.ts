@@ -33,6 +33,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
       const create = {
         name: chooseName(queryName, name),
         rows,
+        receipt: given.receipt,
         ...(schema && { schema }),
         ...(onSchemaError && { onSchemaError }),
         ...(idempotencyKey !== undefined && {
@@ -43,8 +44,7 @@ export async function createTable(call: Call): Promise<ContractResponse> {
       if (isCheck) return renderPreflight(call, await call.team.preflight(create))
       const linked = linkedApps(call, queryAppIds, appIds)
       if (isAsync) return answerAsJob(call, { create }, linked)
-      const { receipt } = given
-      const created = await call.team.createTable({ ...create, receipt })
+      const created = await call.team.createTable(create)
       return tableResponse(call, 'create', created, linked)
     },
   })
@@ -79,6 +79,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
       if (call.query.has('stashID') && isWithoutRows(rows)) throw misplacedStashId()
       const overwrite = {
         rows,
+        receipt,
         ...(schema && { schema }),
         ...(ifMatch !== undefined && { ifMatch }),
         ...(onSchemaError && { onSchemaError }),
@@ -88,7 +89,7 @@ export async function overwriteTable(call: Call, tableId: string): Promise<Contr
         return renderPreflight(call, report, report.version)
       }
       if (isAsync) return answerAsJob(call, { overwrite: { ...overwrite, tableId } }, undefined)
-      const changed = await table.overwrite({ ...overwrite, receipt })
+      const changed = await table.overwrite(overwrite)
       return tableResponse(call, 'overwrite', { ...changed, tableId }, undefined)
     },
   })

@@ -30,7 +30,7 @@ import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
 import { publicResult } from './table/receipts.js'
-import { ONLY_HERE, TeamTable } from './table/table.js'
+import { TeamTable } from './table/table.js'
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -49,7 +49,7 @@ export class StoreTeam implements Team {
   createTable(request: CreateTableRequest): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
       const { columnsMax } = this.#context.options
-      const create = await checkCreate('createTable', request, columnsMax, ONLY_HERE)
+      const create = await checkCreate('createTable', request, columnsMax)
       const first = await findCreated(this.#context, create.key)
       const created = first ?? (await createTable(this.#context, create))
       const place = { team: this.#context, table: parseTableId(created.tableId) ?? NO_BYTES }
@@ -60,12 +60,7 @@ export class StoreTeam implements Team {
   preflight(request: CreateTableRequest): Promise<PreflightReport> {
     return this.#context.lifecycle.run(() => {
       const { columnsMax } = this.#context.options
-      const { rows, schema, onSchemaError } = checkCreateArguments(
-        'preflight',
-        request,
-        columnsMax,
-        ONLY_HERE,
-      )
+      const { rows, schema, onSchemaError } = checkCreateArguments('preflight', request, columnsMax)
       checkIdempotencyKey(request.idempotencyKey)
       checkRequestDigest(request.requestDigest)
       return preflightCreate(this.#context, rows, schema, onSchemaError)

@@ -1,5 +1,6 @@
 // Goal: a file at a URL becomes the table that its bytes as one body would become, however its bytes arrive and wherever
 // they are cut; and errors name the row and the line of the file.
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -76,6 +77,21 @@ const field = fc.oneof(
 )
 
 const RUNS = 60
+
+test('an import has a receipt, with the digests of its parts in their order', async () => {
+  const lines = Array.from({ length: RUN_ROWS + 3 }, (_, n) => `${n}`)
+  const { team } = await open(() => piecesOf(`n\n${lines.join('\n')}\n`, WHOLE))
+  const fromUrl = 'http://source.test/rows.csv'
+  const { receipt, tableId, version } = await team.importTable({ fromUrl, receipt: true })
+
+  expect(receipt).toMatchObject({ operation: 'create', version, versionBefore: 0 })
+  expect(receipt?.chunks.map(({ rows }) => rows)).toEqual([RUN_ROWS, 3])
+  const last = lines.slice(RUN_ROWS).map((n) => `{"n":${n}}\n`)
+  const digest = createHash('sha256').update(last.join('')).digest('hex')
+  expect(receipt?.chunks[1]?.sha256).toBe(digest)
+  expect(await team.table(tableId).receipt(version)).toEqual(receipt)
+  expect(await team.importTable({ fromUrl })).not.toHaveProperty('receipt')
+})
 
 describe('a file at a URL', () => {
   test('becomes the table that its text would become', async () => {

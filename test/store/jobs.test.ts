@@ -159,6 +159,46 @@ describe('a job', () => {
     expect(await team.jobs()).toEqual([])
   })
 
+  test('keeps the receipt that it was asked for, in its result and with the version', async () => {
+    const { team } = await openTeam()
+    const create = { name: 't', rows: [{ n: 1 }, { n: 2 }], receipt: true }
+    const made = await succeeded(await team.startJob({ create }))
+    const { tableId } = made
+    const table = team.table(tableId)
+    const stash = team.stash('s')
+    await stash.put(7, [{ n: 3, m: 'x' }])
+    const overwrite = { tableId, rows: stash, onSchemaError: 'dropColumns', receipt: true } as const
+    const written = await succeeded(await team.startJob({ overwrite }))
+    const imported = await succeeded(
+      await team.startJob({ import: { ...FROM_URL, receipt: true } }),
+    )
+
+    const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/)
+    const chunks = [{ rows: 2, sha256 }]
+    expect(made.result.receipt).toMatchObject({ operation: 'create', version: 1, rows: 2, chunks })
+    expect(written.result.receipt).toMatchObject({
+      operation: 'overwrite',
+      versionBefore: 1,
+      chunks: [{ serial: '7', rows: 1, sha256 }],
+      dropped: { count: 1 },
+    })
+    expect(imported.result.receipt).toMatchObject({ operation: 'create', chunks: [{ rows: 3 }] })
+    for (const { result } of [made, written]) {
+      expect(await table.receipt(result.version)).toEqual(result.receipt)
+    }
+    const direct = await team.createTable({ name: 'u', rows: create.rows, receipt: true })
+    expect(made.result.receipt?.chunks).toEqual(direct.receipt?.chunks)
+  })
+
+  test('that was asked for no receipt keeps none', async () => {
+    const { team } = await openTeam()
+    const { result } = await succeeded(
+      await team.startJob({ create: { name: 't', rows: [{ n: 1 }] } }),
+    )
+    expect(result).not.toHaveProperty('receipt')
+    expect(await team.table(result.tableId).receipt(result.version)).toBeNull()
+  })
+
   test('of another team, and one that never was, is JOB_NOT_FOUND', async () => {
     const { store, team } = await openTeam()
     const { id } = await team.startJob({ import: FROM_URL })
@@ -252,10 +292,11 @@ const KILLS = 50
 const STEPS_MAX = 24
 
 describe('killed and continued', () => {
+  const ROWS = [{ n: 1 }, { n: 2 }, { n: 3 }]
   const requests: readonly (readonly [name: string, request: (tableId: string) => JobRequest])[] = [
-    ['create', () => ({ create: { name: 'job', rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } })],
-    ['overwrite', (tableId) => ({ overwrite: { tableId, rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } })],
-    ['import', () => ({ import: { ...FROM_URL, name: 'job' } })],
+    ['create', () => ({ create: { name: 'job', rows: ROWS, receipt: true } })],
+    ['overwrite', (tableId) => ({ overwrite: { tableId, rows: ROWS, receipt: true } })],
+    ['import', () => ({ import: { ...FROM_URL, name: 'job', receipt: true } })],
   ]
 
   /** Starts one job, lets engines die over it until one ends it; returns how many died. */
@@ -289,8 +330,9 @@ describe('killed and continued', () => {
       }
       expect(status).toMatchObject({ status: 'succeeded', kind })
       const made = (status as Succeeded).result
-      expect(await rowsOf(team, made.tableId)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
+      expect(await rowsOf(team, made.tableId)).toEqual(ROWS)
       expect([...made.rowIds]).toHaveLength(3)
+      expect(made.receipt).toMatchObject({ version: made.version, rows: 3 })
       expect(await team.tables()).toHaveLength(kind === 'overwrite' ? 1 : 2)
       const { findings } = await engine.store.verify({ full: true })
       expect(findings.filter(({ severity }) => severity === 'damage')).toEqual([])

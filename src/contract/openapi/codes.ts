@@ -33,6 +33,15 @@ export const MISFITS = [
   'COLUMN_ID_RESERVED',
 ] as const satisfies readonly DocumentedCode[]
 
+/** Errors of operations that write rows, of a body or a stash, into a table. */
+export const FILLING = [
+  ...RECEIVING,
+  ...MISFITS,
+  'COLUMN_ID_NOT_UNIQUE',
+  'STASH_NOT_FOUND',
+  'LIMIT_EXCEEDED',
+] as const satisfies readonly DocumentedCode[]
+
 /** Errors of operations that fetch a file from a URL. */
 export const SOURCE_FAILURES = [
   'SOURCE_URL_NOT_ALLOWED',

@@ -88,7 +88,7 @@ export const PARAMETERS = {
     in: 'header',
     name: 'Prefer',
     description:
-      'return=receipt: the answer has a receipt, which the table keeps. Without effect on a check and on a job. Other preferences are ignored.',
+      'return=receipt: the answer has a receipt, which the table keeps. Without effect on a check; that of a job is in its result. Other preferences are ignored.',
     schema: TEXT,
     ours: true,
   },

@@ -1,6 +1,6 @@
 // CONTRACT.md, section 6.
 import { changed, EMPTY, json, type Operation, tabular, versioned } from './bodies.js'
-import { KEYED, MISFITS, RECEIVING, WRITING } from './codes.js'
+import { FILLING, KEYED, MISFITS, RECEIVING, WRITING } from './codes.js'
 import { ref } from './schemas.js'
 
 export const ROW_OPERATIONS = {
@@ -35,15 +35,7 @@ export const ROW_OPERATIONS = {
       200: { ...versioned('The request was only checked.', ref('PreflightAnswer')), ours: true },
       201: changed('The rows were added.', ref('RowIDsAnswer')),
     },
-    errors: [
-      ...RECEIVING,
-      ...MISFITS,
-      'COLUMN_ID_NOT_UNIQUE',
-      'STASH_NOT_FOUND',
-      'TABLE_NOT_FOUND',
-      'IDEMPOTENCY_KEY_REUSED',
-      'LIMIT_EXCEEDED',
-    ],
+    errors: [...FILLING, 'TABLE_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED'],
   },
   'GET /tables/{tableID}/rows/{rowID}': {
     operationId: 'readRow',

@@ -48,8 +48,9 @@ const ROW_IDS = described('In the order of the input.', list(at('RowID')))
 const LINKED_APPS = described('Apps of appsToLink that exist; only if it was given.', list(TEXT))
 const APPS: JsonSchema = { ...list(TEXT), maxItems: 1_000 }
 const CREATED_IDS = { tableID: at('TableID'), rowIDs: ROW_IDS }
-const CREATED = closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS })
 const RECEIPT = { receipt: at('Receipt') }
+const CREATED = closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS, ...RECEIPT })
+const WRITTEN = closed({ rowIDs: ROW_IDS }, RECEIPT)
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 const PROBLEM = described(
   'A value that does not fit; without a value, a column that the schema lacks.',
@@ -158,7 +159,7 @@ export const SCHEMAS = {
       described('The query gives the name.', at('InputRows')),
     ],
   },
-  CreateAnswer: data(closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS, ...RECEIPT })),
+  CreateAnswer: data(CREATED),
   ImportRequest: closed({ fromUrl: TEXT }, { displayName: NAME, appsToLink: APPS }),
   ImportAnswer: data({ ...list(CREATED), maxItems: 1 }),
   NewTableJob: data(closed({ tableID: at('TableID'), jobID: at('JobID') })),
@@ -176,7 +177,7 @@ export const SCHEMAS = {
       closed({
         status: { const: 'succeeded' },
         result: described('The data of the synchronous answer.', {
-          anyOf: [CREATED, { ...list(CREATED), maxItems: 1 }, closed({ rowIDs: ROW_IDS })],
+          anyOf: [CREATED, { ...list(CREATED), maxItems: 1 }, WRITTEN],
         }),
       }),
       closed({ status: { const: 'failed' }, error: closed({ message: TEXT }) }),
@@ -188,7 +189,7 @@ export const SCHEMAS = {
   AddRequest: {
     oneOf: [at('InputRows'), at('StashReference')],
   },
-  RowIDsAnswer: data(closed({ rowIDs: ROW_IDS }, RECEIPT)),
+  RowIDsAnswer: data(WRITTEN),
   Receipt: {
     ...closed({
       operation: { enum: ['create', 'add', 'overwrite'] },

@@ -1,6 +1,6 @@
 // CONTRACT.md, section 5.
-import { changed, json, type Operation, tabular, unversioned, versioned } from './bodies.js'
-import { KEYED, MISFITS, RECEIVING, SOURCE_FAILURES } from './codes.js'
+import { changed, json, type Operation, tabular, unversioned } from './bodies.js'
+import { FILLING, KEYED, RECEIVING, SOURCE_FAILURES } from './codes.js'
 import { ref } from './schemas.js'
 
 export const TABLE_OPERATIONS = {
@@ -34,14 +34,7 @@ export const TABLE_OPERATIONS = {
       201: changed('The table was created.', ref('CreateAnswer')),
       202: unversioned('The table is being created.', ref('NewTableJob')),
     },
-    errors: [
-      ...RECEIVING,
-      ...MISFITS,
-      'COLUMN_ID_NOT_UNIQUE',
-      'STASH_NOT_FOUND',
-      'IDEMPOTENCY_KEY_REUSED',
-      'LIMIT_EXCEEDED',
-    ],
+    errors: [...FILLING, 'IDEMPOTENCY_KEY_REUSED'],
   },
   'POST /tables/import': {
     operationId: 'importTable',
@@ -50,10 +43,10 @@ export const TABLE_OPERATIONS = {
     description:
       'The file is CSV, TSV, JSON or NDJSON, by its media type or its extension. The columns are inferred from all rows.',
     security: 'team',
-    parameters: ['appsToLink', 'onSchemaError', 'asynchronous'],
+    parameters: ['appsToLink', 'onSchemaError', 'asynchronous', 'prefer'],
     body: { description: 'The URL of the file.', content: json(ref('ImportRequest')) },
     success: {
-      201: versioned('The table was created.', ref('ImportAnswer')),
+      201: changed('The table was created.', ref('ImportAnswer')),
       202: unversioned('The table is being created.', ref('NewTableJob')),
     },
     errors: [
@@ -78,15 +71,7 @@ export const TABLE_OPERATIONS = {
       200: changed('The rows were replaced, or only checked.', ref('OverwriteAnswer')),
       202: unversioned('The rows are being replaced.', ref('OverwriteJob')),
     },
-    errors: [
-      ...RECEIVING,
-      ...MISFITS,
-      'COLUMN_ID_NOT_UNIQUE',
-      'STASH_NOT_FOUND',
-      'TABLE_NOT_FOUND',
-      'LIMIT_EXCEEDED',
-      'PRECONDITION_FAILED',
-    ],
+    errors: [...FILLING, 'TABLE_NOT_FOUND', 'PRECONDITION_FAILED'],
   },
   'GET /tables/{tableID}/receipts/{version}': {
     operationId: 'readReceipt',

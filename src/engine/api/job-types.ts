@@ -9,8 +9,8 @@ import type {
 
 /** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
-  create?: Omit<CreateTableRequest, 'receipt'> | undefined
-  overwrite?: (Omit<OverwriteRequest, 'receipt'> & Readonly<{ tableId: string }>) | undefined
+  create?: CreateTableRequest | undefined
+  overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
   import?: ImportTableRequest | undefined
   /** A text that is kept with the job, up to 64 KiB of UTF-8. Default: empty. */
   note?: string | undefined
@@ -31,7 +31,10 @@ export type JobEntry = Readonly<{
 /** Rows and bytes that an import has read so far. 0 for other jobs, whose rows are in the store already. */
 export type JobProgress = Readonly<{ rows: number; bytes: number }>
 
-/** The status of a job. */
+/**
+ * The status of a job. The result has the receipt of the version that the job made, if one was asked for, for as long as
+ * the table keeps it.
+ */
 export type JobStatus =
   | (JobEntry & Readonly<{ status: 'running'; progress: JobProgress }>)
   | (JobEntry & Readonly<{ status: 'succeeded'; endedAt: number; result: CreateResult }>)

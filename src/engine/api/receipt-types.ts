@@ -2,7 +2,7 @@
 import type { ColumnType } from '../../schema/column-kind.js'
 import type { PreflightProblem } from './preflight-types.js'
 
-/** Rows that came as one: a chunk of a stash, or the rows of a request. */
+/** Rows that came as one: a chunk of a stash, the rows of a request, or up to 65,536 rows of an imported file. */
 export type ReceiptChunk = Readonly<{
   /** Serial of the chunk; only of rows from a stash. */
   serial?: string
@@ -32,7 +32,7 @@ export type ReceiptDropped = Readonly<{
   first: readonly PreflightProblem[]
 }>
 
-/** What a create, an add or an overwrite did. */
+/** What a create, an add or an overwrite did. An import is a create. */
 export type Receipt = Readonly<{
   operation: 'create' | 'add' | 'overwrite'
   /** The version that the operation made. */

@@ -75,6 +75,8 @@ export type ImportTableRequest = Readonly<{
   /** Default: derived from the media type of the response, else from the extension of the file's name. */
   format?: RowsFormat | undefined
   onSchemaError?: OnSchemaError | undefined
+  /** As in `AddOptions`. */
+  receipt?: boolean | undefined
 }>
 
 /** Options of `addRows`. */
@@ -133,6 +135,9 @@ export type ChangeResult = Readonly<{
 /** A created table, its version, and the IDs of its rows in input order. */
 export type CreateResult = ChangeResult & Readonly<{ tableId: string }>
 
+/** What a chunk of a stash holds. */
+export type ChunkResult = Readonly<{ rows: number }>
+
 /** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
 export interface Stash {
   readonly id: string
@@ -142,7 +147,7 @@ export interface Stash {
    * @throws {StoreError} STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
    *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
    */
-  put(serial: string | number, rows: RowsInput): Promise<void>
+  put(serial: string | number, rows: RowsInput): Promise<ChunkResult>
   /** Deletes the stash. Tables made from it stay. @returns Whether there was one; one that has expired counts. */
   delete(): Promise<boolean>
 }

@@ -7,7 +7,7 @@ import type { StashHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { checkSerial } from '../api/arguments.js'
-import type { RowsInput, Stash } from '../api/row-types.js'
+import type { ChunkResult, RowsInput, Stash } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
@@ -37,7 +37,7 @@ export class TeamStash implements Stash {
     return this.#team.teamId === team.teamId && this.#team.kv === team.kv
   }
 
-  put(given: string | number, rows: RowsInput): Promise<void> {
+  put(given: string | number, rows: RowsInput): Promise<ChunkResult> {
     return this.#team.lifecycle.runWriting(async () => {
       const serial = checkSerial(given)
       await this.#team.ensureTeam()
@@ -48,6 +48,7 @@ export class TeamStash implements Stash {
       try {
         await this.#commitChunk(serial, { chunk, files })
         this.#team.ids.release(objects)
+        return { rows: chunk.rowCount }
       } catch (failure) {
         this.#team.ids.releaseAfter(failure, objects)
         throw failure

@@ -38,6 +38,8 @@ export type StoredRequest = Readonly<{
   digest?: string
   fromUrl?: string
   format?: RowsFormat
+  /** Whether a receipt is kept. */
+  receipt?: boolean
 }>
 
 /** The input of the work on a job. */
@@ -69,7 +71,7 @@ type DoWork = (team: TeamContext, work: JobWork) => Promise<ChangeResult | Creat
 
 const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
   create(team, { request, guard }) {
-    const { name = '', schema, onSchemaError, key, digest } = request
+    const { name = '', schema, onSchemaError, key, digest, receipt } = request
     const given = key === undefined ? undefined : requestKey(key, digest)
     return createTable(team, {
       name,
@@ -78,10 +80,11 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
       onSchemaError,
       key: given,
       guard,
+      receipt,
     })
   },
   overwrite(team, { record: { table }, request, guard }) {
-    const { schema, onSchemaError, ifMatch } = request
+    const { schema, onSchemaError, ifMatch, receipt } = request
     const { columnsMax } = team.options
     return overwriteRows(
       { team, table, tableId: renderTableId(table) },
@@ -91,12 +94,13 @@ const WORK_OF_KIND: Readonly<Record<JobKind, DoWork>> = Object.freeze({
         readSchema: schema && (() => parseTableSchema(schema, columnsMax)),
         onSchemaError,
         guard,
+        receipt,
       },
     )
   },
   import(team, { request, guard, onProgress }) {
-    const { fromUrl = '', name, format, onSchemaError } = request
-    return importTable(team, { fromUrl, name, format, onSchemaError, guard }, onProgress)
+    const { fromUrl = '', name, format, onSchemaError, receipt } = request
+    return importTable(team, { fromUrl, name, format, onSchemaError, receipt, guard }, onProgress)
   },
 })
 

@@ -10,29 +10,43 @@ import { renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { JobEntry, JobProgress, JobStatus } from '../api/job-types.js'
+import type { Receipt } from '../api/receipt-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import type { TeamContext } from '../context/store-context.js'
+import { findReceipt } from '../table/receipts.js'
 
 /** The records of a job, as one view has them. */
-export type FoundJob = Readonly<{ record: JobRecord; runs: readonly ResultRun[] }>
+export type FoundJob = Readonly<{
+  record: JobRecord
+  runs: readonly ResultRun[]
+  /** Of the version that the job made; null: none was asked for, or it is not kept any more. */
+  receipt: Receipt | null
+}>
 
-export async function findJob(view: KvView, job: JobKey): Promise<FoundJob | null> {
+/** @throws {StoreError} DATA_CORRUPT */
+export async function findJob(
+  team: TeamContext,
+  view: KvView,
+  job: JobKey,
+): Promise<FoundJob | null> {
   const bytes = await view.get(jobKey(job))
   if (bytes === null) return null
   const record = decodeJob(bytes)
   const runs: ResultRun[] = []
-  if (record.state.name !== 'succeeded') return { record, runs }
+  if (record.state.name !== 'succeeded') return { record, runs, receipt: null }
   for await (const entries of scanBatches(view, jobResultsRange(job))) {
     for (const [, part] of entries) for (const run of decodeResult(part)) runs.push(run)
   }
-  return { record, runs }
+  const { version } = toPublicVersion(team, record.state)
+  const receipt = await findReceipt(team, (key) => view.get(key), record.table, version)
+  return { record, runs, receipt }
 }
 
 export function toStatus(
   team: TeamContext,
   job: JobKey,
-  { record, runs }: FoundJob,
+  { record, runs, receipt }: FoundJob,
   progress: JobProgress,
 ): JobStatus {
   const { state } = record
@@ -49,7 +63,7 @@ export function toStatus(
       }
     case 'succeeded': {
       const made = { tableId: entry.tableId, version: state.version, rowIds: rowIdsOf(runs) }
-      const result = toPublicVersion(team, made)
+      const result = { ...toPublicVersion(team, made), ...(receipt && { receipt }) }
       return { ...entry, status: 'succeeded', endedAt: state.endedAt, result }
     }
   }

@@ -75,13 +75,17 @@ export class TeamJobs {
 
   async #checkCreate(given: NonNullable<JobRequest['create']>, job: JobKey): Promise<Checked> {
     const { columnsMax, random } = this.#team.options
-    const { name, schema, rows, onSchemaError, key } = await checkCreate(
-      'create',
-      given,
-      columnsMax,
-    )
+    const create = await checkCreate('create', given, columnsMax)
+    const { name, schema, rows, onSchemaError, key, receipt } = create
     const stash = await this.#stashOf(rows, job)
-    const request = { name, onSchemaError, stash, ...storedKey(key), ...(schema && { schema }) }
+    const request = {
+      name,
+      onSchemaError,
+      stash,
+      ...storedKey(key),
+      ...(schema && { schema }),
+      ...(receipt && { receipt }),
+    }
     return { kind: 'create', table: newUuid(random.bytes(16)), request }
   }
 
@@ -91,7 +95,7 @@ export class TeamJobs {
   ): Promise<Checked> {
     const { columnsMax } = this.#team.options
     const checked = checkOverwrite('overwrite', given, columnsMax, ['tableId'])
-    const { rows, onSchemaError, ifMatch, readSchema } = checked
+    const { rows, onSchemaError, ifMatch, readSchema, receipt } = checked
     const tableId = checkText('tableId', given.tableId)
     const table = tableKeyOf(tableId)
     await this.#team.partition.read((view) => readHead(this.#team, view, table, tableId))
@@ -105,17 +109,19 @@ export class TeamJobs {
       stash,
       ...(schema !== undefined && { schema }),
       ...(ifMatch !== undefined && { ifMatch: String(ifMatch) }),
+      ...(receipt && { receipt }),
     }
     return { kind: 'overwrite', table, request }
   }
 
   async #checkImport(given: NonNullable<JobRequest['import']>): Promise<Checked> {
-    const { fromUrl, name, format, onSchemaError } = checkImport('import', given)
+    const { fromUrl, name, format, onSchemaError, receipt } = checkImport('import', given)
     const request = {
       fromUrl,
       onSchemaError,
       ...(name !== undefined && { name }),
       ...(format !== undefined && { format }),
+      ...(receipt && { receipt }),
     }
     return { kind: 'import', table: newUuid(this.#team.options.random.bytes(16)), request }
   }
@@ -161,7 +167,7 @@ class TeamJob implements Job {
 
   async #status(job: JobKey): Promise<JobStatus> {
     const found = await this.#team.partition.read(async (view) => {
-      const there = await findJob(view, job)
+      const there = await findJob(this.#team, view, job)
       const lease = there === null ? null : await view.get(jobLeaseKey(job))
       return there && { ...there, lease }
     })

@@ -30,9 +30,10 @@ const CREATE_ARGUMENTS = [
   'onSchemaError',
   'idempotencyKey',
   'requestDigest',
+  'receipt',
 ]
-const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError']
-const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError']
+const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError', 'receipt']
+const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError', 'receipt']
 
 type CreateArguments = Readonly<{
   name: string
@@ -46,16 +47,14 @@ export type CheckedCreate = CreateArguments & Readonly<{ key: RequestKey | undef
 
 /**
  * @param what - The name of the request in messages.
- * @param more - Further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…
  */
 export async function checkCreate(
   what: string,
   given: CreateTableRequest,
   columnsMax: number,
-  more: readonly string[] = [],
 ): Promise<CheckedCreate> {
-  const create = checkCreateArguments(what, given, columnsMax, more)
+  const create = checkCreateArguments(what, given, columnsMax)
   const { name, schema, rows, onSchemaError } = create
   const about = ['create', name, schema ?? null, onSchemaError]
   return { ...create, key: await requestKeyOf(given, about, rows) }
@@ -66,9 +65,8 @@ export function checkCreateArguments(
   what: string,
   given: CreateTableRequest,
   columnsMax: number,
-  more: readonly string[] = [],
 ): CreateArguments {
-  checkArguments(what, given, [...CREATE_ARGUMENTS, ...more])
+  checkArguments(what, given, CREATE_ARGUMENTS)
   const { name, rows } = given
   checkTableName(name)
   const schema = given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
@@ -113,6 +111,7 @@ export type CheckedImport = Readonly<{
   name: string | undefined
   format: RowsFormat | undefined
   onSchemaError: OnSchemaError
+  receipt: boolean
 }>
 
 /**
@@ -128,5 +127,6 @@ export function checkImport(what: string, given: ImportTableRequest): CheckedImp
     name,
     format: checkRowsFormat(given.format),
     onSchemaError: checkOnSchemaError(given.onSchemaError),
+    receipt: checkFlag('receipt', given.receipt),
   }
 }

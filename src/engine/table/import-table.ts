@@ -19,6 +19,8 @@ export type ImportSource = Readonly<{
   /** undefined: what the answer says. */
   format: SourceFormat | undefined
   onSchemaError: OnSchemaError
+  /** Whether the receipt is kept and returned. */
+  receipt?: boolean | undefined
   /** The job that the import is for. It names the table. */
   guard?: JobGuard | undefined
 }>
@@ -26,7 +28,7 @@ export type ImportSource = Readonly<{
 /** @throws {StoreError} SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED, and as `createTable` */
 export function importTable(
   team: TeamContext,
-  { fromUrl, name, format, onSchemaError, guard }: ImportSource,
+  { fromUrl, name, format, onSchemaError, receipt, guard }: ImportSource,
   onProgress: (progress: SourceProgress) => void,
 ): Promise<CreateResult> {
   const { sources, fileBytesMax } = team.options
@@ -41,7 +43,7 @@ export function importTable(
         onProgress(progress)
       }
       const rows = new SourceRows(source.body, format ?? formatOfSource(source), noted)
-      const request = { rows, schema: undefined, onSchemaError, key: undefined, guard }
+      const request = { rows, schema: undefined, onSchemaError, key: undefined, guard, receipt }
       return await createTable(team, { ...request, name: name ?? nameOfSource(source) })
     } finally {
       source.close()

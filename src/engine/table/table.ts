@@ -71,9 +71,6 @@ const ROW_ID = 'A row ID'
 
 const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt']
 
-/** Members of a request that its job does not have. */
-export const ONLY_HERE: readonly string[] = ['receipt']
-
 const PAGE_ARGUMENTS = ['limit', 'continuation']
 
 /** Rows that a scan reads at once. */
@@ -104,7 +101,7 @@ export class TeamTable implements Table {
 
   overwrite(request: OverwriteRequest): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
-      const checked = checkOverwrite('overwrite', request, this.#columnsMax, ONLY_HERE)
+      const checked = checkOverwrite('overwrite', request, this.#columnsMax)
       const changed = await overwriteRows(place, checked)
       return toPublicVersion(place.team, changed)
     })
@@ -112,7 +109,7 @@ export class TeamTable implements Table {
 
   preflight(request: OverwriteRequest): Promise<TablePreflightReport> {
     return this.#run((place) =>
-      preflightTable(place, checkOverwrite('preflight', request, this.#columnsMax, ONLY_HERE)),
+      preflightTable(place, checkOverwrite('preflight', request, this.#columnsMax)),
     )
   }
 

@@ -1,6 +1,7 @@
 // CONTRACT.md, section 5: `Prefer: return=receipt`, and the receipts of a table.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { SOURCE_URLS } from '../fake-sources.js'
 import {
   type Api,
   type ContractCase,
@@ -50,6 +51,16 @@ function digestsOf(text: string, { chunks }: Receipt, firstRow: number): string[
   })
 }
 
+/** The result of a job, when it has one. */
+async function endOfJob(api: Api, jobId: string): Promise<unknown> {
+  for (;;) {
+    const { json } = await api.ok('GET', `/jobs/${jobId}`)
+    const { status, result } = (json as { data: { status: string; result?: unknown } }).data
+    if (status !== 'running') return result
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
 export const receiptCases: readonly ContractCase[] = [
   {
     name: 'a create, an add and an overwrite answer with a receipt, which is read back as it was',
@@ -73,6 +84,44 @@ export const receiptCases: readonly ContractCase[] = [
       for (const { receipt } of [made, added, replaced]) {
         assert.deepEqual(await read(api, table.id, receipt?.version ?? 0), receipt)
       }
+    },
+  },
+  {
+    name: 'an import answers with the receipt of its create',
+    run: async (api) => {
+      const send = (headers: object) => {
+        const body = { fromUrl: SOURCE_URLS.csv, displayName: uniqueName('r') }
+        return api.ok('POST', '/tables/import', { body, headers: { ...headers } })
+      }
+      const reply = await send(PREFER)
+      const [made] = (reply.json as { data: [{ tableID: string; receipt: Receipt }] }).data
+      assert.equal(reply.headers.get('preference-applied'), 'return=receipt')
+      assert.deepEqual([made.receipt.operation, made.receipt.rows], ['create', 3])
+      assert.deepEqual(await read(api, made.tableID, made.receipt.version), made.receipt)
+      const text = await api.textOf(tableAt(made.tableID))
+      const digests = made.receipt.chunks.map(({ sha256 }) => sha256)
+      assert.deepEqual(digestsOf(text, made.receipt, 0), digests)
+      assert.ok(!(await send({})).text.includes('receipt'))
+    },
+  },
+  {
+    name: 'an asynchronous operation has its receipt in its answer, or in the result of its job',
+    run: async (api) => {
+      const headers = { 'x-glide-asynchronous': 'true' }
+      const body = { name: uniqueName('r'), rows: [{ n: 1 }] }
+      const made = await change(api, 'POST', '/tables', body, headers)
+      assert.equal(made.receipt?.rows, 1)
+      assert.equal(made.etag, `"${made.receipt?.version}"`)
+
+      const late = { fromUrl: SOURCE_URLS.late, displayName: uniqueName('r') }
+      const sent = { body: late, headers: { ...PREFER, ...headers } }
+      const reply = await api.send('POST', '/tables/import', sent)
+      assert.equal(reply.status, 202)
+      const { jobID } = (reply.json as { data: { jobID: string } }).data
+      const [imported] = (await endOfJob(api, jobID)) as [{ tableID: string; receipt: Receipt }]
+      assert.equal(imported.receipt.operation, 'create')
+      const { version } = imported.receipt
+      assert.deepEqual(await read(api, imported.tableID, version), imported.receipt)
     },
   },
   {

@@ -57,7 +57,9 @@ export function createTeamAnswer(services: TeamServices): AnswerTeam {
     if (tableId !== undefined) effect.tableId = tableId
     if (asksHooks) {
       const asked = { caller, operation: `${request.method} ${route}`, tableId }
-      await askHooks(hooks, { ...asked, headers: request.headers }, access.stores)
+      const { stores } = access
+      const mayStore = stores === 'unlessChecked' ? !query.has('validate') : stores
+      await askHooks(hooks, { ...asked, headers: request.headers }, mayStore)
     }
     const team = store.team(teamId)
     const call: Call = {

@@ -31,8 +31,11 @@ export type Access = Readonly<{
   scopes: readonly KeyScope[]
   /** `team`: the route reaches more than one table of the team, so keys that are limited to tables cannot use it. */
   reach: 'tables' | 'team'
-  /** Whether it may store more, which the hook `quota` decides on. */
-  stores: boolean
+  /**
+   * Whether it may store more, which the hook `quota` decides on. `unlessChecked`: not with the parameter `validate`,
+   * with which the operation only checks, or refuses.
+   */
+  stores: boolean | 'unlessChecked'
 }>
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES)

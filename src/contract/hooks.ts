@@ -2,8 +2,9 @@
 // what was changed. A hook that is not given costs nothing.
 //
 // Invariants:
-// - `rateLimit` and `quota` are asked after the key, the path, the method and the scope, and before anything is read or
-//   changed. One that fails refuses the request: a limit that cannot be checked is not lifted.
+// - `rateLimit` and `quota` are asked after the key, the path, the method and the scope, before the values of parameters
+//   are checked, and before anything is read or changed. One that fails refuses the request: a limit that cannot be
+//   checked is not lifted.
 // - `audit` is told after the operation. It cannot change the answer, and nothing waits for it.
 import type { Awaitable } from '../base/awaitable.js'
 import { systemClock } from '../base/clock.js'
@@ -37,7 +38,7 @@ export type AuditEvent = Readonly<{
   operation: string
   /** The table that was created or changed; absent if the operation is about none. */
   tableId?: string
-  /** Rows that were created, stored anew, changed or deleted; absent if the operation counts none. */
+  /** Rows that were created, staged, stored anew, changed or deleted; absent if the operation counts none. */
   rows?: number
   /** Below 300; or 500 and above, after which a change may be there or not. */
   status: number
@@ -56,8 +57,8 @@ export interface ContractHooks {
     | undefined
   /**
    * Called before each operation of a team's key that may store more: creates, imports, overwrites, adds, updates,
-   * chunks and uploads; not before deletes, nor before the completion of an upload, for which the store has a hook of
-   * the same name. If it returns false, the status is 402. If it fails, the status is 503. Default: no quota.
+   * chunks and uploads; not before checks with `validate=only`, nor before deletes, nor before the completion of an
+   * upload, for which the store has a hook of the same name. If it returns false, the status is 402. If it fails, the status is 503. Default: no quota.
    */
   readonly quota?: ((request: HookRequest) => Awaitable<boolean>) | undefined
   /**
@@ -82,11 +83,11 @@ type Asked = Readonly<{
   headers: HeaderList
 }>
 
-/** @param stores - Whether the operation may store more. @throws {Refusal | StoreError} */
+/** @param mayStore - Whether the operation may store more. @throws {Refusal | StoreError} */
 export async function askHooks(
   { rateLimit, quota }: ContractHooks,
   { caller, operation, tableId, headers }: Asked,
-  stores: boolean,
+  mayStore: boolean,
 ): Promise<void> {
   const bodyBytes = announcedBytes(headers)
   const request = {
@@ -102,7 +103,7 @@ export async function askHooks(
       throw rateLimited('Too many requests; try again later', waitOf(refused))
     }
   }
-  if (quota === undefined || !stores) return
+  if (quota === undefined || !mayStore) return
   const isWithin = await called('quota', () => quota(request))
   if (typeof isWithin !== 'boolean') throw failedHook('quota', 'it must return a boolean')
   if (!isWithin) throw new Refusal('PAYMENT_REQUIRED', 'The quota of the team is used up')

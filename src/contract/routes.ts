@@ -21,6 +21,9 @@ export type TeamRoute = readonly [
 const READ: Access = { scopes: ['read'], reach: 'tables', stores: false }
 const WRITE: Access = { scopes: ['write'], reach: 'tables', stores: true }
 const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team', stores: true }
+/** With `validate=only`, they write nothing. */
+const FILL: Access = { ...WRITE, stores: 'unlessChecked' }
+const CREATE: Access = { ...WRITE_TEAM, stores: 'unlessChecked' }
 const DELETE: Access = { ...WRITE, stores: false }
 const DELETE_TEAM: Access = { ...WRITE_TEAM, stores: false }
 /** A key that may start a job may read its status too. */
@@ -32,13 +35,13 @@ const COMPLETE: Access = { ...UPLOAD, stores: false }
 
 export const ROUTES = [
   ['GET', '/tables', READ, listTables],
-  ['POST', '/tables', WRITE_TEAM, createTable],
-  ['PUT', '/tables/{tableID}', WRITE, overwriteTable],
+  ['POST', '/tables', CREATE, createTable],
+  ['PUT', '/tables/{tableID}', FILL, overwriteTable],
   ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
   ['POST', '/tables/import', WRITE_TEAM, importTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],
-  ['POST', '/tables/{tableID}/rows', WRITE, addRows],
+  ['POST', '/tables/{tableID}/rows', FILL, addRows],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],

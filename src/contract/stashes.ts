@@ -18,7 +18,8 @@ export async function putChunk(
   return call.receive(TABULAR, async (body) => {
     const rows = parseChunkBody(body)
     try {
-      await call.team.stash(stashId).put(serial, rows)
+      const put = await call.team.stash(stashId).put(serial, rows)
+      call.effect.rows = put.rows
     } catch (failure) {
       throw asPublished(failure)
     }

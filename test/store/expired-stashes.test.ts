@@ -114,7 +114,7 @@ describe('a stash that expires', () => {
   ])('is whole if a chunk comes just before %s', async (_, space) => {
     const world = await newWorld()
     const { hooks, stash, store } = world
-    hooks.beforePutInto(space, () => stash.put('5', chunkOf(5)))
+    hooks.beforePutInto(space, async () => void (await stash.put('5', chunkOf(5))))
 
     expect(await store.sweep()).toMatchObject({ stashes: 0 })
 

@@ -122,6 +122,45 @@ describe('quota', () => {
     },
   )
 
+  test.each(['POST /tables', 'PUT /tables/{tableID}', 'POST /tables/{tableID}/rows'])(
+    '%s is not asked about if it only checks',
+    async (operation) => {
+      const asked: string[] = []
+      const quota = (request: HookRequest) => asked.push(request.operation) > 0
+      const { store, send } = await open({ quota })
+      const { tableId } = await made(store)
+      const line = operation.replace('{tableID}', tableId)
+      const body = operation === 'POST /tables' ? { name: 'x', rows: [{ n: 2 }] } : [{ n: 2 }]
+
+      const checked = await send(`${line}?validate=only`, body)
+      const refused = await send(`${line}?validate=all`, body)
+
+      expect([checked.status, checked.data.rows, refused.status]).toEqual([200, 1, 400])
+      expect(asked).toEqual([])
+      expect((await send(line, body)).status).toBeLessThan(300)
+      expect(asked).toEqual([operation])
+    },
+  )
+
+  test('an operation without a check is asked about, whatever it is sent with', async () => {
+    const { store, send } = await open({ quota: () => false })
+    const { tableId, rowIds } = await made(store)
+    const lines = [
+      `PATCH /tables/${tableId}/rows/${rowIds.get(0)}`,
+      'PUT /stashes/s/0',
+      'POST /tables/import',
+      'POST /apps/a/uploads',
+    ]
+    for (const line of lines) expect((await send(`${line}?validate=only`, [])).status).toBe(402)
+  })
+
+  test('is asked before values of parameters are checked, and after the length of the query', async () => {
+    const { send } = await open({ quota: () => false })
+    expect((await send('POST /tables?onSchemaError=x', {})).status).toBe(402)
+    expect((await send('POST /tables/import?onSchemaError=x', {})).status).toBe(402)
+    expect((await send(`POST /tables?x=${'y'.repeat(65_536)}`, {})).status).toBe(400)
+  })
+
   test('within the quota, the operation goes on; beyond it, deletes do', async () => {
     let isWithin = true
     const { store, send } = await open({ quota: async () => isWithin })
@@ -198,7 +237,7 @@ describe('audit', () => {
     await send(`DELETE ${path}/rows/${rowIDs[0]}`)
     await send(`DELETE ${path}/rows/${rowIDs[0]}`)
     await send(`PUT ${path}`, [{ n: 5 }])
-    await send('PUT /stashes/s/0', [{ n: 6 }])
+    await send('PUT /stashes/s/0', [{ n: 6 }, { n: 7 }])
     const added = await send('POST /admin/keys', { teamID: 'team' }, ADMIN_KEY)
     await send(`DELETE /admin/keys/${added.data.keyID}`, undefined, ADMIN_KEY)
 
@@ -208,6 +247,7 @@ describe('audit', () => {
       return event
     })
     const by = { teamId: 'team', keyId: 'k1', tableId }
+    const chunk = { teamId: 'team', keyId: 'k1', operation: 'PUT /stashes/{stashID}/{serial}' }
     const operator = { keyId: expect.stringMatching(/^[0-9a-f]{32}$/) }
     expect(told).toEqual([
       { ...by, operation: 'POST /tables', rows: 2, status: 201 },
@@ -216,7 +256,7 @@ describe('audit', () => {
       { ...by, operation: 'DELETE /tables/{tableID}/rows/{rowID}', rows: 1, status: 200 },
       { ...by, operation: 'DELETE /tables/{tableID}/rows/{rowID}', rows: 0, status: 200 },
       { ...by, operation: 'PUT /tables/{tableID}', rows: 1, status: 200 },
-      { teamId: 'team', keyId: 'k1', operation: 'PUT /stashes/{stashID}/{serial}', status: 200 },
+      { ...chunk, rows: 2, status: 200 },
       { ...operator, operation: 'POST /admin/keys', status: 201 },
       { ...operator, operation: 'DELETE /admin/keys/{keyID}', status: 200 },
     ])

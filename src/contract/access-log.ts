@@ -1,5 +1,5 @@
-// One line per answered request. It has nothing that grants access: no key and no other header, no path and no query,
-// because those of uploads and files do, and no text of an error, which may quote a value.
+// One line per answered request. It has nothing that grants access: no key, only its name, and no other header, no path
+// and no query, because those of uploads and files do, and no text of an error, which may quote a value.
 import type { Effect } from './call.js'
 import type { AnsweredRequest, ContractRequest, ContractResponse } from './message.js'
 
@@ -16,7 +16,7 @@ const MESSAGE = 'request'
 export type SeenRequest = Readonly<{
   operation: string
   team: string | undefined
-  /** Only with a known key, for the hook `audit`. */
+  /** Only with a known key: its name, and for the hook `audit` what is changed. */
   change?: Readonly<{ keyId: string; effect: Effect }>
 }>
 
@@ -35,7 +35,7 @@ export function reportAnswer(
 }
 
 function answeredOf(
-  { operation, team }: SeenRequest,
+  { operation, team, change }: SeenRequest,
   { status, body }: ContractResponse,
   ms: number,
 ): AnsweredRequest {
@@ -43,6 +43,7 @@ function answeredOf(
   return {
     operation,
     ...(team !== undefined && { team }),
+    ...(change !== undefined && { keyId: change.keyId }),
     status,
     ...(type !== undefined && { error: type }),
     ms: Math.round(ms * 1_000) / 1_000,

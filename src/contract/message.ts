@@ -9,6 +9,11 @@ export type AnsweredRequest = Readonly<{
   operation: string
   /** The team of the key; absent for routes without a key, and for refused requests. */
   team?: string
+  /**
+   * The name of the key, which does not reveal it: `keyId` of its identity, the ID of a key of the store, or a part of
+   * a digest. Absent for routes without a key, and for refused requests.
+   */
+  keyId?: string
   status: number
   /** The type of the error; absent if there was none. */
   error?: string

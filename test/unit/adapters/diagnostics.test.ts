@@ -48,11 +48,13 @@ test('a request has one object for its start and its end, where its answer is de
   expect(ends[0]).toBe(starts[0])
   expect(ends.map(({ request: { url: path } }) => path)).toEqual(['/tables', '/tables/none/rows'])
   const ms = expect.any(Number)
+  const keyId = expect.stringMatching(/^[0-9a-f]{32}$/)
   expect(ends.map(({ answered }) => answered)).toEqual([
-    { operation: 'GET /tables', team: 'acme', status: 200, ms },
+    { operation: 'GET /tables', team: 'acme', keyId, status: 200, ms },
     {
       operation: 'GET /tables/{tableID}/rows',
       team: 'acme',
+      keyId,
       status: 404,
       error: 'table_not_found',
       ms,

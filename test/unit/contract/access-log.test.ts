@@ -1,10 +1,14 @@
 // Goal: each answer is one entry of the log, and no entry has anything that grants access.
+import { createHash } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { AnsweredRequest, Logger } from '../../../src/index.js'
 import { createContract, openMemory } from '../../../src/index.js'
 
 const KEY = 'a-key-of-the-first-team'
+const NAMED_KEY = 'a-key-that-has-a-name'
 const ADMIN_KEY = 'a-key-of-whoever-runs-the-server'
+/** A part of a digest, which names a key without a name. */
+const keyId = expect.stringMatching(/^[0-9a-f]{32}$/)
 
 type Line = Readonly<{ level: keyof Logger; fields: AnsweredRequest; message: string }>
 
@@ -20,9 +24,13 @@ async function open() {
     lines.push({ level, fields, message })
   }
   const logger = { info: at('info'), warn: at('warn'), error: at('error') }
-  const keys = [{ key: KEY, teamId: 'acme' }]
+  const keys = [
+    { key: KEY, teamId: 'acme' },
+    { key: NAMED_KEY, teamId: 'acme', keyId: 'reports' },
+  ]
   const baseUrl = 'https://api.example.com'
-  const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY], baseUrl, logger })
+  const options = { keys, storedKeys: true, adminKeys: [ADMIN_KEY], baseUrl, logger }
+  const contract = createContract(store, options)
   async function send(method: string, target: string, body = '', key: string | null = KEY) {
     const [path = '', query = ''] = target.split('?')
     const headers: [string, string][] = [['content-type', body ? 'application/json' : 'image/png']]
@@ -46,12 +54,13 @@ test('an answer is an entry, whose level follows from its status', async () => {
 
   const ms = expect.any(Number)
   expect(lines.map(({ level, fields }) => [level, fields])).toEqual([
-    ['info', { operation: 'GET /tables', team: 'acme', status: 200, ms }],
+    ['info', { operation: 'GET /tables', team: 'acme', keyId, status: 200, ms }],
     [
       'warn',
       {
         operation: 'GET /tables/{tableID}/rows',
         team: 'acme',
+        keyId,
         status: 404,
         error: 'table_not_found',
         ms,
@@ -61,9 +70,42 @@ test('an answer is an entry, whose level follows from its status', async () => {
     ['warn', { operation: 'none', status: 404, error: 'request_error', ms }],
     [
       'error',
-      { operation: 'GET /tables', team: 'acme', status: 503, error: 'storage_unavailable', ms },
+      {
+        operation: 'GET /tables',
+        team: 'acme',
+        keyId,
+        status: 503,
+        error: 'storage_unavailable',
+        ms,
+      },
     ],
   ])
+})
+
+test('an entry names the key: as its identity does, as the store does, or by a part of a digest', async () => {
+  const { store, lines, send } = await open()
+  const { key, id } = await store.keys.add({ teamId: 'acme' })
+  for (const known of [NAMED_KEY, key, KEY, ADMIN_KEY]) {
+    await send('GET', known === ADMIN_KEY ? '/admin/keys' : '/tables', '', known)
+  }
+  await send('GET', '/tables', '', `${key}x`)
+  await send('GET', '/healthz', '', key)
+
+  expect(lines.map(({ fields }) => fields.keyId)).toEqual([
+    'reports',
+    id,
+    keyId,
+    keyId,
+    undefined,
+    undefined,
+  ])
+  const text = JSON.stringify(lines)
+  for (const secret of [KEY, NAMED_KEY, ADMIN_KEY, key]) {
+    expect(text).not.toContain(secret)
+    expect(text).not.toContain(secret.slice(-12)) // Nor a part of it that helps to guess the rest.
+    const digest = createHash('sha256').update(secret).digest('hex')
+    expect(text).not.toContain(digest.slice(0, 16))
+  }
 })
 
 test('no entry has a key, a signature, a path, a query or a value', async () => {
@@ -91,7 +133,7 @@ test('no entry has a key, a signature, a path, a query or a value', async () => 
     expect(text).not.toContain(secret)
   }
   const names = new Set(lines.flatMap(({ fields }) => Object.keys(fields)))
-  expect([...names].sort()).toEqual(['error', 'ms', 'operation', 'status', 'team'])
+  expect([...names].sort()).toEqual(['error', 'keyId', 'ms', 'operation', 'status', 'team'])
 })
 
 test('no text of a client makes a line longer, breaks it, or controls a terminal', async () => {

@@ -10,6 +10,21 @@ type Check = (value: unknown, argument: unknown, at: Place) => readonly string[]
 
 type Place = Readonly<{ schema: Schema; path: string; resolve: Resolve }>
 
+/** The checks of each schema: answers are compared with the same few schemas many thousand times. */
+const checksOfSchemas = new WeakMap<Schema, readonly BoundCheck[]>()
+
+type BoundCheck = Readonly<{ keyword: string; check: Check | undefined; argument: unknown }>
+
+function checksOf(schema: Schema): readonly BoundCheck[] {
+  const known = checksOfSchemas.get(schema)
+  if (known !== undefined) return known
+  const checks = Object.entries(schema)
+    .filter(([keyword]) => !isAnnotation(keyword))
+    .map(([keyword, argument]) => ({ keyword, check: KEYWORDS[keyword], argument }))
+  checksOfSchemas.set(schema, checks)
+  return checks
+}
+
 /** The errors of a value; empty: it is valid. @throws {Error} for an unknown keyword */
 export function problemsOf(
   value: unknown,
@@ -17,12 +32,14 @@ export function problemsOf(
   resolve: Resolve,
   path = '$',
 ): readonly string[] {
-  return Object.entries(schema).flatMap(([keyword, argument]) => {
-    if (isAnnotation(keyword)) return []
-    const check = KEYWORDS[keyword]
+  const place = { schema, path, resolve }
+  const found: string[] = []
+  for (const { keyword, check, argument } of checksOf(schema)) {
     if (check === undefined) throw new Error(`${path}: the keyword ${keyword} is not known`)
-    return check(value, argument, { schema, path, resolve })
-  })
+    const problems = check(value, argument, place)
+    if (problems.length > 0) found.push(...problems)
+  }
+  return found
 }
 
 /** Keywords of a schema and of those within it that this validator does not know. */
@@ -93,11 +110,19 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
       ? [`${path} is too long`]
       : [],
   pattern: (value, argument, { path }) =>
-    typeof value !== 'string' || new RegExp(String(argument), 'u').test(value)
+    typeof value !== 'string' || patternOf(String(argument)).test(value)
       ? []
       : [`${path} must match ${argument}, not ${JSON.stringify(value).slice(0, 100)}`],
   minimum: (value, argument, { path }) =>
     typeof value === 'number' && value < Number(argument) ? [`${path} is too small`] : [],
+}
+
+const patterns = new Map<string, RegExp>()
+
+function patternOf(source: string): RegExp {
+  const pattern = patterns.get(source) ?? new RegExp(source, 'u')
+  patterns.set(source, pattern)
+  return pattern
 }
 
 function choiceProblems(
@@ -113,9 +138,10 @@ function choiceProblems(
   return [`${path} fits ${fits} of ${found.length}: ${shown}`]
 }
 
-/** Length is counted in code points. */
+/** Length is counted in code points: each has one or two code units. */
 function isShorter(value: unknown, count: number): boolean {
-  return typeof value === 'string' && [...value].length < count
+  if (typeof value !== 'string' || value.length >= 2 * count) return false
+  return value.length < count || [...value].length < count
 }
 
 function isOfType(value: unknown, type: string): boolean {

@@ -38,6 +38,9 @@ export type PathAt = Readonly<{
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options']
 
+/** One for all proofs, so that they know each other's schemas. */
+const DOCUMENT: unknown = JSON.parse(openApiJson())
+
 export class OpenApi {
   readonly document: Schema
   readonly paths: readonly PathAt[]
@@ -48,8 +51,9 @@ export class OpenApi {
   readonly corsPreflight: ResponseAt
   /** The headers that any answer may have beside those of its operation. */
   readonly corsHeaders: ReadonlyMap<string, Schema>
+  readonly #resolved = new Map<string, Schema>()
 
-  constructor(document: unknown = JSON.parse(openApiJson())) {
+  constructor(document: unknown = DOCUMENT) {
     this.document = record(document)
     this.paths = Object.entries(record(this.document['paths'])).map(([path, item]) =>
       this.#path(path, record(item)),
@@ -70,12 +74,16 @@ export class OpenApi {
 
   /** Follows a reference. @throws {Error} if it leads nowhere */
   readonly resolve = (ref: string): Schema => {
+    const known = this.#resolved.get(ref)
+    if (known !== undefined) return known
     const [root, ...names] = ref.split('/')
     if (root !== '#') throw new Error(`${ref} does not begin with #/`)
     let at: unknown = this.document
     for (const name of names) at = record(at)[name]
     if (at === undefined) throw new Error(`${ref} leads nowhere`)
-    return record(at)
+    const found = record(at)
+    this.#resolved.set(ref, found)
+    return found
   }
 
   /**

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { ROOT } from './support/source-files.js'
+import { ROOT } from './support/project.js'
 
 const ENTRIES = {
   rowstash: 'src/index.ts',

@@ -3,13 +3,11 @@ import { builtinModules } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { projectFiles, ROOT, readText } from './support/project.js'
 import {
   importsOf,
   parseSource,
   parseText,
-  projectFiles,
-  ROOT,
-  readText,
   resolveFile,
   resolvePackage,
   resolveWithin,

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { type BuildOptions, build } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ROOT } from '../support/source-files.js'
+import { ROOT } from '../support/project.js'
 import { findChromium } from './chromium.js'
 
 const run = promisify(execFile)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { ROOT } from '../support/source-files.js'
+import { ROOT } from '../support/project.js'
 
 test('npm start builds JavaScript alone, imports the flights and serves them', async () => {
   const built = join(ROOT, 'node_modules', '.cache', 'rowstash-start')

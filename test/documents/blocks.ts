@@ -1,5 +1,5 @@
 // The fenced blocks of all documents, each with the place that a failure names.
-import { projectFiles, readText } from '../support/source-files.js'
+import { projectFiles, readText } from '../support/project.js'
 
 export type Block = Readonly<{
   document: string

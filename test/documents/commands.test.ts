@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type BuiltCli, buildCli } from '../support/built-cli.js'
-import { projectFiles, readText } from '../support/source-files.js'
+import { projectFiles, readText } from '../support/project.js'
 import { allBlocks, type Block, placeOf } from './blocks.js'
 import {
   COMMANDS,

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { nodeHandler } from '../../adapters/node.js'
 import { openMemory } from '../../src/index.js'
-import { projectFiles, ROOT, readText } from '../support/source-files.js'
+import { projectFiles, ROOT, readText } from '../support/project.js'
 import type { Block } from './blocks.js'
 
 const run = promisify(execFile)

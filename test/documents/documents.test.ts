@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { projectFiles, ROOT, readText } from '../support/source-files.js'
+import { projectFiles, ROOT, readText } from '../support/project.js'
 
 const files = projectFiles()
 const documents = files.filter((path) => path.endsWith('.md'))

@@ -4,7 +4,7 @@ import { CONNECTION_LIMITS } from '../../adapters/http/connections.js'
 import type { IntegerRange } from '../../src/base/options.js'
 import { CONTRACT_LIMITS } from '../../src/contract/contract-limits.js'
 import { STORE_LIMITS } from '../../src/engine/api/resolve-options.js'
-import { readText } from '../support/source-files.js'
+import { readText } from '../support/project.js'
 
 const KIB = 1024
 const BYTES = { TiB: KIB ** 4, GiB: KIB ** 3, MiB: KIB ** 2, KiB: KIB, bytes: 1 }

@@ -1,7 +1,7 @@
 // Whether the programs of the documents compile, as strict TypeScript, against the types of this package.
 import { join } from 'node:path'
 import ts from 'typescript'
-import { ROOT } from '../support/source-files.js'
+import { ROOT } from '../support/project.js'
 import { type Block, placeOf } from './blocks.js'
 
 export type TypedBlock = Readonly<{

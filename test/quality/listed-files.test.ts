@@ -1,6 +1,6 @@
 // Goal: a list of tests in a configuration does not go stale: vitest says nothing of a file that is not there.
 import { expect, test, vi } from 'vitest'
-import { projectFiles } from '../support/source-files.js'
+import { projectFiles } from '../support/project.js'
 
 type Config = Readonly<{
   default: Readonly<{ test?: Readonly<{ include?: string[]; exclude?: string[] }> }>

@@ -13,6 +13,7 @@ import {
   type TextRows,
   type UrlFetcher,
 } from '../../src/index.js'
+import { runOptions } from '../support/fast-check-options.js'
 
 /** More rows than a chunk has. */
 const RUN_ROWS = 65_536
@@ -95,8 +96,6 @@ test('an import has a receipt, with the digests of its parts in their order', as
 
 describe('a file at a URL', () => {
   test('becomes the table that its text would become', async () => {
-    const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
-    console.log(`import-table: seed ${seed}`)
     const line = fc.array(field, { minLength: 3, maxLength: 3 })
     const lines = fc.array(line, { maxLength: 12 })
     const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
@@ -119,7 +118,7 @@ describe('a file at a URL', () => {
         expect(await cellsOf(loaded)).toEqual(await cellsOf(twin))
         expect(await loaded.schema()).toEqual(await twin.schema())
       }),
-      { seed, numRuns: RUNS },
+      runOptions(RUNS),
     )
   })
 

@@ -20,6 +20,7 @@ import {
   type Team,
   type UrlFetcher,
 } from '../../src/index.js'
+import { randomTestSeed } from '../support/seed-record.js'
 import { type Mortal, World } from './mortal-engine.js'
 
 const MINUTE_MS = 60_000
@@ -346,9 +347,7 @@ describe('killed and continued', () => {
   }
 
   test(`a job has its effect once over ${KILLS} random deaths`, { timeout: 40_000 }, async () => {
-    const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
-    console.log(`jobs: seed ${seed}`)
-    const random = randomOf(seed)
+    const random = randomOf(randomTestSeed())
     let deaths = 0
     for (let run = 0; deaths < KILLS; run++) {
       deaths += await killed(random, requests[run % requests.length] ?? never())

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { ROOT } from './source-files.js'
+import { ROOT } from './project.js'
 
 const run = promisify(execFile)
 

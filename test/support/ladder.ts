@@ -1,6 +1,7 @@
 // The test ladder: suites that run in two sizes, each from one seed, and say in one line what they did.
 import { appendFileSync } from 'node:fs'
-import { readText } from './source-files.js'
+import { readText } from './project.js'
+import { noteSeed } from './seed-record.js'
 
 /** `push`: the size of `npm test`. `deep`: the size of `npm run test:rung -- --deep`. */
 export type Tier = 'push' | 'deep'
@@ -19,8 +20,10 @@ const PUSH_SEED = 1
 /** The seed of this run: ROWSTASH_SEED, else by the tier. A suite derives all its choices from it. */
 export function suiteSeed(): number {
   const given = Number(process.env['ROWSTASH_SEED'] ?? 'none')
-  if (Number.isSafeInteger(given)) return given
-  return tier === 'push' ? PUSH_SEED : Math.floor(Math.random() * 2 ** 31)
+  const chosen = tier === 'push' ? PUSH_SEED : Math.floor(Math.random() * 2 ** 31)
+  const seed = Number.isSafeInteger(given) ? given : chosen
+  noteSeed(seed)
+  return seed
 }
 
 /** Runs of a suite that failed once. */

@@ -1,22 +1,8 @@
-// The input of the tidy tests: the project's files and their imports.
-import { execFileSync } from 'node:child_process'
+// The input of the tidy tests: the sources of the project and their imports.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-/** Paths below the root, of all files that are or would be committed. */
-export function projectFiles(): string[] {
-  const args = ['ls-files', '--cached', '--others', '--exclude-standard']
-  const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\n')
-  return listed.filter((path) => path !== '' && existsSync(join(ROOT, path)))
-}
-
-export function readText(path: string): string {
-  return readFileSync(join(ROOT, path), 'utf8')
-}
+import { ROOT, readText } from './project.js'
 
 /** Every rule looks at every file: without this most of the time goes into parsing the same text again. */
 const parsed = new Map<string, ts.SourceFile>()

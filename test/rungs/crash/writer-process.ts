@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { build } from 'tsup'
-import { ROOT } from '../../support/source-files.js'
+import { ROOT } from '../../support/project.js'
 import { type LogLine, parseLog } from './log-lines.js'
 
 /** Below node_modules, so that the packages are found, and nothing else looks there. */

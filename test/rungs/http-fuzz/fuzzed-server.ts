@@ -1,7 +1,7 @@
 // The server under test and the healthy client beside it, each a process of its own.
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
-import { ROOT } from '../../support/source-files.js'
+import { ROOT } from '../../support/project.js'
 import { HEALTHY_TEAM, keyOf } from './team-keys.js'
 
 export type Seen = Readonly<{

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseSeeds, repeatCommand } from '../../support/ladder.js'
-import { readText } from '../../support/source-files.js'
+import { readText } from '../../support/project.js'
 
 test('recorded seeds are of suites that there are', () => {
   const suites = JSON.parse(readText('test/rungs/ladder/suites.json')) as readonly { id: string }[]

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { importsOf, parseSource, projectFiles, ROOT, readText } from '../../support/source-files.js'
+import { projectFiles, ROOT, readText } from '../../support/project.js'
+import { importsOf, parseSource } from '../../support/source-files.js'
 
 type Suite = Readonly<{ id: string; name: string; rule: string; files: readonly string[] }>
 

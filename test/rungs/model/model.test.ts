@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { runOptions } from '../../support/fast-check-options.js'
+import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed, tier } from '../../support/ladder.js'
 import { anyCommands } from './commands.js'
 import { checkAll, checkLeaks, checkRewrites, checkStashes, checkVerified } from './final-check.js'
@@ -76,9 +77,11 @@ async function checkRuns(
       await world.remove()
     }
   })
-  for (const { seed, runs } of recordedSeeds('T2'))
-    await fc.assert(property, { seed, numRuns: runs })
-  const options = { seed: suiteSeed(), ...runOptions(count, 1) }
+  for (const { seed: again, runs } of recordedSeeds('T2')) {
+    await fc.assert(property, { seed: again, numRuns: runs, plugins: [endHangs(again)] })
+  }
+  const seed = suiteSeed()
+  const options = runOptions(count, { scale: 1, seed })
   const startedAt = performance.now()
   let violations = 1
   try {
@@ -86,7 +89,7 @@ async function checkRuns(
     violations = 0
   } finally {
     const seconds = (performance.now() - startedAt) / 1_000
-    report({ suite, seed: options.seed, runs: options.numRuns ?? count, seconds, violations })
+    report({ suite, seed, runs: options.numRuns ?? count, seconds, violations })
   }
 }
 

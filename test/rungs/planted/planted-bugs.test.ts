@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ROOT } from '../../support/source-files.js'
+import { ROOT } from '../../support/project.js'
 import { findCode, placeOf } from './plant.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'

@@ -2,8 +2,8 @@
 // and changed at random.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROOT } from '../../support/project.js'
 import { mutate, type Seeded, seeded } from '../../support/seeded.js'
-import { ROOT } from '../../support/source-files.js'
 import { FAMILIES } from './json-row-bodies.js'
 
 export type Delimiter = ',' | '\t'

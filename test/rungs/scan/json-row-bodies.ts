@@ -2,8 +2,8 @@
 // at random, and as the usual libraries write them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROOT } from '../../support/project.js'
 import { mutate, type Seeded, seeded } from '../../support/seeded.js'
-import { ROOT } from '../../support/source-files.js'
 
 const KEYS = ['a', 'b', 'name', 'price', 'e-mail', 'größe', '東京', '', '$rowID', '0', '__proto__']
 const ODD_KEYS = ['"\\u0061"', '"$stashID"', '"a\\n"', '"\\u0024rowID"', 'a', '"\n"', '"x']

@@ -4,6 +4,7 @@
 // Method: fast-check's scheduler decides which step on the ports comes next.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { type Race, type RaceSpec, runRace } from './race.js'
 
@@ -40,7 +41,7 @@ function anyRace(checks: boolean): fc.Arbitrary<Race> {
 
 async function race(numRuns: number, seed: number, checks: boolean) {
   const property = fc.asyncProperty(anyRace(checks), fc.scheduler(), runRace)
-  return fc.check(property, { numRuns, seed, endOnFailure: true })
+  return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
 }
 
 test('operations at once are those of some order', { timeout: 3_600_000 }, async () => {

@@ -1,4 +1,5 @@
 // Runs histories by their seeds, up to the first that breaks a rule.
+import { HangWatch } from '../../support/hang-watch.js'
 import type { RecordedSeed } from '../../support/ladder.js'
 import { Mismatch } from '../model/operation.js'
 import { inVirtualTime } from './virtual-time.js'
@@ -28,7 +29,7 @@ export async function runSeeds(
   recorded: readonly RecordedSeed[] = [],
 ): Promise<SeedsDone> {
   const startedAt = performance.now()
-  const watch = new Watch()
+  const watch = new HangWatch(HANG_SECONDS)
   const stray: unknown[] = []
   const onStray = (reason: unknown): void => void stray.push(reason)
   process.on('unhandledRejection', onStray)
@@ -62,10 +63,10 @@ function rangeOf(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => first + i)
 }
 
-async function failureOfSeed(seed: number, run: RunSeed, watch: Watch): Promise<string | null> {
+async function failureOfSeed(seed: number, run: RunSeed, watch: HangWatch): Promise<string | null> {
   const trace: string[] = []
   try {
-    await watch.race(run(seed, trace))
+    await watch.race(run(seed, trace), () => new Mismatch('It hangs'))
     return null
   } catch (failure) {
     const told = failure instanceof Mismatch ? failure.message : String((failure as Error).stack)
@@ -80,26 +81,4 @@ export function expectNoViolation({ failure, runs }: SeedsDone): void {
   throw new Error(
     `Property failed after ${runs} tests\n{ seed: ${seed}, path: "-" }\nCaused by: ${failure}`,
   )
-}
-
-/** Ends the wait for what hangs. One timer for all, so that a quick run pays for none. */
-class Watch {
-  /** Counted by a timer, which stands still with a process that is stopped. */
-  #seconds = 0
-  #give: (failure: Error) => void = () => undefined
-  readonly #timer = setInterval(() => {
-    if (++this.#seconds > HANG_SECONDS) this.#give(new Mismatch('It hangs'))
-  }, 1_000)
-
-  race<T>(work: Promise<T>): Promise<T> {
-    this.#seconds = 0
-    const hang = new Promise<never>((_, reject) => {
-      this.#give = reject
-    })
-    return Promise.race([work, hang])
-  }
-
-  end(): void {
-    clearInterval(this.#timer)
-  }
 }

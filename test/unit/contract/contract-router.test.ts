@@ -5,7 +5,7 @@ import { ROUTES } from '../../../src/contract/routes.js'
 import { headRows } from '../../../src/contract/rows.js'
 import { anyCodePoint } from '../../support/code-points.js'
 import { runOptions } from '../../support/fast-check-options.js'
-import { readText } from '../../support/source-files.js'
+import { readText } from '../../support/project.js'
 
 const match = createRouter<unknown>(
   ROUTES.map(([method, path, , operation]) => [method, path, operation]),

@@ -7,7 +7,7 @@ import { ROUTES } from '../../../src/contract/routes.js'
 import { openMemory } from '../../../src/index.js'
 import { record, type Schema, unknownKeywords } from '../../support/json-schema.js'
 import { OpenApi } from '../../support/openapi.js'
-import { readText } from '../../support/source-files.js'
+import { readText } from '../../support/project.js'
 
 const document = record(JSON.parse(openApiJson()))
 const openApi = new OpenApi(document)

@@ -1,0 +1,71 @@
+// Ends a run of a random test that hangs, with an error that says which run it was, instead of with the time limit of
+// its test, which is long and says nothing.
+import type { Plugin } from 'fast-check'
+import fc from 'fast-check'
+
+/** A run of a property that takes longer hangs. Runs take milliseconds; the machine may do other work. */
+const HANG_SECONDS = 60
+
+/** Those of the system: tests replace the timers. */
+const { setInterval: startInterval, clearInterval: endInterval } = globalThis
+
+/** Ends the wait for what hangs. One timer for all runs, so that a quick one pays for none. */
+export class HangWatch {
+  readonly #seconds: number
+  /** Counted by a timer, which stands still with a process that is stopped. */
+  #passed = 0
+  #give: () => void = () => undefined
+  readonly #timer = startInterval(() => {
+    if (++this.#passed > this.#seconds) this.#give()
+  }, 1_000)
+
+  constructor(seconds = HANG_SECONDS) {
+    this.#seconds = seconds
+  }
+
+  /** @param hangs - The error of work that takes too long. */
+  race<T>(work: Promise<T>, hangs: () => Error): Promise<T> {
+    this.#passed = 0
+    const hang = new Promise<never>((_, reject) => {
+      this.#give = () => reject(hangs())
+    })
+    return Promise.race([work, hang])
+  }
+
+  end(): void {
+    endInterval(this.#timer)
+  }
+}
+
+/**
+ * Watches the runs of an asynchronous property. A run that hangs ends the property at once, without shrinking: every
+ * smaller case could hang as long. The error shows the values of the run; of commands only those that have begun, the
+ * last of which is the one that is waited for.
+ */
+export function endHangs(seed: number, seconds = HANG_SECONDS): Plugin<unknown> {
+  return () => {
+    let watch: HangWatch | undefined
+    let hang: Error | undefined
+    let runs = 0
+    return {
+      decorateRun: (run) => (value) => {
+        const at = runs++
+        const outcome = run(value)
+        if (outcome === null || !('then' in outcome)) return outcome
+        watch ??= new HangWatch(seconds)
+        const hangs = (): Error => {
+          const values = fc.stringify(value)
+          return new Error(`Run ${at} of seed ${seed} hangs after ${seconds} s, with ${values}`)
+        }
+        return watch.race(outcome, hangs).catch((failure: Error) => {
+          hang = failure
+          return new fc.PreconditionFailure(true)
+        })
+      },
+      onAllRunsComplete: () => {
+        if (hang !== undefined) throw hang
+      },
+      afterAll: () => watch?.end(),
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// The seeds of random tests, written down before they run: a process that hangs or ends prints nothing more.
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFailed, TestRunner } from 'vitest'
+import { ROOT } from './project.js'
+
+/** A file for each test file, with the seeds of its last run. */
+export const SEEDS_FOLDER = join(ROOT, 'node_modules/.cache/rowstash-seeds')
+
+/** Test files whose seeds of an earlier run are gone. */
+const begun = new Set<string>()
+
+/** Writes down the seed with which the test now begins; if it fails, also by its time limit, prints it. */
+export function noteSeed(seed: number): void {
+  const test = TestRunner.getCurrentTest()
+  if (test === undefined) return // Asked for while tests are collected: it is noted when one of them runs.
+  const path = join(SEEDS_FOLDER, `${test.file.name.replaceAll('/', '-')}.txt`)
+  const line = `${new Date().toISOString()} ROWSTASH_SEED=${seed} ${test.name}\n`
+  if (begun.has(path)) appendFileSync(path, line)
+  else {
+    mkdirSync(SEEDS_FOLDER, { recursive: true })
+    writeFileSync(path, line)
+    begun.add(path)
+  }
+  onTestFailed(() => console.log(`The seed of "${test.name}": ROWSTASH_SEED=${seed}`))
+}
+
+/** The seed of a random test outside the ladder, noted: ROWSTASH_SEED, else another one each time. */
+export function randomTestSeed(): number {
+  const given = process.env['ROWSTASH_SEED']
+  const seed = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given)
+  noteSeed(seed)
+  return seed
+}

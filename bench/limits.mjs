@@ -29,7 +29,7 @@ const PAGES = { pageBytesMax: 8 * MIB }
 /** What a team does beyond each limit, and what it must be told. `readsOnly`: the limit is one of the writes of all teams. */
 const CASES = [
   {
-    limits: { requestsPerSecondPerKeyMax: 20 },
+    limits: { requestsPerSecondPerKeyMax: 300 },
     refusal: '429 rate_limited',
     attack: (target) => flood(target, readPage),
   },
@@ -65,7 +65,7 @@ const CASES = [
     attack: (target) => withUnread(target, 16, () => flood(target, readPage)),
   },
   {
-    limits: { answerBytesPerKeyMax: 8 * MIB, ...PAGES, requestsAtOncePerKeyMax: 100, ...WAIT },
+    limits: { answerBytesPerKeyMax: MIB, ...PAGES, requestsAtOncePerKeyMax: 100, ...WAIT },
     refusal: '503 storage_unavailable',
     attack: (target) => withUnread(target, 8, () => flood(target, readPage)),
   },

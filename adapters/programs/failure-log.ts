@@ -1,5 +1,5 @@
 // Prints failed requests of a server: the first failure of a kind at once, later ones only as a count.
-import { isStoreError, type StoreErrorCode } from '../../src/index.js'
+import type { StoreErrorCode } from '../../src/index.js'
 
 /** Window in which repeated failures are counted, in milliseconds. */
 const WINDOW_MS = 60_000
@@ -7,8 +7,8 @@ const WINDOW_MS = 60_000
 /** Kinds of failures that are counted separately in one window, at most; further ones are counted together. */
 const KINDS_MAX = 100
 
-/** Codes whose message is sufficient; they are printed without a stack. */
-const PLAIN_CODES: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
+/** Codes whose message is sufficient, of the library and of the contract; they are printed without a stack. */
+const PLAIN_CODES: ReadonlySet<unknown> = new Set<StoreErrorCode>([
   'STORAGE_UNAVAILABLE',
   'INSUFFICIENT_STORAGE',
   'STORE_CLOSED',
@@ -56,7 +56,7 @@ export class FailureLog {
 function describe(failure: unknown): Readonly<{ kind: string; text: string }> {
   if (!(failure instanceof Error)) return same(oneLine(String(failure)))
   const { message, cause, stack = String(failure) } = failure
-  if (!isStoreError(failure) || !PLAIN_CODES.has(failure.code)) {
+  if (!('code' in failure) || !PLAIN_CODES.has(failure.code)) {
     return { kind: oneLine(String(failure)), text: stack }
   }
   const reason =

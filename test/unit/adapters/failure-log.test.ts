@@ -1,6 +1,7 @@
 // Goal: a server under load prints few lines, and none of its failures is left out.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { FailureLog } from '../../../adapters/programs/failure-log.js'
+import { busy } from '../../../src/contract/refusal.js'
 import { StoreError } from '../../../src/index.js'
 
 const MINUTE_MS = 60_000
@@ -32,6 +33,14 @@ test('a refusal is one line without a stack, at once', () => {
     'rowstash: The disk is gone: EIO: i/o error',
     'rowstash: The disk is full',
     'rowstash: The lock was removed',
+  ])
+})
+
+test('a wait of the contract that took too long is one line too', () => {
+  log.note(busy('This key is at its limit of 2 requests, and none ended for 1 s'))
+
+  expect(lines).toEqual([
+    'rowstash: This key is at its limit of 2 requests, and none ended for 1 s: nothing was changed; try again',
   ])
 })
 

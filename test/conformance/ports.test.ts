@@ -6,10 +6,14 @@ import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, test } from 'vitest'
 import { openFsObjects } from '../../adapters/fs/fs-objects.js'
+import { openS3Objects } from '../../adapters/s3/s3-objects.js'
 import { kvObjects } from '../../src/engine/kv-objects.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
+import type { ObjectStore } from '../../src/objects/objects.js'
 import { plainDatabase } from '../support/plain-database.js'
+import { S3Double, type S3Fault } from '../support/s3-double.js'
+import { seeded } from '../support/seeded.js'
 import type { ConformanceCase } from './case.js'
 import { FaultDisk } from './faults/fault-disk.js'
 import { kvSuite } from './kv/kv-suite.js'
@@ -83,3 +87,45 @@ runCases(
   objectsSuite(async () => kvObjects(await openLevelKv(new MemoryLevel()))),
 )
 runCases('an ObjectStore that signs for itself', objectsSuite(openSigningObjects))
+
+async function openOnDouble(faultOf: S3Double['faultOf']): Promise<ObjectStore> {
+  const double = await S3Double.start()
+  const objects = await openS3Objects(double.options())
+  double.faultOf = faultOf
+  return {
+    put: (id, content) => objects.put(id, content),
+    get: (id, range, memory) => objects.get(id, range, memory),
+    stream: (id, range) => objects.stream(id, range),
+    presignPut: async (id, terms) => (await objects.presignPut?.(id, terms)) ?? '',
+    delete: (ids) => objects.delete(ids),
+    list: (prefix, after) => objects.list(prefix, after),
+    async close() {
+      await objects.close()
+      await double.stop()
+    },
+  }
+}
+
+runCases(
+  'an ObjectStore in a bucket of S3',
+  objectsSuite(() => openOnDouble(() => undefined)),
+)
+
+const FAULTS: readonly S3Fault[] = [
+  { kind: 'error' },
+  { kind: 'error', effect: true },
+  { kind: 'slowDown' },
+  { kind: 'reset' },
+  { kind: 'reset', effect: true },
+  { kind: 'cut' },
+]
+const random = seeded(17)
+runCases(
+  'an ObjectStore in a bucket of S3, a third of whose requests fail',
+  objectsSuite(() =>
+    openOnDouble(({ query }) => {
+      const isOfClient = query.has('X-Amz-Signature') // It does not repeat what fails.
+      return !isOfClient && random.once(3) ? random.pick(FAULTS) : undefined
+    }),
+  ),
+)

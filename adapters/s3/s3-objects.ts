@@ -1,0 +1,304 @@
+// An ObjectStore in a bucket of an S3 server. The key of an object is `keyPrefix` and its ID, which begins with the 16
+// random digits of an incarnation: so keys of many processes are spread, and the order of keys is that of IDs.
+//
+// Invariants:
+// - When a put resolves, the server has acknowledged all bytes, and has checked their SHA-256.
+// - A put that fails leaves nothing: its object is removed, or hidden until it could be.
+// - A read is whole: its length is compared with the range that the server names.
+// - A stream that waits for its reader holds no connection.
+import { createHash } from 'node:crypto'
+import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
+import { invariant } from '../../src/base/invariant.js'
+import { StoreError } from '../../src/base/store-error.js'
+import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/objects/objects.js'
+import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
+import { S3Client } from './s3-client.js'
+import {
+  answerFailure,
+  credentialsFailure,
+  openingError,
+  S3Failure,
+  s3Error,
+} from './s3-failure.js'
+import { resolveS3Options, type S3Options, type S3Settings } from './s3-options.js'
+import type { S3Answer } from './s3-sockets.js'
+import { PutFailure, type Remains, removeRemains, S3Upload } from './s3-upload.js'
+import { parseDeleteError, parseListing, renderDelete, xmlText } from './s3-xml.js'
+
+const LIST_COUNT_MAX = 1_000
+const DELETE_COUNT_MAX = 1_000
+const PIECE_BYTES_MAX = 65_536
+/** Bytes that one `get` returns, at most. */
+const GET_BYTES_MAX = 2 ** 31 - 1
+/** Pages of keys of others that a listing passes over, at most. */
+const FOREIGN_PAGES_MAX = 1_000
+/** Objects of failed puts that could not be removed yet, at most; older ones are left to the sweep. */
+const REMAINS_MAX = 10_000
+/** Of those, how many a listing tries to remove. */
+const REMAINS_TRIED_MAX = 16
+
+const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
+
+/**
+ * Opens the objects in a bucket of an S3 server, as an `ObjectStore` for `openStore({ kv, objects })`.
+ * @throws {StoreError} OPTION_NOT_ALLOWED (an option breaks its rule, or does not fit the server: the bucket is
+ *   missing, the credentials are refused, the region is another), STORAGE_UNAVAILABLE
+ */
+export async function openS3Objects(options: S3Options): Promise<ObjectStore> {
+  const settings = resolveS3Options(options)
+  const client = new S3Client(settings)
+  try {
+    const query = { 'list-type': '2', 'max-keys': '1', prefix: settings.keyPrefix }
+    await client.send({ method: 'GET', query })
+  } catch (failure) {
+    await client.close()
+    throw openingError(failure, settings)
+  }
+  return new S3Objects(settings, client)
+}
+
+type FoundRange = Readonly<{ bytes: Bytes; total: number; etag: string | undefined }>
+
+class S3Objects implements ObjectStore {
+  readonly #settings: S3Settings
+  readonly #client: S3Client
+  /** Ids of puts in progress. */
+  readonly #incoming = new Set<ObjectId>()
+  readonly #remains = new Map<ObjectId, Remains>()
+
+  constructor(settings: S3Settings, client: S3Client) {
+    this.#settings = settings
+    this.#client = client
+  }
+
+  async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const key = this.#key(id)
+    invariant(!this.#incoming.has(id), 'an object id is put once')
+    this.#incoming.add(id)
+    try {
+      return await new S3Upload(this.#client, this.#settings, key).put(content)
+    } catch (failure) {
+      const { cause, remains } = failure instanceof PutFailure ? failure : { cause: failure }
+      if (remains !== undefined) this.#keepRemains(id, remains)
+      throw s3Error(cause, 'An object cannot be written', 'unchanged')
+    } finally {
+      this.#incoming.delete(id)
+    }
+  }
+
+  async get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Promise<Bytes | null> {
+    assertRange(range)
+    const found = await this.#read(id, range, memory)
+    return found === null ? null : found.bytes
+  }
+
+  async stream(id: ObjectId, range: ByteRange = WHOLE): Promise<AsyncIterable<Bytes> | null> {
+    assertRange(range)
+    const first = await this.#read(id, this.#window(range, range.start))
+    return first === null ? null : this.#pieces(id, range, first)
+  }
+
+  async presignPut(id: ObjectId, terms: PresignTerms): Promise<string> {
+    const { contentType, contentLength, ttlMs } = terms
+    const headers = {
+      'content-type': contentType,
+      ...(contentLength !== null && { 'content-length': String(contentLength) }),
+    }
+    const key = this.#key(id)
+    try {
+      return await this.#client.presignPut(key, headers, ttlMs)
+    } catch (failure) {
+      throw s3Error(credentialsFailure(failure), 'A URL cannot be signed', 'unchanged')
+    }
+  }
+
+  async delete(ids: readonly ObjectId[]): Promise<void> {
+    const keys = ids.map((id) => this.#key(id))
+    this.#client.assertOpen()
+    try {
+      for (let at = 0; at < keys.length; at += DELETE_COUNT_MAX) {
+        await this.#delete(keys.slice(at, at + DELETE_COUNT_MAX))
+      }
+    } catch (failure) {
+      throw s3Error(failure, 'An object cannot be deleted')
+    }
+    for (const id of ids) this.#remains.delete(id)
+  }
+
+  async list(prefix: string, after = ''): Promise<ObjectId[]> {
+    this.#client.assertOpen()
+    await this.#removeRemains()
+    try {
+      return await this.#list(prefix, after)
+    } catch (failure) {
+      throw s3Error(failure, 'The objects cannot be listed')
+    }
+  }
+
+  /** Waits for requests under way. */
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+
+  #key(id: ObjectId): string {
+    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    this.#client.assertOpen()
+    return this.#settings.keyPrefix + id
+  }
+
+  async #read(id: ObjectId, range: ByteRange, memory?: Bytes): Promise<FoundRange | null> {
+    const key = this.#key(id)
+    if (this.#remains.has(id)) return null
+    try {
+      return await this.#readRange(key, range, memory)
+    } catch (failure) {
+      throw s3Error(failure, 'An object cannot be read')
+    }
+  }
+
+  /** Also a whole object is read by range, because the answer then says how long the object is. */
+  async #readRange(
+    key: string,
+    { start, limit }: ByteRange,
+    memory: Bytes | undefined,
+  ): Promise<FoundRange | null> {
+    const isEmpty = start === limit
+    const last = isEmpty ? start : limit - 1
+    const range = `bytes=${start}-${limit === Number.MAX_SAFE_INTEGER ? '' : last}`
+    const answer = await this.#client.send({
+      method: 'GET',
+      key,
+      headers: { range },
+      refusals: ['404 NoSuchKey', '416'],
+      failureIn: (found) => wrongRange(range, { start, limit: last + 1 }, found),
+      memory,
+      bytesMax: Math.min(last + 1 - start, GET_BYTES_MAX),
+    })
+    if (answer.status === 404) return null
+    const { total } = foundRange(answer)
+    const bytes = isEmpty || answer.status === 416 ? NO_BYTES : answer.body
+    return { bytes, total, etag: answer.headers.etag }
+  }
+
+  /** The part of a range that one request reads. */
+  #window({ limit }: ByteRange, start: number): ByteRange {
+    return { start, limit: Math.min(limit, start + this.#settings.readBytes) }
+  }
+
+  /** Reads the next window while the pieces of one are used. */
+  async *#pieces(id: ObjectId, range: ByteRange, first: FoundRange): AsyncGenerator<Bytes, void> {
+    const limit = Math.min(range.limit, first.total)
+    let at = range.start
+    for (let found = first; ; ) {
+      at += found.bytes.length
+      const isLast = at >= limit || found.bytes.length === 0
+      const reading = isLast ? undefined : this.#read(id, this.#window({ start: at, limit }, at))
+      reading?.catch(() => undefined) // The reader may stop before it is awaited.
+      yield* inPieces(found.bytes)
+      if (reading === undefined) return
+      const next = await reading
+      if (next === null || next.etag !== first.etag || next.total !== first.total) {
+        const change = next === null ? 'deleted' : 'replaced'
+        throw new StoreError('STORAGE_UNAVAILABLE', `An object was ${change} while it was read`)
+      }
+      found = next
+    }
+  }
+
+  async #delete(keys: readonly string[]): Promise<void> {
+    const [key] = keys
+    if (key === undefined) return
+    if (keys.length === 1) {
+      await this.#client.send({ method: 'DELETE', key, refusals: ['404 NoSuchKey'] })
+      return
+    }
+    const body = utf8(renderDelete(keys))
+    const headers = {
+      'content-md5': createHash('md5').update(body).digest('base64'), // S3 wants it here.
+      'content-type': 'application/xml',
+    }
+    const query = { delete: '' }
+    await this.#client.send({ method: 'POST', query, headers, body, failureIn: deleteFailure })
+  }
+
+  async #list(prefix: string, after: string): Promise<ObjectId[]> {
+    const { keyPrefix } = this.#settings
+    let continuation: string | undefined
+    for (let page = 0; page < FOREIGN_PAGES_MAX; page++) {
+      const { body } = await this.#client.send({
+        method: 'GET',
+        query: {
+          'list-type': '2',
+          'max-keys': String(LIST_COUNT_MAX),
+          prefix: keyPrefix + prefix,
+          ...(after !== '' && { 'start-after': keyPrefix + after }),
+          ...(continuation !== undefined && { 'continuation-token': continuation }),
+        },
+      })
+      const listed = parseListing(xmlText(body))
+      const ids = listed.keys.map((key) => key.slice(keyPrefix.length))
+      const own = ids.filter((id) => OBJECT_ID_PATTERN.test(id) && !this.#remains.has(id))
+      if (own.length > 0 || listed.continuation === undefined) return own
+      continuation = listed.continuation
+    }
+    const problem = `The bucket has ${FOREIGN_PAGES_MAX * LIST_COUNT_MAX} keys of others here`
+    throw new StoreError('STORAGE_UNAVAILABLE', `${problem}; give the store a keyPrefix of its own`)
+  }
+
+  #keepRemains(id: ObjectId, remains: Remains): void {
+    const [oldest] = this.#remains.keys()
+    if (this.#remains.size >= REMAINS_MAX && oldest !== undefined) this.#remains.delete(oldest)
+    this.#remains.set(id, remains)
+  }
+
+  async #removeRemains(): Promise<void> {
+    const tried = [...this.#remains].slice(0, REMAINS_TRIED_MAX)
+    for (const [id, remains] of tried) {
+      if (!(await removeRemains(this.#client, remains))) return
+      this.#remains.delete(id)
+    }
+  }
+}
+
+/** `bytes 0-499/1234`; without the first two numbers if the range begins behind the end. */
+const CONTENT_RANGE = /^bytes (?:(\d{1,15})-\d{1,15}|\*)\/(\d{1,15})$/
+
+/** Where the bytes of an answer begin, and how long the whole object is. */
+function foundRange({ headers }: S3Answer): Readonly<{ start: number; total: number }> {
+  const [, start = '0', total = '0'] = CONTENT_RANGE.exec(headers['content-range'] ?? '') ?? []
+  return { start: Number(start), total: Number(total) }
+}
+
+/** The failure of an answer that has not exactly the bytes that were asked for, cut at the end of the object. */
+function wrongRange(
+  asked: string,
+  { start, limit }: ByteRange,
+  answer: S3Answer,
+): S3Failure | undefined {
+  const { status, headers, body } = answer
+  const found = foundRange(answer)
+  const isWhole = body.length === Math.min(limit, found.total) - start && body.length > 0
+  const isRange = status === 206 && found.start === start && isWhole
+  const isNothing = status === 200 && body.length === 0 // Some servers answer so for an empty object.
+  if (isRange || isNothing || status === 404 || status === 416) return undefined
+  const { 'content-range': given = 'none' } = headers
+  const message = `asked for ${asked}, the S3 server sent ${body.length} bytes, its Content-Range: ${given}`
+  return new S3Failure(message, { status, isRetryable: true, isAmbiguous: false })
+}
+
+/** The failure of one of the objects of a bulk delete, which then is repeated for all. */
+function deleteFailure({ body }: S3Answer): S3Failure | undefined {
+  const error = parseDeleteError(xmlText(body))
+  return error && answerFailure(200, error)
+}
+
+function* inPieces(bytes: Bytes): Generator<Bytes, void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES_MAX) {
+    yield bytes.subarray(at, at + PIECE_BYTES_MAX)
+  }
+}
+
+function assertRange({ start, limit }: ByteRange): void {
+  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
+  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+}

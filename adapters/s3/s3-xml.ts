@@ -1,0 +1,90 @@
+// The few forms of XML that S3 speaks. Answers are bounded in size before they come here.
+import { fromUtf8 } from '../../src/base/bytes.js'
+
+/** Keys of one page of a listing. */
+export type ListedKeys = Readonly<{ keys: readonly string[]; continuation: string | undefined }>
+
+/** An answer as text; one that is no UTF-8 is none of S3. */
+export function xmlText(body: Uint8Array): string {
+  try {
+    return fromUtf8(body)
+  } catch (failure) {
+    if (failure instanceof TypeError) return ''
+    throw failure
+  }
+}
+
+/** The code and the message of an error; empty if there are none, as in the page of a proxy. */
+export function parseError(xml: string): Readonly<{ code: string; message: string }> {
+  return { code: element(xml, 'Code') ?? '', message: element(xml, 'Message') ?? '' }
+}
+
+export function parseListing(xml: string): ListedKeys {
+  const isTruncated = element(xml, 'IsTruncated') === 'true'
+  const continuation = isTruncated ? element(xml, 'NextContinuationToken') : undefined
+  return { keys: elements(xml, 'Key'), continuation }
+}
+
+/** IDs of the multipart uploads of a key that are under way. */
+export function parseUploads(xml: string, key: string): string[] {
+  return [...xml.matchAll(/<Upload>(.*?)<\/Upload>/gs)]
+    .map(([, upload = '']) => upload)
+    .filter((upload) => element(upload, 'Key') === key)
+    .map((upload) => element(upload, 'UploadId') ?? '')
+    .filter((uploadId) => uploadId !== '')
+}
+
+export function parseUploadId(xml: string): string | undefined {
+  return element(xml, 'UploadId')
+}
+
+/** The first error in the answer of a bulk delete that is one: deleting what is not there is none. */
+export function parseDeleteError(
+  xml: string,
+): Readonly<{ code: string; message: string }> | undefined {
+  return [...xml.matchAll(/<Error>(.*?)<\/Error>/gs)]
+    .map(([, error = '']) => parseError(error))
+    .find(({ code }) => code !== 'NoSuchKey')
+}
+
+export function renderDelete(keys: readonly string[]): string {
+  const objects = keys.map((key) => `<Object><Key>${key}</Key></Object>`)
+  return `<Delete><Quiet>true</Quiet>${objects.join('')}</Delete>`
+}
+
+export function renderParts(etags: readonly string[]): string {
+  const parts = etags.map((etag, i) => {
+    return `<Part><PartNumber>${i + 1}</PartNumber><ETag>${xmlEscaped(etag)}</ETag></Part>`
+  })
+  return `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
+}
+
+function element(xml: string, name: string): string | undefined {
+  return elements(xml, name)[0]
+}
+
+function elements(xml: string, name: string): string[] {
+  const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))
+  return [...found].map(([, text = '']) => plainText(text))
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+}
+
+function plainText(text: string): string {
+  return text.replace(/&(#x?[0-9a-fA-F]{1,6}|[a-z]{2,4});/g, (whole, name: string) => {
+    if (!name.startsWith('#')) return ENTITIES[name] ?? whole
+    const isHex = name.startsWith('#x')
+    const point = Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10)
+    return point <= 0x10ffff ? String.fromCodePoint(point) : whole
+  })
+}
+
+function xmlEscaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -226,7 +226,6 @@ class OpenedStore implements Store, LendsBuffers {
   close(): Promise<void> {
     const { lifecycle, kv, objects } = this.#context
     this.#stopBackground()
-    this.#jobs.stop()
     return lifecycle.close(async () => {
       try {
         await kv.close()

@@ -270,6 +270,26 @@ describe('a job', () => {
     expect(await rowsOf(second.store.team('t'), status.tableId)).toHaveLength(3)
   })
 
+  test('that waits for its turn does not keep a close waiting, and goes on at the next opening', async () => {
+    const world = await World.create(false)
+    const hold = new Promise<void>((resolve) => setTimeout(resolve, 100))
+    const options = { jobsInFlightMax: 1 }
+    const first = await world.open({ ...options, sources: sourceOf(() => hold) })
+    const started = Array.from({ length: 4 }, () =>
+      first.store.team('t').startJob({ import: FROM_URL }),
+    )
+    const ids = (await Promise.all(started)).map(({ id }) => id)
+    await first.store.close()
+
+    const second = await world.open({ ...options, sources: sourceOf() })
+    onTestFinished(() => second.store.close())
+    const team = second.store.team('t')
+    const before = (await team.jobs()).map(({ status }) => status)
+    expect(before).not.toContain('failed')
+    for (const id of ids) await succeeded(team.job(id))
+    expect(await team.tables()).toHaveLength(4)
+  })
+
   test('that the store could not do is tried again, and one that it cannot ever do fails', async () => {
     let failures = 2
     const sources: UrlFetcher = {

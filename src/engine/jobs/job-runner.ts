@@ -84,7 +84,6 @@ export class JobRunner {
   /** Jobs whose records are being written. */
   readonly #starting = new Map<string, string>()
   #seen: ReadonlyMap<string, Seen> = new Map()
-  readonly #stopping = new AbortController()
   #looking: Promise<void> | undefined
 
   constructor(context: StoreContext, teamOf: (teamId: string) => TeamContext) {
@@ -100,12 +99,6 @@ export class JobRunner {
       this.#looking = undefined
     })
     return this.#looking
-  }
-
-  /** Ends the work on all jobs as soon as that may be; the next opening goes on with them. */
-  stop(): void {
-    const closed = new StoreError('STORE_CLOSED', 'The store is closed', { outcome: 'unchanged' })
-    this.#stopping.abort(closed)
   }
 
   /** Jobs that this engine works on, those that wait for their turn included. */
@@ -194,7 +187,7 @@ export class JobRunner {
     tellEnd: () => void,
   ): Promise<JobOutcome> {
     let outcome: JobOutcome = 'succeeded'
-    const { options, background } = this.#context
+    const { options, background, lifecycle } = this.#context
     const guard: JobGuard = { job, record, lease: held.lease, clock: options.clock }
     const renew = (): void => background.run('jobs', () => held.renew())
     const stopRenewing = every(Math.ceil(options.jobLeaseMs / RENEWALS), renew)
@@ -203,7 +196,8 @@ export class JobRunner {
       const work = { record, request, guard, onProgress: (at: JobProgress) => held.note(at) }
       checkEpoch(held.lease)
       const doWork = async (): Promise<void> => endIfOpen(team, guard, await doJob(team, work))
-      await this.#turns.run(team.teamId, doWork, this.#stopping.signal)
+      // A close ends what waits for its turn; the next opening goes on with it.
+      await lifecycle.untilClosed((closing) => this.#turns.run(team.teamId, doWork, closing))
     } catch (failure) {
       outcome = await this.#fail(team, guard, held, failure)
     } finally {
@@ -248,11 +242,12 @@ export class JobRunner {
   }
 
   async #lookAtAll(): Promise<void> {
+    const { lifecycle } = this.#context
     const listed = await this.#context.kv.partition('').read(readOpenJobs)
     const seen = new Map<string, Seen>()
     for (const { job, teamId } of listed) {
       const id = toHex(job)
-      if (this.#stopping.signal.aborted || this.#jobs.size >= JOBS_MAX) break
+      if (lifecycle.isClosing || this.#jobs.size >= JOBS_MAX) break
       if (this.#jobs.has(id) || this.#starting.has(id)) continue
       try {
         seen.set(id, await this.#lookAt(this.#teamOf(teamId), job))

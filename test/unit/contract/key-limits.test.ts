@@ -3,6 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import {
   type ContractOptions,
+  type ContractResponse,
   createContract,
   openMemory,
   type Store,
@@ -37,7 +38,8 @@ async function open(options: Partial<ContractOptions>, storeOptions: StoreOption
     const { status, body: text } = answer
     const retry = answer.headers['retry-after']
     const isText = typeof text === 'string'
-    return { status, retry, error: isText && status >= 400 ? JSON.parse(text).error : undefined }
+    const error = isText && status >= 400 ? JSON.parse(text).error : undefined
+    return { status, retry, error, body: text }
   }
   return { store, send }
 }
@@ -161,6 +163,41 @@ test('bodies beyond bodyBytesPerKeyMax wait; those of another key of the team do
   const statuses = (await Promise.all(puts)).map(({ status }) => status)
   expect(statuses.sort()).toEqual([200, 200, 503])
 })
+
+test('answers beyond answerBytesPerKeyMax wait; those of another key of the team do not', async () => {
+  const another = 'another-key-of-the-first-team'
+  const keys = [...KEYS, { key: another, teamId: 'first' }]
+  const { store, send } = await open({ keys, answerBytesPerKeyMax: 1024 * 1024 })
+  const rows = Array.from({ length: 1_000 }, (_, n) => ({ n, text: 'x'.repeat(1_000) }))
+  const paths = new Map<string, string>()
+  for (const { teamId } of KEYS) {
+    const { tableId } = await store.team(teamId).createTable({ name: 'T', rows })
+    paths.set(teamId, `/tables/${tableId}/rows`)
+  }
+  const read = (key: string | undefined, team = 'first') =>
+    send(key, `GET ${paths.get(team)}`, bodyOf(''))
+  const held = [await read(FIRST), await read(FIRST)] // Nobody takes them; the second has the reserve.
+
+  const [third, ofAnother, beside] = await Promise.all([
+    read(FIRST),
+    read(another),
+    read(SECOND, 'second'),
+  ])
+
+  expect(held.map(({ status }) => status)).toEqual([200, 200])
+  expect(third).toMatchObject({ status: 503, retry: '1', error: { type: 'storage_unavailable' } })
+  expect([ofAnother.status, beside.status]).toEqual([200, 200])
+  for (const { body } of [ofAnother, beside, ...held]) expect(await rowsIn(body)).toBe(1_000)
+  expect((await read(FIRST)).status).toBe(200)
+})
+
+async function rowsIn(body: ContractResponse['body']): Promise<number> {
+  const pieces: Uint8Array[] = []
+  if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) {
+    for await (const piece of body) pieces.push(piece.slice())
+  }
+  return JSON.parse(Buffer.concat(pieces).toString()).data.length
+}
 
 test('without requestsPerSecondPerKeyMax no request is 429', async () => {
   const { send } = await open({})

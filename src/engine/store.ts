@@ -25,12 +25,14 @@ import { Activity } from './context/activity.js'
 import { StoredApiKeys } from './context/api-keys.js'
 import { Background } from './context/background.js'
 import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
+import { withCheckedPuts } from './context/checked-puts.js'
 import { ChunkCounts } from './context/chunk-counts.js'
 import { DiskSpace, withDiskSpace } from './context/disk-space.js'
 import { ExtentEntries } from './context/extents.js'
 import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
 import { HotRowCache } from './context/hot-row-cache.js'
+import { Incarnation } from './context/incarnation.js'
 import { Lifecycle } from './context/lifecycle.js'
 import { ObjectHolds } from './context/object-holds.js'
 import { ObjectIds } from './context/object-ids.js'
@@ -85,12 +87,18 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const shares = cacheSharesOf(options.cacheBytesMax)
   const bufferShares = bufferSharesOf(options.bufferBytesMax)
   const disk = new DiskSpace(given, options)
-  const objects = withDiskSpace(given, disk)
   const lifecycle = new Lifecycle(disk)
   const background = new Background(lifecycle, options)
+  const ids = new ObjectIds(options.random)
+  const holds = new ObjectHolds()
+  const pins = new GenerationPins()
+  const incarnation = new Incarnation({ kv, ids, holds, pins, options, background })
+  const onDisk = withDiskSpace(given, disk)
+  const objects = kv.shared ? withCheckedPuts(onDisk, () => incarnation.ready()) : onDisk
   const heads = new TableHeads(shares.heads)
   const uploads = new OpenUploads(options)
   const readBuffers = new BufferPool(bufferShares.reading)
+  const onRefused = kv.shared ? incarnation.noteRefused : undefined
   const activity = new Activity(options.onEvent)
   kv.cache?.setShare(shares.records)
   kv.observe?.(activity.committed)
@@ -98,8 +106,9 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     kv,
     objects,
     options,
-    ids: new ObjectIds(options.random),
-    holds: new ObjectHolds(),
+    ids,
+    incarnation,
+    holds,
     buffers: new BufferPool(bufferShares.building),
     readBuffers,
     lentBuffers: new BufferPool(bufferShares.lent),
@@ -113,8 +122,8 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     limits: new TeamLimits(options),
     hotRows: new HotRowCache(shares.hotRows),
     pointReads: new PointReadCache(shares.pointReads),
-    writers: new TableWriters(options.random, heads),
-    pins: new GenerationPins(),
+    writers: new TableWriters(options.random, heads, onRefused),
+    pins,
     disk,
     lifecycle,
     background,
@@ -224,10 +233,11 @@ class OpenedStore implements Store, LendsBuffers {
   }
 
   close(): Promise<void> {
-    const { lifecycle, kv, objects } = this.#context
+    const { lifecycle, kv, objects, incarnation } = this.#context
     this.#stopBackground()
     return lifecycle.close(async () => {
       try {
+        await incarnation.end().catch(() => undefined) // Others find out when the lease is over.
         await kv.close()
       } finally {
         await objects.close().finally(() => this.#afterClose?.())

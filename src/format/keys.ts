@@ -1,6 +1,6 @@
 // Keys inside a partition, as FORMAT.md section 3 has them. Byte order of keys is the order in which
 // the engine scans: catalog by order of creation, extent pages and row records by position.
-import { type Bytes, fromUtf8, putUint32, utf8 } from '../base/bytes.js'
+import { type Bytes, fromHex, fromUtf8, putUint32, toHex, utf8 } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { prefixRange } from '../kv/key-range.js'
 import type { KeyRange } from '../kv/kv.js'
@@ -27,6 +27,7 @@ export const KEY_SPACE = Object.freeze({
   fileMarker: 0x10,
   filesHead: 0x11,
   receipt: 0x12,
+  writer: 0x13,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,
@@ -34,6 +35,7 @@ export const KEY_SPACE = Object.freeze({
   codecs: 0x24,
   openJob: 0x25,
   apiKey: 0x26,
+  incarnation: 0x27,
 })
 
 /** The 16 bytes of a table's UUID. */
@@ -79,6 +81,8 @@ export const ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.alias)
 export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
 export const OPEN_JOBS_RANGE: KeyRange = spaceRange(KEY_SPACE.openJob)
 export const API_KEYS_RANGE: KeyRange = spaceRange(KEY_SPACE.apiKey)
+export const WRITERS_RANGE: KeyRange = spaceRange(KEY_SPACE.writer)
+export const INCARNATIONS_RANGE: KeyRange = spaceRange(KEY_SPACE.incarnation)
 
 export function tableHeadKey(table: TableKey): Bytes {
   return tableBytes(KEY_SPACE.tableHead, table, 0)
@@ -287,6 +291,27 @@ export function apiKeyKey(id: Bytes): Bytes {
 export function idOfApiKeyKey(key: Bytes): Bytes {
   invariant(key.length === 9, 'the key names an API key')
   return key.slice(1)
+}
+
+/** Of the system partition. @param incarnation - The 16 hex digits that its object IDs begin with. */
+export function incarnationKey(incarnation: string): Bytes {
+  return nonceWriter(KEY_SPACE.incarnation, bytesOfIncarnation(incarnation)).finish()
+}
+
+export function writerKey(incarnation: string): Bytes {
+  return nonceWriter(KEY_SPACE.writer, bytesOfIncarnation(incarnation)).finish()
+}
+
+/** The incarnation in the key of its record, or of its writer. */
+export function incarnationOfKey(key: Bytes): string {
+  invariant(key.length === 9, 'the key names an incarnation')
+  return toHex(key.subarray(1))
+}
+
+function bytesOfIncarnation(incarnation: string): Bytes {
+  const bytes = fromHex(incarnation)
+  invariant(bytes?.length === 8, 'an incarnation has 16 hex digits')
+  return bytes
 }
 
 /** In the system partition. */

@@ -149,6 +149,7 @@ const TASK_TITLES: Readonly<Record<BackgroundTask, string>> = Object.freeze({
   fold: 'The background fold',
   codecs: 'Noting the compressions of the segments',
   jobs: 'Work on a job',
+  lease: 'The renewal of the lease of this process',
 })
 
 /** Warns of the first failure of each task. */

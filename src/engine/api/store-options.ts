@@ -55,7 +55,7 @@ export interface LimitOptions {
   readonly overwrittenRowSetsMax?: number
   /**
    * Size of the segments of all overwritten row sets of a table, in bytes, at most. The sweep drops the
-   * oldest first; a row set that a `scan()` of this process reads is dropped after the scan has ended.
+   * oldest first; a row set that a `scan()` reads is dropped after the scan has ended.
    * Default: 8 GiB. Range: 0 to 2^53 - 1.
    */
   readonly overwrittenBytesMax?: number
@@ -140,7 +140,9 @@ export interface BehaviorOptions {
   /** How long a job is kept after its end, in milliseconds. Default: 7 days. Range: 1 minute to 30 days. */
   readonly jobTtlMs?: number
   /**
-   * How long a process must not have renewed the lease of a job before another takes the job over, in milliseconds.
+   * How long a process must not have renewed its lease, or that of a job, before another takes it for ended, in
+   * milliseconds: others then take over its jobs and delete the objects that it had not linked. If it lives all the
+   * same, what it had under way fails with STORAGE_UNAVAILABLE. All processes of a store must have the same value.
    * Only for a key-value store that several processes share. Default: 30 seconds. Range: 100 ms to 10 minutes.
    */
   readonly jobLeaseMs?: number

@@ -15,7 +15,7 @@ import { BACKUP_ID_BYTES, type BackupFrame, BackupWriter } from '../../format/ba
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { StoredContent } from '../../format/file-records.js'
 import { ForwardMap } from '../../format/forward.js'
-import { CODECS_KEY } from '../../format/keys.js'
+import { KEY_SPACE } from '../../format/keys.js'
 import type { ForwardRef } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -32,6 +32,8 @@ import { openSegment, readFrames } from '../segments/read-segment.js'
 /** Bytes at which a frame of records is ended. */
 const RECORDS_BYTES = 256 * 1024
 const SCAN_COUNT = 200
+/** Key spaces of the processes that have the store open, which mean nothing to a restored one. */
+const NOT_KEPT: readonly number[] = [KEY_SPACE.incarnation, KEY_SPACE.writer]
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff) }
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED, DATA_CORRUPT, STORAGE_UNAVAILABLE */
@@ -43,8 +45,12 @@ export async function* backupStore(
   const { clock, random } = context.options
   const writer = new BackupWriter(random.bytes(BACKUP_ID_BYTES))
   const counts = { records: 0, objects: 0, objectBytes: 0 }
+  const { ids, incarnation } = context
   const release = context.holds.hold()
+  let heldAs: string | undefined
   try {
+    await incarnation.publish()
+    heldAs = ids.incarnation
     const start = {
       createdAt: clock.now(),
       versionBase: versionBase(context),
@@ -69,10 +75,21 @@ export async function* backupStore(
     }
     yield writer.frame({ kind: 'end', end: counts })
   } catch (failure) {
-    throw outcomeKnown(failure)
+    throw (await lostHold(context, heldAs)) ?? outcomeKnown(failure)
   } finally {
     release()
   }
+}
+
+/** The failure of a backup whose hold others have ended; undefined: it holds. @param heldAs - The incarnation that held. */
+async function lostHold(
+  { ids, incarnation }: StoreContext,
+  heldAs: string | undefined,
+): Promise<StoreError | undefined> {
+  await incarnation.publish().catch(() => undefined) // It finds out; if it cannot, the failure says enough.
+  if (heldAs === undefined || heldAs === ids.incarnation) return undefined
+  const message = 'The backup paused for so long that objects were deleted; begin it anew'
+  return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
 }
 
 function resolveOptions(
@@ -98,7 +115,7 @@ async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names):
   if (kv.readAll !== undefined) {
     await kv.readAll(async (viewOf) => {
       const system = viewOf('')
-      await emitPartition('', system, emit, [])
+      await emitPartition('', system, emit, NOT_KEPT)
       for (const teamId of await readTeams(system)) {
         await emitTeam(teamId, viewOf(teamId), emit, names)
       }
@@ -107,7 +124,7 @@ async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names):
   }
   const teams = await kv.partition('').read(async (view) => {
     // Teams are read later: what they name by then may have codecs that this record does not.
-    await emitPartition('', view, emit, [CODECS_KEY])
+    await emitPartition('', view, emit, [...NOT_KEPT, KEY_SPACE.codecs])
     return readTeams(view)
   })
   for (const teamId of teams) {
@@ -121,7 +138,7 @@ async function emitTeam(
   emit: EmitFrame,
   names: Names,
 ): Promise<void> {
-  await emitPartition(teamId, view, emit, [])
+  await emitPartition(teamId, view, emit, NOT_KEPT)
   for await (const named of namedObjects(view)) names.set(objectOf(named), named)
 }
 
@@ -129,7 +146,7 @@ async function emitPartition(
   partition: string,
   view: KvView,
   emit: EmitFrame,
-  without: readonly Bytes[],
+  without: readonly number[],
 ): Promise<void> {
   let records: (readonly [Bytes, Bytes])[] = []
   let bytes = 0
@@ -137,7 +154,7 @@ async function emitPartition(
   for (;;) {
     const found = await view.scan({ start, limit: EVERY_KEY.limit, count: SCAN_COUNT })
     for (const record of found) {
-      if (without.some((key) => sameBytes(key, record[0]))) continue
+      if (without.some((space) => record[0][0] === space)) continue
       const size = record[0].length + record[1].length
       if (records.length > 0 && bytes + size > RECORDS_BYTES) {
         await emit({ kind: 'records', partition, records })

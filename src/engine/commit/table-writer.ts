@@ -16,7 +16,7 @@ import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
-import type { KvCheck, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
+import type { KvCheck, KvCommitResult, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
@@ -46,18 +46,29 @@ type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 /** Records that a commit writes beside the head, by the texts of their keys. */
 type Written = readonly (readonly [text: string, value: Bytes | null])[]
 
-export type TableWriterOptions = Readonly<{
+/** Checks that refused a commit, with what is there instead. */
+export type FailedChecks = Extract<KvCommitResult, { ok: false }>['failed']
+
+/** What the writers of a store share. */
+type SharedByWriters = Readonly<{
   random: Random
   heads: TableHeads
-  /** Called when a change has ended and no other is under way. */
-  onIdle: (writer: TableWriter) => void
+  /** Called with the failed checks of each commit that was refused. */
+  onRefused: ((failed: FailedChecks) => void) | undefined
 }>
+
+export type TableWriterOptions = SharedByWriters &
+  Readonly<{
+    /** Called when a change has ended and no other is under way. */
+    onIdle: (writer: TableWriter) => void
+  }>
 
 export class TableWriter {
   readonly #partition: KvPartition
   readonly #random: Random
   readonly #heads: TableHeads
   readonly #onIdle: (writer: TableWriter) => void
+  readonly #onRefused: SharedByWriters['onRefused']
   readonly #headKey: Bytes
   readonly #tableId: string
   readonly #overlay = new Map<string, Bytes | null>()
@@ -73,7 +84,7 @@ export class TableWriter {
 
   constructor(
     partition: KvPartition,
-    { random, heads, onIdle }: TableWriterOptions,
+    { random, heads, onIdle, onRefused }: TableWriterOptions,
     table: TableKey,
     tableId: string,
   ) {
@@ -81,6 +92,7 @@ export class TableWriter {
     this.#random = random
     this.#heads = heads
     this.#onIdle = onIdle
+    this.#onRefused = onRefused
     this.#headKey = tableHeadKey(table)
     this.#tableId = tableId
   }
@@ -195,13 +207,16 @@ export class TableWriter {
     return this.#track(commit, written)
   }
 
-  #track(commit: Promise<{ ok: boolean }>, written: Written): Promise<boolean> {
+  #track(commit: Promise<KvCommitResult>, written: Written): Promise<boolean> {
     const outcome = commit.then(
-      ({ ok }) => {
+      (result) => {
         this.#inFlight.delete(outcome)
-        if (ok) this.#settled.push(written)
-        else this.#refused = true
-        return ok
+        if (result.ok) this.#settled.push(written)
+        else {
+          this.#refused = true
+          this.#onRefused?.(result.failed)
+        }
+        return result.ok
       },
       (failure: unknown) => {
         this.#inFlight.delete(outcome)
@@ -234,12 +249,12 @@ type WriterPlace = Readonly<{
 /** The table writers of a store: one for each table that has changes under way, and the last one that had. */
 export class TableWriters {
   readonly #writers = new Map<string, TableWriter>()
-  readonly #shared: Readonly<{ random: Random; heads: TableHeads }>
+  readonly #shared: SharedByWriters
   /** The writer that rests: who changes row after row finds it again, with the head that it wrote. */
   #resting: { readonly key: string; readonly writer: TableWriter } | undefined
 
-  constructor(random: Random, heads: TableHeads) {
-    this.#shared = { random, heads }
+  constructor(random: Random, heads: TableHeads, onRefused?: SharedByWriters['onRefused']) {
+    this.#shared = { random, heads, onRefused }
   }
 
   /** Changes a table in its turn; see TableWriter.change. */

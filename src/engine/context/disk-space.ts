@@ -8,6 +8,7 @@ import { monotonicMs } from '../../base/clock.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
+import { withCheckedPuts } from './checked-puts.js'
 
 /** How long a measurement counts, in milliseconds. */
 const MEASURED_MS = 1_000
@@ -75,19 +76,5 @@ export class DiskSpace {
 
 /** The objects, whose puts check the space first. */
 export function withDiskSpace(objects: ObjectStore, disk: DiskSpace): ObjectStore {
-  if (!disk.isChecked) return objects
-  const { presignPut } = objects
-  return {
-    async put(id, content) {
-      const checked = disk.check()
-      if (checked !== undefined) await checked
-      return objects.put(id, content)
-    },
-    get: (id, range, memory) => objects.get(id, range, memory),
-    stream: (id, range) => objects.stream(id, range),
-    ...(presignPut && { presignPut: (id, terms) => presignPut.call(objects, id, terms) }),
-    delete: (ids) => objects.delete(ids),
-    list: (prefix, after) => objects.list(prefix, after),
-    close: () => objects.close(),
-  }
+  return disk.isChecked ? withCheckedPuts(objects, () => disk.check()) : objects
 }

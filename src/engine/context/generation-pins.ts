@@ -1,5 +1,5 @@
 // Generations that a scan of this process is reading: retention leaves them alone.
-import { type Bytes, toHex } from '../../base/bytes.js'
+import { type Bytes, fromHex, NO_BYTES, toHex } from '../../base/bytes.js'
 
 export class GenerationPins {
   readonly #counts = new Map<string, number>()
@@ -17,5 +17,11 @@ export class GenerationPins {
 
   has(nonce: Bytes): boolean {
     return this.#counts.has(toHex(nonce))
+  }
+
+  /** The nonces of all; null: there are more than `max`. */
+  list(max: number): Bytes[] | null {
+    if (this.#counts.size > max) return null
+    return [...this.#counts.keys()].map((key) => fromHex(key) ?? NO_BYTES)
   }
 }

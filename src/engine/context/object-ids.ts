@@ -1,7 +1,8 @@
 // Allocates object IDs, and tracks those that no commit names yet.
 //
 // Invariants:
-// - An id begins with the incarnation (one opening of the store), so no two openings make the same one.
+// - An id begins with the incarnation (one opening of the store), so no two openings make the same one. One that other
+//   processes took for ended goes on as a new incarnation.
 // - From `next` until `release` an id is pending: its object may be on disk with no record naming it,
 //   and the sweep must leave it alone.
 import { toHex } from '../../base/bytes.js'
@@ -10,21 +11,38 @@ import { isStoreError } from '../../base/store-error.js'
 import type { ObjectId } from '../../objects/objects.js'
 
 const INCARNATION_BYTES = 8
+const INCARNATION_DIGITS = 2 * INCARNATION_BYTES
 const COUNTER_DIGITS = 16
 
+/** What an incarnation has pending: some counters below `settled`, and any from there on. */
+export type PendingCounters = Readonly<{ settled: number; pending: readonly number[] }>
+
 export class ObjectIds {
-  readonly incarnation: string
+  readonly #random: Random
   readonly #pending = new Set<ObjectId>()
+  #incarnation: string
   #count = 0
 
   constructor(random: Random) {
-    this.incarnation = toHex(random.bytes(INCARNATION_BYTES))
+    this.#random = random
+    this.#incarnation = newIncarnation(random)
+  }
+
+  /** The 16 hex digits that new IDs begin with. */
+  get incarnation(): string {
+    return this.#incarnation
   }
 
   next(): ObjectId {
-    const id = this.incarnation + (this.#count++).toString(16).padStart(COUNTER_DIGITS, '0')
+    const id = this.#incarnation + (this.#count++).toString(16).padStart(COUNTER_DIGITS, '0')
     this.#pending.add(id)
     return id
+  }
+
+  /** New IDs are of a new incarnation from here on; those of the old one stay pending. */
+  beginAnew(): void {
+    this.#incarnation = newIncarnation(this.#random)
+    this.#count = 0
   }
 
   /** Ends the pending state of IDs, because a commit names them now or the sweep may delete them. */
@@ -40,4 +58,30 @@ export class ObjectIds {
   isPending(id: ObjectId): boolean {
     return this.#pending.has(id)
   }
+
+  /** What the incarnation has pending now, with at most so many counters listed. */
+  pendingCounters(listedMax: number): PendingCounters {
+    const pending: number[] = []
+    for (const id of this.#pending) {
+      // In the order of their counters.
+      if (incarnationOf(id) !== this.#incarnation) continue
+      if (pending.length === listedMax) return { settled: counterOf(id), pending }
+      pending.push(counterOf(id))
+    }
+    return { settled: this.#count, pending }
+  }
+}
+
+function newIncarnation(random: Random): string {
+  return toHex(random.bytes(INCARNATION_BYTES))
+}
+
+/** The incarnation that an object is of. */
+export function incarnationOf(id: ObjectId): string {
+  return id.slice(0, INCARNATION_DIGITS)
+}
+
+/** The place of an object among those of its incarnation. Those above 2^53 - 1 are never allotted. */
+export function counterOf(id: ObjectId): number {
+  return Number.parseInt(id.slice(INCARNATION_DIGITS), 16)
 }

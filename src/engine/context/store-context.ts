@@ -16,6 +16,7 @@ import type { ExtentEntries } from './extents.js'
 import type { FileClaims } from './file-claims.js'
 import type { GenerationPins } from './generation-pins.js'
 import type { HotRowCache } from './hot-row-cache.js'
+import type { Incarnation } from './incarnation.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { ObjectHolds } from './object-holds.js'
 import type { ObjectIds } from './object-ids.js'
@@ -35,6 +36,7 @@ export type StoreContext = Readonly<{
   objects: ObjectStore
   options: ResolvedOptions
   ids: ObjectIds
+  incarnation: Incarnation
   holds: ObjectHolds
   /** Buffers for building segments. */
   buffers: BufferPool

@@ -114,6 +114,7 @@ async function decide(
   const next = encodeUpload({ ...upload, state: 'completed', received, file })
   return {
     result: { file: { key: file, record }, ended: upload },
+    objects: copy !== null && received === copy ? [copy.object] : [],
     commit: {
       checks: [...checks, { key: fileKey(file), equals: null }],
       puts: [[key, next], ...putsOfFile(head, file, record)],

@@ -16,6 +16,7 @@ import {
 } from '../../format/file-records.js'
 import { FILES_HEAD_KEY, type FileKey, fileKey, fileMarkerKey } from '../../format/keys.js'
 import type { KvCommit, KvView } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { teamIsFull } from '../context/file-claims.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
@@ -24,6 +25,8 @@ export type FileDecision<T> = Readonly<{
   result: T
   /** The commit, to which the check of the head is added; null: nothing to write. */
   commit: KvCommit | null
+  /** Objects that the commit is the first to name. */
+  objects?: readonly ObjectId[]
 }>
 
 /**
@@ -42,10 +45,15 @@ export function changeFiles<Found, T>(
         headBytes: await view.get(FILES_HEAD_KEY),
         found: await read(view),
       }))
-      const { result, commit } = await decide(found, decodeFilesHeadOrEmpty(headBytes))
+      const {
+        result,
+        commit,
+        objects = [],
+      } = await decide(found, decodeFilesHeadOrEmpty(headBytes))
       if (commit === null) return result
       const checks = [{ key: FILES_HEAD_KEY, equals: headBytes }, ...(commit.checks ?? [])]
-      return (await team.partition.commit({ ...commit, checks })).ok ? result : REFUSED
+      const { ok } = await team.incarnation.commit(team, objects, { ...commit, checks })
+      return ok ? result : REFUSED
     }),
   )
 }

@@ -22,6 +22,7 @@ import type { Checksum, FileContent } from '../api/file-types.js'
 import type { Problem } from '../api/problem.js'
 import type { Claim } from '../context/file-claims.js'
 import { outcomeKnown } from '../context/lifecycle.js'
+import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 
 export type ContentRules = Readonly<{
@@ -75,12 +76,11 @@ export async function giveUp(
  * Deletes objects without names and readers before the sweep does. If this fails, the sweep deletes
  * them.
  */
-export async function deleteEarly(
-  { kv, objects, holds }: StoreContext,
-  ids: readonly ObjectId[],
-): Promise<void> {
-  if (ids.length === 0 || holds.isHeld) return
+export async function deleteEarly(context: StoreContext, ids: readonly ObjectId[]): Promise<void> {
+  if (ids.length === 0) return
+  const { kv, objects } = context
   try {
+    if ((await readInUse(context)).isHeld) return
     await kv.flush?.() // A power cut must not bring back a record that names one.
     await objects.delete(ids)
   } catch {

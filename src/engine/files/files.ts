@@ -180,7 +180,8 @@ export class TeamFiles implements Files {
           const refusal = await refusalOfFile(team, head, content.bytes)
           if (refusal !== null) throw refusal
           const checks = [{ key: fileKey(key), equals: null }]
-          return { result: null, commit: { checks, puts: putsOfFile(head, key, file) } }
+          const commit = { checks, puts: putsOfFile(head, key, file) }
+          return { result: null, commit, objects: [content.object] }
         },
       )
       team.ids.release([content.object])

@@ -60,7 +60,8 @@ export async function createUpload(
         ? renderTarget(signingKey, uploadId, terms)
         : await objects.presignPut?.(presigned, { ...terms, ttlMs })
     invariant(target !== undefined, 'a store that signs gives a URL')
-    const { ok } = await team.partition.commit({
+    const named = presigned === null ? [] : [presigned]
+    const { ok } = await team.incarnation.commit(team, named, {
       checks: [{ key: uploadKey(key), equals: null }],
       puts: [[uploadKey(key), encodeUpload(upload)]],
     })
@@ -169,12 +170,12 @@ type Received = Readonly<{
 }>
 
 async function commitReceived(
-  { options }: StoreContext,
-  { partition, key: uploadOf, record: known }: FoundUpload,
+  { options, incarnation }: StoreContext,
+  found: FoundUpload,
   received: StoredContent,
 ): Promise<Received> {
-  const key = uploadKey(uploadOf)
-  let record: Bytes | null = known
+  const key = uploadKey(found.key)
+  let record: Bytes | null = found.record
   return commitUntilAccepted('The upload is too busy', async () => {
     if (record === null) throw expired() // The sweep ended the upload meanwhile.
     const upload = decodeUpload(record)
@@ -185,7 +186,7 @@ async function commitReceived(
       received,
       receivedAt: options.clock.now(),
     }
-    const result = await partition.commit({
+    const result = await incarnation.commit(found, [received.object], {
       checks: [{ key, equals: record }],
       puts: [[key, encodeUpload(next)]],
     })

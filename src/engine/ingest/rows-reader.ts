@@ -142,6 +142,11 @@ export class RowsReader {
     if (written) this.#objects.push(written.object)
   }
 
+  /** The new objects of the operation so far. */
+  get objects(): readonly ObjectId[] {
+    return this.#objects
+  }
+
   /** The operation has ended: its objects are named by a commit, or are the sweep's. */
   released<T>(result: T): T {
     this.#team.ids.release(this.#objects)

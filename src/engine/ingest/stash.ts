@@ -89,7 +89,8 @@ export class TeamStash implements Stash {
     { chunk, files }: PreparedChunk,
     { mayReplace }: Readonly<{ mayReplace: boolean }>,
   ): Promise<boolean> {
-    const { partition, options, limits } = this.#team
+    const { partition, options, limits, incarnation } = this.#team
+    const objects = chunk.segments.map(({ object }) => object)
     const bytes = segmentBytes(chunk.segments)
     const now = options.clock.now()
     const nonce = options.random.bytes(8)
@@ -110,7 +111,7 @@ export class TeamStash implements Stash {
     })
     if (planned === undefined) return false
     const { commit, state } = planned
-    const { ok } = await partition.commit(commit)
+    const { ok } = await incarnation.commit(this.#team, objects, commit)
     if (ok) limits.storeChunk(this.#team, this.id, bytes, state.reference)
     if (ok && state.reference === null) this.#team.chunkCounts.add(toHex(state.head.nonce))
     return ok

@@ -12,8 +12,9 @@ import {
   type TableHead,
 } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
 import { tableNotFound } from '../commit/table-writer.js'
-import type { StoreContext, TeamContext } from '../context/store-context.js'
+import type { StoreContext, TablePlace, TeamContext } from '../context/store-context.js'
 
 /** A generation, with the version of its rows as a whole. */
 export type GenerationInUse = Readonly<{ generation: Generation; version: number }>
@@ -54,6 +55,39 @@ export async function findGeneration(
     }
   }
   throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
+}
+
+/** Moves of a table to another generation while one is being pinned, at most: each needs an overwrite just then. */
+const PIN_TRIES_MAX = 20
+
+/**
+ * Keeps the rows of a table as they are readable until `unpin` is called, once.
+ * @throws {StoreError} TABLE_NOT_FOUND; STORAGE_UNAVAILABLE if the table is overwritten again and again
+ */
+export async function pinGeneration({
+  team,
+  table,
+  tableId,
+}: TablePlace): Promise<Readonly<{ generation: Generation; unpin: () => void }>> {
+  const read = (): Promise<TableHead> =>
+    team.partition.read((view) => readHead(team, view, table, tableId))
+  let { generation } = await read()
+  for (let tries = 0; tries < PIN_TRIES_MAX; tries++) {
+    const unpin = team.pins.pin(generation.nonce)
+    if (!team.kv.shared) return { generation, unpin }
+    try {
+      await team.incarnation.publish()
+      const head = await read()
+      // Others that drop a generation look for pins after they saw that it was retired.
+      if (sameBytes(head.generation.nonce, generation.nonce)) return { generation, unpin }
+      generation = head.generation
+    } catch (failure) {
+      unpin()
+      throw failure
+    }
+    unpin()
+  }
+  throw tooBusy('The table is overwritten again and again')
 }
 
 /** A generation without rows. */

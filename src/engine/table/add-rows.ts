@@ -1,4 +1,5 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
+import { isSync } from '../../base/awaitable.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
@@ -17,6 +18,7 @@ import { readHead } from '../read/generations.js'
 import { appendRows, linkableBytes, linkableCount } from './append-rows.js'
 import {
   checksOf,
+  checksOfObjects,
   linkUntilDone,
   type Moved,
   type ReadyRows,
@@ -55,7 +57,7 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
     const { onSchemaError, receipt } = request
     const receiptOf = receipt ? 'add' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
-    const added = await team.writers.change(place, planAdd(place, request, ready))
+    const added = await team.writers.change(place, planAdd(place, request, reader, ready))
     if (typeof added === 'string') return added
     team.limits.storeRows(team, linkableBytes(ready.rows))
     if (request.key !== undefined) team.limits.keepKey(team)
@@ -80,6 +82,7 @@ function changedOf(repeat: IdempotencyState | null): ChangeResult | null {
 function planAdd(
   place: TablePlace,
   operation: AddRequest,
+  reader: RowsReader,
   { base, rows, newSchema, receipt: draft }: ReadyRows,
 ): Plan<ChangeResult | Moved> {
   const { team, table } = place
@@ -107,7 +110,9 @@ function planAdd(
     const markers = await putMarkers(read, random, added.files)
     const puts = [...added.puts, ...kept.puts, ...saved.puts, ...markers]
     if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    const own = checksOfObjects(place, reader)
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
+    checks.push(...(isSync(own) ? own : await own))
     return {
       result: { version, rowIds: rowIdsOf(runs), ...(receipt && { receipt }) },
       change: { next: added.next, puts, deletes, checks },

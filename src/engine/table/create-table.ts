@@ -10,6 +10,7 @@ import {
 } from '../../format/records.js'
 import { newUuid, renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
@@ -96,7 +97,7 @@ export async function createTable(
     const receipt = request.receipt ? await draftReceipt(team, about) : null
     // Creates of this process take turns; those of others beside them are met by trying again.
     const created = await team.turns.run(`create ${team.teamId}`, () =>
-      commitTable(team, request, { schema, source, rows, receipt }),
+      commitTable(team, request, { schema, source, rows, receipt, objects: reader.objects }),
     )
     if (created !== null) team.limits.storeRows(team, bytes)
     return created ?? 'stash'
@@ -110,13 +111,15 @@ type ReadyTable = Readonly<{
   rows: LinkableRows
   /** null: none was asked for. */
   receipt: ReceiptDraft | null
+  /** Those of the rows that no record names yet. */
+  objects: readonly ObjectId[]
 }>
 
 /** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
   { name, key, guard }: CreateRequest,
-  { schema, source, rows, receipt: draft }: ReadyTable,
+  { schema, source, rows, receipt: draft, objects }: ReadyTable,
 ): Promise<CreateResult | null> {
   const { random } = team.options
   const table = guard?.record.table ?? newUuid(random.bytes(16))
@@ -146,7 +149,7 @@ async function commitTable(
     const kept = saveResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
     const ended = job.succeed({ table, version: 1, runs })
     const checks = [...checksOf(source), ...kept.checks, ...job.checks]
-    const { ok } = await team.partition.commit({
+    const { ok } = await team.incarnation.commit(team, objects, {
       checks: [{ key: TEAM_HEAD_KEY, equals: teamHead }, ...checks],
       deletes: ended.deletes,
       puts: [

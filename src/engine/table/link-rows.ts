@@ -1,5 +1,6 @@
 // Shared by all operations that link rows: long work is prepared against a state of the table and of the stash, and
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
+import { type Awaitable, isSync } from '../../base/awaitable.js'
 import type { ReceiptOperation } from '../../format/receipt-records.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
@@ -99,6 +100,8 @@ export async function readyRows(
   const { source } = base
   const policy = policyOf(team, source, schema, onSchemaError)
   const rows = await reader.toStoredForm(source, policy)
+  const own = checksOfObjects({ team }, reader) // Not in the turn: what it may have to commit needs no open view.
+  if (!isSync(own)) await own
   await team.limits.checkRows(team, linkableBytes(rows))
   const about = { source, rows, policy, before: base.schema.schema }
   const receipt = receiptOf && (await draftReceipt(team, { operation: receiptOf, ...about }))
@@ -123,4 +126,12 @@ export async function whatMoved(
 /** Checks on their stash by the commit that links rows. */
 export function checksOf({ check }: OperationRows): readonly KvCheck[] {
   return check === null ? [] : [check]
+}
+
+/** Checks on the new objects of the operation by that commit. */
+export function checksOfObjects(
+  { team }: Pick<TablePlace, 'team'>,
+  { objects }: Pick<RowsReader, 'objects'>,
+): Awaitable<readonly KvCheck[]> {
+  return team.incarnation.checksFor(team, objects)
 }

@@ -1,5 +1,6 @@
 // Replacing all rows of a table, and its schema if one is given. The rows that were there are retired by the same
 // commit, which runs in the table's commit queue, on the head as it is then.
+import { isSync } from '../../base/awaitable.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
 import { retirementKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
@@ -19,6 +20,7 @@ import { appendRows, linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
   checksOf,
+  checksOfObjects,
   linkUntilDone,
   type Moved,
   type ReadyRows,
@@ -127,7 +129,10 @@ async function attempt(
   const hasClaims = base.source.chunks.some(({ chunk }) => chunk.hasClaims)
   const kept = hasClaims ? await keep() : null
   const keptIds = { kept, keepAgain: keepsInTurn ? keep : null }
-  const changed = await team.writers.change(place, planOverwrite(place, request, ready, keptIds))
+  const changed = await team.writers.change(
+    place,
+    planOverwrite(place, request, reader, ready, keptIds),
+  )
   if (typeof changed !== 'string') team.limits.storeRows(team, linkableBytes(ready.rows))
   return changed
 }
@@ -135,6 +140,7 @@ async function attempt(
 function planOverwrite(
   { team, table }: TablePlace,
   { ifMatch, guard }: OverwriteRequest,
+  reader: RowsReader,
   { base, rows, newSchema, receipt: draft }: ReadyRows,
   { kept: keptBefore, keepAgain }: KeptIds,
 ): Plan<ChangeResult | Moved> {
@@ -171,6 +177,7 @@ function planOverwrite(
     const ended = job.succeed({ table, version, runs })
     const saved = await saveReceipt(team, read, table, draft, version)
     const { receipt } = saved
+    const own = checksOfObjects({ team }, reader)
     const checks = [...added.checks, ...checksOf(base.source), ...job.checks]
     return {
       result: { version, rowIds: rowIdsOf(runs), ...(receipt && { receipt }) },
@@ -178,7 +185,7 @@ function planOverwrite(
         next: added.next,
         puts: [...puts, ...saved.puts, ...ended.puts],
         deletes: [...saved.deletes, ...ended.deletes],
-        checks,
+        checks: [...checks, ...(isSync(own) ? own : await own)],
       },
     }
   }

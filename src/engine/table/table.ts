@@ -48,7 +48,7 @@ import { tableNotFound } from '../commit/table-writer.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { readHead } from '../read/generations.js'
+import { pinGeneration, readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
 import { addRows } from './add-rows.js'
@@ -161,11 +161,7 @@ export class TeamTable implements Table {
 
   async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
     const numbers = checkReadOptions('scan', options)
-    const { partition, pins } = this.#team
-    const { generation } = await this.#run(({ table }) =>
-      partition.read((view) => readHead(this.#team, view, table, this.id)),
-    )
-    const unpin = pins.pin(generation.nonce)
+    const { generation, unpin } = await this.#run(pinGeneration)
     try {
       const position = { extent: generation.firstExtent, slot: 0 }
       const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }

@@ -35,14 +35,13 @@ type Candidate = Readonly<{ table: TableKey; extent: number; recordCount: number
 /** Text that a fold holds in memory, in UTF-16 units, at most. An extent with more text is not folded. */
 const FOLD_CHARS_MAX = 64 * 1024 * 1024
 
+type TeamPlace = Readonly<{ teamId: string; partition: KvPartition }>
+
 /** Folds the extents of a partition that have enough row records. @returns the number of rewritten extents. */
-export async function foldPartition(
-  context: StoreContext,
-  partition: KvPartition,
-): Promise<number> {
+export async function foldPartition(context: StoreContext, team: TeamPlace): Promise<number> {
   let folded = 0
-  for (const candidate of await partition.read((view) => findCandidates(context, view))) {
-    if (await foldExtent(context, partition, candidate)) folded++
+  for (const candidate of await team.partition.read((view) => findCandidates(context, view))) {
+    if (await foldExtent(context, team, candidate)) folded++
   }
   return folded
 }
@@ -99,7 +98,7 @@ type LaidRecord = Readonly<{ key: Bytes; bytes: Bytes; record: RowRecord }>
 
 async function foldExtent(
   context: StoreContext,
-  partition: KvPartition,
+  { teamId, partition }: TeamPlace,
   candidate: Candidate,
 ): Promise<boolean> {
   const seen = await partition.read(async (view) => {
@@ -111,17 +110,21 @@ async function foldExtent(
   const written = await writeFolded(context, place.entry, records)
   if (written === 'too large') return false
   const { segment, namesFiles } = written
+  const { ids, incarnation } = context
+  const objects = segment === null ? [] : [segment.object]
   try {
     const entry = { ...place.entry, segment, folded: true, namesFiles }
     const index = candidate.extent % PAGE_EXTENTS
     const entries = place.entries.map((old, i) => (i === index ? entry : old))
-    const { ok } = await partition.commit({
+    const { ok } = await incarnation.commit({ teamId, partition }, objects, {
       checks: [{ key: place.pageKey, equals: place.pageBytes }],
       puts: [[place.pageKey, encodeExtentPage(entries)]],
     })
+    ids.release(objects)
     if (!ok) return false // The page has changed; the next fold sees it.
-  } finally {
-    if (segment !== null) context.ids.release([segment.object])
+  } catch (failure) {
+    ids.releaseAfter(failure, objects)
+    throw failure
   }
   const laid = [...records.values()].map(({ key, bytes: equals }) => ({ key, equals }))
   await deleteUnchanged(partition, laid)

@@ -23,6 +23,7 @@ import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { DELETE_COUNT, sweepRange } from '../commit/delete-records.js'
 import { generationsOf } from '../context/named-objects.js'
+import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { isRetained } from '../read/generations.js'
 
@@ -33,14 +34,19 @@ export async function sweepGenerations(
   context: StoreContext,
   partition: KvPartition,
 ): Promise<number> {
-  const dropped = await partition.read((view) => findDropped(context, view))
+  const over = await partition.read((view) => findOver(context, view))
+  if (over.length === 0) return 0
+  const { isPinned } = await readInUse(context)
+  const dropped = over.filter(({ retirement: { dropping, generation } }) => {
+    return dropping || !isPinned(generation.nonce)
+  })
   for (const retired of dropped) await dropGeneration(partition, retired)
   return dropped.length
 }
 
-/** Retired generations that are past retention and that no scan of this process reads. */
-async function findDropped({ options, pins }: StoreContext, view: KvView): Promise<Retired[]> {
-  const dropped: Retired[] = []
+/** Retired generations that are past retention. */
+async function findOver({ options }: StoreContext, view: KvView): Promise<Retired[]> {
+  const over: Retired[] = []
   const newer = new Map<string, { count: number; bytes: number }>()
   const all: Retired[] = []
   for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
@@ -57,10 +63,9 @@ async function findDropped({ options, pins }: StoreContext, view: KvView): Promi
     newer.set(name, { count: count + 1, bytes: total })
     const isWithin =
       isRetained(retirement, count, options, now) && total <= options.overwrittenBytesMax
-    const isKept = isWithin || pins.has(retirement.generation.nonce)
-    if (retirement.dropping || !isKept) dropped.push(retired)
+    if (retirement.dropping || !isWithin) over.push(retired)
   }
-  return dropped
+  return over
 }
 
 async function segmentBytes(

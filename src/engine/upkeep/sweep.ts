@@ -5,7 +5,8 @@
 // - A record that makes others unreachable (a stash head, a retirement) is marked or deleted by a
 //   commit before anything below it is deleted.
 // - An object is deleted only if two marks, `orphanGraceMs` or more apart, found no record naming it, none
-//   between them found one, and it was pending at neither: so no reader and no commit still uses it.
+//   between them found one, and it was pending at neither: so no reader and no commit still uses it. On a shared store
+//   this holds for the objects of all incarnations (context/incarnation, sweep-incarnations).
 //   (Objects of uploads that a PUT replaced or a completion refused are deleted at once: only those two use them.)
 import { IDEMPOTENCY_RANGE } from '../../format/keys.js'
 import { decodeIdempotencyRecord } from '../../format/records.js'
@@ -17,11 +18,13 @@ import type { SweepReport } from '../api/report-types.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { isExpired } from '../commit/idempotency.js'
 import { bytesOfNamed, namedObjects, objectOf } from '../context/named-objects.js'
+import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import { foldPartition } from './fold.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import { IncarnationSweeper } from './sweep-incarnations.js'
 import { sweepJobs } from './sweep-jobs.js'
 import { sweepStashes } from './sweep-stashes.js'
 import { sweepUploads } from './sweep-uploads.js'
@@ -33,6 +36,7 @@ export class Sweeper {
   /** Objects that the marks so far found unnamed, with the time of the first such mark. */
   readonly #unnamed = new Map<ObjectId, number>()
   readonly #fileSweeper: FileSweeper
+  readonly #incarnations: IncarnationSweeper
   #running: Promise<TablesSwept> | undefined
   #folding: Promise<number> | undefined
   #filing: Promise<FilesSwept> | undefined
@@ -40,6 +44,7 @@ export class Sweeper {
   constructor(context: StoreContext) {
     this.#context = context
     this.#fileSweeper = new FileSweeper(context)
+    this.#incarnations = new IncarnationSweeper(context)
   }
 
   /** One sweep over the whole store. */
@@ -80,8 +85,8 @@ export class Sweeper {
 
   async #foldAll(): Promise<number> {
     let folds = 0
-    for (const [, partition] of await this.#teamPartitions()) {
-      folds += await foldPartition(this.#context, partition)
+    for (const [teamId, partition] of await this.#teamPartitions()) {
+      folds += await foldPartition(this.#context, { teamId, partition })
     }
     return folds
   }
@@ -109,6 +114,7 @@ export class Sweeper {
       this.#context.limits.forget(teamId)
       jobs += await sweepJobs(this.#context, teamId, partition)
     }
+    await this.#incarnations.sweep()
     const objects = await this.#sweepObjects()
     await this.#context.kv.reclaim?.()
     return { folds, stashes, generations, uploads, jobs, objects }
@@ -121,14 +127,13 @@ export class Sweeper {
   }
 
   async #sweepObjects(): Promise<number> {
-    const { objects, ids, options, kv, activity } = this.#context
-    const { incarnation } = ids
+    const { objects, options, kv, activity } = this.#context
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
     await kv.partition('').commit({})
-    // An object listed before the mark that no record names is garbage or pending. On a shared
-    // store each incarnation sweeps its own objects, because only it knows which of them are pending.
-    const listed = await listAll(this.#context, kv.shared ? incarnation : '')
-    const pending = new Set(listed.filter((id) => ids.isPending(id)))
+    // An object listed before the mark that no record names is garbage or pending: what is pending is read in between.
+    const listed = await listAll(this.#context)
+    const { isPending } = await readInUse(this.#context)
+    const pending = new Set(listed.filter(isPending))
     // A team is entered before any of its objects stops being pending, so no relevant team is missed.
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const { named, bytesHeld } = await markAll(partitions)
@@ -138,11 +143,12 @@ export class Sweeper {
     const due = unnamed.filter(
       (id) => now - (this.#unnamed.get(id) ?? now) >= options.orphanGraceMs,
     )
-    const doomed = due.filter((id) => this.#unnamed.has(id) && !ids.isPending(id))
+    const doomed = due.filter((id) => this.#unnamed.has(id) && !isPending(id))
     const before = new Map(this.#unnamed)
     this.#unnamed.clear()
     for (const id of unnamed) this.#unnamed.set(id, before.get(id) ?? now)
-    if (this.#context.holds.isHeld) return 0 // They are found again.
+    // Read after the mark: a hold that is entered later is that of a backup whose views do not name them.
+    if ((await readInUse(this.#context)).isHeld) return 0 // They are found again.
     if (doomed.length > 0) await kv.flush?.() // A power cut must not bring back a record that names one.
     await objects.delete(doomed)
     for (const id of doomed) this.#unnamed.delete(id)
@@ -150,11 +156,11 @@ export class Sweeper {
   }
 }
 
-async function listAll({ objects }: StoreContext, prefix: string): Promise<ObjectId[]> {
+async function listAll({ objects }: StoreContext): Promise<ObjectId[]> {
   const listed: ObjectId[] = []
   let after: ObjectId | undefined
   for (;;) {
-    const ids = await objects.list(prefix, after)
+    const ids = await objects.list('', after)
     if (ids.length === 0) return listed
     for (const id of ids) listed.push(id)
     after = ids[ids.length - 1]

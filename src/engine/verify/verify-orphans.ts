@@ -5,6 +5,7 @@
 import type { KvPartition } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import { namedObjects, objectOf } from '../context/named-objects.js'
+import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import type { Findings } from './verify-findings.js'
 
@@ -12,10 +13,11 @@ import type { Findings } from './verify-findings.js'
 const WINDOW_MAX = 100_000
 
 export async function verifyOrphans(
-  { objects, ids }: StoreContext,
+  context: StoreContext,
   findings: Findings,
   partitions: () => Promise<readonly KvPartition[]>,
 ): Promise<void> {
+  const { objects } = context
   let after: ObjectId | undefined
   for (;;) {
     const unnamed = new Set<ObjectId>()
@@ -28,7 +30,8 @@ export async function verifyOrphans(
       isDone = listed.length === 0
     }
     // An object stops being pending when a record names it, so this check comes before the names.
-    for (const id of [...unnamed]) if (ids.isPending(id)) unnamed.delete(id)
+    const { isPending } = await readInUse(context)
+    for (const id of [...unnamed]) if (isPending(id)) unnamed.delete(id)
     for (const partition of unnamed.size === 0 ? [] : await partitions()) {
       await partition.read(async (view) => {
         for await (const named of namedObjects(view)) {

@@ -23,11 +23,14 @@ import {
   TEAM_ALIASES_RANGE,
   tableHeadKey,
   teamAliasKey,
+  WRITERS_RANGE,
 } from '../../format/keys.js'
+import { openRecord } from '../../format/record-frame.js'
 import { decodeCodecs, decodeIdempotencyRecord, decodeTableHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { VerifyOptions, VerifyReport } from '../api/verify-types.js'
+import { readIncarnations } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import type { VerifyContext } from './verify-extents.js'
@@ -124,6 +127,7 @@ async function verifySystem(
   for await (const entries of scanBatches(view, API_KEYS_RANGE)) {
     for (const [, record] of entries) decodeApiKey(record)
   }
+  await readIncarnations(view)
 }
 
 /** Checks that the codecs record names every codec seen in frames. Read last, as it only grows. */
@@ -147,6 +151,7 @@ async function verifyTeam(
   await findings.step({ team: teamId }, () => verifyRepeats(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyJobs(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyReceipts(findings, partition, teamId))
+  await findings.step({ team: teamId }, () => partition.read(verifyWriters))
   const alias = await findings.step({ team: teamId }, () => readAlias(context, teamId))
   await verifyFiles(verifying, alias)
 }
@@ -156,6 +161,13 @@ function readAlias({ kv }: StoreContext, teamId: string): Promise<Bytes | null> 
     const record = await view.get(teamAliasKey(teamId))
     return record === null ? null : decodeTeamAlias(record)
   })
+}
+
+/** @throws {StoreError} DATA_CORRUPT */
+async function verifyWriters(view: KvView): Promise<void> {
+  for await (const entries of scanBatches(view, WRITERS_RANGE)) {
+    for (const [, record] of entries) openRecord(record, 'writer').end()
+  }
 }
 
 /** Checks that the version in each idempotency record is one that its table has reached. */

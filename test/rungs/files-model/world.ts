@@ -102,6 +102,7 @@ export class World {
       foldIntervalMs: 0,
       jobIntervalMs: 0,
       fileSweepIntervalMs: 0,
+      onBackgroundFailure: () => undefined, // A process that has ended cannot renew its lease.
       fileBytesMax: FILE_BYTES_MAX,
       quota: ({ bytes }) => bytes !== UNWELCOME_BYTES,
       sources: { fetch: async (url) => sourceAt(url) },

@@ -4,6 +4,7 @@ import { findCode, placeOf } from './plant.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
 import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
+import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
 import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
 import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
@@ -13,6 +14,7 @@ const BUGS = [
   ...PLANTED_BUGS,
   ...PLANTED_FILE_BUGS,
   ...PLANTED_CRASH_BUGS,
+  ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,
   ...PLANTED_LADDER_BUGS,
   ...PLANTED_SIM_BUGS,

@@ -182,14 +182,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     // Either half alone loses no rows: what was named after the first mark, the second finds named.
     name: 'marks are taken before references, and one mark is enough',
     file: 'sweep.ts',
-    find: `const listed = await listAll(this.#context, kv.shared ? incarnation : '')
-    const pending = new Set(listed.filter((id) => ids.isPending(id)))
+    find: `const listed = await listAll(this.#context)
+    const { isPending } = await readInUse(this.#context)
+    const pending = new Set(listed.filter(isPending))
     const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const { named, bytesHeld } = await markAll(partitions)`,
     replace: `const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
     const { named, bytesHeld } = await markAll(partitions)
-    const listed = await listAll(this.#context, kv.shared ? incarnation : '')
-    const pending = new Set(listed.filter((id) => ids.isPending(id)))
+    const listed = await listAll(this.#context)
+    const { isPending } = await readInUse(this.#context)
+    const pending = new Set(listed.filter(isPending))
     for (const id of listed) {
       if (!this.#unnamed.has(id)) this.#unnamed.set(id, options.clock.now())
     }`,

@@ -172,7 +172,7 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'the sweep deletes objects without a second mark',
     file: 'sweep.ts',
-    find: 'const doomed = due.filter((id) => this.#unnamed.has(id) && !ids.isPending(id))',
+    find: 'const doomed = due.filter((id) => this.#unnamed.has(id) && !isPending(id))',
     replace: 'const doomed = unnamed',
   },
   {

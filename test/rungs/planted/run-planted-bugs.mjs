@@ -39,6 +39,12 @@ const SUITES = [
   },
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   {
+    list: 'planted-incarnation-bugs.ts',
+    test: 'test/store/incarnations.test.ts',
+    only: '',
+    isPlain: true,
+  },
+  {
     list: 'planted-crash-bugs.ts',
     tests: {
       kill: 'test/rungs/crash/kill.test.ts',

@@ -1,0 +1,67 @@
+// The record of an opening of a store, for the other processes that have it open. FORMAT.md section 4.
+import type { Bytes } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { newRecord, openRecord } from './record-frame.js'
+
+export type IncarnationRecord = Readonly<{
+  /** Nothing of it counts any more; its writer records are being deleted. */
+  hasEnded: boolean
+  /** Whether no object may be deleted. */
+  holdsObjects: boolean
+  /** Whether no generation may be dropped: there are too many to list. */
+  pinsAll: boolean
+  /** Grows by one with each renewal. */
+  beat: number
+  /** When others may take it for ended, by its own clock: for people, no other process compares it. */
+  until: number
+  /** Objects with this counter or a higher one may be pending. */
+  settled: number
+  /** Lower counters of objects that may be pending. */
+  pending: readonly number[]
+  /** The nonces of the generations that scans read. */
+  pinned: readonly Bytes[]
+}>
+
+/** Written to disk: never change or reuse a number. */
+const FLAG = Object.freeze({ ended: 0x01, holdsObjects: 0x02, pinsAll: 0x04 })
+const FLAGS = FLAG.ended | FLAG.holdsObjects | FLAG.pinsAll
+
+const NONCE_BYTES = 8
+
+export function encodeIncarnation(record: IncarnationRecord): Bytes {
+  const { pending, pinned } = record
+  const flags =
+    (record.hasEnded ? FLAG.ended : 0) |
+    (record.holdsObjects ? FLAG.holdsObjects : 0) |
+    (record.pinsAll ? FLAG.pinsAll : 0)
+  const writer = newRecord(64).u8(flags).u48(record.beat).u48(record.until).u64(record.settled)
+  writer.u16(pending.length)
+  for (const counter of pending) writer.u64(counter)
+  writer.u16(pinned.length)
+  for (const nonce of pinned) {
+    invariant(nonce.length === NONCE_BYTES, 'the nonce of a generation has 8 bytes')
+    writer.bytes(nonce)
+  }
+  return writer.finish()
+}
+
+/** @throws {StoreError} DATA_CORRUPT */
+export function decodeIncarnation(bytes: Bytes): IncarnationRecord {
+  const reader = openRecord(bytes, 'incarnation')
+  const flags = reader.u8()
+  if ((flags & ~FLAGS) !== 0) throw reader.corrupt(`flags ${flags} are unknown`)
+  const [beat, until, settled] = [reader.u48(), reader.u48(), reader.u64()]
+  const pending = Array.from({ length: reader.u16() }, () => reader.u64())
+  const pinned = Array.from({ length: reader.u16() }, () => reader.bytes(NONCE_BYTES))
+  reader.end()
+  return {
+    hasEnded: (flags & FLAG.ended) !== 0,
+    holdsObjects: (flags & FLAG.holdsObjects) !== 0,
+    pinsAll: (flags & FLAG.pinsAll) !== 0,
+    beat,
+    until,
+    settled,
+    pending,
+    pinned,
+  }
+}

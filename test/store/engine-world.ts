@@ -1,0 +1,208 @@
+// Engines on the same records and objects, each as if it were in a process of its own, which a test can stop for a while
+// or end at any step. Time passes only when the test says so; the clocks of the engines are ten minutes apart.
+import { MemoryLevel } from 'memory-level'
+import { onTestFinished, vi } from 'vitest'
+import {
+  type Awaitable,
+  type KvCommit,
+  type KvPartition,
+  type KvStore,
+  type KvView,
+  memoryObjects,
+  type ObjectStore,
+  openLevelKv,
+  openStore,
+  type Store,
+  type StoreOptions,
+} from '../../src/index.js'
+
+export const MINUTE_MS = 60_000
+export const LEASE_MS = 30_000
+
+/** Renewals of leases come at least so often. */
+const STEP_MS = LEASE_MS / 3
+
+/** Turns of the event loop in which whatever a timer began comes to its end. */
+const TURNS = 20
+
+/** What is asked of the ports of an engine. */
+export type PortCall = Readonly<{ port: string; commit?: KvCommit }>
+
+export class Engine {
+  readonly #world: EngineWorld
+  #store: Store | undefined
+  #stopped: Promise<void> | undefined
+  #goOn: () => void = () => undefined
+  #stop: { fits(call: PortCall): boolean; reach(): void } | undefined
+  #isDead = false
+
+  constructor(world: EngineWorld) {
+    this.#world = world
+  }
+
+  static async open(world: EngineWorld, options: StoreOptions, shared: boolean): Promise<Engine> {
+    const engine = new Engine(world)
+    const skew = 10 * MINUTE_MS * (world.engines - 1)
+    engine.#store = await openStore({
+      sweepIntervalMs: 0,
+      foldIntervalMs: 0,
+      fileSweepIntervalMs: 0,
+      jobIntervalMs: 0,
+      compression: 'none',
+      inlineRowsMax: 0,
+      jobLeaseMs: LEASE_MS,
+      clock: { now: () => world.now + skew },
+      ...options,
+      kv: kvOf(world.kv, engine, shared),
+      objects: objectsOf(world.objects, engine),
+    })
+    return engine
+  }
+
+  get store(): Store {
+    if (this.#store === undefined) throw new Error('The engine is open')
+    return this.#store
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped !== undefined
+  }
+
+  /** As a process that gets no processor: its steps wait. */
+  stop(): void {
+    this.#stopped ??= new Promise((go) => {
+      this.#goOn = go
+    })
+  }
+
+  goOn(): void {
+    this.#stopped = undefined
+    this.#goOn()
+  }
+
+  kill(): void {
+    this.#isDead = true
+  }
+
+  /** Stops the engine before a step of its ports; resolves when it has got there. */
+  stopBefore(fits: (call: PortCall) => boolean): Promise<void> {
+    return new Promise((reach) => {
+      this.#stop = { fits, reach }
+    })
+  }
+
+  /** A step of a port: of a dead engine it never ends. */
+  async step<T>(call: PortCall, perform: () => Awaitable<T>): Promise<T> {
+    const stop = this.#stop
+    if (stop?.fits(call)) {
+      this.#stop = undefined
+      this.stop()
+      stop.reach()
+    }
+    await this.#pass()
+    if (call.commit !== undefined) this.#world.onCommit(call.commit, this)
+    const result = await perform()
+    await this.#pass()
+    return result
+  }
+
+  async #pass(): Promise<void> {
+    while (this.#stopped !== undefined && !this.#isDead) await this.#stopped
+    if (this.#isDead) await new Promise(() => undefined)
+  }
+}
+
+export class EngineWorld {
+  readonly kv: KvStore
+  readonly objects: ObjectStore = memoryObjects()
+  now = 1_800_000_000_000
+  engines = 0
+  /** Sees each commit of an engine before it is done. */
+  onCommit: (commit: KvCommit, engine: Engine) => void = () => undefined
+
+  /** Timers are the world's until the end of the test. */
+  static async create(): Promise<EngineWorld> {
+    vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const level = new MemoryLevel<Uint8Array, Uint8Array>({
+      keyEncoding: 'view',
+      valueEncoding: 'view',
+    })
+    return new EngineWorld(await openLevelKv(level))
+  }
+
+  private constructor(kv: KvStore) {
+    this.kv = kv
+  }
+
+  open(options: StoreOptions = {}, shared = true): Promise<Engine> {
+    this.engines++
+    return Engine.open(this, options, shared)
+  }
+
+  /** Lets time pass, and leases be renewed. */
+  async pass(milliseconds: number): Promise<void> {
+    for (let left = milliseconds; left > 0; left -= STEP_MS) {
+      const step = Math.min(left, STEP_MS)
+      this.now += step
+      vi.advanceTimersByTime(step)
+      await turns()
+    }
+  }
+
+  /** The keys of a partition that are in a key space. */
+  async keys(partition: string, space: number): Promise<Uint8Array[]> {
+    const range = { start: Uint8Array.of(space), limit: Uint8Array.of(space + 1), count: 1_000 }
+    const entries = await this.kv.partition(partition).read((view) => view.scan(range))
+    return entries.map(([key]) => key)
+  }
+
+  listed(): Promise<string[]> {
+    return this.objects.list('')
+  }
+}
+
+/** Lets others work until nothing is left to do that began by now. */
+export async function turns(): Promise<void> {
+  for (let i = 0; i < TURNS; i++) await new Promise((done) => setImmediate(done))
+}
+
+function kvOf(kv: KvStore, engine: Engine, shared: boolean): KvStore {
+  return {
+    shared,
+    partition: (name) => partitionOf(kv.partition(name), engine),
+    close: async () => undefined, // The records outlive the engine.
+  }
+}
+
+function partitionOf(partition: KvPartition, engine: Engine): KvPartition {
+  return {
+    read: (use) =>
+      engine.step({ port: 'read' }, () => partition.read((view) => use(viewOf(view, engine)))),
+    commit: (commit) => engine.step({ port: 'commit', commit }, () => partition.commit(commit)),
+    sweep: (range, count) => engine.step({ port: 'sweep' }, () => partition.sweep(range, count)),
+  }
+}
+
+function viewOf(view: KvView, engine: Engine): KvView {
+  return {
+    get: (key) => engine.step({ port: 'get' }, () => view.get(key)),
+    getMany: (keys) => engine.step({ port: 'getMany' }, () => view.getMany(keys)),
+    scan: (scan) => engine.step({ port: 'scan' }, () => view.scan(scan)),
+  }
+}
+
+function objectsOf(objects: ObjectStore, engine: Engine): ObjectStore {
+  return {
+    put: (id, content) => engine.step({ port: 'put' }, () => objects.put(id, content)),
+    get: (id, range) => engine.step({ port: 'getObject' }, () => objects.get(id, range)),
+    stream: (id, range) => engine.step({ port: 'stream' }, () => objects.stream(id, range)),
+    list: (prefix, after) => engine.step({ port: 'list' }, () => objects.list(prefix, after)),
+    delete: (ids) => engine.step({ port: 'delete' }, () => objects.delete(ids)),
+    close: async () => undefined,
+  }
+}

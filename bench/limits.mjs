@@ -19,6 +19,9 @@ const AT_ONCE = 16
 const REFUSED_WAIT_MS = 20
 /** A page of the table is larger than what the buffers of a connection take. */
 const ROWS = 20_000
+/** Rows of a chunk, and of a single add. */
+const CHUNK_ROWS = 200
+const ADDED_ROWS = 20
 const NEIGHBOUR_MS_MAX = 100
 const KIB = 1_024
 const MIB = 1_024 * KIB
@@ -31,7 +34,7 @@ const CASES = [
   {
     limits: { requestsPerSecondPerKeyMax: 300 },
     refusal: '429 rate_limited',
-    attack: (target) => flood(target, readPage),
+    attack: (target) => flood(target, (client) => client.send('GET', '/tables')),
   },
   {
     limits: { requestsAtOncePerKeyMax: 2, ...WAIT },
@@ -159,7 +162,10 @@ export async function measureLimits(directory, { seed }) {
 async function prepare(directory, seed) {
   const server = await startServer(directory)
   const [text, more] = makeChunks({ seed, count: 2, rows: ROWS })
-  const small = JSON.stringify(JSON.parse(more).slice(0, 200))
+  const parsed = JSON.parse(more)
+  const [small, few] = [CHUNK_ROWS, ADDED_ROWS].map((count) =>
+    JSON.stringify(parsed.slice(0, count)),
+  )
   const makeTable = async (key, rows) => {
     const client = createClient({ url: server.url, key, sockets: 1 })
     const { body } = await client.expectOk('POST', '/tables', `{"name":"rows","rows":${rows}}`)
@@ -170,7 +176,7 @@ async function prepare(directory, seed) {
     const { tableID: tableId } = await makeTable(KEY, text)
     const beside = await makeTable(NEIGHBOUR_KEY, small)
     const neighbour = { tableId: beside.tableID, rowIds: beside.rowIDs }
-    return { tableId, rows: small, neighbour }
+    return { tableId, rows: small, few, neighbour }
   } finally {
     await server.stop()
   }

@@ -9,7 +9,7 @@ import { ENGINES } from './engines.mjs'
 const PAGES_MAX = 200
 const COLD_READS = 1_000
 const WARM_ROWS = 50
-const WARM_READS = 5_000
+const WARM_READS = 50_000
 const READ_SECONDS_MAX = 2
 const UPDATE_SECONDS = 1.5
 const UPDATES_MAX = 20_000

@@ -3,6 +3,7 @@
 // Every implementation must (see the KvStore suite in `rowstash/testing`):
 // - Everything that one `read` sees is of one commit.
 // - `commit` is atomic, durable when it resolves (unless the host chose less), and strictly serializable within a partition.
+// - Commits of one store that touch the same keys take effect in the order they were asked for.
 // - A damaged record is reported as DATA_CORRUPT, never returned and never taken for absent.
 
 import type { Awaitable } from '../base/awaitable.js'
@@ -37,7 +38,11 @@ export type KvScan = KeyRange &
     reverse?: boolean
   }>
 
-/** A frozen view: no later commit shows in it. Valid only inside the `read` that made it. */
+/**
+ * A frozen view of one commit. The commit is not older than any that was acknowledged before `read` was called, and it
+ * is fixed at the first query, if not earlier: commits before that query may show, later ones do not. Valid only inside
+ * the `read` that made it.
+ */
 export interface KvView {
   /** Returns the value itself if it is in memory. A failure is always a rejected promise. */
   get(key: Bytes): Awaitable<Bytes | null>
@@ -47,12 +52,15 @@ export interface KvView {
   isEmpty?(range: KeyRange): boolean
 }
 
-/** The unit of sharding: a commit touches one partition, and views are of one partition. */
+/**
+ * The unit of sharding: a commit touches one partition, and views are of one partition. Keys are 0 to 1,024 bytes long;
+ * a store may accept longer ones, but nothing may depend on it.
+ */
 export interface KvPartition {
   /**
    * Runs `use` on a view of the latest commit, and closes the view when it settles. Keep it short:
-   * while it is open, nothing it sees is reclaimed.
-   * @throws {StoreError} DATA_CORRUPT, STORE_CLOSED
+   * while it is open, nothing it sees is reclaimed, and a shared store keeps a connection for it.
+   * @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE, STORE_CLOSED
    */
   read<T>(use: (view: KvView) => Awaitable<T>): Promise<T>
 
@@ -69,15 +77,19 @@ export interface KvPartition {
   commitStamp?(): object | undefined
 
   /**
-   * Writes everything or nothing. Resolves when it is durable, or with the failed checks.
+   * Writes everything or nothing. Resolves when it is durable, or with the failed checks. A commit that touches a key
+   * of one in flight, of the same store and partition, is judged and written after it: one may be planned on the
+   * other. A key is touched if it is checked, put or deleted, and one of the two commits puts or deletes it.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE, whose `outcome` says whether
    *   nothing happened (`unchanged`) or the commit may be there after a reopen (`unknown`); STORE_CLOSED.
    */
   commit(commit: KvCommit): Promise<KvCommitResult>
 
   /**
-   * Deletes up to `count` records of a range that no reader needs: repeatable, not atomic.
-   * @returns The number of deleted records; fewer than `count` means that the range is empty.
+   * Deletes up to `count` records of a range that no reader needs: repeatable, not atomic. Several processes may sweep
+   * the same range at once.
+   * @returns The number of records that were found; fewer than `count` means that the range is empty. Another sweep may
+   *   have deleted some of them.
    */
   sweep(range: KeyRange, count: number): Promise<number>
 }
@@ -113,7 +125,10 @@ export interface KvCache {
 
 /** A store of small records in partitions, one per team. */
 export interface KvStore {
-  /** Whether other processes may write too. If not, what was read stays true until this one commits. */
+  /**
+   * Whether other processes may write too, and other stores of this process. If not, what was read stays true until
+   * this store commits.
+   */
   readonly shared: boolean
   /**
    * A number that is added to the versions of all tables and rows. It grows between two openings by more than

@@ -2,5 +2,10 @@
 export type ConformanceCase = Readonly<{
   /** The rule, as a sentence. */
   name: string
+  /**
+   * Why the implementation need not keep the rule: it lacks the capability that the rule is about, which this text
+   * names. A runner should mark the case as skipped. `run` checks that the capability is absent.
+   */
+  skip?: string
   run(): Promise<void>
 }>

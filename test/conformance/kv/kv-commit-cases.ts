@@ -1,27 +1,12 @@
 import assert from 'node:assert/strict'
-import type { KvCommitResult, KvPartition } from '../../../src/kv/kv.js'
+import type { KvCommitResult } from '../../../src/kv/kv.js'
 import type { KvRules } from './kv-support.js'
-import { bytes, keysOf, put, putAll, text, textAt } from './kv-support.js'
+import { bytes, increment, keysOf, put, putAll, text, textAt } from './kv-support.js'
 
 /** The values that a refused commit found, in the order of its failed checks. */
 function foundBy(result: KvCommitResult): (readonly [string | null, string | null])[] {
   assert.equal(result.ok, false)
   return result.ok ? [] : result.failed.map(({ key, value }) => [text(key), text(value)] as const)
-}
-
-/** Adds one to a counter, again and again until nobody was faster. Each refusal brings the new value. */
-async function increment(partition: KvPartition): Promise<void> {
-  let present = await partition.read((view) => view.get(bytes('counter')))
-  for (let attempt = 0; attempt < 1_000; attempt++) {
-    const next = bytes(`${Number(text(present) ?? '0') + 1}`)
-    const result = await partition.commit({
-      checks: [{ key: bytes('counter'), equals: present }],
-      puts: [[bytes('counter'), next]],
-    })
-    if (result.ok) return
-    present = result.failed[0]?.value ?? null
-  }
-  throw new Error('a counter was never free')
 }
 
 export const kvCommitCases: KvRules = {
@@ -203,6 +188,43 @@ export const kvCommitCases: KvRules = {
     assert.equal(await textAt(partition, 'key'), null)
   },
 
+  'a commit planned on one in flight is refused with what that one wrote': async (partition) => {
+    await put(partition, 'head', '1')
+    const step = (from: string, to: string) =>
+      partition.commit({
+        checks: [{ key: bytes('head'), equals: bytes(from) }],
+        puts: [[bytes('head'), bytes(to)]],
+      })
+
+    const results = await Promise.all([
+      step('1', '2'),
+      step('2', '3'),
+      step('2', '4'),
+      step('3', '5'),
+    ])
+
+    assert.deepEqual(results[0], { ok: true })
+    assert.deepEqual(results[1], { ok: true })
+    assert.deepEqual(foundBy(results[2] ?? { ok: true }), [['head', '3']])
+    assert.deepEqual(results[3], { ok: true })
+    assert.equal(await textAt(partition, 'head'), '5')
+  },
+
+  'a check for absence sees a delete that was asked for before': async (partition) => {
+    await put(partition, 'key', 'old')
+    const results = await Promise.all([
+      partition.commit({ deletes: [bytes('key')] }),
+      partition.commit({
+        checks: [{ key: bytes('key'), equals: null }],
+        puts: [[bytes('other'), bytes('value')]],
+      }),
+      put(partition, 'key', 'new'),
+    ])
+
+    assert.deepEqual(results[1], { ok: true })
+    assert.deepEqual(await keysOf(partition), ['key', 'other'])
+  },
+
   'the last of several commits in flight wins': async (partition) => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => put(partition, 'key', `${index}`)))
 
@@ -290,6 +312,28 @@ export const kvCommitCases: KvRules = {
 
     assert.equal(swept, 2_500)
     assert.deepEqual(await keysOf(partition), ['z'])
+  },
+
+  'two sweeps of one range at once leave nothing': async (partition) => {
+    await putAll(
+      partition,
+      Array.from({ length: 1_500 }, (_, index) => `k${index}`),
+    )
+    const range = { start: bytes('k'), limit: bytes('l') }
+    const sweepAll = async (): Promise<number> => {
+      let found = 0
+      for (let round = 0; round < 100; round++) {
+        const some = await partition.sweep(range, 700)
+        found += some
+        if (some < 700) break
+      }
+      return found
+    }
+
+    const [first, second] = await Promise.all([sweepAll(), sweepAll()])
+
+    assert.ok(first + second >= 1_500)
+    assert.deepEqual(await keysOf(partition), [])
   },
 
   'a commit checks against what a sweep left': async (partition) => {

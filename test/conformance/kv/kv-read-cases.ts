@@ -13,6 +13,11 @@ const TRICKY_KEYS = [
   Uint8Array.of(0xff, 0xff, 0xff),
 ]
 
+/** A byte that looks random. */
+function mixed(index: number, seed: number): number {
+  return (Math.imul(index * 2 + seed, 0x9e3779b1) >>> 13) & 0xff
+}
+
 const LAST = new Uint8Array(8).fill(0xff)
 
 export const kvReadCases: KvRules = {
@@ -78,6 +83,15 @@ export const kvReadCases: KvRules = {
       expected.map((key) => key.toString('hex')),
     )
     for (const [key, value] of entries) assert.deepEqual(value, key)
+  },
+
+  'a key of 1,024 bytes is a key, also in a partition of the longest name': async (_, store) => {
+    const partition = store.partition('\u20ac'.repeat(256))
+    // No two of them are alike in their first thousand bytes, so that nothing can compress them.
+    const keys = [1, 2].map((seed) => Uint8Array.from({ length: 1_024 }, (_, i) => mixed(i, seed)))
+    await partition.commit({ puts: keys.map((key) => [key, key] as const) })
+
+    assert.deepEqual(await partition.read((view) => view.getMany(keys)), keys)
   },
 
   'keys of 0xff bytes are found by get': async (partition) => {
@@ -195,6 +209,7 @@ export const kvReadCases: KvRules = {
     await putAll(partition, ['a', 'b'])
 
     await partition.read(async (view) => {
+      assert.equal(await view.get(bytes('x')), null) // The first query fixes the commit.
       await partition.commit({ puts: [[bytes('c'), bytes('new')]], deletes: [bytes('a')] })
       await put(partition, 'b', 'new')
 
@@ -217,9 +232,22 @@ export const kvReadCases: KvRules = {
     }
   },
 
+  'a view shows one commit, not older than any acknowledged before': async (partition) => {
+    await putAll(partition, ['a', 'b'])
+    await put(partition, 'a', 'acknowledged')
+
+    await partition.read(async (view) => {
+      assert.equal(text(await view.get(bytes('a'))), 'acknowledged')
+      const keys = ['a', 'b'].map(bytes)
+      await partition.commit({ puts: keys.map((key) => [key, bytes('later')] as const) })
+      assert.equal(text(await view.get(bytes('b'))), '=b')
+    })
+  },
+
   'two views at once see their own commits': async (partition) => {
     await put(partition, 'key', 'old')
     await partition.read(async (early) => {
+      assert.equal(await early.get(bytes('x')), null) // The first query fixes the commit.
       await put(partition, 'key', 'new')
       await partition.read(async (late) => {
         assert.equal(text(await early.get(bytes('key'))), 'old')

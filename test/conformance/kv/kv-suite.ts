@@ -1,24 +1,63 @@
 // The rules for a KvStore that the store relies on. Every implementation, and every wrapper around one, must pass.
 import assert from 'node:assert/strict'
-import type { KvPartition, KvStore } from '../../../src/kv/kv.js'
+import type { KvStore } from '../../../src/kv/kv.js'
 import type { ConformanceCase } from '../case.js'
 import { kvCommitCases } from './kv-commit-cases.js'
+import { type HandlesRule, kvHandleCases } from './kv-handle-cases.js'
+import { kvLossCases, type LossRule } from './kv-loss-cases.js'
 import { kvReadCases } from './kv-read-cases.js'
 import { bytes, type KvRules, put, rejectsWithCode, textAt } from './kv-support.js'
 
+/** What a suite needs to test a shared store (`KvStore.shared`). */
+export type KvSuiteOptions = Readonly<{
+  /** Opens another store on the data of one that `openEmpty` opened. The suite closes both. Needed if `shared` is true. */
+  openSecond?: (first: KvStore) => Promise<KvStore>
+  /** Cuts all connections of the store at once, as a network does. Needed if `shared` is true. */
+  cutConnections?: (store: KvStore) => void
+}>
+
 /** `openEmpty` opens another empty store for each case, which closes it. */
-export function kvSuite(openEmpty: () => Promise<KvStore>): ConformanceCase[] {
-  const onPartition =
-    (use: (partition: KvPartition, store: KvStore) => Promise<void>) => async () => {
-      const store = await openEmpty()
-      try {
-        await use(store.partition('team'), store)
-      } finally {
-        await store.close()
-      }
+export function kvSuite(
+  openEmpty: () => Promise<KvStore>,
+  { openSecond, cutConnections }: KvSuiteOptions = {},
+): ConformanceCase[] {
+  const onStore = (use: (store: KvStore) => Promise<void>) => async () => {
+    const store = await openEmpty()
+    try {
+      await use(store)
+    } finally {
+      await store.close()
     }
+  }
+  const onHandles = (rule: HandlesRule) =>
+    openSecond &&
+    onStore(async (first) => {
+      const second = await openSecond(first)
+      try {
+        await rule(first, second)
+      } finally {
+        await second.close()
+      }
+    })
+  const onCuts = (rule: LossRule) =>
+    cutConnections && onStore((store) => rule(store, () => cutConnections(store)))
+  const ofShared = (name: string, run: (() => Promise<void>) | undefined): ConformanceCase =>
+    run === undefined
+      ? { name, skip: 'the store is not shared (KvStore.shared is false)', run: onStore(notShared) }
+      : { name, run }
+
   const rules = { ...kvReadCases, ...kvCommitCases, ...storeCases }
-  return Object.entries(rules).map(([name, rule]) => ({ name, run: onPartition(rule) }))
+  return [
+    ...Object.entries(rules).map(([name, rule]) => {
+      return { name, run: onStore((store) => rule(store.partition('team'), store)) }
+    }),
+    ...Object.entries(kvHandleCases).map(([name, rule]) => ofShared(name, onHandles(rule))),
+    ...Object.entries(kvLossCases).map(([name, rule]) => ofShared(name, onCuts(rule))),
+  ]
+}
+
+async function notShared({ shared }: KvStore): Promise<void> {
+  assert.equal(shared, false, 'the suite of a shared store needs openSecond and cutConnections')
 }
 
 const storeCases: KvRules = {

@@ -43,6 +43,21 @@ export async function keysOf(
   return entries.map(([key]) => text(key))
 }
 
+/** Adds one to a counter, again and again until nobody was faster. Each refusal brings the new value. */
+export async function increment(partition: KvPartition): Promise<void> {
+  let present = await partition.read((view) => view.get(bytes('counter')))
+  for (let attempt = 0; attempt < 1_000; attempt++) {
+    const next = bytes(`${Number(text(present) ?? '0') + 1}`)
+    const result = await partition.commit({
+      checks: [{ key: bytes('counter'), equals: present }],
+      puts: [[bytes('counter'), next]],
+    })
+    if (result.ok) return
+    present = result.failed[0]?.value ?? null
+  }
+  throw new Error('a counter was never free')
+}
+
 export async function rejectsWithCode(
   action: Promise<unknown>,
   code: StoreErrorCode,

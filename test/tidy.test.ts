@@ -44,7 +44,7 @@ const ENGINE_FLOORS = [
 const ADAPTER_FLOORS = [
   ['programs'],
   [''],
-  ['directory', 'http', 's3', 'sources'],
+  ['directory', 'http', 'postgres', 's3', 'sources'],
   ['leveldb'],
   ['fs'],
   ['base'],
@@ -55,7 +55,7 @@ const ADAPTER_FLOORS = [
  * `src/base` and the port. All other adapters see the public entry point only, and the core's checks of arguments by
  * way of `adapters/base`.
  */
-const PORT_IMPLEMENTATIONS = /^adapters\/(?:base|directory|fs|leveldb|s3)\//
+const PORT_IMPLEMENTATIONS = /^adapters\/(?:base|directory|fs|leveldb|postgres|s3)\//
 
 function layerOf(path: string): string | undefined {
   return /^src\/([^/]+)\//.exec(path)?.[1]

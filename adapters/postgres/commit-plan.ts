@@ -1,0 +1,133 @@
+// What a commit asks of the database: each key once, in order, sealed.
+import { type Bytes, compareBytes, concatBytes, sameBytes } from '../../src/base/bytes.js'
+import { invariant } from '../../src/base/invariant.js'
+import { byteText } from '../../src/base/platform.js'
+import type { KvCheck, KvCommit, KvCommitResult } from '../../src/kv/kv.js'
+import { sealValue } from '../../src/kv/record-envelope.js'
+
+/** Keys with values, sorted by key. */
+export type Pairs = Readonly<{ keys: readonly Bytes[]; values: readonly Bytes[] }>
+
+export type CommitPlan = Readonly<{
+  /** Checked keys, each once and in order. */
+  checked: readonly Bytes[]
+  /** Two checks of one key exclude each other, so the commit is refused in any case. */
+  isImpossible: boolean
+  /** Checked to be equal, and written. */
+  locked: Pairs
+  /** Checked to be equal, and only read. */
+  shared: Pairs
+  /** Checked to be absent, and put. */
+  inserted: Pairs
+  /** Checked to be absent, and not put. */
+  held: readonly Bytes[]
+  /** Put, if not among `inserted`. */
+  puts: Pairs
+  /** Deleted; what is checked to be absent needs none. */
+  deletes: readonly Bytes[]
+  /** Deleted without a check. */
+  blind: readonly Bytes[]
+  /** Records that are put or deleted, and the length of their keys and values. */
+  records: number
+  bytes: number
+  /** Keys by their texts: whether the commit writes it. */
+  touched: ReadonlyMap<string, boolean>
+}>
+
+type Entry = { key: Bytes; equals?: Bytes | null; put?: Bytes; isDeleted?: boolean }
+
+/** @param prefix - The prefix of the partition that checksums cover. */
+export function planCommit(prefix: Bytes, commit: KvCommit): CommitPlan {
+  const entries = new Map<string, Entry>()
+  const entryOf = (key: Bytes): Entry => {
+    const text = byteText(key)
+    const known = entries.get(text)
+    if (known !== undefined) return known
+    const entry = { key }
+    entries.set(text, entry)
+    return entry
+  }
+  let isImpossible = false
+  for (const { key, equals } of commit.checks ?? []) {
+    const entry = entryOf(key)
+    isImpossible ||= entry.equals !== undefined && !isSame(entry.equals, equals)
+    entry.equals = equals
+  }
+  for (const [key, value] of commit.puts ?? []) {
+    const entry = entryOf(key)
+    invariant(!isWritten(entry), 'a key is put or deleted at most once in a commit')
+    entry.put = value
+  }
+  for (const key of commit.deletes ?? []) {
+    const entry = entryOf(key)
+    invariant(!isWritten(entry), 'a key is put or deleted at most once in a commit')
+    entry.isDeleted = true
+  }
+  return planOf(prefix, entries, isImpossible)
+}
+
+function planOf(prefix: Bytes, entries: Map<string, Entry>, isImpossible: boolean): CommitPlan {
+  const sorted = [...entries.values()].sort((left, right) => compareBytes(left.key, right.key))
+  const pairs = (of: readonly Entry[], valueFrom: (entry: Entry) => Bytes | null | undefined) => ({
+    keys: of.map(({ key }) => key),
+    values: of.map((entry) =>
+      sealValue(concatBytes([prefix, entry.key]), bytesOf(valueFrom(entry))),
+    ),
+  })
+  const equal = sorted.filter(({ equals }) => equals !== undefined && equals !== null)
+  const absent = sorted.filter(({ equals }) => equals === null)
+  const written = sorted.filter(isWritten)
+  const deleted = written.filter(({ isDeleted, equals }) => isDeleted && equals !== null)
+  return {
+    checked: [...equal, ...absent].map(({ key }) => key).sort(compareBytes),
+    isImpossible,
+    locked: pairs(equal.filter(isWritten), ({ equals }) => equals),
+    shared: pairs(
+      equal.filter((entry) => !isWritten(entry)),
+      ({ equals }) => equals,
+    ),
+    inserted: pairs(
+      absent.filter(({ put }) => put !== undefined),
+      ({ put }) => put,
+    ),
+    held: absent.filter(({ put }) => put === undefined).map(({ key }) => key),
+    puts: pairs(
+      written.filter(({ put, equals }) => put !== undefined && equals !== null),
+      ({ put }) => put,
+    ),
+    deletes: deleted.map(({ key }) => key),
+    blind: deleted.filter(({ equals }) => equals === undefined).map(({ key }) => key),
+    records: written.length,
+    bytes: written.reduce((sum, { key, put }) => sum + key.length + (put?.length ?? 0), 0),
+    touched: new Map([...entries].map(([text, entry]) => [text, isWritten(entry)])),
+  }
+}
+
+function isWritten({ put, isDeleted }: Entry): boolean {
+  return put !== undefined || isDeleted === true
+}
+
+function bytesOf(value: Bytes | null | undefined): Bytes {
+  invariant(value !== undefined && value !== null, 'a pair has a value')
+  return value
+}
+
+function isSame(left: Bytes | null, right: Bytes | null): boolean {
+  return left === null || right === null ? left === right : sameBytes(left, right)
+}
+
+/**
+ * Judges checks on the present values.
+ * @param present - Values by the texts of their keys; absent ones are left out.
+ */
+export function judgeChecks(
+  checks: readonly KvCheck[],
+  present: ReadonlyMap<string, Bytes>,
+): KvCommitResult {
+  const failed: { key: Bytes; value: Bytes | null }[] = []
+  for (const { key, equals } of checks) {
+    const value = present.get(byteText(key)) ?? null
+    if (!isSame(value, equals)) failed.push({ key, value })
+  }
+  return failed.length === 0 ? { ok: true } : { ok: false, failed }
+}

@@ -1,0 +1,37 @@
+// A partition as the database and the checksums know it.
+import { type Bytes, concatBytes, utf8 } from '../../src/base/bytes.js'
+import { invariant } from '../../src/base/invariant.js'
+import { byteText } from '../../src/base/platform.js'
+import { encodePartitionPrefix, openValue } from '../../src/kv/record-envelope.js'
+import type { Cell } from './postgres-connection.js'
+import type { RecordCache } from './record-cache.js'
+
+export type PartitionNames = Readonly<{
+  /** The column `p`. */
+  bytes: Bytes
+  /** What checksums cover before the key, as those of LevelDB do. */
+  prefix: Bytes
+  /** The prefix as a text, so that it can begin the key of a Map. */
+  text: string
+}>
+
+export function partitionNames(name: string): PartitionNames {
+  const prefix = encodePartitionPrefix(name)
+  return { bytes: utf8(name), prefix, text: byteText(prefix) }
+}
+
+/** The payload of a stored value. @throws {StoreError} DATA_CORRUPT */
+export function openCell(
+  { prefix, text }: PartitionNames,
+  key: Bytes,
+  value: Cell | undefined,
+  cache: RecordCache,
+): Bytes {
+  const payload = openValue(concatBytes([prefix, key]), bytesOfCell(value))
+  return cache.same(text + byteText(key), payload)
+}
+
+export function bytesOfCell(cell: Cell | undefined): Bytes {
+  invariant(cell instanceof Uint8Array, 'a column of type bytea comes as bytes')
+  return cell
+}

@@ -1,0 +1,233 @@
+// Makes commits: in their order, again where that is safe, and finds out what became of those whose connection broke.
+import type { Bytes } from '../../src/base/bytes.js'
+import { monotonicMs } from '../../src/base/clock.js'
+import { byteText } from '../../src/base/platform.js'
+import { StoreError } from '../../src/base/store-error.js'
+import type { KeyRange, KvCheck, KvCommit, KvCommitResult, KvGroup } from '../../src/kv/kv.js'
+import { pause, pauseMs } from './backoff.js'
+import { encodeByteaArray } from './bytea-array.js'
+import { CommitOrder } from './commit-order.js'
+import { type CommitPlan, judgeChecks, planCommit } from './commit-plan.js'
+import type { CommitSession } from './commit-session.js'
+import type { ConnectionPool } from './connection-pool.js'
+import { openCell, type PartitionNames } from './partition-names.js'
+import { SessionGone } from './portable-commit.js'
+import type { Statement } from './postgres-connection.js'
+import { type FailureKind, kindOfFailure, postgresError } from './postgres-error.js'
+import type { RecordCache } from './record-cache.js'
+import type { TableNames } from './tables.js'
+
+/** Records of one statement of a sweep, so that it never holds locks for long. */
+const SWEEP_COUNT = 500
+
+/** Sends one attempt of a commit; false: a check does not hold. */
+type SendCommit = (
+  session: CommitSession,
+  number: number,
+  partition: Bytes,
+  plan: CommitPlan,
+) => Promise<boolean>
+
+export type CommitsOptions = Readonly<{
+  pool: ConnectionPool<CommitSession>
+  names: TableNames
+  getMany: Statement
+  send: SendCommit
+  cache: RecordCache
+  retryMsMax: number
+}>
+
+/** What an attempt came to: a result, or another attempt is due. */
+type Attempt = KvCommitResult | Readonly<{ again: unknown }>
+
+const WRITTEN: KvCommitResult = Object.freeze({ ok: true })
+
+export class PostgresCommits {
+  /** Called after each commit that was written. */
+  onGroup: (group: KvGroup) => void = () => undefined
+  readonly #options: CommitsOptions
+  readonly #order = new CommitOrder()
+  readonly #sweep: Statement
+
+  constructor(options: CommitsOptions) {
+    this.#options = options
+    const { records } = options.names
+    this.#sweep = {
+      name: 'rowstash_sweep',
+      text: `with found as materialized (
+          select k from ${records} where p = $1 and k >= $2 and k < $3 order by k limit $4),
+        gone as (delete from ${records} t using found f where t.p = $1 and t.k = f.k)
+        select count(*) from found`,
+    }
+  }
+
+  /** As `KvPartition.commit`. */
+  async commit(partition: PartitionNames, commit: KvCommit): Promise<KvCommitResult> {
+    const plan = planCommit(partition.prefix, commit)
+    if (plan.touched.size === 0) return WRITTEN
+    const touched = new Map(
+      [...plan.touched].map(([key, writes]) => [partition.text + key, writes]),
+    )
+    return this.#order.run(touched, () => this.#repeat(partition, commit.checks ?? [], plan))
+  }
+
+  /** As `KvPartition.sweep`. */
+  async sweep(
+    partition: PartitionNames,
+    { start, limit }: KeyRange,
+    count: number,
+  ): Promise<number> {
+    let swept = 0
+    while (swept < count) {
+      const wanted = Math.min(count - swept, SWEEP_COUNT)
+      const found = await this.#sweepSome([partition.bytes, start, limit, wanted])
+      swept += found
+      if (found < wanted) break
+    }
+    return swept
+  }
+
+  async #repeat(
+    partition: PartitionNames,
+    checks: readonly KvCheck[],
+    plan: CommitPlan,
+  ): Promise<KvCommitResult> {
+    const began = monotonicMs()
+    const deadline = began + this.#options.retryMsMax
+    const isRead = plan.records === 0 || plan.isImpossible
+    for (let attempt = 0; ; attempt++) {
+      const made = isRead
+        ? await this.#judge(partition, checks, plan)
+        : await this.#attempt(partition, checks, plan, deadline)
+      if (!('again' in made)) {
+        if (made.ok && !isRead) this.#tell(plan, monotonicMs() - began)
+        return made
+      }
+      const ms = pauseMs(attempt)
+      if (monotonicMs() + ms > deadline) {
+        throw postgresError(made.again, 'The commit was not written', 'unchanged')
+      }
+      await pause(ms)
+    }
+  }
+
+  #tell({ records, bytes }: CommitPlan, ms: number): void {
+    this.onGroup({ commits: 1, records, bytes, ms })
+  }
+
+  async #attempt(
+    partition: PartitionNames,
+    checks: readonly KvCheck[],
+    plan: CommitPlan,
+    deadline: number,
+  ): Promise<Attempt> {
+    const { id, number, result, failure } = await this.#send(partition, plan)
+    if (result !== undefined) return result ? WRITTEN : this.#judge(partition, checks, plan)
+    const kind = kindOf(failure)
+    if (kind === 'refused') return this.#judge(partition, checks, plan)
+    if (kind === 'failed') throw postgresError(failure, 'PostgreSQL refused a commit', 'unchanged')
+    if (kind !== 'unknown') return { again: failure }
+    return (await this.#isWritten(id, number, failure, deadline)) ? WRITTEN : { again: failure }
+  }
+
+  /** One attempt, which takes a connection for itself. @returns `result`, unless there was a failure. */
+  async #send(partition: PartitionNames, plan: CommitPlan) {
+    const { pool, send } = this.#options
+    const session = await pool.acquire()
+    const { id } = session
+    const number = session.nextNumber()
+    try {
+      const result = await send(session, number, partition.bytes, plan)
+      if (result) assertReplicated(session)
+      return { id, number, result }
+    } catch (failure) {
+      if (kindOf(failure) === 'fenced') session.connection.destroy()
+      return { id, number, failure }
+    } finally {
+      pool.release(session)
+    }
+  }
+
+  /** Compares the checks with the present records. If all hold, the commit met another one and is due again. */
+  async #judge(
+    partition: PartitionNames,
+    checks: readonly KvCheck[],
+    plan: CommitPlan,
+  ): Promise<Attempt> {
+    const { pool, getMany, cache } = this.#options
+    const { checked } = plan
+    let present: ReadonlyMap<string, Bytes>
+    try {
+      const parameters = [partition.bytes, encodeByteaArray(checked)]
+      const rows = await pool.use(({ connection }) => connection.query(getMany, parameters))
+      present = new Map(
+        rows.flatMap(([ordinal, value]) => {
+          const key = checked[Number(ordinal) - 1]
+          if (key === undefined) return []
+          return [[byteText(key), openCell(partition, key, value, cache)] as const]
+        }),
+      )
+    } catch (failure) {
+      if (kindOf(failure) !== 'failed') return { again: failure }
+      throw postgresError(failure, 'PostgreSQL cannot be read', 'unchanged')
+    }
+    const judged = judgeChecks(checks, present)
+    return judged.ok && plan.records > 0 ? { again: metAnother() } : judged
+  }
+
+  /**
+   * Finds out whether a commit was written whose connection broke, and keeps it from being written later.
+   * @throws {StoreError} STORAGE_UNAVAILABLE with the outcome `unknown`: it could not be found out
+   */
+  async #isWritten(id: Bytes, number: number, cause: unknown, deadline: number): Promise<boolean> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const last = await this.#options.pool.use((session) => session.endOther(id))
+        if (last === undefined) throw unknownOutcome(cause)
+        return last === number
+      } catch (failure) {
+        const ms = pauseMs(attempt)
+        if (failure instanceof StoreError || monotonicMs() + ms > deadline) {
+          throw unknownOutcome(failure instanceof StoreError ? cause : failure)
+        }
+        await pause(ms)
+      }
+    }
+  }
+
+  async #sweepSome(parameters: [Bytes, Bytes, Bytes, number]): Promise<number> {
+    const { pool, retryMsMax } = this.#options
+    const deadline = monotonicMs() + retryMsMax
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const rows = await pool.use(({ connection }) => connection.query(this.#sweep, parameters))
+        return Number(rows[0]?.[0])
+      } catch (failure) {
+        const ms = pauseMs(attempt)
+        if (kindOf(failure) === 'failed' || monotonicMs() + ms > deadline) {
+          throw postgresError(failure, 'A sweep failed', 'unknown')
+        }
+        await pause(ms)
+      }
+    }
+  }
+}
+
+function kindOf(failure: unknown): FailureKind {
+  return failure instanceof SessionGone ? 'fenced' : kindOfFailure(failure)
+}
+
+/** @throws {StoreError} STORAGE_UNAVAILABLE if the commit may be on the primary alone. */
+function assertReplicated({ connection }: CommitSession): void {
+  if (!connection.isUnreplicated) return
+  const message = 'PostgreSQL ended the wait for a standby: the commit may be on the primary alone'
+  throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unknown' })
+}
+
+function metAnother(): Error {
+  return new Error('other commits were in the way each time')
+}
+
+function unknownOutcome(cause: unknown): StoreError {
+  return postgresError(cause, 'It is unknown whether the commit was written', 'unknown')
+}

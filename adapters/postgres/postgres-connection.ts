@@ -1,0 +1,145 @@
+// One connection to PostgreSQL. Statements are sent at once, without waiting for the answers of earlier ones.
+import { Socket } from 'node:net'
+import pg from 'pg'
+import type { Bytes } from '../../src/base/bytes.js'
+import { monotonicMs } from '../../src/base/clock.js'
+import { decodeBytea } from './bytea-array.js'
+import { leavesConnection } from './postgres-error.js'
+import type { ResolvedPostgresOptions } from './postgres-options.js'
+
+/** A value of a result: bytea as bytes, integers as numbers, everything else as text. */
+export type Cell = Bytes | number | boolean | string | null
+
+export type Row = readonly Cell[]
+
+/** A statement with a name is prepared once on each connection. */
+export type Statement = Readonly<{ text: string; name?: string }>
+
+/** A parameter: bytes, an array of bytes in its binary form, or a number. */
+export type Parameter = Bytes | number
+
+/** How long the connection that a dead process left behind keeps what its transaction saw, in milliseconds. */
+const IDLE_TRANSACTION_MS_MAX = 300_000
+
+/** How much longer than the server we wait for the end of a statement, in milliseconds. */
+const STATEMENT_GRACE_MS = 1_000
+
+/** The plans that fit every table of ours: one probe of the index for each key, whatever the statistics say. */
+const PLANNER_SETTINGS = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'jit=off',
+]
+
+/** The PostgreSQL function that warns if a commit was not replicated although it should have been. */
+const REPLICATION_WAIT = 'SyncRepWaitForLSN'
+
+const BOOL_OID = 16
+const BYTEA_OID = 17
+const INTEGER_OIDS: ReadonlySet<number> = new Set([20, 21, 23])
+
+function parserOf(oid: number): (text: string) => Cell {
+  if (oid === BYTEA_OID) return decodeBytea
+  if (oid === BOOL_OID) return (text) => text === 't'
+  return INTEGER_OIDS.has(oid) ? Number : String
+}
+
+const TYPES = { getTypeParser: parserOf } as pg.CustomTypesConfig
+
+/** The connection of a view or a commit. */
+export class PostgresConnection {
+  /** When it was opened, by the monotonic clock. */
+  readonly openedAt = monotonicMs()
+  readonly #client: pg.Client
+  readonly #socket: Socket
+  readonly #isPrepared: boolean
+  #isBroken = false
+  #isUnreplicated = false
+
+  private constructor(url: string, options: ResolvedPostgresOptions) {
+    const { connectMsMax, statementMsMax, pgBouncer } = options
+    this.#isPrepared = !pgBouncer
+    this.#socket = new Socket()
+    this.#client = new pg.Client({
+      connectionString: url,
+      stream: () => this.#socket,
+      pipeline: true,
+      keepAlive: true,
+      application_name: 'rowstash',
+      connectionTimeoutMillis: connectMsMax,
+      query_timeout: statementMsMax + STATEMENT_GRACE_MS,
+      types: TYPES,
+      ...(pgBouncer ? {} : { options: startOptions(statementMsMax) }),
+    })
+    this.#client.on('error', () => this.destroy())
+    this.#client.on('end', () => this.destroy())
+    this.#client.on('notice', ({ routine }) => {
+      if (routine === REPLICATION_WAIT) this.#isUnreplicated = true
+    })
+  }
+
+  /** Connects to one URL. Failures are those of the system and of PostgreSQL. */
+  static async open(url: string, options: ResolvedPostgresOptions): Promise<PostgresConnection> {
+    const connection = new PostgresConnection(url, options)
+    try {
+      await connection.#client.connect()
+      return connection
+    } catch (failure) {
+      connection.destroy()
+      throw failure
+    }
+  }
+
+  /** Whether further statements may be sent. */
+  get isUsable(): boolean {
+    return !this.#isBroken
+  }
+
+  /** Whether PostgreSQL ended the wait for a standby: the last commit may be on the primary alone. */
+  get isUnreplicated(): boolean {
+    return this.#isUnreplicated
+  }
+
+  /** Sends a statement, and resolves to its rows when it has ended. */
+  async query(statement: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    const { text, name } = statement
+    const isNamed = name !== undefined && this.#isPrepared
+    try {
+      const { rows } = await this.#client.query<Cell[]>({
+        text,
+        values: [...parameters],
+        rowMode: 'array',
+        ...(isNamed ? { name } : {}),
+      })
+      return rows
+    } catch (failure) {
+      if (!leavesConnection(failure)) this.destroy()
+      throw failure
+    }
+  }
+
+  /** Ends the connection when the statements under way have ended. */
+  async close(): Promise<void> {
+    if (this.#isBroken) return
+    await this.#client.end()
+  }
+
+  /** Ends the connection at once. */
+  destroy(): void {
+    this.#isBroken = true
+    this.#socket.destroy()
+  }
+}
+
+function startOptions(statementMsMax: number): string {
+  const settings = [
+    ...PLANNER_SETTINGS,
+    'bytea_output=hex',
+    `statement_timeout=${statementMsMax}`,
+    `idle_in_transaction_session_timeout=${IDLE_TRANSACTION_MS_MAX}`,
+  ]
+  return settings.map((setting) => `-c ${setting}`).join(' ')
+}

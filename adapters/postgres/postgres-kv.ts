@@ -1,0 +1,188 @@
+// A KvStore on PostgreSQL: records in one table, any number of processes.
+import type { Awaitable } from '../../src/base/awaitable.js'
+import { invariant } from '../../src/base/invariant.js'
+import { waitAtMost, warn } from '../../src/base/platform.js'
+import { StoreError } from '../../src/base/store-error.js'
+import type {
+  KvCache,
+  KvCheckItem,
+  KvGroup,
+  KvPartition,
+  KvStore,
+  KvView,
+} from '../../src/kv/kv.js'
+import { CommitSession } from './commit-session.js'
+import { CommitStatements } from './commit-statement.js'
+import { ConnectionPool, closedError } from './connection-pool.js'
+import { partitionNames } from './partition-names.js'
+import { PortableCommits } from './portable-commit.js'
+import { checkTables } from './postgres-check.js'
+import { PostgresCommits } from './postgres-commits.js'
+import {
+  type PostgresKvOptions,
+  type ResolvedPostgresOptions,
+  resolvePostgresOptions,
+} from './postgres-options.js'
+import { PostgresView, type ViewSource, ViewTransaction, viewStatements } from './postgres-views.js'
+import { PrimaryFinder } from './primary.js'
+import { RecordCache } from './record-cache.js'
+import { prepareTables, tableNames } from './tables.js'
+
+/** How long `close` waits for reads under way, in milliseconds. */
+const DRAIN_MS_MAX = 10_000
+
+/**
+ * Opens a key-value store in a PostgreSQL database, and creates its tables if there are none. Any number of processes
+ * may have it open.
+ *
+ * The arrays of a commit must not change until `commit` settles.
+ * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version)
+ */
+export async function openPostgresKv(options: PostgresKvOptions): Promise<KvStore> {
+  const resolved = resolvePostgresOptions(options)
+  const { onWarning } = resolved
+  const finder = new PrimaryFinder(resolved, (warning) => {
+    if (onWarning === undefined) warn(warning.message, warning.code)
+    else onWarning(warning)
+  })
+  const versionBase = await finder.open(async (connection) => {
+    const base = await prepareTables(connection, tableNames(resolved), resolved)
+    await connection.close()
+    return base
+  })
+  return new PostgresKv(finder, resolved, versionBase, options.recordCacheBytes !== undefined)
+}
+
+class PostgresKv implements KvStore {
+  readonly shared = true
+  readonly versionBase: number
+  readonly cache: KvCache
+  readonly #views: ViewSource
+  readonly #sessions: ConnectionPool<CommitSession>
+  readonly #commits: PostgresCommits
+  readonly #running = new Set<Promise<unknown>>()
+  #refusal: StoreError | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(
+    finder: PrimaryFinder,
+    options: ResolvedPostgresOptions,
+    versionBase: number,
+    isCacheFixed: boolean,
+  ) {
+    const { retryMsMax, viewConnectionsMax, commitConnectionsMax, mode } = options
+    const names = tableNames(options)
+    const statements = viewStatements(names)
+    const cache = new RecordCache(options.recordCacheBytes, isCacheFixed)
+    this.versionBase = versionBase
+    this.cache = cache
+    this.#views = {
+      pool: new ConnectionPool(() => finder.open(async (connection) => connection), {
+        max: viewConnectionsMax,
+        waitMsMax: retryMsMax,
+        what: 'views',
+      }),
+      statements,
+      cache,
+      retryMsMax,
+    }
+    this.#sessions = new ConnectionPool(
+      () => finder.open((connection) => this.#beginSession(new CommitSession(connection, names))),
+      { max: commitConnectionsMax, waitMsMax: retryMsMax, what: 'commits' },
+    )
+    const commits = mode === 'portable' ? new PortableCommits(names) : new CommitStatements(names)
+    this.#commits = new PostgresCommits({
+      pool: this.#sessions,
+      names,
+      getMany: statements.getMany,
+      send: (session, number, partition, plan) => commits.commit(session, number, partition, plan),
+      cache,
+      retryMsMax,
+    })
+  }
+
+  get refusal(): StoreError | undefined {
+    return this.#closing === undefined ? this.#refusal : closedError()
+  }
+
+  observe(onGroup: (group: KvGroup) => void): void {
+    this.#commits.onGroup = onGroup
+  }
+
+  partition(name: string): KvPartition {
+    const names = partitionNames(name)
+    return {
+      read: (use) => {
+        return this.#read((transaction) => use(new PostgresView(this.#views, transaction, names)))
+      },
+      commit: (commit) => {
+        return this.#run(() => {
+          if (this.#refusal !== undefined) throw this.#refusal
+          return this.#commits.commit(names, commit)
+        })
+      },
+      sweep: (range, count) => {
+        invariant(Number.isInteger(count) && count >= 1, 'a sweep has a positive count')
+        return this.#run(() => this.#commits.sweep(names, range, count))
+      },
+    }
+  }
+
+  readAll<T>(use: (viewOf: (partition: string) => KvView) => Promise<T>): Promise<T> {
+    return this.#read((transaction) => {
+      return use((name) => new PostgresView(this.#views, transaction, partitionNames(name)))
+    })
+  }
+
+  async *check(full: boolean): AsyncGenerator<KvCheckItem, void> {
+    if (this.#closing !== undefined) throw closedError()
+    const transaction = new ViewTransaction(this.#views)
+    try {
+      yield* checkTables(transaction, this.#views.statements, full)
+    } finally {
+      transaction.end()
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  async #end(): Promise<void> {
+    await waitAtMost(Promise.allSettled(this.#running), DRAIN_MS_MAX)
+    await Promise.all([this.#views.pool.close(), this.#sessions.close()])
+  }
+
+  #read<T>(use: (transaction: ViewTransaction) => Awaitable<T>): Promise<T> {
+    return this.#run(async () => {
+      const transaction = new ViewTransaction(this.#views)
+      try {
+        return await use(transaction)
+      } finally {
+        transaction.end()
+      }
+    })
+  }
+
+  /** Runs an operation that `close` waits for. */
+  async #run<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw closedError()
+    const running = operation()
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+
+  /** @throws {StoreError} STORAGE_UNAVAILABLE if the version base was raised since the store was opened. */
+  async #beginSession(session: CommitSession): Promise<CommitSession> {
+    const versionBase = await session.begin()
+    if (versionBase === this.versionBase) return session
+    const message = 'The version base of the store was raised meanwhile; open the store again'
+    this.#refusal = new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+    throw this.#refusal
+  }
+}

@@ -1,0 +1,180 @@
+// Views: a transaction that only reads, REPEATABLE READ, so that all of it sees one snapshot. It begins with the first
+// query, in the same round trip, and its end is not waited for.
+import { type Bytes, compareBytes } from '../../src/base/bytes.js'
+import { monotonicMs } from '../../src/base/clock.js'
+import { invariant } from '../../src/base/invariant.js'
+import type { KvScan, KvView } from '../../src/kv/kv.js'
+import { pause, pauseMs } from './backoff.js'
+import { encodeByteaArray } from './bytea-array.js'
+import type { ConnectionPool } from './connection-pool.js'
+import { bytesOfCell, openCell, type PartitionNames } from './partition-names.js'
+import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
+import { kindOfFailure, postgresError } from './postgres-error.js'
+import type { RecordCache } from './record-cache.js'
+import type { TableNames } from './tables.js'
+
+const SCAN_COUNT_MAX = 100_000
+
+const BEGIN = { text: 'begin isolation level repeatable read read only' }
+const END = { text: 'commit' }
+
+export type ViewStatements = Readonly<
+  Record<'get' | 'getMany' | 'scan' | 'scanBack' | 'nextPartition', Statement>
+>
+
+export function viewStatements({ records }: TableNames): ViewStatements {
+  const scan = (name: string, order: string): Statement => ({
+    name: `rowstash_${name}`,
+    text: `select k, v from ${records} where p = $1 and k >= $2 and k < $3 order by k ${order} limit $4`,
+  })
+  return {
+    get: { name: 'rowstash_get', text: `select v from ${records} where p = $1 and k = $2` },
+    getMany: {
+      name: 'rowstash_get_many',
+      text: `select x.i::int, t.v from unnest($2::bytea[]) with ordinality as x(k, i)
+        cross join lateral (select v from ${records} where p = $1 and k = x.k limit 1) t`,
+    },
+    scan: scan('scan', 'asc'),
+    scanBack: scan('scan_back', 'desc'),
+    nextPartition: {
+      name: 'rowstash_next_partition',
+      text: `select p from ${records} where p >= $1 order by p limit 1`,
+    },
+  }
+}
+
+export type ViewSource = Readonly<{
+  pool: ConnectionPool<PostgresConnection>
+  statements: ViewStatements
+  cache: RecordCache
+  retryMsMax: number
+}>
+
+/** A connection, and the answer to the BEGIN that was sent on it. */
+type Begun = Promise<Readonly<{ connection: PostgresConnection; begin: Promise<unknown> }>>
+
+/** The transaction of a view, or of several of one moment. */
+export class ViewTransaction {
+  readonly #source: ViewSource
+  readonly #deadline: number
+  #begun: Begun | undefined
+  /** Whether something was seen: another transaction would show another moment. */
+  #isFixed = false
+  #isEnded = false
+
+  constructor(source: ViewSource) {
+    this.#source = source
+    this.#deadline = monotonicMs() + source.retryMsMax
+  }
+
+  /** @throws {StoreError} STORAGE_UNAVAILABLE, STORE_CLOSED */
+  async query(statement: Statement, parameters: readonly Parameter[]): Promise<Row[]> {
+    for (let attempt = 0; ; attempt++) {
+      invariant(!this.#isEnded, 'a view is used only inside the read that made it')
+      this.#begun ??= this.#begin()
+      const begun = this.#begun
+      try {
+        const { connection, begin } = await begun
+        const [rows] = await Promise.all([connection.query(statement, parameters), begin])
+        this.#isFixed = true
+        return rows
+      } catch (failure) {
+        const ms = pauseMs(attempt)
+        if (this.#isFixed || !isLost(failure) || monotonicMs() + ms > this.#deadline) {
+          throw postgresError(failure, 'PostgreSQL cannot be read')
+        }
+        this.#drop(begun)
+        await pause(ms)
+      }
+    }
+  }
+
+  /** Gives the connection back. */
+  end(): void {
+    this.#isEnded = true
+    const begun = this.#begun
+    if (begun === undefined) return
+    begun.then(
+      ({ connection }) => {
+        connection.query(END).catch(() => undefined)
+        this.#source.pool.release(connection)
+      },
+      () => undefined,
+    )
+  }
+
+  async #begin(): Begun {
+    const connection = await this.#source.pool.acquire()
+    const begin = connection.query(BEGIN)
+    begin.catch(() => undefined) // The query behind it waits for it.
+    return { connection, begin }
+  }
+
+  /** Gives a broken connection back, so that the next query begins anew. */
+  #drop(begun: Begun): void {
+    if (this.#begun !== begun) return
+    this.#begun = undefined
+    begun.then(
+      ({ connection }) => {
+        connection.destroy()
+        this.#source.pool.release(connection)
+      },
+      () => undefined,
+    )
+  }
+}
+
+function isLost(failure: unknown): boolean {
+  const kind = kindOfFailure(failure)
+  return kind === 'unknown' || kind === 'elsewhere'
+}
+
+/** A view of one partition. */
+export class PostgresView implements KvView {
+  readonly #source: ViewSource
+  readonly #transaction: ViewTransaction
+  readonly #partition: PartitionNames
+
+  constructor(source: ViewSource, transaction: ViewTransaction, partition: PartitionNames) {
+    this.#source = source
+    this.#transaction = transaction
+    this.#partition = partition
+  }
+
+  async get(key: Bytes): Promise<Bytes | null> {
+    const { get } = this.#source.statements
+    const [row] = await this.#transaction.query(get, [this.#partition.bytes, key])
+    return row === undefined ? null : this.#open(key, row[0])
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]> {
+    if (keys.length === 0) return []
+    const { getMany } = this.#source.statements
+    const parameters = [this.#partition.bytes, encodeByteaArray(keys)]
+    const rows = await this.#transaction.query(getMany, parameters)
+    const values: (Bytes | null)[] = keys.map(() => null)
+    for (const [ordinal, value] of rows) {
+      const at = Number(ordinal) - 1
+      const key = keys[at]
+      if (key !== undefined) values[at] = this.#open(key, value)
+    }
+    return values
+  }
+
+  async scan({ start, limit, count, reverse = false }: KvScan): Promise<[Bytes, Bytes][]> {
+    const isCount = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
+    invariant(isCount, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
+    if (compareBytes(start, limit) >= 0) return []
+    const { scan, scanBack } = this.#source.statements
+    const parameters = [this.#partition.bytes, start, limit, count]
+    const rows = await this.#transaction.query(reverse ? scanBack : scan, parameters)
+    return rows.map(([cell, value]) => {
+      const key = bytesOfCell(cell)
+      return [key, this.#open(key, value)]
+    })
+  }
+
+  #open(key: Bytes, value: Row[number] | undefined): Bytes {
+    return openCell(this.#partition, key, value, this.#source.cache)
+  }
+}

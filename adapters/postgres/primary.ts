@@ -1,0 +1,119 @@
+// Finds the server that takes writes, among those of several URLs.
+import { monotonicMs } from '../../src/base/clock.js'
+import { StoreError } from '../../src/base/store-error.js'
+import { pause, pauseMs } from './backoff.js'
+import { PostgresConnection } from './postgres-connection.js'
+import { postgresError, sqlState } from './postgres-error.js'
+import type { PostgresWarning, ResolvedPostgresOptions } from './postgres-options.js'
+
+const VERSION_MIN = 140_000
+
+/** What decides whether a server is the primary, and what the operator should know of it. */
+const SETTINGS = {
+  text: `select current_setting('server_version_num')::int,
+    current_setting('transaction_read_only'),
+    current_setting('synchronous_standby_names', true),
+    current_setting('synchronous_commit', true)`,
+}
+
+/** invalid_authorization, invalid_password, invalid_catalog_name, insufficient_privilege. */
+const PERMANENT: ReadonlySet<string | undefined> = new Set(['28000', '28P01', '3D000', '42501'])
+
+/** Settings of `synchronous_commit` that acknowledge a commit before it is on the disk of the primary and a standby. */
+const EARLY_COMMITS: readonly unknown[] = ['off', 'local', 'remote_write']
+
+export class PrimaryFinder {
+  readonly #options: ResolvedPostgresOptions
+  readonly #warn: (warning: PostgresWarning) => void
+  readonly #warned = new Set<string>()
+  /** Where the primary was last. */
+  #last = 0
+
+  constructor(options: ResolvedPostgresOptions, warn: (warning: PostgresWarning) => void) {
+    this.#options = options
+    this.#warn = warn
+  }
+
+  /**
+   * Connects to the primary, and looks for it again until `retryMsMax` is over.
+   * @param begin - Makes the connection ready for use; if it fails, another one is opened.
+   * @throws {StoreError} STORAGE_UNAVAILABLE, OPTION_NOT_ALLOWED, and what `begin` throws
+   */
+  async open<T>(begin: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    const { urls, retryMsMax } = this.#options
+    const deadline = monotonicMs() + retryMsMax
+    let failure: unknown
+    for (let attempt = 0; ; attempt++) {
+      for (let tried = 0; tried < urls.length; tried++) {
+        const at = (this.#last + tried) % urls.length
+        try {
+          const ready = await this.#openPrimary(urls[at] ?? '', begin)
+          this.#last = at
+          return ready
+        } catch (thrown) {
+          if (isPermanent(thrown)) throw unavailable(thrown)
+          failure = thrown
+        }
+      }
+      const ms = pauseMs(attempt)
+      if (monotonicMs() + ms > deadline) throw unavailable(failure)
+      await pause(ms)
+    }
+  }
+
+  async #openPrimary<T>(
+    url: string,
+    begin: (connection: PostgresConnection) => Promise<T>,
+  ): Promise<T> {
+    const connection = await PostgresConnection.open(url, this.#options)
+    try {
+      const [row = []] = await connection.query(SETTINGS)
+      const [version, readOnly, standbys, commit] = row
+      if (Number(version) < VERSION_MIN) throw tooOld(Number(version))
+      if (readOnly !== 'off') throw new Error('the server takes no writes: it is a standby')
+      this.#warnOf(standbys, commit)
+      return await begin(connection)
+    } catch (failure) {
+      connection.destroy()
+      throw failure
+    }
+  }
+
+  #warnOf(standbys: unknown, commit: unknown): void {
+    if (standbys === '') {
+      this.#warnOnce({
+        code: 'ROWSTASH_NO_SYNCHRONOUS_STANDBY',
+        message:
+          'PostgreSQL has no synchronous standby: commits that were acknowledged are lost if the primary is. ' +
+          'Set synchronous_standby_names',
+      })
+    }
+    if (EARLY_COMMITS.includes(commit)) {
+      this.#warnOnce({
+        code: 'ROWSTASH_ASYNCHRONOUS_COMMIT',
+        message:
+          `PostgreSQL acknowledges commits early: synchronous_commit is ${commit}. ` +
+          'Set it to on for the role of this store',
+      })
+    }
+  }
+
+  #warnOnce(warning: PostgresWarning): void {
+    if (this.#warned.has(warning.code)) return
+    this.#warned.add(warning.code)
+    this.#warn(warning)
+  }
+}
+
+function isPermanent(failure: unknown): boolean {
+  return failure instanceof StoreError || PERMANENT.has(sqlState(failure))
+}
+
+function unavailable(failure: unknown): StoreError {
+  return postgresError(failure, 'PostgreSQL cannot be reached', 'unchanged')
+}
+
+function tooOld(version: number): StoreError {
+  const major = Math.floor(version / 10_000)
+  return new StoreError('OPTION_NOT_ALLOWED', `PostgreSQL 14 or newer is needed, not ${major}`)
+}

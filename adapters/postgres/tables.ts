@@ -1,0 +1,138 @@
+// The tables of a store, and how they are created.
+//
+//     <table>            p: partition, k: key, v: sealed value         // src/kv/record-envelope
+//     <table>_sessions   id: 16 random bytes, n: number of its last commit that was written, or
+//                        -1 minus it if the session was ended, at: when it began
+//     <table>_meta       name, value: format, mode, version_base
+//
+// Invariants:
+// - Everything of a key is bytea, so that order and equality are those of bytes, whatever the collation.
+// - A migration runs under an advisory lock and can be repeated: any number of processes may open a new store at once.
+// - The mode never changes: row locks and SERIALIZABLE transactions do not protect from each other.
+import { utf8 } from '../../src/base/bytes.js'
+import { monotonicMs } from '../../src/base/clock.js'
+import { crc32 } from '../../src/base/platform.js'
+import { StoreError } from '../../src/base/store-error.js'
+import { pause, pauseMs } from './backoff.js'
+import type { PostgresConnection } from './postgres-connection.js'
+import { sqlState } from './postgres-error.js'
+import type { CommitMode, ResolvedPostgresOptions } from './postgres-options.js'
+
+/** Version of the tables. */
+const FORMAT = 1
+
+/** Stored as numbers: never change or reuse one. */
+const MODE_NUMBERS: Readonly<Record<CommitMode, number>> = { statement: 1, portable: 2 }
+
+/** undefined_table and invalid_schema_name: the store is new. */
+const MISSING: ReadonlySet<string | undefined> = new Set(['42P01', '3F000'])
+
+/** duplicate_table, duplicate_schema, unique_violation, serialization_failure: another process creates the store. */
+const MET: ReadonlySet<string | undefined> = new Set(['42P07', '42P06', '23505', '40001'])
+
+/** First number of the advisory lock of migrations; the second comes from the names. */
+const LOCK_CLASS = 0x526f7773 // 'Rows'
+
+/** The quoted names of the tables of a store. */
+export type TableNames = Readonly<{ records: string; sessions: string; meta: string }>
+
+export function tableNames({ schema, table }: ResolvedPostgresOptions): TableNames {
+  const named = (suffix: string): string => `"${schema}"."${table}${suffix}"`
+  return { records: named(''), sessions: named('_sessions'), meta: named('_meta') }
+}
+
+/**
+ * Creates the tables if there are none.
+ * @returns the version base of the store
+ * @throws {StoreError} FORMAT_UNKNOWN, OPTION_NOT_ALLOWED; failures of PostgreSQL as they are
+ */
+export async function prepareTables(
+  connection: PostgresConnection,
+  names: TableNames,
+  options: ResolvedPostgresOptions,
+): Promise<number> {
+  const deadline = monotonicMs() + options.retryMsMax
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await readMeta(connection, names, options)
+    } catch (failure) {
+      if (!MISSING.has(sqlState(failure))) throw failure
+    }
+    try {
+      await migrate(connection, names, options)
+    } catch (failure) {
+      await connection.query({ text: 'rollback' })
+      if (!MET.has(sqlState(failure)) || monotonicMs() > deadline) throw failure
+      await pause(pauseMs(attempt))
+    }
+  }
+}
+
+async function readMeta(
+  connection: PostgresConnection,
+  { meta }: TableNames,
+  { mode }: ResolvedPostgresOptions,
+): Promise<number> {
+  const rows = await connection.query({ text: `select name, value from ${meta}` })
+  const values = new Map(rows.map(([name, value]) => [name, Number(value)]))
+  const format = values.get('format')
+  if (format !== FORMAT) {
+    const message = `The tables have format ${format}; this version of the package knows ${FORMAT}`
+    throw new StoreError('FORMAT_UNKNOWN', message)
+  }
+  if (values.get('mode') !== MODE_NUMBERS[mode]) {
+    const message = `Option "mode" must be what the tables were created with, not '${mode}'`
+    throw new StoreError('OPTION_NOT_ALLOWED', message)
+  }
+  return values.get('version_base') ?? 0
+}
+
+async function migrate(
+  connection: PostgresConnection,
+  { records, sessions, meta }: TableNames,
+  { schema, mode }: ResolvedPostgresOptions,
+): Promise<void> {
+  const isPortable = mode === 'portable'
+  const lock = crc32(utf8(records)) | 0
+  const statements = [
+    'begin',
+    ...(isPortable ? [] : [`select pg_advisory_xact_lock(${LOCK_CLASS}, ${lock})`]),
+    `create schema if not exists "${schema}"`,
+    `create table if not exists ${records} (p bytea not null, k bytea not null, v bytea not null,
+      primary key (p, k))${isPortable ? '' : ' with (fillfactor = 85)'}`,
+    // Segments of rows are compressed already, and what is not compressed is read without that work.
+    ...(isPortable ? [] : [`alter table ${records} alter column v set storage external`]),
+    `create table if not exists ${sessions} (id bytea not null, n bigint not null, at timestamptz not null,
+      primary key (id))${isPortable ? '' : ' with (fillfactor = 50)'}`,
+    `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
+    `insert into ${meta} (name, value)
+      values ('format', ${FORMAT}), ('mode', ${MODE_NUMBERS[mode]}), ('version_base', 0)
+      on conflict (name) do nothing`,
+    'commit',
+  ]
+  for (const text of statements) await connection.query({ text })
+}
+
+/**
+ * Raises the version base after commits were lost: a failover to a server that lacked some, or a restore. Stores that
+ * are open are refused from now on, as their base is an old one.
+ * @returns the new version base
+ */
+export async function raiseVersionBase(
+  connection: PostgresConnection,
+  { meta, sessions }: TableNames,
+  step: number,
+): Promise<number> {
+  const results = await Promise.all([
+    connection.query({ text: 'begin' }),
+    connection.query(
+      {
+        text: `update ${meta} set value = value + $1::bigint where name = 'version_base' returning value`,
+      },
+      [step],
+    ),
+    connection.query({ text: `delete from ${sessions}` }),
+    connection.query({ text: 'commit' }),
+  ])
+  return Number(results[1][0]?.[0])
+}

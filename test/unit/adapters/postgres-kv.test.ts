@@ -1,0 +1,263 @@
+// What a KvStore on PostgreSQL does beyond the suite of its port.
+import pg from 'pg'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { PostgresConnection } from '../../../adapters/postgres/postgres-connection.js'
+import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
+import type {
+  PostgresKvOptions,
+  PostgresWarning,
+} from '../../../adapters/postgres/postgres-options.js'
+import { resolvePostgresOptions } from '../../../adapters/postgres/postgres-options.js'
+import { raiseVersionBase, tableNames } from '../../../adapters/postgres/tables.js'
+import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
+import type { KvCheckItem, KvPartition, KvStore } from '../../../src/kv/kv.js'
+import { openCutProxy } from '../../support/cut-proxy.js'
+import { startPostgres } from '../../support/postgres-server.js'
+
+const server = await startPostgres()
+
+afterAll(async () => {
+  if (typeof server !== 'string') await server.stop()
+})
+
+const WHOLE = { start: utf8(''), limit: Uint8Array.of(0xff), count: 100 }
+
+async function put(partition: KvPartition, key: string, value: string): Promise<void> {
+  expect(await partition.commit({ puts: [[utf8(key), utf8(value)]] })).toEqual({ ok: true })
+}
+
+async function textAt(partition: KvPartition, key: string): Promise<string | null> {
+  const value = await partition.read((view) => view.get(utf8(key)))
+  return value === null ? null : fromUtf8(value)
+}
+
+describe.each([
+  [{ urls: [] }, /^Option "urls" must be an array of 1 to 16 URLs$/],
+  [{ urls: ['localhost'] }, /^Option "urls" must contain URLs of the form/],
+  [
+    { urls: ['postgres://u:secret@host:70000/d'] },
+    /^Option "urls" must contain URLs [^:]*postgres:/,
+  ],
+  [{ urls: ['postgres://h'], schema: 'A"b' }, /^Option "schema" must be 1 to 40 lower-case/],
+  [{ urls: ['postgres://h'], mode: 'fast' }, /^Option "mode" must be 'statement' or 'portable'/],
+  [{ urls: ['postgres://h'], connectMsMax: 1 }, /^Option "connectMsMax" must be an integer from/],
+  [{ urls: ['postgres://h'], conect: 1 }, /^Option "conect" is not an option of openPostgresKv$/],
+])('an option that is not as it must be: %j', (options, message) => {
+  test('is refused by name, and no password is shown', async () => {
+    const opened = openPostgresKv(options as unknown as PostgresKvOptions)
+    await expect(opened).rejects.toThrow(message)
+    await expect(opened).rejects.not.toThrow(/secret/)
+  })
+})
+
+test('a server that cannot be reached fails with STORAGE_UNAVAILABLE, after the wait', async () => {
+  const options = { urls: ['postgres://u@127.0.0.1:1/d'], retryMsMax: 100 }
+  const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
+
+  await expect(openPostgresKv(options)).rejects.toMatchObject(failure)
+})
+
+describe.skipIf(typeof server === 'string')(
+  `on PostgreSQL${typeof server === 'string' ? `, but ${server}` : ''}`,
+  () => {
+    let schemas = 0
+    const url = typeof server === 'string' ? '' : server.url
+    const socket = typeof server === 'string' ? '' : server.socket
+
+    function optionsOf(options: Partial<PostgresKvOptions> = {}): PostgresKvOptions {
+      return { urls: [url], schema: `u${++schemas}`, onWarning: () => undefined, ...options }
+    }
+
+    async function open(options: PostgresKvOptions): Promise<KvStore> {
+      const kv = await openPostgresKv(options)
+      onTestFinished(() => kv.close())
+      return kv
+    }
+
+    /** A connection of somebody else. */
+    async function connect(): Promise<pg.Client> {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      onTestFinished(() => client.end())
+      return client
+    }
+
+    test('many processes may open a new store at once', async () => {
+      const options = optionsOf({ viewConnectionsMax: 1, commitConnectionsMax: 1 })
+
+      const stores = await Promise.all(Array.from({ length: 12 }, () => open(options)))
+
+      await Promise.all(stores.map((kv, i) => put(kv.partition('team'), `k${i}`, 'v')))
+      const found = await stores[0]?.partition('team').read((view) => view.scan(WHOLE))
+      expect(found?.length).toBe(stores.length)
+    })
+
+    test('the mode of a store does not change, and tables of a newer format are refused', async () => {
+      const options = optionsOf()
+      await open(options)
+      const other = openPostgresKv({ ...options, mode: 'portable' })
+      await expect(other).rejects.toThrow('Option "mode" must be what the tables were created with')
+
+      const client = await connect()
+      await client.query(
+        `update ${options.schema}.records_meta set value = 2 where name = 'format'`,
+      )
+      await expect(openPostgresKv(options)).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+    })
+
+    test('a server without a synchronous standby is warned of, once', async () => {
+      const warnings: PostgresWarning[] = []
+      const kv = await open(optionsOf({ onWarning: (warning) => warnings.push(warning) }))
+      await put(kv.partition('team'), 'key', 'value')
+      await textAt(kv.partition('team'), 'key')
+
+      expect(warnings.map(({ code }) => code)).toEqual(['ROWSTASH_NO_SYNCHRONOUS_STANDBY'])
+    })
+
+    test('a record is the same object while its bytes are the same', async () => {
+      const kv = await open(optionsOf())
+      const partition = kv.partition('team')
+      await put(partition, 'key', 'value')
+      const get = () => partition.read((view) => view.get(utf8('key')))
+      const first = await get()
+
+      expect(await get()).toBe(first)
+      const scanned = await partition.read((view) => view.scan(WHOLE))
+      expect(scanned[0]?.[1]).toBe(first)
+      await put(partition, 'key', 'other')
+      expect(await get()).not.toBe(first)
+      expect(first).toEqual(utf8('value'))
+    })
+
+    test.each([
+      ['a changed byte', `update TABLE set v = set_byte(v, 7, 0) where k = 'b'`],
+      ['a record at another key', `update TABLE set k = 'bb' where k = 'b'`],
+      ['a record of another partition', `update TABLE set p = 'tea' where k = 'b'`],
+      ['an empty value', `update TABLE set v = '' where k = 'b'`],
+    ])('%s is damage, never a value', async (_, sql) => {
+      const options = optionsOf()
+      const kv = await open(options)
+      for (const key of ['a', 'b', 'c']) await put(kv.partition('team'), key, 'value')
+      const client = await connect()
+      await client.query(sql.replace('TABLE', `${options.schema}.records`))
+
+      const teams = ['team', 'tea'].map((name) => kv.partition(name))
+      const read = teams.map((team) => team.read((view) => view.scan(WHOLE)))
+      const results = await Promise.allSettled(read)
+      const reasons = results.flatMap((result) =>
+        result.status === 'rejected' ? [result.reason] : [],
+      )
+      expect(reasons).toMatchObject([{ code: 'DATA_CORRUPT' }])
+
+      const items: KvCheckItem[] = []
+      for await (const item of kv.check?.(true) ?? []) items.push(item)
+      expect(items.filter(({ kind }) => kind === 'record').length).toBe(1)
+    })
+
+    test('a check lists the partitions, and finds no damage in a sound store', async () => {
+      const kv = await open(optionsOf())
+      const names = ['', 'a', 'team', '\u0000', '\u20ac']
+      for (const name of names) await put(kv.partition(name), 'key', 'value')
+
+      for (const full of [false, true]) {
+        const items: KvCheckItem[] = []
+        for await (const item of kv.check?.(full) ?? []) items.push(item)
+        expect(items).toEqual(
+          [...names].sort().map((partition) => ({ kind: 'partition', partition })),
+        )
+      }
+    })
+
+    test('readAll shows all partitions as of one commit', async () => {
+      const kv = await open(optionsOf())
+      await put(kv.partition('a'), 'key', '1')
+      await put(kv.partition('b'), 'key', '1')
+
+      const seen = await kv.readAll?.(async (viewOf) => {
+        const first = await viewOf('a').get(utf8('key'))
+        await put(kv.partition('b'), 'key', '2')
+        return [first, await viewOf('b').get(utf8('key'))]
+      })
+
+      expect(seen).toEqual([utf8('1'), utf8('1')])
+    })
+
+    test('without prepared statements and settings, as PgBouncer needs it, all is the same', async () => {
+      const kv = await open(optionsOf({ pgBouncer: true }))
+      const partition = kv.partition('team')
+      await put(partition, 'key', 'old')
+      const checks = [
+        { key: utf8('key'), equals: utf8('old') },
+        { key: utf8('absent'), equals: null },
+      ]
+
+      expect(await partition.commit({ checks, deletes: [utf8('key')] })).toEqual({ ok: true })
+      const failed = [{ key: utf8('key'), value: null }]
+      expect(await partition.commit({ checks, deletes: [utf8('key')] })).toEqual({
+        ok: false,
+        failed,
+      })
+    })
+
+    test('of several URLs the first that takes writes is used', async () => {
+      const kv = await open(optionsOf({ urls: ['postgres://u@127.0.0.1:1/d', url] }))
+      await put(kv.partition('team'), 'key', 'value')
+
+      expect(await textAt(kv.partition('team'), 'key')).toBe('value')
+    })
+
+    test('a raised version base refuses the commits of stores that are open', async () => {
+      const options = optionsOf()
+      const kv = await open(options)
+      await put(kv.partition('team'), 'key', 'value')
+      const resolved = resolvePostgresOptions(options)
+      const connection = await PostgresConnection.open(url, resolved)
+      expect(await raiseVersionBase(connection, tableNames(resolved), 2 ** 40)).toBe(2 ** 40)
+      await connection.close()
+
+      const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
+      await expect(put(kv.partition('team'), 'key', 'other')).rejects.toMatchObject(failure)
+      expect(kv.refusal).toMatchObject(failure)
+      const reopened = await open(options)
+      expect([reopened.versionBase, reopened.refusal]).toEqual([2 ** 40, undefined])
+      expect(await textAt(reopened.partition('team'), 'key')).toBe('value')
+    })
+
+    test.each(['statement', 'portable'] as const)(
+      'a commit that the server still works on when its connection breaks is not written later, in the mode %s',
+      async (mode) => {
+        const proxy = await openCutProxy(socket)
+        onTestFinished(() => proxy.close())
+        const urls = [`postgres://rowstash@127.0.0.1:${proxy.port}/postgres`]
+        const options = optionsOf({ urls, mode })
+        const kv = await open(options)
+        const partition = kv.partition('team')
+        await put(partition, 'key', 'old')
+        const client = await connect()
+        await client.query('begin')
+        await client.query(`select from ${options.schema}.records where k = 'key' for update`)
+
+        const commit = partition.commit({
+          checks: [{ key: utf8('key'), equals: utf8('old') }],
+          puts: [[utf8('key'), utf8('new')]],
+        })
+        // Both the first attempt and the next one wait for the lock, the first one without anybody to answer to.
+        await waitForLocks(1)
+        proxy.cut()
+        await waitForLocks(2)
+        await client.query('rollback')
+
+        expect(await commit).toEqual({ ok: true })
+        expect(await textAt(partition, 'key')).toBe('new')
+      },
+    )
+
+    /** Waits until so many backends wait for a lock, as another connection sees it. */
+    async function waitForLocks(count: number): Promise<void> {
+      const client = await connect()
+      const text = `select count(*)::int from pg_stat_activity where wait_event_type = 'Lock'`
+      const waiting = async () => (await client.query(text)).rows[0].count as number
+      await expect.poll(waiting).toBeGreaterThanOrEqual(count)
+    }
+  },
+)

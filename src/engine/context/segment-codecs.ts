@@ -33,7 +33,6 @@ export class SegmentCodecs {
   readonly #background: Pick<Background, 'report'>
   /** Codecs that the record lists. `any`: segments exist without a record. undefined: not known yet. */
   #noted: number | 'any' | undefined
-  #noting: Promise<void> | undefined
 
   constructor(kv: KvStore, objects: ObjectStore, background: Pick<Background, 'report'>) {
     this.#background = background
@@ -76,18 +75,22 @@ export class SegmentCodecs {
 
   async #note(codecs: number): Promise<void> {
     await commitUntilAccepted('The codecs record is too busy', async () => {
-      this.#noting ??= this.#extend(codecs).finally(() => {
-        this.#noting = undefined
-      })
-      await this.#noting
+      await this.#extend(codecs)
       return this.#isNoted(codecs) || REFUSED
     })
   }
 
+  /** Each call extends the record by itself, so that none waits for the reads and the commit of another. */
   async #extend(codecs: number): Promise<void> {
     const record = await this.#read()
-    if (record === null && (await this.#hasSegments())) this.#noted = 'any'
-    else await this.#put(record, codecs | (record === null ? 0 : decodeCodecs(record)))
+    if (record === null && (await this.#hasSegments())) {
+      // Unless another call, or another process, has made the record and then the segments.
+      if ((await this.#read()) === null) this.#noted = 'any'
+      return
+    }
+    const noted = record === null ? 0 : decodeCodecs(record)
+    if (record !== null && (noted & codecs) === codecs) this.#noted = noted
+    else await this.#put(record, noted | codecs)
   }
 
   async #put(record: Bytes | null, codecs: number): Promise<void> {

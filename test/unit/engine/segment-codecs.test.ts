@@ -15,7 +15,9 @@ import { CODECS_KEY } from '../../../src/format/keys.js'
 import { decodeCodecs, encodeCodecs } from '../../../src/format/records.js'
 import {
   type KvCommit,
+  type KvPartition,
   type KvStore,
+  type KvView,
   memoryObjects,
   type ObjectStore,
   openLevelKv,
@@ -60,6 +62,7 @@ const ROWS = Array.from({ length: 300 }, (_, n) => ({ n, text: `row ${n} `.repea
 type Ports = Readonly<{
   kv: KvStore
   objects: ObjectStore
+  /** Those that were not refused. */
   commits: KvCommit[]
   /** Ranges of objects that were read. */
   reads: string[]
@@ -76,9 +79,10 @@ async function openPorts(): Promise<Ports> {
     shared: false,
     partition: (name) => {
       const partition = level.partition(name)
-      const commit: typeof partition.commit = (given) => {
-        commits.push(given)
-        return partition.commit(given)
+      const commit: typeof partition.commit = async (given) => {
+        const result = await partition.commit(given)
+        if (result.ok) commits.push(given)
+        return result
       }
       return { ...partition, commit }
     },
@@ -93,6 +97,59 @@ async function openPorts(): Promise<Ports> {
     kept[name] = objects[name].bind(objects) as never
   }
   return { kv, objects: kept, commits, reads }
+}
+
+type Held = Readonly<{ kv: KvStore; hold(): void; reached: Promise<void>; release(): void }>
+
+function isOfCodecs(key: Uint8Array): boolean {
+  return key[0] === CODECS_KEY[0]
+}
+
+/** A key-value store whose next read or commit of the codecs record is held, from `hold` on. */
+function holding(kv: KvStore, step: 'read' | 'commit'): Held {
+  let reach = (): void => undefined
+  let release = (): void => undefined
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve
+  })
+  const freed = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isHeld = false
+  const pass = async (at: typeof step, keys: readonly Uint8Array[]): Promise<void> => {
+    if (!isHeld || at !== step || !keys.some(isOfCodecs)) return
+    isHeld = false
+    reach()
+    await freed
+  }
+  const viewOf = (view: KvView): KvView => ({
+    async get(key) {
+      const value = await view.get(key)
+      await pass('read', [key])
+      return value
+    },
+    getMany: (keys) => view.getMany(keys),
+    scan: (scan) => view.scan(scan),
+  })
+  const partition = (name: string): KvPartition => {
+    const given = kv.partition(name)
+    return {
+      ...given,
+      read: (use) => given.read((view) => use(viewOf(view))),
+      async commit(commit) {
+        const { puts = [] } = commit
+        await pass(
+          'commit',
+          puts.map(([key]) => key),
+        )
+        return given.commit(commit)
+      },
+    }
+  }
+  const hold = (): void => {
+    isHeld = true
+  }
+  return { kv: { ...kv, partition }, hold, reached, release: () => release() }
 }
 
 async function noted({ kv }: Pick<Ports, 'kv'>): Promise<number | null> {
@@ -251,6 +308,37 @@ describe('the codecs record', () => {
 
     expect(spaces.filter((keys) => keys.includes(0x24))).toEqual([[0x24]])
     expect(codecsAt).toBeLessThan(chunksAt)
+  })
+
+  test('is waited for by no other call while the commit of one is held up', async () => {
+    const ports = await openPorts()
+    const { kv, hold, reached, release } = holding(ports.kv, 'commit')
+    await within({ ...ports, kv }, { compression: 'deflate' }, async (store) => {
+      hold()
+      const first = store.team('t').stash('first').put('0', ROWS)
+      await reached
+      await store.team('t').stash('second').put('0', ROWS)
+      release()
+      await first
+    })
+
+    expect(await noted(ports)).toBe(DEFLATE)
+  })
+
+  test('is extended, too, if another process makes it and a segment meanwhile', async () => {
+    const ports = await openPorts()
+    setZstd(true)
+    const { kv, hold, reached, release } = holding(ports.kv, 'read')
+    await within({ ...ports, kv }, { compression: 'zstd' }, async (store) => {
+      hold()
+      const added = addTable(store)
+      await reached
+      await within(ports, { compression: 'deflate' }, (other) => addTable(other))
+      release()
+      await added
+    })
+
+    expect(await noted(ports)).toBe(DEFLATE | ZSTD)
   })
 
   test('is not made where nobody knows what earlier segments have', async () => {

@@ -7,6 +7,7 @@ import { ROOT } from './support/project.js'
 const ENTRIES = {
   rowstash: 'src/index.ts',
   'rowstash/node': 'adapters/node.ts',
+  'rowstash/s3': 'adapters/s3.ts',
   'rowstash/testing': 'test/conformance/testing.ts',
 } as const
 
@@ -224,6 +225,11 @@ test('the entry points export exactly these names', () => {
         "type RestoreOptions",
         "type SourceLookup",
         "type SourceOptions",
+      ],
+      "rowstash/s3": [
+        "openS3Objects",
+        "type S3Credentials",
+        "type S3Options",
       ],
       "rowstash/testing": [
         "FaultDisk",

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto'
 import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
-import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/objects/objects.js'
+import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/index.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
 import { S3Client } from './s3-client.js'
 import {

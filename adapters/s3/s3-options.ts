@@ -39,8 +39,8 @@ export interface S3Options {
   /** The region that requests are signed for. Default: `us-east-1`. Range: 1 to 64 letters, digits and hyphens. */
   readonly region?: string
   /**
-   * What the keys of all objects begin with. Stores that share a bucket need prefixes of which none begins with another.
-   * Default: none. Range: up to 200 letters, digits and `-_./`.
+   * What the keys of all objects begin with. Each store needs one of its own: it deletes all objects below it that it
+   * does not know. Default: none. Range: up to 200 letters, digits and `-_./`.
    */
   readonly keyPrefix?: string
   /**

@@ -9,6 +9,7 @@ import fastify from 'fastify'
 import { MemoryLevel } from 'memory-level'
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
+import { S3Double } from '../support/s3-double.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
 
@@ -399,6 +400,34 @@ const inBrowser: Program = {
   },
 }
 
+const inBucket: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "import { openStore } from 'rowstash'",
+  declared: [
+    "declare const kv: import('rowstash').KvStore",
+    'declare const accessKeyId: string, secretAccessKey: string',
+  ].join(';'),
+  async run({ text }, { onEnd }) {
+    const double = await S3Double.start()
+    onEnd(() => double.stop())
+    const { endpoint, region = '', bucket, credentials } = double.options()
+    const fitting = [
+      ['https://s3.eu-central-1.amazonaws.com', String(endpoint)],
+      ['eu-central-1', region],
+      ['my-rows', bucket],
+    ].reduce((program, [from = '', to = '']) => replaced(program, `'${from}'`, `'${to}'`), text)
+    const use = async (store: core.Store): Promise<void> => {
+      onEnd(() => store.close())
+      await store.team('acme').files.put('text', { fileName: 'a.txt', contentType: 'text/plain' })
+    }
+    const kv = await core.openLevelKv(new MemoryLevel())
+    await runModule(`${fitting}\nawait use(store)`, { use, kv, ...credentials })
+
+    const [key] = double.bucket.objects.keys()
+    assert.match(key ?? '', /^orders\/[0-9a-f]{32}$/)
+  },
+}
+
 const suites: Program = {
   document: 'src/EMBEDDING.md',
   begins: "import { test } from 'node:test'",
@@ -433,5 +462,6 @@ export const PROGRAMS: readonly Program[] = [
   traced,
   hooks,
   inBrowser,
+  inBucket,
   suites,
 ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import ts from 'typescript'
 import * as node from '../../adapters/node.js'
+import * as s3 from '../../adapters/s3.js'
 import * as core from '../../src/index.js'
 import * as testing from '../conformance/testing.js'
 import type { Block } from './blocks.js'
@@ -23,6 +24,7 @@ export type Program = Readonly<{
 const MODULES: Readonly<Record<string, Names>> = {
   rowstash: core,
   'rowstash/node': node,
+  'rowstash/s3': s3,
   'rowstash/testing': testing,
 }
 

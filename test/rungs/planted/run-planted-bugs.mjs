@@ -38,6 +38,7 @@ const SUITES = [
     runs: { planted: '500', intact: '50' },
   },
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
+  { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {
     list: 'planted-incarnation-bugs.ts',
     test: 'test/store/incarnations.test.ts',

@@ -1,0 +1,2 @@
+export { openS3Objects } from './s3/s3-objects.js'
+export type { S3Credentials, S3Options } from './s3/s3-options.js'

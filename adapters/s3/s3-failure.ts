@@ -79,7 +79,7 @@ export function answerFailure(
     status,
     code,
     isRetryable,
-    isAmbiguous: status >= 500 || status === 200 || code === 'RequestTimeout',
+    isAmbiguous: [200, 408].includes(status) || status >= 500 || code === 'RequestTimeout',
     retryAfterMs,
   })
 }
@@ -103,7 +103,7 @@ export function connectionFailure(failure: Error): S3Failure {
   })
 }
 
-/** The failure of a function that returns credentials. What it returned may be wrong, too: that is no failure to repeat. */
+/** The failure of a function that returns credentials. A StoreError is about what it has returned, and stays. */
 export function credentialsFailure(failure: unknown): unknown {
   if (isStoreError(failure)) return failure
   const reason = failure instanceof Error ? failure.message : String(failure)

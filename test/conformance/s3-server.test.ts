@@ -1,12 +1,19 @@
-// The suite of ObjectStore, and big objects, on a real S3 server: one that the environment names, as
+// The suites of ObjectStore, of a store and of the contract on a real S3 server: one that the environment names, as
 // `node test/radosgw.mjs npm test -- test/conformance/s3-server.test.ts` does.
 import { createHash, randomBytes } from 'node:crypto'
+import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { openS3Objects } from '../../adapters/s3/s3-objects.js'
 import { resolveS3Options, type S3Options } from '../../adapters/s3/s3-options.js'
 import { S3Signer } from '../../adapters/s3/s3-signer.js'
-import type { ObjectStore } from '../../src/index.js'
+import type { ObjectStore, Store, StoreOptions } from '../../src/index.js'
+import { openLevelKv, openStore } from '../../src/index.js'
+import { OpenApiProof } from '../support/openapi-proof.js'
+import { serveContract } from './contract-server.js'
+import { type ContractServer, contractSuite } from './contract-suite.js'
+import { contractSources } from './fake-sources.js'
 import { objectsSuite } from './objects/objects-suite.js'
+import { storeSuite } from './store-suite.js'
 
 const {
   ROWSTASH_S3_ENDPOINT: endpoint,
@@ -119,3 +126,20 @@ describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${mi
     await objects.close()
   })
 })
+
+describe.skipIf(endpoint === undefined)(
+  `a store on S3 at ${endpoint ?? '… (skipped, too)'}`,
+  () => {
+    const open = async (options: StoreOptions = {}): Promise<Store> => {
+      const kv = await openLevelKv(new MemoryLevel())
+      return await openStore({ ...options, kv, objects: await openEmpty(endpoint ?? '') })
+    }
+
+    for (const { name, run } of storeSuite(open)) test(name, () => run())
+
+    const proof = new OpenApiProof()
+    const serve = (): Promise<ContractServer> =>
+      serveContract((options) => open({ ...options, sources: contractSources }), { proof })
+    for (const { name, run } of contractSuite(serve)) test(name, () => run())
+  },
+)

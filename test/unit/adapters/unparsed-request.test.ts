@@ -1,6 +1,6 @@
 // Goal: what the parser of node:http refuses is answered as the contract answers, unless somebody else does, or an answer
 // is on its way already.
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { hardenServer, nodeHandler, serverOptions } from '../../../adapters/http/node-http.js'
@@ -14,8 +14,13 @@ afterEach(() => {
   for (const close of opened.splice(0).reverse()) close()
 })
 
-async function listen(handler: RequestListener, change?: (server: Server) => void) {
-  const server = createServer({ ...serverOptions, connectionsCheckingInterval: 20 }, handler)
+async function listen(
+  handler: RequestListener,
+  change?: (server: Server) => void,
+  more: ServerOptions = {},
+) {
+  const options = { ...serverOptions, connectionsCheckingInterval: 20, ...more }
+  const server = createServer(options, handler)
   change?.(server)
   hardenServer(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -120,6 +125,23 @@ test('a request without a Host is answered 400, with a body', async () => {
   const reply = await replyTo(server, 'GET /tables HTTP/1.1\r\n\r\n')
 
   expect(errorOf(reply)).toMatchObject({ status: 400, message: 'Invalid request: Host is missing' })
+})
+
+test("a request without a Host reaches a host's own routes, unless it keeps the check of Node", async () => {
+  const withoutHost = 'GET /own HTTP/1.1\r\nConnection: close\r\n\r\n'
+  const seen: unknown[] = []
+  const own: RequestListener = (request, response) => {
+    seen.push(request.headers.host)
+    response.end('own')
+  }
+
+  const reply = await replyTo(await listen(own), withoutHost)
+  const checking = await listen(own, undefined, { requireHostHeader: true })
+  const refused = await replyTo(checking, withoutHost)
+
+  expect(reply).toMatch(/^HTTP\/1\.1 200 [\s\S]*own$/)
+  expect(refused).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n(0\r\n\r\n)?$/)
+  expect(seen).toEqual([undefined])
 })
 
 test('a refusal is not taken for the answer to the request before it', async () => {

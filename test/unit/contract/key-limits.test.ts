@@ -10,18 +10,11 @@ import {
   type StoreOptions,
   type UrlFetcher,
 } from '../../../src/index.js'
+import { bodyOf, KEYS } from './two-teams.js'
 
-const KEYS = [
-  { key: 'a-key-of-the-first-team', teamId: 'first' },
-  { key: 'a-key-of-the-second-team', teamId: 'second' },
-] as const
 const [FIRST, SECOND] = KEYS.map(({ key }) => key)
 
 const WAIT_MS = 200
-
-async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
-  if (text !== '') yield Buffer.from(text)
-}
 
 async function open(options: Partial<ContractOptions>, storeOptions: StoreOptions = {}) {
   const store = await openMemory(storeOptions)

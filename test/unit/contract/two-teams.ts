@@ -1,0 +1,10 @@
+// Two teams with a key each, and bodies of requests, for tests of what one team may do beside another.
+
+export const KEYS = [
+  { key: 'a-key-of-the-first-team', teamId: 'first' },
+  { key: 'a-key-of-the-second-team', teamId: 'second' },
+] as const
+
+export async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text)
+}

@@ -32,8 +32,13 @@ export type KvCommitResult =
 /** A request for records of a range, in key order. */
 export type KvScan = KeyRange &
   Readonly<{
-    /** Entries at most, 1 to 100,000; fewer are returned only at the end of the range. */
+    /** Entries at most, 1 to 100,000; fewer are returned only at the end of the range, or because of `bytesMax`. */
     count: number
+    /**
+     * Bytes of values after which the scan may end early, so that few large records are in memory at once. Those that
+     * it returns have at least so many then. Default: no limit. An implementation may ignore it.
+     */
+    bytesMax?: number | undefined
     /** Largest keys first. Default: false. */
     reverse?: boolean
   }>

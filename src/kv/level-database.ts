@@ -128,20 +128,25 @@ function openFound(key: Bytes | undefined, value: Bytes | undefined): Bytes | nu
 /** Records of a range of LevelDB keys, in order, with their LevelDB keys. */
 export async function scanRecords(
   database: LevelDatabase,
-  { start, limit, count, reverse = false }: KvScan,
+  { start, limit, count, bytesMax = Number.POSITIVE_INFINITY, reverse = false }: KvScan,
   snapshot?: AbstractSnapshot,
 ): Promise<[key: Bytes, payload: Bytes][]> {
   if (compareBytes(start, limit) >= 0) return []
   const range = { gte: start, lt: limit, limit: count, reverse }
   const options = { ...ENCODINGS, ...range, snapshot, highWaterMarkBytes: SCAN_BYTES_MAX }
   const records: [Bytes, Bytes][] = []
+  let bytesLeft = bytesMax
   try {
     const iterator = database.iterator<Bytes, Bytes>(options)
     try {
-      while (records.length < count) {
+      while (records.length < count && bytesLeft > 0) {
         const entries = await iterator.nextv(count - records.length)
         if (entries.length === 0) break
-        for (const [key, value] of entries) records.push([key, openValue(key, value)])
+        for (const [key, value] of entries) {
+          const payload = openValue(key, value)
+          bytesLeft -= payload.length
+          records.push([key, payload])
+        }
       }
     } finally {
       await iterator.close()

@@ -273,10 +273,11 @@ class LevelView implements KvView {
     })
   }
 
-  async scan({ start, limit, count, reverse = false }: Parameters<KvView['scan']>[0]) {
+  async scan({ start, limit, count, bytesMax, reverse = false }: Parameters<KvView['scan']>[0]) {
     const countable = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
     invariant(countable, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
-    const levelScan = { start: this.#levelKey(start), limit: this.#levelKey(limit), count, reverse }
+    const [first, end] = [this.#levelKey(start), this.#levelKey(limit)]
+    const levelScan = { start: first, limit: end, count, bytesMax, reverse }
     const [from, to] = [byteText(levelScan.start), byteText(levelScan.limit)]
     if (this.#knowsAll && this.#views.isEmpty(from, to)) return []
     const records = await scanRecords(this.#database, levelScan, this.pin())

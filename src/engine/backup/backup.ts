@@ -18,6 +18,7 @@ import { ForwardMap } from '../../format/forward.js'
 import { KEY_SPACE } from '../../format/keys.js'
 import type { ForwardRef } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { BackupOptions } from '../api/backup-types.js'
 import type { Problem } from '../api/problem.js'
@@ -31,7 +32,6 @@ import { openSegment, readFrames } from '../segments/read-segment.js'
 
 /** Bytes at which a frame of records is ended. */
 const RECORDS_BYTES = 256 * 1024
-const SCAN_COUNT = 200
 /** Key spaces of the processes that have the store open, which mean nothing to a restored one. */
 const NOT_KEPT: readonly number[] = [KEY_SPACE.incarnation, KEY_SPACE.writer]
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff) }
@@ -150,9 +150,7 @@ async function emitPartition(
 ): Promise<void> {
   let records: (readonly [Bytes, Bytes])[] = []
   let bytes = 0
-  let { start } = EVERY_KEY
-  for (;;) {
-    const found = await view.scan({ start, limit: EVERY_KEY.limit, count: SCAN_COUNT })
+  for await (const found of scanBatches(view, EVERY_KEY)) {
     for (const record of found) {
       if (without.some((space) => record[0][0] === space)) continue
       const size = record[0].length + record[1].length
@@ -164,9 +162,6 @@ async function emitPartition(
       records.push(record)
       bytes += size
     }
-    const last = found[found.length - 1]
-    if (found.length < SCAN_COUNT || last === undefined) break
-    start = Uint8Array.of(...last[0], 0)
   }
   if (records.length > 0) await emit({ kind: 'records', partition, records })
 }

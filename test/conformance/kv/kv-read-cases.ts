@@ -205,6 +205,35 @@ export const kvReadCases: KvRules = {
     assert.deepEqual(await keysOf(partition), ['a', 'b', 'c', 'd', 'e'])
   },
 
+  'a scan with bytesMax ends at its count, at its bytes or at the end, and can be gone on with':
+    async (partition) => {
+      const sizes = [700_000, 10, 700_000, 700_000, 20, 0, 30, 700_000, 5]
+      const keyOf = (index: number) => bytes(`k${index}`)
+      for (const [index, size] of sizes.entries()) {
+        await partition.commit({ puts: [[keyOf(index), new Uint8Array(size).fill(index)]] })
+      }
+      for (const [count, bytesMax] of [
+        [100, 1],
+        [100, 700_011],
+        [100, 1_500_000],
+        [2, 1_500_000],
+        [100, 100_000_000],
+      ] as const) {
+        const found: number[] = []
+        await partition.read(async (view) => {
+          for (let start = bytes('k'); ; ) {
+            const entries = await view.scan({ start, limit: bytes('l'), count, bytesMax })
+            const held = entries.reduce((sum, [, value]) => sum + value.length, 0)
+            found.push(...entries.map(([, value]) => value.length))
+            const last = entries.at(-1)
+            if (last === undefined || (entries.length < count && held < bytesMax)) return
+            start = Uint8Array.of(...last[0], 0)
+          }
+        })
+        assert.deepEqual(found, sizes, `count ${count}, bytesMax ${bytesMax}`)
+      }
+    },
+
   'a view does not see later commits': async (partition) => {
     await putAll(partition, ['a', 'b'])
 

@@ -31,6 +31,10 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
   --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
                     repeated; a file that other users can read is refused. Keys of "rowstash keys
                     add" are known too
+  --admin-key-file FILE
+                    a file of keys for /metrics and /admin, one a line, as a scraper of metrics
+                    needs one; a file that other users can read is refused (default: none but the
+                    key that the commands of this machine use)
   --cors-origin ORIGIN
                     pages of this origin may use the API in a browser; may be repeated, "*" is
                     every origin (default: none)
@@ -63,14 +67,18 @@ const HOST_DEFAULT = '127.0.0.1'
 const PORT_DEFAULT = '8080'
 const TEAM_DEFAULT = 'default'
 
+/** As `adminKeys` of the handler demands. */
+const ADMIN_KEY_CHARS_MIN = 16
+
 /** Runs `rowstash serve` until the signal. @throws {ProgramFailure} */
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
-  const { directory, keyFiles, allowPrivateSources, acceptLoss, limitSources, ...settings } =
-    command
+  const { directory, keyFiles, adminKeyFile, allowPrivateSources, acceptLoss, ...more } = command
+  const { limitSources, ...settings } = more
   const limits = await readLimits(limitSources)
   const fileKeys = await readKeyFiles(keyFiles)
+  const adminKeys = await readAdminKeys(adminKeyFile)
   const sources = nodeSources({ allowPrivate: allowPrivateSources })
   const store =
     directory === undefined
@@ -87,7 +95,7 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
     connections: { ...limits.connections, ...settings.connections },
     keys: keys.map(({ key, teamId }) => ({ key, teamId })),
     storedKeys: true,
-    adminKeys: [adminKey],
+    adminKeys: [adminKey, ...adminKeys],
     logger: command.log ? jsonLines(io) : undefined,
     onFailure: (failure) => failures.note(failure),
     onWarning: (warning) => io.warn(`rowstash: ${withSources(warning, given)}`),
@@ -132,6 +140,7 @@ type ServeCommand = Readonly<{
   publicBaseUrl: string | undefined
   keys: readonly SourcedKey[]
   keyFiles: readonly string[]
+  adminKeyFile: string | undefined
   corsOrigins: readonly string[] | undefined
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
@@ -158,6 +167,7 @@ export function parseServeArgs(
       'public-base-url': { type: 'string' },
       key: { type: 'string', multiple: true },
       'key-file': { type: 'string', multiple: true },
+      'admin-key-file': { type: 'string' },
       'cors-origin': { type: 'string', multiple: true },
       app: { type: 'string', multiple: true },
       'allow-private-sources': { type: 'boolean', default: false },
@@ -184,6 +194,7 @@ export function parseServeArgs(
     publicBaseUrl: parseBaseUrl('--public-base-url', values['public-base-url']),
     keys: parseKeys(values.key, values['key-file'] ? undefined : env[KEY_VARIABLE]),
     keyFiles: values['key-file'] ?? [],
+    adminKeyFile: values['admin-key-file'],
     corsOrigins: values['cors-origin'],
     apps: values.app,
     allowPrivateSources: values['allow-private-sources'],
@@ -221,6 +232,17 @@ async function readKeyFiles(paths: readonly string[]): Promise<readonly SourcedK
   const keys: SourcedKey[] = []
   for (const path of paths) {
     for (const text of await readKeyFile(path)) keys.push(parseCheckedKey(path, text))
+  }
+  return keys
+}
+
+async function readAdminKeys(path: string | undefined): Promise<readonly string[]> {
+  const keys = path === undefined ? [] : await readKeyFile(path)
+  for (const key of keys) {
+    checkKey(path ?? '', key)
+    if (key.length >= ADMIN_KEY_CHARS_MIN) continue
+    const problem = `has an admin key of fewer than ${ADMIN_KEY_CHARS_MIN} characters`
+    throw new ProgramFailure('usage', `The key file ${path} ${problem}`)
   }
   return keys
 }

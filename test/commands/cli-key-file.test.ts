@@ -51,6 +51,21 @@ describe('a key file', () => {
     expect(await tablesOf('another-key-for-the-tests')).toMatchObject({ data: [{ name: 'T' }] })
   })
 
+  test('gives the server its admin keys', async () => {
+    const admin = 'an-admin-key-for-the-tests'
+    const path = await keyFile(`${admin}\n`)
+    const { url, stop } = await serveCli(cli.path, ['--memory', '--admin-key-file', path])
+    onTestFinished(async () => void (await stop()))
+    const metrics = (key: string) =>
+      fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${key}` } })
+
+    expect(await (await metrics(admin)).text()).toContain('rowstash_writable 1')
+    expect((await metrics(KEY)).status).toBe(404)
+    const short = await keyFile('too-short\n')
+    const ended = await runCli(cli.path, ['serve', '--memory', '--admin-key-file', short])
+    expect(ended.stderr).toContain(`${short} has an admin key of fewer than 16 characters`)
+  })
+
   test.skipIf(!hasModes)('that others can read is refused', async () => {
     const path = await keyFile(KEY, 0o604)
     const refusal = `rowstash: Other users can read the key file ${path}; run: chmod 600 ${path}\n`
@@ -61,6 +76,8 @@ describe('a key file', () => {
 
       expect(ended).toEqual({ code: 1, stdout: '', stderr: refusal })
     }
+    const serving = ['serve', '--memory', '--port', '0', '--admin-key-file', path]
+    expect(await runCli(cli.path, serving)).toEqual({ code: 1, stdout: '', stderr: refusal })
   })
 
   test.skipIf(!hasModes)(

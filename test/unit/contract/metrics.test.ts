@@ -17,7 +17,8 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 async function open(options: Partial<ContractOptions> = {}) {
-  const store = await openMemory()
+  // A sweep that ends between two reads changes what they show.
+  const store = await openMemory({ sweepIntervalMs: 0, fileSweepIntervalMs: 0 })
   onTestFinished(() => store.close())
   const keys = [{ key: KEY, teamId: 'team' }]
   const contract = createContract(store, { keys, adminKeys: [ADMIN_KEY], ...options })

@@ -80,6 +80,7 @@ export const STATEMENTS = {
   raiseVersion: 'UPDATE tables SET version = version + 1 WHERE table_id = :table',
   putChunk:
     'INSERT OR REPLACE INTO chunks (stash, serial, isCsv, body) VALUES (:stash, :serial, :isCsv, :body)',
+  chunkRows: 'SELECT json_array_length(body) FROM chunks WHERE stash = :stash AND serial = :serial',
   deleteStash: 'DELETE FROM chunks WHERE stash = :stash',
   keepIds: `INSERT INTO kept SELECT min(number), ${CLAIM} FROM incoming
     JOIN rows ON rows.table_id = :table AND rows.row_id = ${CLAIM} WHERE stash = :stash GROUP BY 2`,

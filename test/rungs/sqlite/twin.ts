@@ -105,8 +105,11 @@ export class SqliteTwin {
     })
   }
 
-  putChunk(stash: string, serial: number, body: TwinBody): void {
-    this.#transact(() => this.#put(stash, serial, body))
+  putChunk(stash: string, serial: number, body: TwinBody): Readonly<{ rows: number }> {
+    return this.#transact(() => {
+      this.#put(stash, serial, body)
+      return { rows: this.#number('chunkRows', { ':stash': stash, ':serial': serial }) }
+    })
   }
 
   deleteStash(stash: string): void {

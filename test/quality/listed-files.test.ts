@@ -1,6 +1,7 @@
 // Goal: a list of tests in a configuration does not go stale: vitest says nothing of a file that is not there.
 import { expect, test, vi } from 'vitest'
 import { projectFiles } from '../support/project.js'
+import { LONG_FILES, MEMORY_FILES, SAME_EVERYWHERE, SHARED_FILES } from '../vitest.config.js'
 
 type Config = Readonly<{
   default: Readonly<{ test?: Readonly<{ include?: string[]; exclude?: string[] }> }>
@@ -13,9 +14,13 @@ function expand(pattern: string): string[] {
   return choices.split(',').flatMap((choice) => expand(before + choice + after))
 }
 
-function isThere(pattern: string): boolean {
+function fits(path: string, pattern: string): boolean {
   const source = pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]+')
-  return projectFiles().some((path) => new RegExp(`^${source}$`).test(path))
+  return new RegExp(`^${source}$`).test(path)
+}
+
+function isThere(pattern: string): boolean {
+  return projectFiles().some((path) => fits(path, pattern))
 }
 
 test('patterns are expanded and looked for', () => {
@@ -37,3 +42,13 @@ test.each(['../quick.config.js', './mutation.config.js'])(
     expect(patterns.filter((pattern) => !isThere(pattern))).toEqual([])
   },
 )
+
+test('every file that vitest.config.ts names is there, and each runs once', () => {
+  const lists = [MEMORY_FILES, SHARED_FILES, SAME_EVERYWHERE, LONG_FILES].map((list) =>
+    list.flatMap(expand),
+  )
+  const [memory = [], shared = []] = lists
+
+  expect(lists.flat().filter((pattern) => !isThere(pattern))).toEqual([])
+  expect(memory.filter((path) => !shared.some((pattern) => fits(path, pattern)))).toEqual([])
+})

@@ -8,8 +8,22 @@ export type Tier = 'push' | 'deep'
 
 export const tier: Tier = process.env['ROWSTASH_TIER'] === 'deep' ? 'deep' : 'push'
 
-/** How many runs: as ROWSTASH_RUNS says, else as the tier does. */
+/** A scale leaves a rung at least so many runs, if it has as many. */
+const SCALED_RUNS_MIN = 10
+
+/**
+ * How many runs: as ROWSTASH_RUNS says, else as the tier does. ROWSTASH_RUNS_SCALE below 1 makes a push smaller: the
+ * first runs of the same seed.
+ */
 export function sizeOf(sizes: Readonly<Record<Tier, number>>): number {
+  const size = fixedSizeOf(sizes)
+  const scale = Number(process.env['ROWSTASH_RUNS_SCALE'] ?? 1)
+  const isScaled = tier === 'push' && scale < 1 && size === sizes.push
+  return isScaled ? Math.max(Math.ceil(size * scale), Math.min(size, SCALED_RUNS_MIN)) : size
+}
+
+/** As `sizeOf`, for a size that no scale fits: a distance, or the size of one piece of work. */
+export function fixedSizeOf(sizes: Readonly<Record<Tier, number>>): number {
   const given = Number(process.env['ROWSTASH_RUNS'] ?? 'none')
   return Number.isSafeInteger(given) && given > 0 ? given : sizes[tier]
 }

@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store } from '../../../src/index.js'
-import { report, sizeOf, suiteSeed, tier } from '../../support/ladder.js'
+import { fixedSizeOf, report, suiteSeed, tier } from '../../support/ladder.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { BIG_TEAM, bigText } from './big-import-job.js'
 import { type BuiltPrograms, buildPrograms } from './writer-process.js'
@@ -78,7 +78,7 @@ async function countWrongRows(store: Store, tableId: string, rows: number): Prom
 }
 
 test('an import that is killed again and again is whole', { timeout: TIMEOUT_MS }, async () => {
-  const rows = sizeOf({ push: 60_000, deep: 8_000_000 })
+  const rows = fixedSizeOf({ push: 60_000, deep: 8_000_000 })
   const seed = suiteSeed()
   const random = seeded(seed)
   const chunks = Math.ceil(rows / CHUNK_ROWS)

@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { report, reportSkip, sizeOf, suiteSeed, tier } from '../../support/ladder.js'
+import { fixedSizeOf, report, reportSkip, suiteSeed, tier } from '../../support/ladder.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { audit } from './audit.js'
 import { isBaselineWhole } from './baseline.js'
@@ -127,7 +127,7 @@ const OPERATIONS_MAX = 400
 /** Records two writers, the first of which is killed, and cuts. @returns the number of calls to cut behind. */
 async function cutOneRun(seed: number, tally: Tally): Promise<number> {
   const random = seeded(seed)
-  const every = sizeOf({ push: 28, deep: 1 })
+  const every = fixedSizeOf({ push: 28, deep: 1 })
   const place = join(folder, String(seed))
   await mkdir(place)
   const directory = join(place, 'store')
@@ -164,7 +164,7 @@ describe.skipIf(missing !== null)('a power cut', () => {
     timeout: TIMEOUT_MS,
   }, async () => {
     const seed = suiteSeed()
-    const every = sizeOf({ push: 16, deep: 1 })
+    const every = fixedSizeOf({ push: 16, deep: 1 })
     const startedAt = performance.now()
     await mkdir(join(folder, 'plain'))
     const job = { directory: join(folder, 'plain', 'store'), generations: 4, blocks: 24 }

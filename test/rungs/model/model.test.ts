@@ -81,7 +81,7 @@ async function checkRuns(
     await fc.assert(property, { seed: again, numRuns: runs, plugins: [endHangs(again)] })
   }
   const seed = suiteSeed()
-  const options = runOptions(count, { scale: 1, seed })
+  const options = runOptions(count, seed)
   const startedAt = performance.now()
   let violations = 1
   try {

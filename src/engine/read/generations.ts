@@ -61,14 +61,14 @@ export async function findGeneration(
 const PIN_TRIES_MAX = 20
 
 /**
- * Keeps the rows of a table as they are readable until `unpin` is called, once.
+ * Keeps the rows of a table as they are readable until `unpin` is called, once; it resolves when others know.
  * @throws {StoreError} TABLE_NOT_FOUND; STORAGE_UNAVAILABLE if the table is overwritten again and again
  */
 export async function pinGeneration({
   team,
   table,
   tableId,
-}: TablePlace): Promise<Readonly<{ generation: Generation; unpin: () => void }>> {
+}: TablePlace): Promise<Readonly<{ generation: Generation; unpin: () => Awaitable<void> }>> {
   const read = (): Promise<TableHead> =>
     team.partition.read((view) => readHead(team, view, table, tableId))
   let { generation } = await read()
@@ -79,7 +79,9 @@ export async function pinGeneration({
       await team.incarnation.publish()
       const head = await read()
       // Others that drop a generation look for pins after they saw that it was retired.
-      if (sameBytes(head.generation.nonce, generation.nonce)) return { generation, unpin }
+      if (sameBytes(head.generation.nonce, generation.nonce)) {
+        return { generation, unpin: () => unpinned(team, unpin) }
+      }
       generation = head.generation
     } catch (failure) {
       unpin()
@@ -88,6 +90,11 @@ export async function pinGeneration({
     unpin()
   }
   throw tooBusy('The table is overwritten again and again')
+}
+
+async function unpinned({ incarnation }: TeamContext, unpin: () => void): Promise<void> {
+  unpin()
+  await incarnation.publish().catch(() => undefined) // The next renewal says it.
 }
 
 /** A generation without rows. */

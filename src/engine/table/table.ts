@@ -172,7 +172,7 @@ export class TeamTable implements Table {
         continuation = page.continuation
       }
     } finally {
-      unpin()
+      await unpin()
     }
   }
 

@@ -329,9 +329,18 @@ function isRetained(
   return newer < limits.overwrittenRowSetsMax && now - at <= limits.overwrittenRowsTtlMs
 }
 
-function isPinned(state: State, { id }: ModelTable, generation: number, instance: number): boolean {
+/** @param instance - null: a scan of any instance pins it. */
+function isPinned(
+  state: State,
+  { id }: ModelTable,
+  generation: number,
+  instance: number | null,
+): boolean {
   return state.scans.some(
-    (scan) => scan.tableId === id && scan.generation === generation && scan.instance === instance,
+    (scan) =>
+      scan.tableId === id &&
+      scan.generation === generation &&
+      (instance === null || scan.instance === instance),
   )
 }
 
@@ -347,7 +356,8 @@ export function sweepGenerations(state: State, place: SweepPlace): number {
   let ended = 0
   for (const table of state.tables) {
     for (const [index, generation] of table.generations.entries()) {
-      if (generation.dropped || isReadable(state, table, index, place)) continue
+      if (generation.dropped || generation.retired === null) continue
+      if (isRetained(table, index, place) || isPinned(state, table, index, null)) continue
       generation.dropped = true
       ended++
     }

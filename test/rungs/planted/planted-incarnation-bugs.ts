@@ -101,14 +101,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a scan does not tell others which rows it reads',
     file: 'generations.ts',
-    find: 'await team.incarnation.publish()',
-    replace: '',
+    find: 'const unpin = team.pins.pin(generation.nonce)',
+    replace: 'const unpin = () => team.pins.pin(generation.nonce)()',
   },
   {
     name: 'a scan reads rows that were overwritten before others knew of it',
     file: 'generations.ts',
-    find: 'if (sameBytes(head.generation.nonce, generation.nonce)) return { generation, unpin }',
-    replace: 'if (head.version > 0) return { generation, unpin }',
+    find: 'if (sameBytes(head.generation.nonce, generation.nonce)) {\n        return { generation,',
+    replace: 'if (head.version > 0) {\n        return { generation,',
   },
   {
     name: 'the sweep does not look for scans of others',

@@ -1,0 +1,92 @@
+// A key-value store that counts what each operation costs where the records are on another machine.
+import type { KvPartition, KvStore, KvView, ObjectStore } from '../../src/index.js'
+
+export type Costs = Readonly<{
+  /** Queries that wait for the one before: those asked for at the same time in a view travel together. */
+  reads: number
+  /** Views that were opened. */
+  views: number
+  commits: number
+  /** Reads of objects. */
+  gets: number
+  puts: number
+}>
+
+export class Counter {
+  #costs = { reads: 0, views: 0, commits: 0, gets: 0, puts: 0 }
+
+  add(what: keyof Costs): void {
+    this.#costs[what]++
+  }
+
+  /** The costs of an operation; no other may be under way. */
+  async of(operation: () => Promise<unknown>): Promise<Costs> {
+    this.#costs = { reads: 0, views: 0, commits: 0, gets: 0, puts: 0 }
+    await operation()
+    return this.#costs
+  }
+}
+
+/** @returns The store as one that several processes share, and that answers nothing from memory. */
+export function countingKv(kv: KvStore, counter: Counter): KvStore {
+  return {
+    shared: true,
+    partition: (name) => countingPartition(kv.partition(name), counter),
+    close: () => kv.close(),
+  }
+}
+
+function countingPartition(partition: KvPartition, counter: Counter): KvPartition {
+  return {
+    read(use) {
+      counter.add('views')
+      return partition.read((view) => use(countingView(view, counter)))
+    },
+    commit(commit) {
+      counter.add('commits')
+      return partition.commit(commit)
+    },
+    sweep(range, count) {
+      counter.add('commits')
+      return partition.sweep(range, count)
+    },
+  }
+}
+
+function countingView(view: KvView, counter: Counter): KvView {
+  let underWay = 0
+  const query = async <T>(run: () => T | Promise<T>): Promise<T> => {
+    if (underWay++ === 0) counter.add('reads')
+    try {
+      await new Promise((turn) => setImmediate(turn)) // As an answer takes a while, others are asked for beside it.
+      return await run()
+    } finally {
+      underWay--
+    }
+  }
+  return {
+    get: (key) => query(() => view.get(key)),
+    getMany: (keys) => query(() => view.getMany(keys)),
+    scan: (scan) => query(() => view.scan(scan)),
+  }
+}
+
+export function countingObjects(objects: ObjectStore, counter: Counter): ObjectStore {
+  return {
+    put(id, content) {
+      counter.add('puts')
+      return objects.put(id, content)
+    },
+    get(id, range, memory) {
+      counter.add('gets')
+      return objects.get(id, range, memory)
+    },
+    stream(id, range) {
+      counter.add('gets')
+      return objects.stream(id, range)
+    },
+    delete: (ids) => objects.delete(ids),
+    list: (prefix, after) => objects.list(prefix, after),
+    close: () => objects.close(),
+  }
+}

@@ -1,0 +1,146 @@
+// Goal: what operations cost where the records are on another machine, in round trips, is known and does not grow.
+// A change that lowers a number writes the lower one here.
+import { MemoryLevel } from 'memory-level'
+import { expect, onTestFinished, test } from 'vitest'
+import { memoryObjects, openLevelKv, openStore, type Table, type Team } from '../../src/index.js'
+import { type Costs, Counter, countingKv, countingObjects } from './counting-kv.js'
+
+const SEGMENT_ROWS = Array.from({ length: 2_000 }, (_, n) => ({ n, text: `row ${n}` }))
+const SCHEMA = {
+  columns: [
+    { id: 'n', type: 'number' },
+    { id: 'text', type: 'string' },
+  ],
+}
+const UPDATES_AT_ONCE = 32
+
+type Place = Readonly<{ team: Team; counter: Counter }>
+
+async function openPlace(): Promise<Place> {
+  const kv = await openLevelKv(
+    new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
+  )
+  const counter = new Counter()
+  const store = await openStore({
+    kv: countingKv(kv, counter),
+    objects: countingObjects(memoryObjects(), counter),
+    sweepIntervalMs: 0,
+    foldIntervalMs: 0,
+    fileSweepIntervalMs: 0,
+    jobIntervalMs: 0,
+  })
+  onTestFinished(() => store.close())
+  return { team: store.team('t'), counter }
+}
+
+async function tableOf({ team }: Place): Promise<Table> {
+  const made = await team.createTable({ name: 'x', schema: SCHEMA, rows: SEGMENT_ROWS })
+  return team.table(made.tableId)
+}
+
+async function idsOf(table: Table): Promise<string[]> {
+  return (await table.page({ limit: 100 })).rows.map(({ $rowID }) => $rowID)
+}
+
+/** Prepares an operation; the operation itself is what is counted. */
+type Operation = (place: Place) => Promise<() => Promise<unknown>>
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'point read, cold': async (place) => {
+    const table = await tableOf(place)
+    const ids = await idsOf(table)
+    return () => table.get(ids[5] ?? '')
+  },
+  'point read, again': async (place) => {
+    const table = await tableOf(place)
+    const [id = ''] = await idsOf(table)
+    for (let i = 0; i < 3; i++) await table.get(id)
+    return () => table.get(id)
+  },
+  page: async (place) => {
+    const table = await tableOf(place)
+    await table.page({ limit: 100 })
+    return () => table.page({ limit: 100 })
+  },
+  'page with a token': async (place) => {
+    const table = await tableOf(place)
+    const { continuation = '' } = await table.page({ limit: 100 })
+    return () => table.page({ limit: 100, continuation })
+  },
+  update: async (place) => {
+    const table = await tableOf(place)
+    const [id = '', other = ''] = await idsOf(table)
+    await table.updateRow(other, { n: 1 })
+    return () => table.updateRow(id, { n: 2 })
+  },
+  delete: async (place) => {
+    const table = await tableOf(place)
+    const [id = '', other = ''] = await idsOf(table)
+    await table.deleteRow(other)
+    return () => table.deleteRow(id)
+  },
+  add: async (place) => {
+    const table = await tableOf(place)
+    await table.addRows([{ n: 1 }])
+    return () => table.addRows([{ n: 2 }])
+  },
+  'add with a key': async (place) => {
+    const table = await tableOf(place)
+    await table.addRows([{ n: 1 }], { idempotencyKey: 'a' })
+    return () => table.addRows([{ n: 2 }], { idempotencyKey: 'b' })
+  },
+  'stash put': async ({ team }) => {
+    for (let i = 0; i < 2; i++) await team.stash('s').put(i, SEGMENT_ROWS)
+    return () => team.stash('s').put(2, SEGMENT_ROWS)
+  },
+  'create from a stash of 3 chunks': async ({ team }) => {
+    for (const stash of ['a', 'b']) {
+      for (let i = 0; i < 3; i++) await team.stash(stash).put(i, SEGMENT_ROWS)
+    }
+    await team.createTable({ name: 'x', schema: SCHEMA, rows: team.stash('a') })
+    return () => team.createTable({ name: 'y', schema: SCHEMA, rows: team.stash('b') })
+  },
+  'overwrite with a schema': async (place) => {
+    const table = await tableOf(place)
+    for (let i = 0; i < 3; i++) await place.team.stash('s').put(i, SEGMENT_ROWS)
+    return () => table.overwrite({ rows: place.team.stash('s'), schema: SCHEMA })
+  },
+  [`${UPDATES_AT_ONCE} updates at once`]: async (place) => {
+    const table = await tableOf(place)
+    const ids = (await idsOf(table)).slice(0, UPDATES_AT_ONCE)
+    await table.updateRow(ids[0] ?? '', { n: 1 })
+    return () => Promise.all(ids.map((id) => table.updateRow(id, { n: 2 })))
+  },
+}
+
+/** Today's costs, and how many reads and commits are wanted. */
+const COSTS: Readonly<Record<string, Costs>> = {
+  'point read, cold': costs({ reads: 3, gets: 1 }), // 1
+  'point read, again': costs({ reads: 1 }),
+  page: costs({ reads: 3, gets: 1 }), // 2
+  'page with a token': costs({ reads: 3, gets: 1 }), // 1
+  update: costs({ reads: 4, commits: 1 }), // 1 + 1
+  delete: costs({ reads: 3, commits: 1 }), // 1 + 1
+  add: costs({ reads: 4, views: 3, commits: 1 }), // 1 + 1
+  'add with a key': costs({ reads: 10, views: 3, commits: 1 }), // 1 + 1
+  'stash put': costs({ reads: 3, commits: 1, puts: 1 }), // 1 to 2 + 1
+  'create from a stash of 3 chunks': costs({ reads: 6, views: 2, commits: 1 }), // 3 + 1
+  'overwrite with a schema': costs({ reads: 8, views: 3, commits: 1 }), // 1 or 3 + 1
+  [`${UPDATES_AT_ONCE} updates at once`]: costs({ reads: 128, views: 32, commits: 32 }), // 6 in all
+}
+
+function costs(some: Partial<Costs>): Costs {
+  return { reads: 0, views: 1, commits: 0, gets: 0, puts: 0, ...some }
+}
+
+test.each(Object.entries(OPERATIONS))(
+  '%s costs as many round trips as it did',
+  async (name, prepare) => {
+    const place = await openPlace()
+    const operation = await prepare(place)
+
+    const found = await place.counter.of(operation)
+
+    expect(found).toEqual(COSTS[name])
+  },
+)

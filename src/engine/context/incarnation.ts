@@ -159,10 +159,10 @@ export class Incarnation {
 
   #next(): Bytes {
     const { ids, holds, pins, options } = this.#parts
-    const pinned = pins.list(LISTED_MAX)
+    const pinned = this.#hasEnded ? [] : pins.list(LISTED_MAX)
     return encodeIncarnation({
       hasEnded: this.#hasEnded,
-      holdsObjects: holds.isHeld,
+      holdsObjects: !this.#hasEnded && holds.isHeld,
       pinsAll: pinned === null,
       beat: ++this.#beat,
       until: options.clock.now() + options.jobLeaseMs,

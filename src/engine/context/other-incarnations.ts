@@ -40,7 +40,7 @@ export async function readInUse({ kv, ids, holds, pins }: InUseContext): Promise
   const all = await kv.partition('').read(readIncarnations)
   const others = new Map<string, IncarnationRecord>()
   for (const { name, record } of all) if (name !== ids.incarnation) others.set(name, record)
-  const records = [...others.values()]
+  const records = [...others.values()].filter(({ hasEnded }) => !hasEnded)
   const pinned = new Set(records.flatMap((record) => record.pinned.map(toHex)))
   return {
     isHeld: holds.isHeld || records.some(({ holdsObjects }) => holdsObjects),

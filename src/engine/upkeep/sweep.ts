@@ -104,6 +104,7 @@ export class Sweeper {
     let generations = 0
     let uploads = 0
     let jobs = 0
+    await this.#incarnations.sweep() // First, so that nothing of an ended process is spared for it.
     const folds = await this.fold()
     for (const [teamId, partition] of await this.#teamPartitions()) {
       uploads += await sweepUploads(this.#context, teamId, partition)
@@ -114,7 +115,6 @@ export class Sweeper {
       this.#context.limits.forget(teamId)
       jobs += await sweepJobs(this.#context, teamId, partition)
     }
-    await this.#incarnations.sweep()
     const objects = await this.#sweepObjects()
     await this.#context.kv.reclaim?.()
     return { folds, stashes, generations, uploads, jobs, objects }

@@ -19,7 +19,7 @@ afterAll(async () => {
   if (typeof server !== 'string') await server.stop()
 })
 
-const SMALL = { viewConnectionsMax: 4, commitConnectionsMax: 4, onWarning: () => undefined }
+const SMALL = { viewConnectionsMax: 3, commitConnectionsMax: 3, onWarning: () => undefined }
 
 let schemas = 0
 const optionsOf = new WeakMap<KvStore, PostgresKvOptions>()

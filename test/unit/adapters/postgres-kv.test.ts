@@ -252,6 +252,30 @@ describe.skipIf(typeof server === 'string')(
       },
     )
 
+    test('a record that a commit checks stays as it is until the commit ends', async () => {
+      const options = optionsOf()
+      const [first, second] = [await open(options), await open(options)]
+      for (const key of ['a', 'b', 'x']) await put(first.partition('team'), key, 'old')
+      const client = await connect()
+      await client.query('begin')
+      await client.query(`select from ${options.schema}.records where k = 'x' for update`)
+      const change = (checked: string, ...keys: string[]) => ({
+        checks: [{ key: utf8(checked), equals: utf8('old') }],
+        puts: keys.map((key) => [utf8(key), utf8('new')] as const),
+      })
+
+      // The first commit has checked a and written b when it waits for x.
+      const early = first.partition('team').commit(change('a', 'b', 'x'))
+      await waitForLocks(1)
+      const late = second.partition('team').commit(change('b', 'a'))
+      await waitForLocks(2)
+      await client.query('rollback')
+
+      expect(await early).toEqual({ ok: true })
+      const failed = [{ key: utf8('b'), value: utf8('new') }]
+      expect(await late).toEqual({ ok: false, failed })
+    })
+
     /** Waits until so many backends wait for a lock, as another connection sees it. */
     async function waitForLocks(count: number): Promise<void> {
       const client = await connect()

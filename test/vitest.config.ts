@@ -36,6 +36,7 @@ export const LONG_FILES = [
   'test/rungs/model/model.test.ts',
   'test/conformance/contract.test.ts',
   'test/conformance/openapi.test.ts',
+  'test/conformance/postgres.test.ts',
   'test/rungs/files-model/files-model.test.ts',
   'test/rungs/http-fuzz/http-fuzz.test.ts',
   'test/rungs/sim/crash-sim.test.ts',

@@ -17,6 +17,7 @@ import { StoreError } from '../../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvCommitResult, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
+import { readAhead } from '../../kv/read-ahead.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
@@ -37,6 +38,12 @@ export type Planned<T> = Readonly<{ result: T; change?: Change }>
  * A failure of the plan drops only its own change.
  */
 export type Plan<T> = (head: TableHead, read: ReadRecord) => Awaitable<Planned<T>>
+
+/**
+ * The head, and records that a plan will ask for, to be read in one query.
+ * @param last - The head that the last change wrote; null: none is known. The one that the plan gets may be newer.
+ */
+export type Ahead = (last: TableHead | null) => readonly Bytes[]
 
 /** A head, and the bytes that a commit checks. */
 type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
@@ -103,13 +110,14 @@ export class TableWriter {
 
   /**
    * Plans a change in its turn, commits it, and resolves with the plan's result when it is durable.
+   * @param ahead - Where each query is a round trip.
    * @throws {StoreError} TABLE_NOT_FOUND, what the plan throws, and what a commit throws.
    */
-  async change<T>(plan: Plan<T>): Promise<T> {
+  async change<T>(plan: Plan<T>, ahead?: Ahead): Promise<T> {
     this.#waiting++
     try {
       return await commitUntilAccepted('The table is too busy', async () => {
-        const step = this.#inTurn(() => this.#planNext(plan))
+        const step = this.#inTurn(() => this.#planNext(plan, ahead))
         const { planned, commit } = isSync(step) ? step : await step
         return commit === undefined || (await commit) ? planned.result : REFUSED
       })
@@ -134,30 +142,40 @@ export class TableWriter {
     return result
   }
 
-  #planNext<T>(plan: Plan<T>): Awaitable<Step<T>> {
-    if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
+  #planNext<T>(plan: Plan<T>, ahead: Ahead | undefined): Awaitable<Step<T>> {
+    if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan, ahead))
     this.#dropSettled()
     // Known before the view opens: what is in flight may settle before the plan gets to see it.
-    if (this.#inFlight.size === 0) return this.#planOn(undefined, plan)
+    if (this.#inFlight.size === 0) return this.#planOn(undefined, plan, ahead)
     const inFlight = [...this.#inFlight]
     const again = (): Promise<Step<T>> =>
-      Promise.allSettled(inFlight).then(() => this.#planNext(plan))
-    const step = tryCall(() => this.#planOn(this.#head, plan))
+      Promise.allSettled(inFlight).then(() => this.#planNext(plan, ahead))
+    const step = tryCall(() => this.#planOn(this.#head, plan, ahead))
     if (isSync(step)) return step.commit === undefined ? again() : step
     return step.then((late) => (late.commit === undefined ? again() : late), again)
   }
 
   /** Plans on a head, or on the one of a view; in this turn, if all that the plan reads is at hand. */
-  #planOn<T>(ahead: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
-    return readAwaitable(this.#partition, (view) =>
-      chain(ahead ?? this.#readHead(view), (before) => {
-        const planning = plan(before.head, (key) => this.#readRecord(view, key))
-        return chain(planning, (planned): Step<T> => {
-          if (planned.change === undefined) return { planned }
-          return { planned, commit: this.#commit(before, planned.change) }
-        })
-      }),
-    )
+  #planOn<T>(
+    inFlight: SeenHead | undefined,
+    plan: Plan<T>,
+    ahead: Ahead | undefined,
+  ): Awaitable<Step<T>> {
+    return readAwaitable(this.#partition, (snapshot) => {
+      if (ahead === undefined) return this.#planIn(snapshot, inFlight, plan)
+      const keys = ahead(this.#head?.head ?? null)
+      return chain(readAhead(snapshot, keys), (view) => this.#planIn(view, inFlight, plan))
+    })
+  }
+
+  #planIn<T>(view: KvView, inFlight: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
+    return chain(inFlight ?? this.#readHead(view), (before) => {
+      const planning = plan(before.head, (key) => this.#readRecord(view, key))
+      return chain(planning, (planned): Step<T> => {
+        if (planned.change === undefined) return { planned }
+        return { planned, commit: this.#commit(before, planned.change) }
+      })
+    })
   }
 
   /** After a refusal: what was planned on top of the refused commit is worth nothing. */
@@ -258,9 +276,9 @@ export class TableWriters {
   }
 
   /** Changes a table in its turn; see TableWriter.change. */
-  change<T>(place: WriterPlace, plan: Plan<T>): Promise<T> {
+  change<T>(place: WriterPlace, plan: Plan<T>, ahead?: Ahead): Promise<T> {
     const key = `${place.tableId}${place.team.teamId}` // Every table ID is as long.
-    return (this.#writers.get(key) ?? this.#open(key, place)).change(plan)
+    return (this.#writers.get(key) ?? this.#open(key, place)).change(plan, ahead)
   }
 
   #open(key: string, { team, table, tableId }: WriterPlace): TableWriter {

@@ -10,12 +10,13 @@ import type { TableHead } from '../../format/records.js'
 import { parseRowId } from '../../format/row-id.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
+import { readAhead } from '../../kv/read-ahead.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import type { RowJson } from '../context/hot-row-cache.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { readHead } from './generations.js'
-import { findRow } from './row-lookup.js'
+import { findRow, recordsOfRow } from './row-lookup.js'
 
 /** The row with an ID as JSON, and its version; null: there is none. @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT */
 export function readRowJson(
@@ -76,7 +77,7 @@ function readRecords(
   rowId: string,
 ): Awaitable<RowJson | null> {
   const stamp = team.partition.commitStamp?.()
-  return readAwaitable(team.partition, (view) =>
+  const readRow = (view: KvView): Awaitable<RowJson | null> =>
     chain(readHead(team, view, table, tableId), (head) => {
       const kept = team.hotRows.get(head, rowId)
       if (kept !== undefined) return kept
@@ -91,8 +92,10 @@ function readRecords(
           return noted(team, head, rowId, found)
         })
       })
-    }),
-  )
+    })
+  if (!team.kv.shared) return readAwaitable(team.partition, readRow)
+  const records = recordsOfRow({ team, table }, rowId)
+  return team.partition.read((view) => chain(readAhead(view, records), readRow))
 }
 
 /** Whether it is known that a table has no row records, which is found out if it was never tried. */

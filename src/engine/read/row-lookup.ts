@@ -1,17 +1,24 @@
 // Reading one row by its ID: arithmetic on the ID, then the row record or the segment.
 
 import { type Awaitable, chain } from '../../base/awaitable.js'
-import { sameBytes } from '../../base/bytes.js'
+import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
 import type { ForwardMap } from '../../format/forward.js'
-import { type Position, rowKey, type TableKey } from '../../format/keys.js'
+import {
+  extentPageKey,
+  PAGE_EXTENTS,
+  type Position,
+  rowKey,
+  type TableKey,
+  tableHeadKey,
+} from '../../format/keys.js'
 import { decodeRowRecord, EARLIER_SCHEMA, type Generation } from '../../format/records.js'
 import { parseRowId, type RowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { foldedSegment, shownSegment } from '../context/live-slot.js'
-import type { StoreContext } from '../context/store-context.js'
+import type { StoreContext, TablePlace } from '../context/store-context.js'
 
 export type FoundRow = Readonly<{
   position: Position
@@ -80,6 +87,23 @@ function asItReads(
   return chain(schemas.get(table, schemaNumber, read), ({ columns }) => {
     return { position, version, text: convertRowText(stored.text, columns), stored }
   })
+}
+
+/**
+ * The head of a table and the records that `findRow` asks for, as far as the ID tells: to be read in one query where
+ * each is a round trip.
+ * @returns undefined: queries cost nothing here.
+ */
+export function recordsOfRow(
+  { team, table }: Pick<TablePlace, 'team' | 'table'>,
+  rowId: string,
+): readonly Bytes[] | undefined {
+  if (!team.kv.shared) return undefined
+  const id = parseRowId(rowId)
+  const head = tableHeadKey(table)
+  if (id === null) return [head]
+  const page = Math.floor(id.extent / PAGE_EXTENTS)
+  return [head, rowKey(table, id), extentPageKey(table, page)]
 }
 
 type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>

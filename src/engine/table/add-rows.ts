@@ -1,6 +1,9 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
 import { isSync } from '../../base/awaitable.js'
+import type { Bytes } from '../../base/bytes.js'
+import { idempotencyRecordKey, tableHeadKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
+import { readAhead } from '../../kv/read-ahead.js'
 import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
 import {
@@ -40,7 +43,10 @@ type AddRequest = Readonly<{
 
 export async function addRows(place: TablePlace, request: AddRequest): Promise<ChangeResult> {
   const { team, table, tableId } = place
-  const first = await team.partition.read(async (view) => {
+  const ahead = recordsOfAdd(place, request)
+  const first = await team.partition.read(async (snapshot) => {
+    const soon = readAhead(snapshot, ahead)
+    const view = isSync(soon) ? soon : await soon
     await readHead(team, view, table, tableId) // 404 goes first.
     return changedOf(await readAddRepeat(place, request, (key) => view.get(key)))
   })
@@ -48,7 +54,9 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
   const reader = new RowsReader(team, request.rows)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
-    const base = await team.partition.read(async (view) => {
+    const base = await team.partition.read(async (snapshot) => {
+      const soon = readAhead(snapshot, ahead)
+      const view = isSync(soon) ? soon : await soon
       const repeat = await readAddRepeat(place, request, (key) => view.get(key))
       return changedOf(repeat) ?? readBase(place, reader, view)
     })
@@ -57,12 +65,27 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
     const { onSchemaError, receipt } = request
     const receiptOf = receipt ? 'add' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
-    const added = await team.writers.change(place, planAdd(place, request, reader, ready))
+    const added = await team.writers.change(
+      place,
+      planAdd(place, request, reader, ready),
+      ahead && (() => ahead),
+    )
     if (typeof added === 'string') return added
     team.limits.storeRows(team, linkableBytes(ready.rows))
     if (request.key !== undefined) team.limits.keepKey(team)
     return added
   })
+}
+
+/** What every view of an add asks for. @returns undefined: queries cost nothing here. */
+function recordsOfAdd(
+  { team, table }: TablePlace,
+  { key }: Pick<AddRequest, 'key'>,
+): readonly Bytes[] | undefined {
+  if (!team.kv.shared) return undefined
+  const head = tableHeadKey(table)
+  if (key === undefined) return [head]
+  return [head, idempotencyRecordKey(null, key.text), idempotencyRecordKey(table, key.text)]
 }
 
 function readAddRepeat(

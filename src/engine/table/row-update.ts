@@ -7,7 +7,7 @@ import { typeName } from '../../base/options.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
 import { type Steps, TimeSlices } from '../../base/time-slices.js'
-import { type Position, rowKey, type TableKey } from '../../format/keys.js'
+import { type Position, rowKey, schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
@@ -19,14 +19,14 @@ import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { OnSchemaError, RowInput } from '../api/row-types.js'
 import type { DeleteResult } from '../api/store-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
-import type { Planned } from '../commit/table-writer.js'
+import type { Ahead, Plan, Planned } from '../commit/table-writer.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { invalidValue, scanRowObject, unknownColumn } from '../ingest/row-object.js'
 import { checkColumnCount, widenColumns } from '../ingest/schema-of-rows.js'
 import { brokenRule, cellFits, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
-import { type FoundRow, findRow, rowNotFound } from '../read/row-lookup.js'
+import { type FoundRow, findRow, recordsOfRow, rowNotFound } from '../read/row-lookup.js'
 import { checkIfMatch } from './if-match.js'
 import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
 
@@ -61,25 +61,35 @@ export function updateRow(
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { team, table } = place
-  return team.writers.change(place, (head, read) =>
-    chain(findRow(team, read, table, head.generation, rowId), (row) => {
-      if (row === null) throw rowNotFound(rowId)
-      checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
-      const given = changes()
-      const schema = team.schemas.get(table, head.generation.schemaNumber, read)
-      return chain(schema, (found) => {
-        const judged = judgeAndConform(team, given, found, options.onSchemaError)
-        return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
-          if (cells.size === 0) return { result: { version: head.version } }
-          const newSchema = newSchemaOf(found, policy.schema)
-          const text = spliceRowText(row.stored.text, cells)
-          checkRowSize(text, team.options.rowBytesMax)
-          const rowPlace = { read, random: team.options.random, table, position: row.position }
-          return writeText(head, rowPlace, { ...row.stored, text }, newSchema)
+  return team.writers.change(
+    place,
+    (head, read) =>
+      chain(findRow(team, read, table, head.generation, rowId), (row) => {
+        if (row === null) throw rowNotFound(rowId)
+        checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
+        const given = changes()
+        const schema = team.schemas.get(table, head.generation.schemaNumber, read)
+        return chain(schema, (found) => {
+          const judged = judgeAndConform(team, given, found, options.onSchemaError)
+          return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
+            if (cells.size === 0) return { result: { version: head.version } }
+            const newSchema = newSchemaOf(found, policy.schema)
+            const text = spliceRowText(row.stored.text, cells)
+            checkRowSize(text, team.options.rowBytesMax)
+            const rowPlace = { read, random: team.options.random, table, position: row.position }
+            return writeText(head, rowPlace, { ...row.stored, text }, newSchema)
+          })
         })
-      })
-    }),
+      }),
+    aheadOf(place, rowId, true),
   )
+}
+
+/** @param judges - Whether the schema is needed. */
+function aheadOf(place: TablePlace, rowId: string, judges: boolean): Ahead | undefined {
+  const records = recordsOfRow(place, rowId)
+  if (records === undefined || !judges) return records && (() => records)
+  return (last) => [...records, schemaKey(place.table, last?.generation.schemaNumber ?? 0)]
 }
 
 /**
@@ -107,7 +117,7 @@ function writeText(
 /** Deletes a row; without one, the version stays. */
 export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResult> {
   const { team, table } = place
-  return team.writers.change(place, async (head, read): Promise<Planned<DeleteResult>> => {
+  const plan: Plan<DeleteResult> = async (head, read) => {
     const { version, generation } = head
     const row = await findRow(team, read, table, generation, rowId)
     if (row === null) return { result: { version, deleted: false } }
@@ -118,7 +128,8 @@ export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResul
       result: { version: version + 1, deleted: true },
       change: { next, puts: [[rowKey(table, row.position), tombstone]] },
     }
-  })
+  }
+  return team.writers.change(place, plan, aheadOf(place, rowId, false))
 }
 
 function* judgeAndConform(

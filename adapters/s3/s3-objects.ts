@@ -221,26 +221,29 @@ class S3Objects implements ObjectStore {
     await this.#client.send({ method: 'POST', query, headers, body, failureIn: deleteFailure })
   }
 
+  /** A server may send fewer keys than there are: a page ends where the server says so, or when it is full. */
   async #list(prefix: string, after: string): Promise<ObjectId[]> {
     const { keyPrefix } = this.#settings
+    const listed: ObjectId[] = []
     let continuation: string | undefined
     for (let page = 0; page < FOREIGN_PAGES_MAX; page++) {
       const { body } = await this.#client.send({
         method: 'GET',
         query: {
           'list-type': '2',
-          'max-keys': String(LIST_COUNT_MAX),
+          'max-keys': String(LIST_COUNT_MAX - listed.length),
           prefix: keyPrefix + prefix,
           ...(after !== '' && { 'start-after': keyPrefix + after }),
           ...(continuation !== undefined && { 'continuation-token': continuation }),
         },
       })
-      const listed = parseListing(xmlText(body))
-      const ids = listed.keys.map((key) => key.slice(keyPrefix.length))
-      const own = ids.filter((id) => OBJECT_ID_PATTERN.test(id) && !this.#remains.has(id))
-      if (own.length > 0 || listed.continuation === undefined) return own
-      continuation = listed.continuation
+      const found = parseListing(xmlText(body))
+      const ids = found.keys.map((key) => key.slice(keyPrefix.length))
+      listed.push(...ids.filter((id) => OBJECT_ID_PATTERN.test(id) && !this.#remains.has(id)))
+      continuation = found.continuation
+      if (listed.length >= LIST_COUNT_MAX || continuation === undefined) return listed
     }
+    if (listed.length > 0) return listed
     const problem = `The bucket has ${FOREIGN_PAGES_MAX * LIST_COUNT_MAX} keys of others here`
     throw new StoreError('STORAGE_UNAVAILABLE', `${problem}; give the store a keyPrefix of its own`)
   }

@@ -72,8 +72,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a listing of S3 ends at a page of keys of others',
     file: 's3-objects.ts',
-    find: 'if (own.length > 0 || listed.continuation === undefined) return own',
-    replace: 'if (own.length >= 0 || listed.continuation === undefined) return own',
+    find: 'if (listed.length >= LIST_COUNT_MAX || continuation === undefined) return listed',
+    replace: 'if (listed.length >= 0 || continuation === undefined) return listed',
   },
   {
     name: 'a signed URL of S3 is good for any length',

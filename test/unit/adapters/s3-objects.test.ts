@@ -93,6 +93,24 @@ describe('keys', () => {
   })
 })
 
+test('a listing is full also where the server sends short pages', async () => {
+  const { double, objects } = await openObjects()
+  const ids = Array.from({ length: 1_100 }, (_, i) => i.toString(16).padStart(32, '0'))
+  for (const id of ids) double.bucket.objects.set(id, { body: Buffer.of(), etag: '"x"', meta: {} })
+  const { bucket } = double
+  const answer = bucket.answer.bind(bucket)
+  bucket.answer = (question) => {
+    const { query } = question
+    if (query.has('max-keys'))
+      query.set('max-keys', String(Math.min(99, Number(query.get('max-keys')))))
+    return answer(question)
+  }
+
+  expect(await objects.list('')).toEqual(ids.slice(0, 1_000))
+  expect(await objects.list('', ids[999])).toEqual(ids.slice(1_000))
+  expect(await objects.list('', ids[1_099])).toEqual([])
+})
+
 describe('big objects', () => {
   test('go up in parts, of which two are under way at the same time', async () => {
     const { double, objects } = await openObjects()

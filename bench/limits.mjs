@@ -119,7 +119,7 @@ const CASES = [
     limits: { teamRowBytesMax: 256 * KIB },
     refusal: '403 limit_exceeded',
     attack: (target) =>
-      flood(target, (client) => client.send('POST', `/tables/${target.tableId}/rows`, target.rows)),
+      flood(target, (client) => client.send('POST', `/tables/${target.tableId}/rows`, target.few)),
   },
   {
     limits: { teamFileBytesMax: MIB },

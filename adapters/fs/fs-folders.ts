@@ -3,8 +3,8 @@
 // Invariants:
 // - A file system operation that must survive a power cut is followed by an fsync of the changed folder that began
 //   after it. One fsync serves all callers that asked before it began.
-// - A folder in use is not removed, and a folder that is being removed is not used. This process is the only one
-//   on the directory.
+// - A folder in use is not removed by this process, and a folder that it removes is not used. Where other processes use
+//   the directory, one of them may remove an empty folder at any time: whoever misses it calls `forget`.
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BoundedMap } from '../../src/base/bounded-map.js'
@@ -31,6 +31,11 @@ export async function readNames(path: string): Promise<string[]> {
     if (systemCode(failure) === 'ENOENT') return []
     throw failure
   }
+}
+
+export async function sortedNames(path: string, pattern: RegExp): Promise<string[]> {
+  const names = await readNames(path)
+  return names.filter((name) => pattern.test(name)).sort()
 }
 
 /** Merges fsyncs of one directory: who asks while one is running gets the one after it. */
@@ -69,6 +74,7 @@ const DURABLE_MAX = 1_024
 
 export class Folders {
   readonly #doesSync: boolean
+  readonly #isShared: boolean
   readonly #syncs = new Map<string, SharedSync>()
   readonly #users = new Map<string, number>()
   readonly #removals = new Map<string, Promise<void>>()
@@ -77,9 +83,13 @@ export class Folders {
   /** Folders whose names are known to be on the disk. */
   readonly #durable = new BoundedMap<string, true>(DURABLE_MAX)
 
-  /** @param doesSync - If not, every fsync is left out. */
-  constructor(doesSync: boolean) {
+  /**
+   * @param doesSync - If not, every fsync is left out.
+   * @param isShared - Whether other processes use the directory, too.
+   */
+  constructor(doesSync: boolean, isShared = false) {
     this.#doesSync = doesSync
+    this.#isShared = isShared
   }
 
   /** Runs an action during which the folder is not removed. It need not exist yet. */
@@ -114,6 +124,11 @@ export class Folders {
     this.#durable.set(path, true)
   }
 
+  /** The folder is not there any more. */
+  forget(path: string): void {
+    this.#durable.delete(path)
+  }
+
   /** Resolves when an fsync that began after this call has ended. */
   async sync(path: string): Promise<void> {
     if (!this.#doesSync) return
@@ -127,7 +142,9 @@ export class Folders {
   }
 
   async #syncOnce(path: string): Promise<void> {
-    if (!this.#users.has(path) || process.platform === 'win32') return await syncDirectory(path)
+    // A kept descriptor may be that of a folder that another process has removed and somebody has made again.
+    const isKept = this.#users.has(path) && !this.#isShared && process.platform !== 'win32'
+    if (!isKept) return await syncDirectory(path)
     const opened = this.#opened.get(path) ?? openFile(path, 'r')
     this.#opened.set(path, opened)
     try {

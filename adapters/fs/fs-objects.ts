@@ -3,7 +3,7 @@
 // Invariants:
 // - When a put resolves, the bytes and the name of the file are on disk. (Not in a store that never syncs.)
 // - Bytes in pieces are written and synced as `<id>.tmp`, and renamed. A crash leaves a `.tmp` file, which the next
-//   open removes.
+//   open removes; one of a shared directory only if nothing was written to it for an hour.
 // - Bytes in one piece are written and synced under the final name by one call, while the folder is synced
 //   (PERFORMANCE.md, P6). Nobody knows the ID until the put resolves: a crash leaves an object that nothing names,
 //   which the sweep deletes.
@@ -30,22 +30,26 @@ import {
   writeAll,
 } from './fs-calls.js'
 import { fileError, systemCode } from './fs-error.js'
-import { Folders, readNames } from './fs-folders.js'
+import { Folders, sortedNames } from './fs-folders.js'
 import { OpenFiles } from './object-files.js'
 import { INNER_PATTERN, OUTER_PATTERN, objectPath } from './object-path.js'
 import { processDescriptors } from './process-descriptors.js'
+import { removeFile, removeTemporaryFiles } from './temporary-files.js'
 
 const LIST_COUNT_MAX = 1_000
 const DELETES_AT_ONCE = 16
 
-/** Folders looked at for left-over temporary files at open: those of 40 million consecutive objects. */
-const CLEANED_FOLDERS_MAX = 10_000
-
 const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
-const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
+/** How often the folders of one object are made, because another process has removed them. */
+const CREATES_MAX = 10
 
 export interface FsObjectsOptions {
+  /**
+   * Whether other processes on this machine have the directory open, too, each with this option. Objects are then the
+   * same for all of them, as in S3. Default: false, and the directory is used by nobody else.
+   */
+  readonly shared?: boolean
   /** Whether a put waits for the disk; if not, a power cut may leave any part of an object. Default: true. */
   readonly sync?: boolean
   /** Keeps files open between reads. Default: the cache of the process; tests may give one of their own. */
@@ -53,37 +57,21 @@ export interface FsObjectsOptions {
 }
 
 /**
- * Opens the objects in a directory, which exists and is used by nobody else.
+ * Opens the objects in a directory, which exists.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
 export async function openFsObjects(
   directory: string,
-  { sync = true, descriptors = processDescriptors() }: FsObjectsOptions = {},
+  { shared = false, sync = true, descriptors = processDescriptors() }: FsObjectsOptions = {},
 ): Promise<ObjectStore> {
   try {
     const found = await stat(directory)
     if (!found.isDirectory()) throw new Error(`${directory} is not a directory`)
-    await removeTemporaryFiles(directory)
+    await removeTemporaryFiles(directory, shared)
   } catch (failure) {
     throw fileError(failure, 'The objects cannot be opened')
   }
-  return new FsObjects(directory, sync, descriptors)
-}
-
-async function removeTemporaryFiles(directory: string): Promise<void> {
-  const folders = new Folders(true)
-  let looked = 0
-  for (const outer of await sortedNames(directory, OUTER_PATTERN)) {
-    for (const inner of await sortedNames(join(directory, outer), INNER_PATTERN)) {
-      if (++looked > CLEANED_FOLDERS_MAX) return
-      const folder = join(directory, outer, inner)
-      const names = await readNames(folder)
-      const temporary = names.filter((name) => TEMPORARY_PATTERN.test(name))
-      for (const name of temporary) await removeFile(join(folder, name))
-      if (temporary.length === names.length) await folders.removeIfEmpty(folder)
-    }
-    await folders.removeIfEmpty(join(directory, outer))
-  }
+  return new FsObjects(directory, { shared, sync, descriptors })
 }
 
 type ObjectPlace = Readonly<{ outer: string; inner: string; path: string }>
@@ -91,6 +79,7 @@ type ObjectPlace = Readonly<{ outer: string; inner: string; path: string }>
 class FsObjects implements ObjectStore {
   readonly #directory: string
   readonly #sync: boolean
+  readonly #isShared: boolean
   readonly #folders: Folders
   /** By id, which is looked up quicker than a path, and need not be made a path of. */
   readonly #files
@@ -99,11 +88,12 @@ class FsObjects implements ObjectStore {
   readonly #incoming = new Set<ObjectId>()
   #closed = false
 
-  constructor(directory: string, sync: boolean, descriptors: DescriptorCache) {
+  constructor(directory: string, { shared, sync, descriptors }: Required<FsObjectsOptions>) {
     this.#files = new OpenFiles(descriptors, (id: ObjectId) => this.#path(id))
     this.#directory = directory
     this.#sync = sync
-    this.#folders = new Folders(sync)
+    this.#isShared = shared
+    this.#folders = new Folders(sync, shared)
   }
 
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
@@ -226,19 +216,34 @@ class FsObjects implements ObjectStore {
   }
 
   async #write(place: ObjectPlace, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
-    const { outer, inner } = place
-    await writing(async () => {
-      await this.#folders.make(outer)
-      await this.#folders.make(inner)
-    })
     return this.#sync && WRITE_THROUGH !== undefined && isWhole(content)
       ? await this.#writeWhole(place, content, WRITE_THROUGH)
       : await this.#writePieces(place, content)
   }
 
+  /** Makes the folders of an object, and opens a new file in them. */
+  async #create(
+    { outer, inner }: ObjectPlace,
+    path: string,
+    flags: 'wx' | number,
+  ): Promise<number> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#folders.make(outer)
+        await this.#folders.make(inner)
+        return await openNew(path, flags)
+      } catch (failure) {
+        const isRemoved = this.#isShared && systemCode(failure) === 'ENOENT'
+        if (!isRemoved || tries === CREATES_MAX) throw failure
+        for (const folder of [outer, inner]) this.#folders.forget(folder)
+      }
+    }
+  }
+
   /** The file is there, so its name can go to the disk together with its bytes: mostly in one round of the disk. */
-  async #writeWhole({ inner, path }: ObjectPlace, bytes: Bytes, flags: number): Promise<number> {
-    const descriptor = await writing(() => openNew(path, flags))
+  async #writeWhole(place: ObjectPlace, bytes: Bytes, flags: number): Promise<number> {
+    const { inner, path } = place
+    const descriptor = await writing(() => this.#create(place, path, flags))
     const finished = allDone([
       writing(() => this.#writeAll(descriptor, bytes)),
       writing(() => this.#folders.sync(inner)),
@@ -268,7 +273,7 @@ class FsObjects implements ObjectStore {
     const temporary = `${path}.tmp`
     const descriptor = await writing(async () => {
       invariant(!existsNow(path), 'an object id is put once')
-      return await openNew(temporary, 'wx')
+      return await this.#create(place, temporary, 'wx')
     })
     try {
       let bytes = 0
@@ -329,14 +334,6 @@ async function removeRemains(path: string): Promise<void> {
   await unlink(path).catch((failure: unknown) => systemCode(failure))
 }
 
-async function removeFile(path: string): Promise<void> {
-  try {
-    await unlink(path)
-  } catch (failure) {
-    if (systemCode(failure) !== 'ENOENT') throw failure
-  }
-}
-
 /** Waits for all of them, also when one fails, which is then what the caller learns. */
 async function allDone(steps: readonly Promise<void>[]): Promise<void> {
   for (const step of await Promise.allSettled(steps)) {
@@ -365,11 +362,6 @@ function readFailed(failure: unknown): never {
 function assertRange({ start, limit }: ByteRange): void {
   const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
   invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
-}
-
-async function sortedNames(path: string, pattern: RegExp): Promise<string[]> {
-  const names = await readNames(path)
-  return names.filter((name) => pattern.test(name)).sort()
 }
 
 /** Whether ids that begin with `part` may begin with `prefix` and come after `after`. */

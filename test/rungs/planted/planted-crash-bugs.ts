@@ -105,7 +105,7 @@ export const PLANTED_BUGS: readonly PlantedCrashBug[] = [
     test: 'kill',
     name: 'what a crash leaves of an object is never removed',
     file: 'fs-objects.ts',
-    find: '    await removeTemporaryFiles(directory)\n',
+    find: '    await removeTemporaryFiles(directory, shared)\n',
     replace: '',
   },
   {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -159,6 +159,77 @@ test('opening removes what dead puts left, and nothing else', async () => {
 
   expect((await readdir(used)).sort()).toEqual([idOf(1), 'mine.tmp'].sort())
   expect(await readdir(directory)).toEqual([INCARNATION])
+})
+
+async function openShared(directory: string) {
+  const objects = await openFsObjects(directory, { shared: true })
+  onTestFinished(() => objects.close())
+  return objects
+}
+
+test('opening a shared directory leaves the puts of other processes alone', async () => {
+  const directory = await newDirectory()
+  const objects = await openShared(directory)
+  async function* pieces() {
+    yield new Uint8Array(10)
+    await openShared(directory)
+    yield new Uint8Array(10)
+  }
+
+  expect(await objects.put(idOf(1), pieces())).toBe(20)
+  expect(await objects.list('')).toEqual([idOf(1)])
+})
+
+test('opening a shared directory removes temporary files that nothing was written to for an hour', async () => {
+  const directory = await newDirectory()
+  const folder = join(directory, INCARNATION, '0000000000000')
+  await mkdir(folder, { recursive: true })
+  const now = Date.now() / 1_000
+  for (const [number, seconds] of [[1, 3_700] as const, [2, 3_500] as const]) {
+    const path = join(folder, `${idOf(number)}.tmp`)
+    await writeFile(path, 'half')
+    await utimes(path, now, now - seconds)
+  }
+
+  await openShared(directory)
+
+  expect(await readdir(folder)).toEqual([`${idOf(2)}.tmp`])
+})
+
+test('a folder that another process has removed is made again', async () => {
+  const directory = await newDirectory()
+  const [first, second] = [await openShared(directory), await openShared(directory)]
+  async function* pieces() {
+    yield utf8('in pieces')
+  }
+  for (const [number, content] of [[1, utf8('whole')] as const, [2, pieces()] as const]) {
+    await first.put(idOf(0), utf8('before'))
+    await second.delete([idOf(0)])
+    expect(await tree(directory)).toEqual([])
+
+    await first.put(idOf(number), content)
+
+    expect(await second.list('')).toEqual([idOf(number)])
+    await second.delete([idOf(number)])
+  }
+})
+
+test('puts and deletes at once by two processes lose nothing', async () => {
+  const directory = await newDirectory()
+  const both = [await openShared(directory), await openShared(directory)]
+  const work = async (own: number): Promise<void> => {
+    const [mine, others] = own === 0 ? both : both.toReversed()
+    for (let round = 0; round < 100; round++) {
+      const id = idOf(own * 1_000 + round)
+      await mine?.put(id, utf8(id))
+      expect(await others?.get(id)).toEqual(utf8(id))
+      await others?.delete([id])
+    }
+  }
+
+  await Promise.all([work(0), work(1)])
+
+  expect(await both[0]?.list('')).toEqual([])
 })
 
 test('a directory that is missing or a file is refused', async () => {

@@ -1,0 +1,58 @@
+// Temporary files of puts that did not end, because their process did.
+import { stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemCode } from './fs-error.js'
+import { Folders, readNames, sortedNames } from './fs-folders.js'
+import { INNER_PATTERN, OUTER_PATTERN } from './object-path.js'
+
+/** Folders looked at: those of 40 million consecutive objects. */
+const CLEANED_FOLDERS_MAX = 10_000
+
+const TEMPORARY_PATTERN = /^[0-9a-f]{32}\.tmp$/
+
+/** A put of another process writes to its temporary file more often: a slower source is given up long before. */
+const TEMPORARY_IDLE_MS_MAX = 3_600_000
+
+/**
+ * Removes the temporary files of a directory when it is opened, and folders that are empty then.
+ * @param isShared - Whether other processes may be writing temporary files.
+ */
+export async function removeTemporaryFiles(directory: string, isShared: boolean): Promise<void> {
+  const folders = new Folders(true)
+  let looked = 0
+  for (const outer of await sortedNames(directory, OUTER_PATTERN)) {
+    for (const inner of await sortedNames(join(directory, outer), INNER_PATTERN)) {
+      if (++looked > CLEANED_FOLDERS_MAX) return
+      const folder = join(directory, outer, inner)
+      const names = await readNames(folder)
+      let left = names.length
+      for (const name of names) {
+        const path = join(folder, name)
+        if (!TEMPORARY_PATTERN.test(name) || (isShared && !(await isIdle(path)))) continue
+        await removeFile(path)
+        left--
+      }
+      if (left === 0) await folders.removeIfEmpty(folder)
+    }
+    await folders.removeIfEmpty(join(directory, outer))
+  }
+}
+
+/** Whether a temporary file is of a process that has ended: the last write to it was long ago. */
+async function isIdle(path: string): Promise<boolean> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs > TEMPORARY_IDLE_MS_MAX
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') return false // It was renamed meanwhile.
+    throw failure
+  }
+}
+
+/** Removes a file that may be gone already. */
+export async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (failure) {
+    if (systemCode(failure) !== 'ENOENT') throw failure
+  }
+}

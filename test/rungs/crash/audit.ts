@@ -4,8 +4,9 @@ import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store, Team, VerifySeverity } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { TEAM } from './lane.js'
+import type { LaneTeam } from './lane-store.js'
 import { type Ledger, type TableState, versionsOf } from './ledger.js'
-import { SHARED_TABLE } from './log-lines.js'
+import { COUNTER_TABLE, SHARED_TABLE } from './log-lines.js'
 import { type ExpectedRow, expectedRows, fillerBytes, fillerText } from './rows.js'
 import { SMALL_SIZES } from './writer-job.js'
 
@@ -16,10 +17,15 @@ const STASHES_USED = 2
  * Opens, checks, sweeps and closes. Afterwards the ledger knows which of several states it was.
  * @returns what is wrong, in words; nothing when all is well.
  */
-export async function audit(directory: string, ledger: Ledger): Promise<string[]> {
+export function audit(directory: string, ledger: Ledger): Promise<string[]> {
+  return auditStore(() => openDirectory(directory, SMALL_SIZES), ledger)
+}
+
+/** As `audit`. @param open - Opens the store, with `SMALL_SIZES`. */
+export async function auditStore(open: () => Promise<Store>, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = [...ledger.violations.splice(0)]
   try {
-    const store = await openDirectory(directory, SMALL_SIZES)
+    const store = await open()
     try {
       await verify(store, 'damage', wrong)
       await auditTables(store.team(TEAM), ledger, wrong)
@@ -60,7 +66,7 @@ async function auditTables(team: Team, ledger: Ledger, wrong: string[]): Promise
     if (!ledger.tables.has(name)) wrong.push(`there is a table ${name} that nobody made`)
   }
   for (const [name, states] of ledger.tables) {
-    if (name === SHARED_TABLE) continue
+    if (name === SHARED_TABLE || name === COUNTER_TABLE) continue
     const found = await readTable(team, idOf.get(name), `table ${name}`, wrong)
     const possible = states.filter(({ version }) => version === found.version)
     const differences = possible.map(({ rows }) => differenceOf(found.rows, rows))
@@ -72,10 +78,16 @@ async function auditTables(team: Team, ledger: Ledger, wrong: string[]): Promise
     ledger.tables.set(name, [found])
   }
   await auditShared(team, idOf.get(SHARED_TABLE), ledger, wrong)
+  await auditCounter(team, idOf.get(COUNTER_TABLE), ledger, wrong)
 }
 
-async function readTable(
-  team: Team,
+type ReadTeam = Readonly<{
+  table(id: string): Pick<ReturnType<LaneTeam['table']>, 'scan' | 'version'>
+}>
+
+/** Reads a whole table, and compares the text of its rows with their names. */
+export async function readTable(
+  team: ReadTeam,
   id: string | undefined,
   what: string,
   wrong: string[],
@@ -100,7 +112,7 @@ async function readTable(
   return { version: await table.version(), rows }
 }
 
-function differenceOf(
+export function differenceOf(
   found: readonly ExpectedRow[],
   expected: readonly ExpectedRow[],
 ): string | null {
@@ -145,6 +157,30 @@ async function auditShared(
     if (tags[version - 2] !== tag) wrong.push(`the shared table lacks ${tag} of version ${version}`)
   }
   ledger.settledShares = tags
+}
+
+/** Each number was set once, and each acknowledged one was set. */
+async function auditCounter(
+  team: Team,
+  id: string | undefined,
+  { counted, perhapsCounted }: Ledger,
+  wrong: string[],
+): Promise<void> {
+  if (id === undefined) {
+    if (counted.size > 0) wrong.push('the counter is not there')
+    return
+  }
+  const { rows, version } = await readTable(team, id, 'the counter', wrong)
+  const last = rows[0]?.n ?? Number.NaN
+  if (rows.length !== 1 || version !== last + 1) {
+    wrong.push(`the counter is ${last} in ${rows.length} rows, at version ${version}`)
+  }
+  for (let number = 1; number <= last; number++) {
+    if (!counted.has(number) && !perhapsCounted.has(number)) wrong.push(`nobody counted ${number}`)
+  }
+  for (const number of counted) {
+    if (number > last) wrong.push(`the counter is ${last}, and lost ${number}`)
+  }
 }
 
 async function auditFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<void> {

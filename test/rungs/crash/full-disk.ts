@@ -11,6 +11,7 @@ import { openDirectory } from '../../../adapters/open-directory.js'
 import { audit, describe } from './audit.js'
 import type { FullDiskCase, FullDiskJob, FullDiskResult } from './full-disk-job.js'
 import { Lane } from './lane.js'
+import { laneStoreOf } from './lane-store.js'
 import { Ledger } from './ledger.js'
 import type { LogLine } from './log-lines.js'
 import { resolveJob, SMALL_SIZES } from './writer-job.js'
@@ -55,7 +56,13 @@ async function runCase(folder: string, fullCase: FullDiskCase): Promise<FullDisk
   const nextOperation = (): number => ++operations
   const say = (line: LogLine): void => ledger.read([line])
   const lanes = Array.from({ length: LANES }, (_, index) => {
-    return new Lane(store, { ...job, seed: job.seed * 31 + index, index, nextOperation, say })
+    return new Lane(laneStoreOf(store), {
+      ...job,
+      seed: job.seed * 31 + index,
+      index,
+      nextOperation,
+      say,
+    })
   })
   const all = (act: (lane: Lane) => Promise<unknown>) => Promise.all(lanes.map(act))
 

@@ -1,8 +1,8 @@
 // One worker of a writer: random changes of its own table, stashes and files, one after the other.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ChangeResult, Store, StoredFile, Table, Team } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
+import type { LaneRows, LaneStore, LaneTable, LaneTeam } from './lane-store.js'
 import { type Change, type LogLine, SHARED_TABLE } from './log-lines.js'
 import { fillerBytes, type RowsSpec, rowObjects, SCHEMA } from './rows.js'
 import type { WriterJob } from './writer-job.js'
@@ -14,6 +14,8 @@ export type LaneJob = WriterJob &
     index: number
     nextOperation(): number
     say(line: LogLine): void
+    /** What it does where the store sweeps by itself. */
+    insteadOfSweep?: (lane: Lane) => Promise<unknown>
   }>
 
 /** The parts of an answer that the log records. */
@@ -29,18 +31,18 @@ const ALL_CHANGES = 96
 
 export class Lane {
   readonly #job: LaneJob
-  readonly #team: Team
-  readonly #store: Store
+  readonly #store: LaneStore
+  readonly #team: LaneTeam
   readonly #random: Seeded
   readonly #name: string
-  #table: Table | undefined
-  #shared: Table | undefined
+  #table: LaneTable | undefined
+  #shared: LaneTable | undefined
   /** IDs of the rows of the lane's table, in order. */
   #rowIds: string[] = []
-  #files: StoredFile[] = []
+  #files: Readonly<{ id: string; path: string }>[] = []
   failures = 0
 
-  constructor(store: Store, job: LaneJob) {
+  constructor(store: LaneStore, job: LaneJob) {
     this.#job = job
     this.#store = store
     this.#team = store.team(TEAM)
@@ -86,7 +88,7 @@ export class Lane {
     this.#job.say({ say: 'seen', table: this.#name, version })
   }
 
-  async #find(name: string): Promise<Table | undefined> {
+  async #find(name: string): Promise<LaneTable | undefined> {
     const entry = (await this.#team.tables()).find((table) => table.name === name)
     return entry && this.#team.table(entry.id)
   }
@@ -94,7 +96,7 @@ export class Lane {
   async #create(name: string): Promise<void> {
     const rows = this.#rows(name === SHARED_TABLE ? 0 : 12)
     const change = { do: 'create', table: name, rows } as const
-    await this.#say(change, async () => {
+    await this.say(change, async () => {
       const created = await this.#team.createTable({
         name,
         schema: SCHEMA,
@@ -119,11 +121,11 @@ export class Lane {
     else if (random < 84) await this.#import()
     else if (random < 91) await this.#putFile()
     else if (random < 92) await this.#createExtra()
-    else await this.#sweep()
+    else await (this.#job.insteadOfSweep?.(this) ?? this.#sweep())
   }
 
   /** Says what begins, does it, and says how it ended. */
-  async #say(change: Change, act: (op: number) => Promise<Answer>): Promise<boolean> {
+  async say(change: Change, act: (op: number) => Promise<Answer>): Promise<boolean> {
     const { say, nextOperation } = this.#job
     const op = nextOperation()
     say({ say: 'begin', op, change })
@@ -145,18 +147,15 @@ export class Lane {
   }
 
   async #change(what: 'add' | 'overwrite', rows: RowsSpec): Promise<void> {
-    await this.#say({ do: what, table: this.#name, rows }, () =>
+    await this.say({ do: what, table: this.#name, rows }, () =>
       this.#changeTable(what, rowObjects(rows)),
     )
   }
 
-  async #changeTable(
-    what: 'add' | 'overwrite',
-    given: Parameters<Table['addRows']>[0],
-  ): Promise<Answer> {
+  async #changeTable(what: 'add' | 'overwrite', given: LaneRows): Promise<Answer> {
     const table = this.#tableHere()
-    const { version, rowIds }: ChangeResult =
-      what === 'add' ? await table.addRows(given) : await table.overwrite({ rows: given })
+    const { version, rowIds } =
+      what === 'add' ? await table.addRows(given) : await table.overwrite(given)
     this.#rowIds = what === 'add' ? [...this.#rowIds, ...rowIds] : [...rowIds]
     return { version }
   }
@@ -166,7 +165,7 @@ export class Lane {
     const index = this.#random.below(this.#rowIds.length)
     const file = this.#files.length > 0 ? this.#random.pick(this.#files).path : undefined
     const named = file === undefined ? {} : { file }
-    await this.#say({ do: 'patch', table: this.#name, index, ...named }, (op) => {
+    await this.say({ do: 'patch', table: this.#name, index, ...named }, (op) => {
       const cells = file === undefined ? { n: op } : { n: op, f: file }
       return this.#tableHere().updateRow(this.#rowIds[index] ?? '', cells)
     })
@@ -175,7 +174,7 @@ export class Lane {
   async #delete(): Promise<void> {
     if (this.#rowIds.length === 0) return
     const index = this.#random.below(this.#rowIds.length)
-    await this.#say({ do: 'delete', table: this.#name, index }, async () => {
+    await this.say({ do: 'delete', table: this.#name, index }, async () => {
       const { version } = await this.#tableHere().deleteRow(this.#rowIds[index] ?? '')
       this.#rowIds = this.#rowIds.toSpliced(index, 1)
       return { version }
@@ -188,7 +187,7 @@ export class Lane {
     const shared = this.#shared
     if (shared === undefined) return true
     const rows = this.#rows(6)
-    return await this.#say({ do: 'share', rows }, async () => {
+    return await this.say({ do: 'share', rows }, async () => {
       const { version } = await shared.addRows(rowObjects(rows))
       return { version }
     })
@@ -204,20 +203,20 @@ export class Lane {
     if (!kept.every((done) => done) || this.#random.once(6)) return
     const what = this.#random.once(2) || this.#isFull() ? 'overwrite' : 'add'
     const rows = { stash }
-    const used = await this.#say({ do: what, table: this.#name, rows }, () =>
-      this.#changeTable(what, this.#team.stash(stash)),
+    const used = await this.say({ do: what, table: this.#name, rows }, () =>
+      this.#changeTable(what, rows),
     )
     if (!used || this.#random.once(4)) return
-    await this.#say({ do: 'deleteStash', stash }, async () => {
-      await this.#team.stash(stash).delete()
+    await this.say({ do: 'deleteStash', stash }, async () => {
+      await this.#team.deleteStash(stash)
       return {}
     })
   }
 
   #putChunk(stash: string, serial: string): Promise<boolean> {
     const rows = this.#rows(this.#job.rowsMax)
-    return this.#say({ do: 'putChunk', stash, serial, rows }, async () => {
-      await this.#team.stash(stash).put(serial, rowObjects(rows))
+    return this.say({ do: 'putChunk', stash, serial, rows }, async () => {
+      await this.#team.putChunk(stash, serial, rowObjects(rows))
       return {}
     })
   }
@@ -225,16 +224,15 @@ export class Lane {
   async #putFile(): Promise<void> {
     const tag = `file-${this.#job.nextOperation()}`
     const bytes = this.#random.below(this.#job.fileBytesMax)
-    await this.#say({ do: 'putFile', tag, bytes }, async () => {
-      const about = { fileName: `${tag}.txt`, contentType: 'text/plain' }
-      const stored = await this.#team.files.put(fillerBytes(tag, bytes), about)
+    await this.say({ do: 'putFile', tag, bytes }, async () => {
+      const stored = await this.#team.putFile(`${tag}.txt`, fillerBytes(tag, bytes))
       this.#files.push(stored)
       return { file: stored.id }
     })
   }
 
   async #sweep(): Promise<void> {
-    await this.#say({ do: 'sweep' }, async () => {
+    await this.say({ do: 'sweep' }, async () => {
       await this.#store.sweep()
       return {}
     })
@@ -255,7 +253,7 @@ export class Lane {
     return this.#rowIds.length > ROWS_OF_TABLE_MAX
   }
 
-  #tableHere(): Table {
+  #tableHere(): LaneTable {
     if (this.#table === undefined) throw new Error(`${this.#name} was not created`)
     return this.#table
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { KEY_SPACE } from '../../../src/format/keys.js'
-import type { Store, Team } from '../../../src/index.js'
+import type { Clock, KvStore, Store, Team } from '../../../src/index.js'
 import { describe } from './audit.js'
 import { TEAM } from './lane.js'
 import type { Ledger } from './ledger.js'
@@ -25,15 +25,47 @@ const LASTING_SPACES: ReadonlySet<number> = new Set([
   KEY_SPACE.filesHead,
 ])
 
+type Remains = Readonly<{
+  /** Names of objects, and of what else is beside them. */
+  objects: readonly string[]
+  /** The keys of the team. */
+  keys: readonly Uint8Array[]
+}>
+
+/** Where the data is. */
+export type Place = Readonly<{
+  /** Opens the store with `SMALL_SIZES` and a clock. */
+  open(clock: Clock): Promise<Store>
+  /** What is there while the store is closed. */
+  remains(): Promise<Remains>
+}>
+
+/** As `findLeaksIn`, in a directory. */
+export function findLeaks(directory: string, ledger: Ledger): Promise<string[]> {
+  const place: Place = {
+    open: (clock) => openDirectory(directory, { ...SMALL_SIZES, clock }),
+    async remains() {
+      const ports = await openDirectoryPorts(directory)
+      try {
+        const objects = await readdir(join(directory, 'objects'), { recursive: true })
+        return { objects, keys: await keysOf(ports.kv) }
+      } finally {
+        await ports.close()
+      }
+    },
+  }
+  return findLeaksIn(place, ledger)
+}
+
 /**
  * Lets every lifetime pass, then empties the tables. Files that rows name must stay until then; after it
  * no object, and no record of a stash, a file or an old generation, may be there. The audit came before.
  */
-export async function findLeaks(directory: string, ledger: Ledger): Promise<string[]> {
+export async function findLeaksIn(place: Place, ledger: Ledger): Promise<string[]> {
   const wrong: string[] = []
   try {
     let now = Date.now() + 60 * DAY_MS
-    const store = await openDirectory(directory, { ...SMALL_SIZES, clock: { now: () => now } })
+    const store = await place.open({ now: () => now })
     try {
       await sweepAll(store)
       await checkFiles(store.team(TEAM), ledger, wrong)
@@ -48,11 +80,18 @@ export async function findLeaks(directory: string, ledger: Ledger): Promise<stri
     } finally {
       await store.close()
     }
-    await checkRemains(directory, wrong)
+    checkRemains(await place.remains(), wrong)
   } catch (failure) {
     wrong.push(describe(failure))
   }
   return wrong
+}
+
+/** The keys of the records of the team. */
+export async function keysOf(kv: KvStore): Promise<Uint8Array[]> {
+  const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: RECORDS_MAX }
+  const records = await kv.partition(TEAM).read((view) => view.scan(all))
+  return records.map(([key]) => key)
 }
 
 async function sweepAll(store: Store): Promise<void> {
@@ -77,27 +116,18 @@ async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<
   }
 }
 
-async function checkRemains(directory: string, wrong: string[]): Promise<void> {
-  const ports = await openDirectoryPorts(directory)
-  try {
-    for (const name of await readdir(join(directory, 'objects'), { recursive: true })) {
-      wrong.push(`${name} is left among the objects`)
-    }
-    const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: RECORDS_MAX }
-    const records = await ports.kv.partition(TEAM).read((view) => view.scan(all))
-    const lasting = records.filter(([key]) => LASTING_SPACES.has(key[0] ?? 0))
-    const other = records.filter(([key]) => !LASTING_SPACES.has(key[0] ?? 0))
-    const names = Object.entries(KEY_SPACE)
-    for (const [key] of other) {
-      const space = names.find(([, number]) => number === key[0])?.[0]
-      wrong.push(`a record of the space ${space ?? key[0]} is left`)
-    }
-    const ofTables = records.filter(([key]) => key[0] === KEY_SPACE.tableHead).length
-    const perTable = lasting.length / Math.max(1, ofTables)
-    if (perTable > RECORDS_OF_TABLE_MAX) wrong.push(`${perTable} records for each table are left`)
-  } finally {
-    await ports.close()
+function checkRemains({ objects, keys }: Remains, wrong: string[]): void {
+  for (const name of objects) wrong.push(`${name} is left among the objects`)
+  const lasting = keys.filter((key) => LASTING_SPACES.has(key[0] ?? 0))
+  const other = keys.filter((key) => !LASTING_SPACES.has(key[0] ?? 0))
+  const names = Object.entries(KEY_SPACE)
+  for (const key of other) {
+    const space = names.find(([, number]) => number === key[0])?.[0]
+    wrong.push(`a record of the space ${space ?? key[0]} is left`)
   }
+  const ofTables = keys.filter((key) => key[0] === KEY_SPACE.tableHead).length
+  const perTable = lasting.length / Math.max(1, ofTables)
+  if (perTable > RECORDS_OF_TABLE_MAX) wrong.push(`${perTable} records for each table are left`)
 }
 
 /** Catalog entry, head, schema, row, extent page, and the share of two heads. */

@@ -26,6 +26,9 @@ export class Ledger {
   settledShares: string[] = []
   readonly begunShares = new Map<string, RowsSpec>()
   readonly doneShares = new Map<string, number>()
+  /** Numbers of the counter: those that were acknowledged, and those that may have been set. */
+  readonly counted = new Set<number>()
+  readonly perhapsCounted = new Set<number>()
   /** Errors of the writer itself. */
   readonly violations: string[] = []
   acknowledged = 0
@@ -64,6 +67,7 @@ export class Ledger {
     else if (change.do === 'putChunk') this.#setChunk(change, [change.rows])
     else if (change.do === 'deleteStash') this.stashes.delete(change.stash)
     else if (change.do === 'putFile') this.files.set(file ?? '', change)
+    else if (change.do === 'count') this.#count(change.to)
     else if (change.do !== 'sweep') {
       const after = this.#after(op, change).filter((state) => state.version === version)
       if (after.length === 0) {
@@ -75,8 +79,9 @@ export class Ledger {
 
   #failed({ op, code, outcome, message }: Extract<LogLine, { say: 'failed' }>): void {
     this.failures++
-    if (!STORAGE_CODES.has(code)) {
-      const { do: what } = this.#begun.get(op) ?? { do: 'an operation' }
+    const { do: what } = this.#begun.get(op) ?? { do: 'an operation' }
+    const isOvertaken = what === 'count' && code === 'PRECONDITION_FAILED'
+    if (!STORAGE_CODES.has(code) && !isOvertaken) {
       this.violations.push(`${what} failed with ${code}: ${message}`)
     }
     if (outcome === 'unchanged') this.#take(op)
@@ -98,10 +103,16 @@ export class Ledger {
       const chunks = this.stashes.get(change.stash) ?? new Map<string, ChunkStates>()
       // All its chunks or none: which, is the same for all, but a look that takes each by itself is no stricter.
       for (const [serial, states] of chunks) chunks.set(serial, [...states, null])
-    } else if (change.do !== 'share' && change.do !== 'putFile' && change.do !== 'sweep') {
+    } else if (change.do === 'count') this.perhapsCounted.add(change.to)
+    else if (change.do !== 'share' && change.do !== 'putFile' && change.do !== 'sweep') {
       const before = this.tableStates(change.table)
       this.tables.set(change.table, [...before, ...this.#after(op, change)])
     }
+  }
+
+  #count(to: number): void {
+    if (this.counted.has(to)) this.violations.push(`two updates were told that they made ${to}`)
+    this.counted.add(to)
   }
 
   #take(op: number): Change {

@@ -21,6 +21,8 @@ export type Change =
   | Readonly<{ do: 'putChunk'; stash: string; serial: string; rows: RowsSpec }>
   | Readonly<{ do: 'deleteStash'; stash: string }>
   | Readonly<{ do: 'putFile'; tag: string; bytes: number }>
+  /** Many clients set the one cell of the counter, each to the number above the one that it read, if nobody else did. */
+  | Readonly<{ do: 'count'; to: number }>
   | Readonly<{ do: 'sweep' }>
 
 export type LogLine =
@@ -34,6 +36,7 @@ export type LogLine =
   | Readonly<{ say: 'end' }>
 
 export const SHARED_TABLE = 'shared'
+export const COUNTER_TABLE = 'counter'
 
 /** A line that the writer had no time to end is none. */
 export function parseLog(text: string): LogLine[] {

@@ -1,4 +1,4 @@
-import type { DirectoryOptions } from '../../../adapters/open-directory.js'
+import type { StoreOptions } from '../../../src/index.js'
 
 /** The arguments of a writer. */
 export type WriterJob = Readonly<{
@@ -38,7 +38,7 @@ export function resolveJob(given: Partial<WriterJob>): WriterJob {
 const DAY_MS = 86_400_000
 
 /** Small sizes, so that little data meets every path; nothing happens in the background by itself. */
-export const SMALL_SIZES: DirectoryOptions = {
+export const SMALL_SIZES: StoreOptions = {
   freeDiskBytesMin: 0, // The disks of these tests are small, and become full.
   inlineRowsMax: 20,
   segmentRowsMax: 64,

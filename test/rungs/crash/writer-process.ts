@@ -45,6 +45,7 @@ export async function buildPrograms(
     target: 'node20',
     silent: true,
     splitting: false,
+    external: ['pg'],
     ...(smallBuffers && { noExternal: ['classic-level'] }),
     esbuildPlugins: smallBuffers ? [withSmallBuffers] : [],
     esbuildOptions(options) {

@@ -10,6 +10,7 @@ import { openDirectory } from '../../../adapters/open-directory.js'
 import type { Store } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
 import { Lane } from './lane.js'
+import { laneStoreOf } from './lane-store.js'
 import { say } from './say.js'
 import { resolveJob, SMALL_SIZES, type WriterJob } from './writer-job.js'
 
@@ -21,7 +22,13 @@ async function work(store: Store, job: WriterJob): Promise<void> {
     return operations++
   }
   const lanes = Array.from({ length: job.lanes }, (_, index) => {
-    return new Lane(store, { ...job, seed: job.seed * 31 + index, index, nextOperation, say })
+    return new Lane(laneStoreOf(store), {
+      ...job,
+      seed: job.seed * 31 + index,
+      index,
+      nextOperation,
+      say,
+    })
   })
   await Promise.all(
     lanes.map(async (lane) => {

@@ -2,104 +2,21 @@
 // contract says.
 // Method: random commands run on a store and on an oracle that is plain lists; every answer must be the
 // oracle's, and of operations that ran at once the answers must be those of some order.
-import fc from 'fast-check'
 import { test } from 'vitest'
-import { runOptions } from '../../support/fast-check-options.js'
-import { endHangs } from '../../support/hang-watch.js'
-import { recordedSeeds, report, sizeOf, suiteSeed, tier } from '../../support/ladder.js'
-import { anyCommands } from './commands.js'
-import { checkAll, checkLeaks, checkRewrites, checkStashes, checkVerified } from './final-check.js'
-import { Model } from './model.js'
-import { directoryMedium, type Medium, memoryMedium, type Profile, World } from './world.js'
-
-const HOUR_MS = 3_600_000
-
-/** Small sizes, so that small data meets every path: row records, segments, pages, frames read again. */
-const anySmallSizes = fc.record({
-  inlineRowsMax: fc.constantFrom(3, 3, 0, 1_000),
-  inlineBytesMax: fc.constantFrom(200, 262_144),
-  segmentRowsMax: fc.constantFrom(4, 4, 1, 65_536),
-  segmentBytesMax: fc.constantFrom(4_194_304, 1_024),
-  pageRowsMax: fc.constantFrom(5, 5, 100),
-  pageBytesMax: fc.constantFrom(1_024, 16_777_216),
-})
-
-/** Row records only, in pages that are full by their bytes. */
-const rowRecords = fc.constant({
-  inlineRowsMax: 1_000,
-  inlineBytesMax: 262_144,
-  segmentRowsMax: 65_536,
-  segmentBytesMax: 4_194_304,
-  pageRowsMax: 100,
-  pageBytesMax: 1_024,
-})
-
-const anyProfile: fc.Arbitrary<Profile> = fc
-  .record({
-    instances: fc.constantFrom(1, 2),
-    sizes: fc.oneof({ weight: 5, arbitrary: anySmallSizes }, { weight: 1, arbitrary: rowRecords }),
-    options: fc.record({
-      cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
-      overwrittenRowsTtlMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
-      overwrittenRowSetsMax: fc.constantFrom(2, 2, 1, 0),
-      orphanGraceMs: fc.constantFrom(600_000, 0),
-      foldRecordsMin: fc.constantFrom(1, 1, 3, 64),
-      stashTtlMs: fc.constant(48 * HOUR_MS),
-      idempotencyTtlMs: fc.constant(24 * HOUR_MS),
-    }),
-  })
-  .map(({ instances, sizes, options }) => {
-    return { instances: instances as 1 | 2, options: { ...sizes, ...options } }
-  })
-
-const COMMANDS_MAX = 40
-
-async function checkRuns(
-  suite: string,
-  count: number,
-  newMedium: () => Promise<Medium>,
-): Promise<void> {
-  const commands = fc.commands(anyCommands(), { maxCommands: COMMANDS_MAX, size: 'max' })
-  const property = fc.asyncProperty(anyProfile, fc.nat(), commands, async (profile, seed, run) => {
-    const world = await World.open(await newMedium(), profile, seed)
-    const model = new Model()
-    try {
-      await fc.asyncModelRun(() => ({ model, real: world }), run)
-      await checkStashes(model, world)
-      await checkAll(model, world)
-      await checkRewrites(model, world)
-      await checkVerified(world)
-      await checkLeaks(model, world)
-      await checkAll(model, world)
-      await checkVerified(world)
-    } finally {
-      world.pace.stop()
-      await world.remove()
-    }
-  })
-  for (const { seed: again, runs } of recordedSeeds('T2')) {
-    await fc.assert(property, { seed: again, numRuns: runs, plugins: [endHangs(again)] })
-  }
-  const seed = suiteSeed()
-  const options = runOptions(count, seed)
-  const startedAt = performance.now()
-  let violations = 1
-  try {
-    await fc.assert(property, options)
-    violations = 0
-  } finally {
-    const seconds = (performance.now() - startedAt) / 1_000
-    report({ suite, seed, runs: options.numRuns ?? count, seconds, violations })
-  }
-}
+import { sizeOf, tier } from '../../support/ladder.js'
+import { checkRuns } from './model-runs.js'
+import { directoryMedium, memoryMedium } from './world.js'
 
 const TIMEOUT_MS = { push: 600_000, deep: 3_600_000 }[tier]
+const instances = [1, 2] as const
 
 test('a store in memory does what the oracle does', { timeout: TIMEOUT_MS }, async () => {
   const count = sizeOf({ push: 2_000, deep: 20_000 })
-  await checkRuns('T2 model, memory', count, async () => memoryMedium())
+  const newMedium = async () => memoryMedium()
+  await checkRuns({ suite: ['T2', 'memory'], count, instances, newMedium })
 })
 
 test('a store in a directory does what the oracle does', { timeout: TIMEOUT_MS }, async () => {
-  await checkRuns('T2 model, directory', sizeOf({ push: 30, deep: 1_000 }), directoryMedium)
+  const count = sizeOf({ push: 30, deep: 1_000 })
+  await checkRuns({ suite: ['T2', 'directory'], count, instances, newMedium: directoryMedium })
 })

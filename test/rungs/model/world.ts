@@ -1,4 +1,4 @@
-// The stores of a run: one or two on the same ports, which survive that the stores are closed.
+// The stores of a run: one to three on the same data, which survive that the stores are closed.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,10 +15,16 @@ const DAY_MS = 86_400_000
 export const TEAM = 'acme'
 export const OTHER_TEAM = 'other'
 
-type Ports = Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>
+type Ports = Readonly<{
+  kv: KvStore
+  /** The handles of the second store and the third, as other processes have them. Default: all stores have `kv`. */
+  otherKvs?: readonly KvStore[]
+  objects: ObjectStore
+  close(): Promise<void>
+}>
 
-/** The place of the data: opens the ports, again and again; `remove` deletes it. */
-export type Medium = Readonly<{ open(): Promise<Ports>; remove(): Promise<void> }>
+/** The place of the data: opens the ports of some stores, again and again; `remove` deletes it. */
+export type Medium = Readonly<{ open(instances: number): Promise<Ports>; remove(): Promise<void> }>
 
 export function memoryMedium(): Medium {
   const database = new MemoryLevel<Uint8Array, Uint8Array>({
@@ -56,9 +62,11 @@ export async function directoryMedium(): Promise<Medium> {
   }
 }
 
+export type Instances = 1 | 2 | 3
+
 export type Profile = Readonly<{
-  /** Stores on the same ports, each as if it were in another process. */
-  instances: 1 | 2
+  /** Stores on the same data, each as if it were in another process. */
+  instances: Instances
   options: StoreOptions & Limits
 }>
 
@@ -129,15 +137,12 @@ export class World {
   }
 
   async #open(instances: number): Promise<void> {
-    const ports = await this.#medium.open()
+    const ports = await this.#medium.open(instances)
     this.#ports = ports
-    const kv: KvStore = {
-      shared: false,
-      partition: (name) => ports.kv.partition(name),
-      close: async () => undefined, // The ports outlive one store of two.
-    }
+    const { kv: first, otherKvs = [] } = ports
     const stores: Store[] = []
     for (let instance = 0; instance < instances; instance++) {
+      const kv = unclosedKv(otherKvs[instance - 1] ?? first)
       stores.push(
         await openStore({
           ...this.profile.options,
@@ -146,11 +151,20 @@ export class World {
           jobIntervalMs: DAY_MS, // Each opening looks for jobs, and never again.
           clock: this.clock,
           ...(this.#random && { random: this.#random }),
-          kv: pacedKv(kv, this.pace, instances > 1),
+          kv: pacedKv(kv, this.pace, kv.shared || instances > 1),
           objects: pacedObjects(unclosed(ports.objects), this.pace),
         }),
       )
     }
     this.#stores = stores
+  }
+}
+
+/** The ports outlive one store of several. */
+function unclosedKv(kv: KvStore): KvStore {
+  return {
+    shared: kv.shared,
+    partition: (name) => kv.partition(name),
+    close: async () => undefined,
   }
 }

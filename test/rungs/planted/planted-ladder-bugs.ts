@@ -16,6 +16,8 @@ export type PlantedLadderBug = PlantedBug &
       | 'http-fuzz'
       | 'upgrade'
       | 'backup'
+      | 'model-postgres'
+      | 'fleet'
   }>
 
 export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
@@ -97,5 +99,19 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
     file: 'restore.ts',
     find: 'start.versionBase + RESTORED_VERSION_STEP',
     replace: 'start.versionBase',
+  },
+  {
+    test: 'model-postgres',
+    name: 'a record is what it was when this process read it first',
+    file: 'record-cache.ts',
+    find: 'if (known !== undefined && Buffer.compare(known, value) === 0) return known',
+    replace: 'if (known !== undefined) return known',
+  },
+  {
+    test: 'fleet',
+    name: 'an incarnation that gives no sign is never ended',
+    file: 'sweep-incarnations.ts',
+    find: 'now - since >= options.jobLeaseMs',
+    replace: 'now < since',
   },
 ]

@@ -1,0 +1,57 @@
+// Where the data of a fleet is, and how its servers open it.
+import { openFsObjects } from '../../../adapters/fs/fs-objects.js'
+import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
+import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
+import type { KvStore, ObjectStore, StoreOptions } from '../../../src/index.js'
+
+/** A folder that all processes have open, or a bucket. */
+export type ObjectsPlace =
+  | Readonly<{ folder: string }>
+  | Readonly<{
+      endpoint: string
+      bucket: string
+      keyPrefix: string
+      accessKeyId: string
+      secretAccessKey: string
+    }>
+
+export type FleetPlace = Readonly<{ postgres: string; schema: string; objects: ObjectsPlace }>
+
+/** The arguments of a server. */
+export type FleetJob = FleetPlace & Readonly<{ options: StoreOptions }>
+
+/** The output of a server: one JSON text a line. */
+export type ServerLine =
+  | Readonly<{ say: 'open'; url: string }>
+  | Readonly<{ say: 'swept'; objects: number }>
+  | Readonly<{ say: 'note'; text: string }>
+
+export const KEY = 'key-of-the-clients-of-the-fleet'
+export const ADMIN_KEY = 'key-of-the-operator-of-the-fleet'
+
+/** Files have the same URLs whichever server is asked. */
+export const FILES_URL = 'http://files.test'
+
+export type FleetPorts = Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>
+
+export async function openFleetPorts(place: FleetPlace): Promise<FleetPorts> {
+  const kv = await openPostgresKv({
+    urls: [place.postgres],
+    schema: place.schema,
+    viewConnectionsMax: 8,
+    commitConnectionsMax: 4,
+    onWarning: () => undefined,
+  })
+  const objects = await openObjects(place.objects)
+  const close = async (): Promise<void> => {
+    await kv.close()
+    await objects.close()
+  }
+  return { kv, objects, close }
+}
+
+function openObjects(place: ObjectsPlace): Promise<ObjectStore> {
+  if ('folder' in place) return openFsObjects(place.folder, { shared: true, sync: false })
+  const { accessKeyId, secretAccessKey, ...others } = place
+  return openS3Objects({ ...others, credentials: { accessKeyId, secretAccessKey } })
+}

@@ -1,0 +1,55 @@
+// A server on a store that several processes share, which works until it is ended:
+//
+//     node fleet-server.js '{"postgres": …}'
+import process from 'node:process'
+import { startServer } from '../../../adapters/programs/server.js'
+import { openStore } from '../../../src/index.js'
+import { describe } from '../crash/audit.js'
+import { TEAM } from '../crash/lane.js'
+import { say } from '../crash/say.js'
+import {
+  ADMIN_KEY,
+  FILES_URL,
+  type FleetJob,
+  KEY,
+  openFleetPorts,
+  type ServerLine,
+} from './fleet-job.js'
+
+const tell = (line: ServerLine): void => say(line)
+const note = (of: string, failure: unknown): void => {
+  tell({ say: 'note', text: `${of}: ${describe(failure)}` })
+}
+
+const { options, ...place }: FleetJob = JSON.parse(process.argv[2] ?? '')
+const { kv, objects } = await openFleetPorts(place)
+const store = await openStore({
+  ...options,
+  kv,
+  objects,
+  onBackgroundFailure: (failure, task) => note(task, failure),
+  onEvent(event) {
+    if (event.name === 'sweep') tell({ say: 'swept', objects: event.swept.objects ?? 0 })
+  },
+})
+const server = await startServer(store, {
+  host: '127.0.0.1',
+  port: 0,
+  baseUrl: undefined,
+  publicBaseUrl: FILES_URL,
+  keys: [{ key: KEY, teamId: TEAM }],
+  adminKeys: [ADMIN_KEY],
+  apps: undefined,
+  onFailure: (failure) => note('a request', failure),
+  onWarning: () => undefined,
+})
+process.once('SIGTERM', () => {
+  server.close().then(
+    () => process.exit(0),
+    (failure: unknown) => {
+      note('the end', failure)
+      process.exit(1)
+    },
+  )
+})
+tell({ say: 'open', url: server.localUrl })

@@ -1,0 +1,250 @@
+// Goal: servers in several processes on one PostgreSQL and one object store are one store. Whichever of them is killed,
+// nothing acknowledged is lost, doubled or out of order, and the others delete what it left.
+// Method: clients work through all of four servers, of which a random one is killed again and again. A request without
+// an answer is repeated at another server, as the contract says how. The journal of the lanes of T6 says what must be
+// there: it is compared while the clients work, in a backup that is taken meanwhile, and at the end.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Clock, Store, StoreOptions } from '../../../src/index.js'
+import { openStore } from '../../../src/index.js'
+import { fixedSizeOf, report, reportSkip, suiteSeed, tier } from '../../support/ladder.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { type Seeded, seeded } from '../../support/seeded.js'
+import { auditStore } from '../crash/audit.js'
+import { findLeaksIn, keysOf, type Place } from '../crash/leaks.js'
+import { SMALL_SIZES } from '../crash/writer-job.js'
+import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
+import { Clients, summaryOf } from './clients.js'
+import { Fleet } from './fleet.js'
+import { FleetBackup } from './fleet-backup.js'
+import { ADMIN_KEY, type FleetPlace, type ObjectsPlace, openFleetPorts } from './fleet-job.js'
+import { IncarnationWatch } from './incarnations.js'
+
+const SERVERS = 4
+
+/** The sizes of a run. `ROWSTASH_RUNS` sets its length in seconds. */
+const TIMES = {
+  push: { lanes: 4, pauseMsMax: 10, killMs: 5_000, leaseMs: 1_000, graceMs: 2_000, sweepMs: 700 },
+  deep: {
+    lanes: 6,
+    pauseMsMax: 60,
+    killMs: 10_000,
+    leaseMs: 3_000,
+    graceMs: 5_000,
+    sweepMs: 3_000,
+  },
+}[tier]
+
+const SECONDS = fixedSizeOf({ push: 12, deep: 1_800 })
+
+const MINUTE_MS = 60_000
+
+/** Objects that nothing names are gone so long after the last change. */
+const ORPHANS_MS_MAX = TIMES.leaseMs + TIMES.graceMs + 4 * TIMES.sweepMs + 20_000
+
+const OPTIONS: StoreOptions = {
+  ...SMALL_SIZES,
+  compression: 'none',
+  jobLeaseMs: TIMES.leaseMs,
+  orphanGraceMs: TIMES.graceMs,
+  sweepIntervalMs: TIMES.sweepMs,
+  foldIntervalMs: TIMES.sweepMs,
+  fileSweepIntervalMs: 10 * TIMES.sweepMs,
+  idempotencyTtlMs: 5 * MINUTE_MS,
+  idempotencyKeysMax: 1_000_000,
+  uploadsOpenMax: 10_000, // A cut-off request may have left one open.
+}
+
+let postgres: PostgresServer | string = ''
+let programs: BuiltPrograms
+let folder = ''
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  programs = await buildPrograms(['fleet-server'], {
+    smallBuffers: false,
+    from: 'test/rungs/fleet',
+  })
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-fleet-'))
+})
+
+afterAll(async () => {
+  if (typeof postgres !== 'string') await postgres.stop()
+  await programs.remove()
+})
+
+/** The bucket that the environment names, as for the tests of S3, else a folder. */
+async function objectsPlace(seed: number): Promise<ObjectsPlace> {
+  const { env } = process
+  const { ROWSTASH_S3_ENDPOINT: endpoint, ROWSTASH_S3_BUCKET: bucket = '' } = env
+  if (endpoint === undefined) {
+    const objects = join(folder, 'objects')
+    await mkdir(objects)
+    return { folder: objects }
+  }
+  const accessKeyId = env['ROWSTASH_S3_ACCESS_KEY'] ?? ''
+  const secretAccessKey = env['ROWSTASH_S3_SECRET_KEY'] ?? ''
+  const keyPrefix = `fleet-${seed}-${Date.now()}/`
+  return { endpoint, bucket, keyPrefix, accessKeyId, secretAccessKey }
+}
+
+/** Kills servers until the time is over. */
+async function killServers(fleet: Fleet, random: Seeded): Promise<void> {
+  const endsAt = performance.now() + SECONDS * 1_000
+  while (performance.now() < endsAt) {
+    await pause(TIMES.killMs - TIMES.killMs / 5 + random.below((2 * TIMES.killMs) / 5))
+    await fleet.killOne(random, random.below(1_500))
+  }
+}
+
+/** The objects that a verification finds to have no name. */
+async function orphansAt(url: string, wrong: string[]): Promise<number> {
+  const headers = { authorization: `Bearer ${ADMIN_KEY}` }
+  const response = await fetch(`${url}/admin/verify`, { method: 'POST', headers })
+  const lines = (await response.text()).split('\n').filter((line) => line.trim() !== '')
+  const found = lines.map((line) => (JSON.parse(line) as VerifyLine).finding)
+  const findings = found.filter((finding) => finding !== undefined)
+  for (const { severity, kind, message } of findings) {
+    if (severity === 'damage') wrong.push(`verify of a server: ${kind}: ${message}`)
+  }
+  return findings.filter(({ kind }) => kind === 'orphan-object').length
+}
+
+type VerifyLine = Readonly<{
+  finding?: Readonly<{ severity: string; kind: string; message: string }>
+}>
+
+/** Waits until the servers have deleted what nothing names. @returns how many there were, and how long it took. */
+async function awaitNoOrphans(fleet: Fleet, random: Seeded, wrong: string[]) {
+  const startedAt = performance.now()
+  const first = await orphansAt(await fleet.url(random), wrong)
+  for (let left = first; ; ) {
+    const ms = performance.now() - startedAt
+    if (left === 0) return { orphans: first, goneAfterMs: Math.round(ms) }
+    if (ms > ORPHANS_MS_MAX) {
+      wrong.push(`${left} objects without a name are there after ${Math.round(ms)} ms`)
+      return { orphans: first, left }
+    }
+    await pause(TIMES.sweepMs / 2)
+    left = await orphansAt(await fleet.url(random), wrong)
+  }
+}
+
+/** The bytes of all objects beside those that records name. */
+async function measureObjects(place: FleetPlace) {
+  const { kv, objects } = await openFleetPorts(place)
+  const store = await openStore({ ...SMALL_SIZES, kv, objects, orphanGraceMs: MINUTE_MS })
+  await store.sweep()
+  const { rows = 0, stashes = 0, files = 0, uploads = 0 } = store.activity().bytesHeld ?? {}
+  let [count, bytes] = [0, 0]
+  for (let ids = await objects.list(''); ids.length > 0; ids = await objects.list('', ids.at(-1))) {
+    count += ids.length
+    for (const id of ids) bytes += (await objects.get(id))?.length ?? 0
+  }
+  await store.close()
+  const live = rows + stashes + files + uploads
+  return { objects: count, bytes, live, ratio: bytes / Math.max(1, live) }
+}
+
+/** Opens the store as the servers did, without their background work. The ports close with it. */
+async function openAgain(place: FleetPlace, clock?: Clock): Promise<Store> {
+  const { kv, objects } = await openFleetPorts(place)
+  return openStore({ ...SMALL_SIZES, ...(clock && { clock }), kv, objects })
+}
+
+async function remains(place: FleetPlace) {
+  const ended = await openAgain(place)
+  await ended.sweep() // Ends the incarnation that was closed before.
+  await ended.close()
+  const { kv, objects, close } = await openFleetPorts(place)
+  const left = { objects: await objects.list(''), keys: await keysOf(kv) }
+  await close()
+  return left
+}
+
+type Finished = Readonly<{
+  fleet: Fleet
+  clients: Clients
+  watch: IncarnationWatch
+  backup: FleetBackup
+  swept: object
+}>
+
+/** Lets the clients work while servers are killed and a backup is taken, and waits until nothing is left behind. */
+async function live(place: FleetPlace, seed: number): Promise<Finished> {
+  const random = seeded(seed)
+  const program = programs.path('fleet-server')
+  const fleet = await Fleet.start(program, { ...place, options: OPTIONS }, SERVERS)
+  onTestFinished(() => fleet.killAll())
+  const clients = new Clients(fleet, { seed, ...TIMES })
+  const ports = await openFleetPorts(place)
+  const watch = new IncarnationWatch(ports.kv)
+  const backup = new FleetBackup(join(folder, 'backup'))
+
+  const watching = watch.run()
+  const working = clients.run()
+  const backingUp = pause(SECONDS * 400).then(() => backup.take(fleet, clients, random))
+  const killing = Promise.all([killServers(fleet, random), backingUp])
+  await Promise.all([working, killing.finally(() => clients.stop())])
+  const swept = await awaitNoOrphans(fleet, random, clients.wrong)
+  watch.end()
+  await watching
+  await fleet.stop()
+  await ports.close()
+  return { fleet, clients, watch, backup, swept }
+}
+
+/** Compares what is there with the journal. @returns what the objects take */
+async function examine(place: FleetPlace, { fleet, clients, backup }: Finished) {
+  const { ledger, wrong } = clients
+  const disk = await measureObjects(place)
+  wrong.push(...fleet.wrong, ...(await auditStore(() => openAgain(place), ledger)))
+  wrong.push(...(await backup.check(join(folder, 'restored'), ledger.settledShares)))
+  const data: Place = {
+    open: (clock) => openAgain(place, clock),
+    remains: () => remains(place),
+  }
+  wrong.push(...(await findLeaksIn(data, ledger)))
+  return disk
+}
+
+const TIMEOUT_MS = SECONDS * 1_000 + 900_000
+
+test('servers that are killed lose nothing and leave nothing', {
+  timeout: TIMEOUT_MS,
+}, async (context) => {
+  if (typeof postgres === 'string') {
+    reportSkip('T18 fleet', postgres)
+    return context.skip(postgres)
+  }
+  const seed = suiteSeed()
+  const startedAt = performance.now()
+  const objects = await objectsPlace(seed)
+  const place: FleetPlace = { postgres: postgres.url, schema: 'fleet', objects }
+
+  const finished = await live(place, seed)
+  const disk = await examine(place, finished)
+
+  const { fleet, clients, watch, backup, swept } = finished
+  const { ledger, wrong } = clients
+  const seconds = (performance.now() - startedAt) / 1_000
+  const suite = `T18 fleet, ${fleet.kills} kills, ${ledger.acknowledged} acknowledged`
+  report({ suite, seed, runs: fleet.kills, seconds, violations: wrong.length })
+  const { ms, tries } = backup
+  for (const line of [
+    { clients: summaryOf(clients) },
+    { swept: { ...swept, objects: fleet.swept }, disk, backup: { ms: Math.round(ms), tries } },
+    { endedAfterMs: watch.endedAfterMs.map(Math.round).sort((left, right) => left - right) },
+    { notes: [...fleet.notes] },
+  ]) {
+    console.log(JSON.stringify(line))
+  }
+  expect(wrong).toEqual([])
+  expect(disk.ratio).toBeLessThan(1.2)
+  expect(fleet.kills).toBeGreaterThan(1)
+  expect(ledger.acknowledged).toBeGreaterThan(SECONDS)
+  await rm(folder, { recursive: true }) // A failed one stays to be looked at.
+})

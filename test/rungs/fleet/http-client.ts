@@ -1,0 +1,129 @@
+// Requests to any server of a fleet, repeated until it is known what became of them.
+//
+// A repeat goes to another server, while the first one may be dead with its commit on the way to the database. So every
+// request that changes something carries what makes a repeat safe: an Idempotency-Key, an If-Match, or an effect that
+// is the same again.
+import { setTimeout as pause } from 'node:timers/promises'
+import { StoreError, type StoreErrorCode } from '../../../src/index.js'
+import type { Seeded } from '../../support/seeded.js'
+import type { Fleet } from './fleet.js'
+import { KEY } from './fleet-job.js'
+
+export type FleetRequest = Readonly<{
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With the query. */
+  path: string
+  headers?: Readonly<Record<string, string>>
+  /** A text as it is, all else as JSON. */
+  body?: unknown
+}>
+
+export type FleetAnswer = Readonly<{
+  status: number
+  /** Of the ETag; NaN if there is none. */
+  version: number
+  /** The member `data`. */
+  data: unknown
+  type: string
+  message: string
+  continuation: string | undefined
+  /** Whether an attempt before this one had an unknown outcome. */
+  wasUnsure: boolean
+}>
+
+/** One attempt: an answer, or whether the request may have had an effect all the same. */
+type Attempt = Omit<FleetAnswer, 'wasUnsure'> | 'refused' | 'unsure'
+
+const REPEAT_MS_MAX = 120_000
+const PAUSE_MS = 50
+
+/** No request takes longer, unless its server is stuck. */
+const REQUEST_MS_MAX = 60_000
+
+export class HttpClient {
+  readonly #fleet: Fleet
+  readonly #random: Seeded
+  /** Attempts by their outcome. */
+  readonly attempts = { answered: 0, refused: 0, unsure: 0 }
+
+  constructor(fleet: Fleet, random: Seeded) {
+    this.#fleet = fleet
+    this.#random = random
+  }
+
+  /** @throws {StoreError} if no server answers for long; the outcome may be unknown then */
+  async send(request: FleetRequest): Promise<FleetAnswer> {
+    const endsAt = performance.now() + REPEAT_MS_MAX
+    let wasUnsure = false
+    for (;;) {
+      const attempt = await this.#attempt(request)
+      if (typeof attempt === 'object') return { ...attempt, wasUnsure }
+      wasUnsure ||= attempt === 'unsure'
+      if (performance.now() > endsAt) {
+        const outcome = wasUnsure ? 'unknown' : 'unchanged'
+        throw new StoreError('STORAGE_UNAVAILABLE', 'No server answers', { outcome })
+      }
+      await pause(PAUSE_MS + this.#random.below(PAUSE_MS))
+    }
+  }
+
+  /** As `send`. @throws {StoreError} of the answer, if it is none of success */
+  async ask(request: FleetRequest): Promise<FleetAnswer> {
+    const answer = await this.send(request)
+    if (answer.status < 300) return answer
+    throw failureOf(answer)
+  }
+
+  async #attempt({ method, path, headers, body }: FleetRequest): Promise<Attempt> {
+    const url = await this.#fleet.url(this.#random)
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    try {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${KEY}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: text }),
+        signal: AbortSignal.timeout(REQUEST_MS_MAX),
+      })
+      return this.#taken(response, await response.text())
+    } catch (failure) {
+      return this.#count(isUnsent(failure) ? 'refused' : 'unsure')
+    }
+  }
+
+  #taken({ status, headers }: Response, text: string): Attempt {
+    const { data, error, continuation } = (text === '' ? {} : JSON.parse(text)) as Body
+    const { type = '', message = '' } = error ?? {}
+    if (status === 503 || status === 507 || status === 429) {
+      return this.#count(message.includes('outcome unknown') ? 'unsure' : 'refused')
+    }
+    this.attempts.answered++
+    const version = Number(/^"(\d+)"$/.exec(headers.get('etag') ?? '')?.[1])
+    return { status, version, data, type, message, continuation }
+  }
+
+  #count<T extends 'refused' | 'unsure'>(attempt: T): T {
+    this.attempts[attempt]++
+    return attempt
+  }
+}
+
+type Body = Readonly<{
+  data?: unknown
+  error?: Readonly<{ type: string; message: string }>
+  continuation?: string
+}>
+
+/** Whether no server got the request. */
+function isUnsent(failure: unknown): boolean {
+  const cause = failure instanceof Error ? failure.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+}
+
+export function failureOf({ type, status, message, wasUnsure }: FleetAnswer): StoreError {
+  const code = (type === '' ? `HTTP_${status}` : type.toUpperCase()) as StoreErrorCode
+  return new StoreError(code, message, { outcome: wasUnsure ? 'unknown' : 'unchanged' })
+}

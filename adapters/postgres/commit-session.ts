@@ -4,7 +4,8 @@
 // - Every commit writes its number into the row of its session, together with its records. Without that row it fails.
 // - Whoever ends the session in its row learns the number of the last commit that was written, and no later one will
 //   be: a server that still works on a statement of a broken connection finds the session ended, or is waited for.
-import type { Bytes } from '../../src/base/bytes.js'
+import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
+import type { Random } from '../../src/index.js'
 import type { Pooled } from './connection-pool.js'
 import type { PostgresConnection, Statement } from './postgres-connection.js'
 import type { TableNames } from './tables.js'
@@ -35,12 +36,14 @@ function statementsOf({ sessions, meta }: TableNames): SessionStatements {
 export class CommitSession implements Pooled {
   readonly connection: PostgresConnection
   readonly #names: TableNames
-  #id: Bytes = randomId()
+  readonly #random: Random
+  #id: Bytes = NO_BYTES
   #number = 0
 
-  constructor(connection: PostgresConnection, names: TableNames) {
+  constructor(connection: PostgresConnection, names: TableNames, random: Random) {
     this.connection = connection
     this.#names = names
+    this.#random = random
   }
 
   get isUsable(): boolean {
@@ -65,7 +68,7 @@ export class CommitSession implements Pooled {
   /** Writes the row of the session. @returns the version base of the store */
   async begin(): Promise<number> {
     const { begin, prune } = statementsOf(this.#names)
-    this.#id = randomId()
+    this.#id = this.#random.bytes(ID_BYTES)
     this.#number = 0
     const [[row]] = await Promise.all([
       this.connection.query(begin, [this.#id]),
@@ -87,8 +90,4 @@ export class CommitSession implements Pooled {
     const [row] = await this.connection.query(statementsOf(this.#names).end, [id])
     return row === undefined ? undefined : Number(row[0])
   }
-}
-
-function randomId(): Bytes {
-  return crypto.getRandomValues(new Uint8Array(ID_BYTES))
 }

@@ -1,10 +1,11 @@
 // Makes commits: in their order, again where that is safe, and finds out what became of those whose connection broke.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { byteText } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { KeyRange, KvCheck, KvCommit, KvCommitResult, KvGroup } from '../../src/kv/kv.js'
-import { pause, pauseMs } from './backoff.js'
+import type { Backoff } from '../base/backoff.js'
 import { encodeByteaArray } from './bytea-array.js'
 import { CommitOrder } from './commit-order.js'
 import { type CommitPlan, judgeChecks, planCommit } from './commit-plan.js'
@@ -35,6 +36,7 @@ export type CommitsOptions = Readonly<{
   send: SendCommit
   cache: RecordCache
   retryMsMax: number
+  pauseMs: Backoff
 }>
 
 /** What an attempt came to: a result, or another attempt is due. */
@@ -103,11 +105,11 @@ export class PostgresCommits {
         if (made.ok && !isRead) this.#tell(plan, monotonicMs() - began)
         return made
       }
-      const ms = pauseMs(attempt)
+      const ms = this.#options.pauseMs(attempt)
       if (monotonicMs() + ms > deadline) {
         throw postgresError(made.again, 'The commit was not written', 'unchanged')
       }
-      await pause(ms)
+      await sleep(ms)
     }
   }
 
@@ -186,11 +188,11 @@ export class PostgresCommits {
         if (last === undefined) throw unknownOutcome(cause)
         return last === number
       } catch (failure) {
-        const ms = pauseMs(attempt)
+        const ms = this.#options.pauseMs(attempt)
         if (failure instanceof StoreError || monotonicMs() + ms > deadline) {
           throw unknownOutcome(failure instanceof StoreError ? cause : failure)
         }
-        await pause(ms)
+        await sleep(ms)
       }
     }
   }
@@ -203,11 +205,11 @@ export class PostgresCommits {
         const rows = await pool.use(({ connection }) => connection.query(this.#sweep, parameters))
         return Number(rows[0]?.[0])
       } catch (failure) {
-        const ms = pauseMs(attempt)
+        const ms = this.#options.pauseMs(attempt)
         if (kindOf(failure) === 'failed' || monotonicMs() + ms > deadline) {
           throw postgresError(failure, 'A sweep failed', 'unknown')
         }
-        await pause(ms)
+        await sleep(ms)
       }
     }
   }

@@ -70,7 +70,7 @@ class PostgresKv implements KvStore {
     versionBase: number,
     isCacheFixed: boolean,
   ) {
-    const { retryMsMax, viewConnectionsMax, commitConnectionsMax, mode } = options
+    const { retryMsMax, pauseMs, viewConnectionsMax, commitConnectionsMax, mode } = options
     const names = tableNames(options)
     const statements = viewStatements(names)
     const cache = new RecordCache(options.recordCacheBytes, isCacheFixed)
@@ -85,9 +85,10 @@ class PostgresKv implements KvStore {
       statements,
       cache,
       retryMsMax,
+      pauseMs,
     }
     this.#sessions = new ConnectionPool(
-      () => finder.open((connection) => this.#beginSession(new CommitSession(connection, names))),
+      () => finder.open((connection) => this.#beginSession(new CommitSession(connection, names, options.random))),
       { max: commitConnectionsMax, waitMsMax: retryMsMax, what: 'commits' },
     )
     const commits = mode === 'portable' ? new PortableCommits(names) : new CommitStatements(names)
@@ -98,6 +99,7 @@ class PostgresKv implements KvStore {
       send: (session, number, partition, plan) => commits.commit(session, number, partition, plan),
       cache,
       retryMsMax,
+      pauseMs,
     })
   }
 

@@ -2,11 +2,15 @@ import {
   booleanOption,
   checkFunctionOption,
   choiceOption,
+  hasMethods,
   type IntegerRange,
   integerOptions,
   optionError,
   shown,
 } from '../../src/base/options.js'
+import { openSystemRandom } from '../../src/base/random.js'
+import type { Random } from '../../src/index.js'
+import { type Backoff, openBackoff } from '../base/backoff.js'
 
 /** A condition of the database that the operator should know of. */
 export type PostgresWarning = Readonly<{
@@ -61,6 +65,8 @@ export interface PostgresKvOptions {
   readonly recordCacheBytes?: number
   /** Receives warnings, each once. Default: they are warnings of the process. */
   readonly onWarning?: (warning: PostgresWarning) => void
+  /** Randomness of waits and of the IDs of connections for commits. Default: that of the system. */
+  readonly random?: Random
 }
 
 type NumberOption =
@@ -89,10 +95,13 @@ const OTHER_OPTIONS: readonly string[] = [
   'mode',
   'pgBouncer',
   'onWarning',
+  'random',
 ] satisfies OtherOption[]
 
 const MODES: readonly [CommitMode, ...CommitMode[]] = ['statement', 'portable']
 const URLS_MAX = 16
+/** Waits of a conflict of two commits, which is over soon, up to those of a failover. */
+const PAUSES = { firstMs: 4, maxMs: 500 }
 const NAME_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 export type ResolvedPostgresOptions = Readonly<Record<NumberOption, number>> &
@@ -103,12 +112,17 @@ export type ResolvedPostgresOptions = Readonly<Record<NumberOption, number>> &
     mode: CommitMode
     pgBouncer: boolean
     onWarning: PostgresKvOptions['onWarning']
+    random: Random
+    /** The wait before another attempt. */
+    pauseMs: Backoff
   }>
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 export function resolvePostgresOptions(given: PostgresKvOptions): ResolvedPostgresOptions {
   const numbers = integerOptions('openPostgresKv', given, RANGES, OTHER_OPTIONS)
   checkFunctionOption('onWarning', given.onWarning)
+  const { random = openSystemRandom() } = given
+  if (!hasMethods(random, ['bytes'])) throw optionError('random', 'must have the method bytes')
   return Object.freeze({
     ...numbers,
     urls: urlsOption(given.urls),
@@ -117,6 +131,8 @@ export function resolvePostgresOptions(given: PostgresKvOptions): ResolvedPostgr
     mode: choiceOption('mode', given.mode, MODES),
     pgBouncer: booleanOption('pgBouncer', given.pgBouncer, false),
     onWarning: given.onWarning,
+    random,
+    pauseMs: openBackoff(PAUSES, random),
   })
 }
 

@@ -1,10 +1,11 @@
 // Views: a transaction that only reads, REPEATABLE READ, so that all of it sees one snapshot. It begins with the first
 // query, in the same round trip, and its end is not waited for.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Bytes, compareBytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
 import type { KvScan, KvView } from '../../src/kv/kv.js'
-import { pause, pauseMs } from './backoff.js'
+import type { Backoff } from '../base/backoff.js'
 import { encodeByteaArray } from './bytea-array.js'
 import type { ConnectionPool } from './connection-pool.js'
 import { bytesOfCell, openCell, type PartitionNames } from './partition-names.js'
@@ -48,6 +49,7 @@ export type ViewSource = Readonly<{
   statements: ViewStatements
   cache: RecordCache
   retryMsMax: number
+  pauseMs: Backoff
 }>
 
 /** A connection, and the answer to the BEGIN that was sent on it. */
@@ -79,12 +81,12 @@ export class ViewTransaction {
         this.#isFixed = true
         return rows
       } catch (failure) {
-        const ms = pauseMs(attempt)
+        const ms = this.#source.pauseMs(attempt)
         if (this.#isFixed || !isLost(failure) || monotonicMs() + ms > this.#deadline) {
           throw postgresError(failure, 'PostgreSQL cannot be read')
         }
         this.#drop(begun)
-        await pause(ms)
+        await sleep(ms)
       }
     }
   }

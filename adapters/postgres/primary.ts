@@ -1,7 +1,7 @@
 // Finds the server that takes writes, among those of several URLs.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/store-error.js'
-import { pause, pauseMs } from './backoff.js'
 import { PostgresConnection } from './postgres-connection.js'
 import { postgresError, sqlState } from './postgres-error.js'
 import type { PostgresWarning, ResolvedPostgresOptions } from './postgres-options.js'
@@ -40,7 +40,7 @@ export class PrimaryFinder {
    * @throws {StoreError} STORAGE_UNAVAILABLE, OPTION_NOT_ALLOWED, and what `begin` throws
    */
   async open<T>(begin: (connection: PostgresConnection) => Promise<T>): Promise<T> {
-    const { urls, retryMsMax } = this.#options
+    const { urls, retryMsMax, pauseMs } = this.#options
     const deadline = monotonicMs() + retryMsMax
     let failure: unknown
     for (let attempt = 0; ; attempt++) {
@@ -57,7 +57,7 @@ export class PrimaryFinder {
       }
       const ms = pauseMs(attempt)
       if (monotonicMs() + ms > deadline) throw unavailable(failure)
-      await pause(ms)
+      await sleep(ms)
     }
   }
 

@@ -9,11 +9,11 @@
 // - Everything of a key is bytea, so that order and equality are those of bytes, whatever the collation.
 // - A migration runs under an advisory lock and can be repeated: any number of processes may open a new store at once.
 // - The mode never changes: row locks and SERIALIZABLE transactions do not protect from each other.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { utf8 } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
-import { pause, pauseMs } from './backoff.js'
 import type { PostgresConnection } from './postgres-connection.js'
 import { sqlState } from './postgres-error.js'
 import type { CommitMode, ResolvedPostgresOptions } from './postgres-options.js'
@@ -63,7 +63,7 @@ export async function prepareTables(
     } catch (failure) {
       await connection.query({ text: 'rollback' })
       if (!MET.has(sqlState(failure)) || monotonicMs() > deadline) throw failure
-      await pause(pauseMs(attempt))
+      await sleep(options.pauseMs(attempt))
     }
   }
 }

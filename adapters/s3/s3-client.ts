@@ -6,9 +6,10 @@
 // - `mayHaveHappened` of a reply is true if an earlier attempt was not answered: it may have had the effect before.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Bytes, NO_BYTES, readUint32 } from '../../src/base/bytes.js'
+import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/store-error.js'
+import { type Backoff, openBackoff } from '../base/backoff.js'
 import { answerFailure, credentialsFailure, S3Failure } from './s3-failure.js'
 import type { S3Settings } from './s3-options.js'
 import { S3Signer } from './s3-signer.js'
@@ -45,6 +46,7 @@ export class S3Client {
   readonly #settings: S3Settings
   readonly #signer: S3Signer
   readonly #sockets: S3Sockets
+  readonly #backoff: Backoff
   readonly #running = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
@@ -52,6 +54,8 @@ export class S3Client {
     this.#settings = settings
     this.#signer = new S3Signer(settings)
     this.#sockets = new S3Sockets(settings)
+    const { backoffBaseMs: firstMs, backoffMaxMs: maxMs, random } = settings
+    this.#backoff = openBackoff({ firstMs, maxMs }, random)
   }
 
   assertOpen(): void {
@@ -108,7 +112,8 @@ export class S3Client {
       } catch (failure) {
         if (!(failure instanceof S3Failure)) throw failure
         mayHaveHappened ||= failure.isAmbiguous
-        const waitMs = this.#waitMs(attempt, failure)
+        // The server may ask for more.
+        const waitMs = Math.max(this.#backoff(attempt - 1), failure.retryAfterMs)
         const spentMs = monotonicMs() - begunAt
         const isLast = attempt >= attemptsMax || spentMs + waitMs > retryTimeMs
         if (isLast || !failure.isRetryable || failure.retryAfterMs > this.#settings.retryAfterMaxMs)
@@ -116,14 +121,6 @@ export class S3Client {
         await sleep(waitMs)
       }
     }
-  }
-
-  /** Exponential backoff with full jitter; the server may ask for more. */
-  #waitMs(attempt: number, { retryAfterMs }: S3Failure): number {
-    const { backoffBaseMs, backoffMaxMs, random } = this.#settings
-    const longest = Math.min(backoffMaxMs, backoffBaseMs * 2 ** (attempt - 1))
-    const jitter = Math.round((readUint32(random.bytes(4), 0) / 2 ** 32) * longest)
-    return Math.max(jitter, retryAfterMs)
   }
 
   async #attempt(request: S3Request): Promise<S3Answer> {

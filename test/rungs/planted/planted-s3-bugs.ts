@@ -54,14 +54,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a wait that S3 asks for is not waited for',
     file: 's3-client.ts',
-    find: 'return Math.max(jitter, retryAfterMs)',
-    replace: 'return Math.min(jitter, jitter + retryAfterMs)',
+    find: 'const waitMs = Math.max(this.#backoff(attempt - 1), failure.retryAfterMs)',
+    replace: 'const waitMs = this.#backoff(attempt - 1)',
   },
   {
     name: 'repetitions to S3 wait without jitter',
-    file: 's3-client.ts',
-    find: 'const jitter = Math.round((readUint32(random.bytes(4), 0) / 2 ** 32) * longest)',
-    replace: 'const jitter = random.bytes(4).length > 0 ? longest : readUint32(random.bytes(4), 0)',
+    file: 'backoff.ts',
+    find: 'return Math.round((readUint32(random.bytes(4), 0) / 2 ** 32) * longest)',
+    replace: 'return random.bytes(4).length > 0 ? longest : readUint32(random.bytes(4), 0)',
   },
   {
     name: 'a stream of S3 mixes two contents of one key',

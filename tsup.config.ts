@@ -6,6 +6,7 @@ import { openApiJson } from './src/contract/openapi/document.js'
 const library = {
   index: 'src/index.ts',
   node: 'adapters/node.ts',
+  postgres: 'adapters/postgres.ts',
   s3: 'adapters/s3.ts',
   testing: 'test/conformance/testing.ts',
 }
@@ -37,7 +38,7 @@ function declarations(name: keyof typeof library, outDir: string): Options {
 
 /** tsup has no hook for the end of declarations, so this runs at the end of its process. */
 function pointToIndex(outDir: string): void {
-  for (const name of ['node', 's3', 'testing']) {
+  for (const name of ['node', 'postgres', 's3', 'testing']) {
     const path = `${outDir}/${name}.d.ts`
     if (!existsSync(path)) continue
     writeFileSync(path, readFileSync(path, 'utf8').replace(CORE, './index.js'))
@@ -69,6 +70,7 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
       : [
           declarations('index', outDir),
           declarations('node', outDir),
+          declarations('postgres', outDir),
           declarations('s3', outDir),
           declarations('testing', outDir),
         ]),

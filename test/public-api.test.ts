@@ -7,6 +7,7 @@ import { ROOT } from './support/project.js'
 const ENTRIES = {
   rowstash: 'src/index.ts',
   'rowstash/node': 'adapters/node.ts',
+  'rowstash/postgres': 'adapters/postgres.ts',
   'rowstash/s3': 'adapters/s3.ts',
   'rowstash/testing': 'test/conformance/testing.ts',
 } as const
@@ -225,6 +226,14 @@ test('the entry points export exactly these names', () => {
         "type RestoreOptions",
         "type SourceLookup",
         "type SourceOptions",
+      ],
+      "rowstash/postgres": [
+        "openPostgresKv",
+        "raiseVersionBase",
+        "type CommitMode",
+        "type PostgresKvOptions",
+        "type PostgresWarning",
+        "type RaisedVersionBase",
       ],
       "rowstash/s3": [
         "openS3Objects",

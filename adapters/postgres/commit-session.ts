@@ -21,7 +21,7 @@ function statementsOf({ sessions, meta }: TableNames): SessionStatements {
   return {
     begin: {
       text: `with session as (insert into ${sessions} (id, n, at) values ($1, 0, now()))
-        select value from ${meta} where name = 'version_base'`,
+        select value from ${meta} where name = 'version_base' for share`,
     },
     prune: { text: `delete from ${sessions} where at < now() - ${LEFT_OVER}` },
     forget: { text: `delete from ${sessions} where id = $1` },

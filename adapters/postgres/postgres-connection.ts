@@ -1,8 +1,9 @@
 // One connection to PostgreSQL. Statements are sent at once, without waiting for the answers of earlier ones.
 import { Socket } from 'node:net'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Bytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
+import { StoreError } from '../../src/base/store-error.js'
 import { decodeBytea } from './bytea-array.js'
 import { leavesConnection } from './postgres-error.js'
 import type { ResolvedPostgresOptions } from './postgres-options.js'
@@ -59,11 +60,11 @@ export class PostgresConnection {
   #isBroken = false
   #isUnreplicated = false
 
-  private constructor(url: string, options: ResolvedPostgresOptions) {
+  private constructor(Client: typeof pg.Client, url: string, options: ResolvedPostgresOptions) {
     const { connectMsMax, statementMsMax, pgBouncer } = options
     this.#isPrepared = !pgBouncer
     this.#socket = new Socket()
-    this.#client = new pg.Client({
+    this.#client = new Client({
       connectionString: url,
       stream: () => this.#socket,
       pipeline: true,
@@ -81,9 +82,12 @@ export class PostgresConnection {
     })
   }
 
-  /** Connects to one URL. Failures are those of the system and of PostgreSQL. */
+  /**
+   * Connects to one URL. Other failures are those of the system and of PostgreSQL.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: the package `pg` is not installed
+   */
   static async open(url: string, options: ResolvedPostgresOptions): Promise<PostgresConnection> {
-    const connection = new PostgresConnection(url, options)
+    const connection = new PostgresConnection(await loadClient(), url, options)
     try {
       await connection.#client.connect()
       return connection
@@ -131,6 +135,18 @@ export class PostgresConnection {
   destroy(): void {
     this.#isBroken = true
     this.#socket.destroy()
+  }
+}
+
+/** The package `pg` is an optional peer: it is loaded when it is needed. */
+async function loadClient(): Promise<typeof pg.Client> {
+  try {
+    const { Client } = await import('pg')
+    return Client
+  } catch (cause) {
+    const message =
+      'Records in PostgreSQL need the package pg, which cannot be loaded: npm install pg'
+    throw new StoreError('STORAGE_UNAVAILABLE', message, { cause, outcome: 'unchanged' })
   }
 }
 

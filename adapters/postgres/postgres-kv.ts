@@ -10,7 +10,7 @@ import type {
   KvPartition,
   KvStore,
   KvView,
-} from '../../src/kv/kv.js'
+} from '../../src/index.js'
 import { CommitSession } from './commit-session.js'
 import { CommitStatements } from './commit-statement.js'
 import { ConnectionPool, closedError } from './connection-pool.js'
@@ -27,6 +27,7 @@ import { PostgresView, type ViewSource, ViewTransaction, viewStatements } from '
 import { PrimaryFinder } from './primary.js'
 import { RecordCache } from './record-cache.js'
 import { prepareTables, tableNames } from './tables.js'
+import { raiseTo } from './version-base.js'
 
 /** How long `close` waits for reads under way, in milliseconds. */
 const DRAIN_MS_MAX = 10_000
@@ -40,15 +41,18 @@ const DRAIN_MS_MAX = 10_000
  */
 export async function openPostgresKv(options: PostgresKvOptions): Promise<KvStore> {
   const resolved = resolvePostgresOptions(options)
-  const { onWarning } = resolved
+  const { onWarning, versionBaseMin } = resolved
   const finder = new PrimaryFinder(resolved, (warning) => {
     if (onWarning === undefined) warn(warning.message, warning.code)
     else onWarning(warning)
   })
   const versionBase = await finder.open(async (connection) => {
-    const base = await prepareTables(connection, tableNames(resolved), resolved)
+    const names = tableNames(resolved)
+    const base = await prepareTables(connection, names, resolved)
+    const isRaised = base < versionBaseMin
+    if (isRaised) await raiseTo(connection, names, versionBaseMin)
     await connection.close()
-    return base
+    return isRaised ? versionBaseMin : base
   })
   return new PostgresKv(finder, resolved, versionBase, options.recordCacheBytes !== undefined)
 }
@@ -88,7 +92,10 @@ class PostgresKv implements KvStore {
       pauseMs,
     }
     this.#sessions = new ConnectionPool(
-      () => finder.open((connection) => this.#beginSession(new CommitSession(connection, names, options.random))),
+      () =>
+        finder.open((connection) =>
+          this.#beginSession(new CommitSession(connection, names, options.random)),
+        ),
       { max: commitConnectionsMax, waitMsMax: retryMsMax, what: 'commits' },
     )
     const commits = mode === 'portable' ? new PortableCommits(names) : new CommitStatements(names)

@@ -63,6 +63,11 @@ export interface PostgresKvOptions {
    * nothing. Default: 8 MiB. Range: 0 to 1 GiB.
    */
   readonly recordCacheBytes?: number
+  /**
+   * The version base of the store is raised to this at least. A restore sets it to the base of the backup plus
+   * `RESTORED_VERSION_STEP`. Default: 0. Range: 0 to 2^52.
+   */
+  readonly versionBaseMin?: number
   /** Receives warnings, each once. Default: they are warnings of the process. */
   readonly onWarning?: (warning: PostgresWarning) => void
   /** Randomness of waits and of the IDs of connections for commits. Default: that of the system. */
@@ -76,6 +81,7 @@ type NumberOption =
   | 'statementMsMax'
   | 'retryMsMax'
   | 'recordCacheBytes'
+  | 'versionBaseMin'
 
 const RANGES = {
   viewConnectionsMax: { default: 10, min: 1, max: 1_000 },
@@ -84,6 +90,7 @@ const RANGES = {
   statementMsMax: { default: 10_000, min: 100, max: 600_000 },
   retryMsMax: { default: 15_000, min: 100, max: 600_000 },
   recordCacheBytes: { default: 8 * 1_048_576, min: 0, max: 1_024 * 1_048_576 },
+  versionBaseMin: { default: 0, min: 0, max: 2 ** 52 },
 } as const satisfies Record<NumberOption, IntegerRange>
 
 type OtherOption = Exclude<keyof PostgresKvOptions, NumberOption>
@@ -117,9 +124,15 @@ export type ResolvedPostgresOptions = Readonly<Record<NumberOption, number>> &
     pauseMs: Backoff
   }>
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED */
-export function resolvePostgresOptions(given: PostgresKvOptions): ResolvedPostgresOptions {
-  const numbers = integerOptions('openPostgresKv', given, RANGES, OTHER_OPTIONS)
+/**
+ * @param what - Whose options they are, for messages.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function resolvePostgresOptions(
+  given: PostgresKvOptions,
+  what = 'openPostgresKv',
+): ResolvedPostgresOptions {
+  const numbers = integerOptions(what, given, RANGES, OTHER_OPTIONS)
   checkFunctionOption('onWarning', given.onWarning)
   const { random = openSystemRandom() } = given
   if (!hasMethods(random, ['bytes'])) throw optionError('random', 'must have the method bytes')

@@ -25,7 +25,7 @@ const FORMAT = 1
 const MODE_NUMBERS: Readonly<Record<CommitMode, number>> = { statement: 1, portable: 2 }
 
 /** undefined_table and invalid_schema_name: the store is new. */
-const MISSING: ReadonlySet<string | undefined> = new Set(['42P01', '3F000'])
+export const IS_MISSING: ReadonlySet<string | undefined> = new Set(['42P01', '3F000'])
 
 /** duplicate_table, duplicate_schema, unique_violation, serialization_failure: another process creates the store. */
 const MET: ReadonlySet<string | undefined> = new Set(['42P07', '42P06', '23505', '40001'])
@@ -56,7 +56,7 @@ export async function prepareTables(
     try {
       return await readMeta(connection, names, options)
     } catch (failure) {
-      if (!MISSING.has(sqlState(failure))) throw failure
+      if (!IS_MISSING.has(sqlState(failure))) throw failure
     }
     try {
       await migrate(connection, names, options)
@@ -111,28 +111,4 @@ async function migrate(
     'commit',
   ]
   for (const text of statements) await connection.query({ text })
-}
-
-/**
- * Raises the version base after commits were lost: a failover to a server that lacked some, or a restore. Stores that
- * are open are refused from now on, as their base is an old one.
- * @returns the new version base
- */
-export async function raiseVersionBase(
-  connection: PostgresConnection,
-  { meta, sessions }: TableNames,
-  step: number,
-): Promise<number> {
-  const results = await Promise.all([
-    connection.query({ text: 'begin' }),
-    connection.query(
-      {
-        text: `update ${meta} set value = value + $1::bigint where name = 'version_base' returning value`,
-      },
-      [step],
-    ),
-    connection.query({ text: `delete from ${sessions}` }),
-    connection.query({ text: 'commit' }),
-  ])
-  return Number(results[1][0]?.[0])
 }

@@ -9,6 +9,7 @@ import fastify from 'fastify'
 import { MemoryLevel } from 'memory-level'
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
+import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
@@ -400,9 +401,31 @@ const inBrowser: Program = {
   },
 }
 
+const inPostgres: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "import { openStore } from 'rowstash'\nimport { openPostgresKv }",
+  declared: "declare const objects: import('rowstash').ObjectStore",
+  async run({ text }, { onEnd }) {
+    const server = await startPostgres()
+    if (typeof server === 'string') return console.warn(`A program was not run: ${server}`)
+    onEnd(() => server.stop())
+    const fitting = [
+      ['postgres://rowstash@db1.internal/rows', 'postgres://rowstash@127.0.0.1:1/rows'],
+      ['postgres://rowstash@db2.internal/rows', server.url],
+    ].reduce((program, [from = '', to = '']) => replaced(program, `'${from}'`, `'${to}'`), text)
+    const use = async (store: core.Store): Promise<void> => {
+      const team = store.team('acme')
+      await team.createTable({ name: 'Orders', rows: [{ id: 1 }] })
+      assert.equal((await team.tables()).length, 1)
+      await store.close()
+    }
+    await runModule(`${fitting}\nawait use(store)`, { use, objects: core.memoryObjects() })
+  },
+}
+
 const inBucket: Program = {
   document: 'src/EMBEDDING.md',
-  begins: "import { openStore } from 'rowstash'",
+  begins: "import { openStore } from 'rowstash'\nimport { openS3Objects }",
   declared: [
     "declare const kv: import('rowstash').KvStore",
     'declare const accessKeyId: string, secretAccessKey: string',
@@ -462,6 +485,7 @@ export const PROGRAMS: readonly Program[] = [
   traced,
   hooks,
   inBrowser,
+  inPostgres,
   inBucket,
   suites,
 ]

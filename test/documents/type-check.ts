@@ -26,6 +26,7 @@ const STRICT: ts.CompilerOptions = {
   paths: {
     rowstash: [join(ROOT, 'src/index.ts')],
     'rowstash/node': [join(ROOT, 'adapters/node.ts')],
+    'rowstash/postgres': [join(ROOT, 'adapters/postgres.ts')],
     'rowstash/s3': [join(ROOT, 'adapters/s3.ts')],
     'rowstash/testing': [join(ROOT, 'test/conformance/testing.ts')],
     '@opentelemetry/api': [join(ROOT, 'test/documents/opentelemetry-api.d.ts')],

@@ -7,6 +7,7 @@ import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
 import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
 import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
+import { PLANTED_BUGS as PLANTED_POSTGRES_BUGS } from './planted-postgres-bugs.js'
 import { PLANTED_BUGS as PLANTED_S3_BUGS } from './planted-s3-bugs.js'
 import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
 import { PLANTED_BUGS as PLANTED_SQLITE_BUGS } from './planted-sqlite-bugs.js'
@@ -18,6 +19,7 @@ const BUGS = [
   ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,
   ...PLANTED_LADDER_BUGS,
+  ...PLANTED_POSTGRES_BUGS,
   ...PLANTED_S3_BUGS,
   ...PLANTED_SIM_BUGS,
   ...PLANTED_SQLITE_BUGS,

@@ -40,6 +40,12 @@ const SUITES = [
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {
+    list: 'planted-postgres-bugs.ts',
+    test: 'test/unit/adapters/postgres-kv.test.ts',
+    only: '',
+    isPlain: true,
+  },
+  {
     list: 'planted-incarnation-bugs.ts',
     test: 'test/store/incarnations.test.ts',
     only: '',

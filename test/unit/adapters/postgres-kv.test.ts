@@ -1,15 +1,14 @@
 // What a KvStore on PostgreSQL does beyond the suite of its port.
 import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { PostgresConnection } from '../../../adapters/postgres/postgres-connection.js'
-import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
-import type {
-  PostgresKvOptions,
-  PostgresWarning,
-} from '../../../adapters/postgres/postgres-options.js'
-import { resolvePostgresOptions } from '../../../adapters/postgres/postgres-options.js'
-import { raiseVersionBase, tableNames } from '../../../adapters/postgres/tables.js'
+import {
+  openPostgresKv,
+  type PostgresKvOptions,
+  type PostgresWarning,
+  raiseVersionBase,
+} from '../../../adapters/postgres.js'
 import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
+import { RESTORED_VERSION_STEP } from '../../../src/index.js'
 import type { KvCheckItem, KvPartition, KvStore } from '../../../src/kv/kv.js'
 import { openCutProxy } from '../../support/cut-proxy.js'
 import { startPostgres } from '../../support/postgres-server.js'
@@ -42,6 +41,7 @@ describe.each([
   [{ urls: ['postgres://h'], mode: 'fast' }, /^Option "mode" must be 'statement' or 'portable'/],
   [{ urls: ['postgres://h'], connectMsMax: 1 }, /^Option "connectMsMax" must be an integer from/],
   [{ urls: ['postgres://h'], conect: 1 }, /^Option "conect" is not an option of openPostgresKv$/],
+  [{ urls: ['postgres://h'], random: {} }, /^Option "random" must have the method bytes$/],
 ])('an option that is not as it must be: %j', (options, message) => {
   test('is refused by name, and no password is shown', async () => {
     const opened = openPostgresKv(options as unknown as PostgresKvOptions)
@@ -210,17 +210,50 @@ describe.skipIf(typeof server === 'string')(
       const options = optionsOf()
       const kv = await open(options)
       await put(kv.partition('team'), 'key', 'value')
-      const resolved = resolvePostgresOptions(options)
-      const connection = await PostgresConnection.open(url, resolved)
-      expect(await raiseVersionBase(connection, tableNames(resolved), 2 ** 40)).toBe(2 ** 40)
-      await connection.close()
+      const raised = { from: 0, to: RESTORED_VERSION_STEP, sessionCount: 1 }
+      expect(await raiseVersionBase(options)).toEqual(raised)
 
       const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
       await expect(put(kv.partition('team'), 'key', 'other')).rejects.toMatchObject(failure)
       expect(kv.refusal).toMatchObject(failure)
       const reopened = await open(options)
-      expect([reopened.versionBase, reopened.refusal]).toEqual([2 ** 40, undefined])
+      expect([reopened.versionBase, reopened.refusal]).toEqual([raised.to, undefined])
       expect(await textAt(reopened.partition('team'), 'key')).toBe('value')
+    })
+
+    test('a raise of the version base is not missed by a connection that begins meanwhile', async () => {
+      const options = optionsOf()
+      const kv = await open(options)
+      const client = await connect()
+      await client.query('begin')
+      await client.query(
+        `update ${options.schema}.records_meta set value = 1 where name = 'version_base'`,
+      )
+
+      const commit = put(kv.partition('team'), 'key', 'value')
+      await waitForLocks(1)
+      await client.query('commit')
+
+      const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
+      await expect(commit).rejects.toMatchObject(failure)
+    })
+
+    test('a store is opened with the version base that it must have at least', async () => {
+      const options = optionsOf()
+      const bases: (number | undefined)[] = []
+      for (const versionBaseMin of [2 ** 40, 0, 7, 2 ** 41]) {
+        bases.push((await open({ ...options, versionBaseMin })).versionBase)
+      }
+
+      expect(bases).toEqual([2 ** 40, 2 ** 40, 2 ** 40, 2 ** 41])
+    })
+
+    test('the version base of a store that is not there is not raised, and none is made', async () => {
+      const options = optionsOf()
+      await expect(raiseVersionBase(options)).rejects.toThrow(/^There is no store in the schema "u/)
+      const client = await connect()
+      const text = `select from pg_namespace where nspname = '${options.schema}'`
+      expect((await client.query(text)).rowCount).toBe(0)
     })
 
     test.each(['statement', 'portable'] as const)(

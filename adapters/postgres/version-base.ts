@@ -1,0 +1,87 @@
+// The version base of a store in PostgreSQL, which an operator raises after commits were lost: see src/kv/version-base.
+//
+// Invariant: a process that knows an older base commits no more. A raise ends the sessions of all connections for
+// commits. A session that begins meanwhile holds a lock on the base until it has begun, or waits for the raise.
+import { StoreError } from '../../src/base/store-error.js'
+import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'
+import type { PostgresConnection } from './postgres-connection.js'
+import { sqlState } from './postgres-error.js'
+import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
+import { PrimaryFinder } from './primary.js'
+import { IS_MISSING, type TableNames, tableNames } from './tables.js'
+
+export type RaisedVersionBase = Readonly<{
+  /** The version base before. */
+  from: number
+  /** The version base now. */
+  to: number
+  /** Connections for commits that were ended: at least one for each process that has the store open and has written. */
+  sessionCount: number
+}>
+
+/**
+ * Raises the version base of a store after commits were lost: after PostgreSQL was restored from a backup, or after a
+ * failover to a server that lacked some. Versions that were given out before never name other contents then. Processes
+ * that have the store open refuse commits from now on, until they open it again.
+ * @param options - Those of `openPostgresKv`.
+ * @throws {StoreError} FORMAT_UNKNOWN: there is no store; OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE
+ */
+export function raiseVersionBase(options: PostgresKvOptions): Promise<RaisedVersionBase> {
+  return onStore('raiseVersionBase', options, async (connection, names) => {
+    const from = await readBase(connection, names)
+    const to = from + RESTORED_VERSION_STEP
+    return { from, to, sessionCount: await raiseTo(connection, names, to) }
+  })
+}
+
+/** The version base of a store, which must exist. @throws {StoreError} as `raiseVersionBase` */
+export function readVersionBase(options: PostgresKvOptions): Promise<number> {
+  return onStore('readVersionBase', options, readBase)
+}
+
+/**
+ * Raises the version base to `base`, unless it is higher.
+ * @returns the number of sessions that were ended
+ */
+export async function raiseTo(
+  connection: PostgresConnection,
+  { meta, sessions }: TableNames,
+  base: number,
+): Promise<number> {
+  await connection.query({ text: 'begin' })
+  const raise = `update ${meta} set value = greatest(value, $1::bigint) where name = 'version_base'`
+  await connection.query({ text: raise }, [base])
+  const ended = await connection.query({ text: `delete from ${sessions} returning 1` })
+  await connection.query({ text: 'commit' })
+  return ended.length
+}
+
+async function readBase(connection: PostgresConnection, { meta }: TableNames): Promise<number> {
+  const text = `select value from ${meta} where name = 'version_base'`
+  const [row] = await connection.query({ text })
+  return Number(row?.[0] ?? 0)
+}
+
+/** Runs `use` on the primary. After a failure of the connection it may run again. */
+async function onStore<T>(
+  what: string,
+  options: PostgresKvOptions,
+  use: (connection: PostgresConnection, names: TableNames) => Promise<T>,
+): Promise<T> {
+  const resolved = resolvePostgresOptions(options, what)
+  const finder = new PrimaryFinder(resolved, () => undefined)
+  return finder.open(async (connection) => {
+    try {
+      const result = await use(connection, tableNames(resolved))
+      await connection.close()
+      return result
+    } catch (failure) {
+      throw IS_MISSING.has(sqlState(failure)) ? noStore(resolved.schema, failure) : failure
+    }
+  })
+}
+
+function noStore(schema: string, cause: unknown): StoreError {
+  const message = `There is no store in the schema "${schema}": check the database of the URL, the schema and the table`
+  return new StoreError('FORMAT_UNKNOWN', message, { cause })
+}

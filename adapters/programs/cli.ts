@@ -5,6 +5,7 @@ import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { KEYS_USAGE, runKeys } from './cli-keys.js'
+import { RECOVER_USAGE, runRecover } from './cli-recover.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
 import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { ProgramFailure } from './program-failure.js'
@@ -15,6 +16,7 @@ const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
        rowstash verify DIR [--full] [--json] [--verbose]
        rowstash backup DIR FILE [--files include|reference]
        rowstash restore FILE NEWDIR [--files-from DIR]
+       rowstash recover --postgres URL [--yes]
        rowstash --version
 
 "rowstash COMMAND --help" describes a command.
@@ -33,6 +35,7 @@ const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Comma
   ['verify', { usage: VERIFY_USAGE, run: runVerify }],
   ['backup', { usage: BACKUP_USAGE, run: runBackup }],
   ['restore', { usage: RESTORE_USAGE, run: runRestore }],
+  ['recover', { usage: RECOVER_USAGE, run: runRecover }],
 ])
 
 /** Runs a command line. @returns the exit code. */

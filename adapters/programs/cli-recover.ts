@@ -1,0 +1,59 @@
+// Raises the version base of a store in PostgreSQL, after commits were lost.
+import { parseArgs } from 'node:util'
+import { readVersionBase } from '../postgres/version-base.js'
+import type { PostgresKvOptions } from '../postgres.js'
+import { raiseVersionBase } from '../postgres.js'
+import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import { ProgramFailure } from './program-failure.js'
+
+export const RECOVER_USAGE = `Usage: rowstash recover --postgres URL [--postgres URL]... [--schema NAME] [--table NAME]
+                        [--pgbouncer] [--yes]
+
+Raises the version base of a store in PostgreSQL by 2^32. Run it after acknowledged commits were lost: when
+PostgreSQL was restored from a backup, or failed over to a server that lacked commits. Without it, versions
+that clients know (ETags, continuations) return with other contents. Without --yes it changes nothing.
+
+  --postgres URL  where PostgreSQL is, as postgres://user@host/database; given once for each server that may
+                  be the primary. The password may be in the URL or in the variable PGPASSWORD
+  --schema NAME   the schema of the tables (default: rowstash)
+  --table NAME    the table of the records (default: records)
+  --pgbouncer     the URL is that of PgBouncer in transaction mode
+  --yes           raise it
+  -h, --help      show this text
+
+Processes that have the store open refuse changes from then on: start them again. Their reads go on.
+`
+
+/** Runs `rowstash recover`. @throws {ProgramFailure} */
+export async function runRecover(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      postgres: { type: 'string', multiple: true },
+      schema: { type: 'string' },
+      table: { type: 'string' },
+      pgbouncer: { type: 'boolean', default: false },
+      yes: { type: 'boolean', default: false },
+      help: HELP_OPTION,
+    },
+  })
+  if (values.help) return io.print(RECOVER_USAGE.trimEnd())
+  const { postgres: urls, schema, table, pgbouncer: pgBouncer } = values
+  if (urls === undefined) throw new ProgramFailure('usage', 'Name the database by --postgres')
+  const options: PostgresKvOptions = {
+    urls,
+    pgBouncer,
+    ...(schema !== undefined && { schema }),
+    ...(table !== undefined && { table }),
+  }
+  if (!values.yes) {
+    const base = await readVersionBase(options)
+    const problem = `The version base is ${base}, and nothing was changed. Give --yes to raise it`
+    throw new ProgramFailure('failed', problem)
+  }
+  const { from, to, sessionCount } = await raiseVersionBase(options)
+  io.print(`raised the version base from ${from} to ${to}`)
+  if (sessionCount > 0) {
+    io.warn(`ended ${sessionCount} connections: start the processes that have the store open again`)
+  }
+}

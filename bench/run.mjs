@@ -114,50 +114,51 @@ async function runRead(settings) {
   kept.finish({ settings, read })
 }
 
+/** Measures, prints, judges and stores. The process fails if a rule that `mustHold` does not. */
+async function runOne(name, settings, { measure, print, judge = () => [], mustHold = false }) {
+  const measured = await inTemporary(measure, settings)
+  print(measured)
+  const rules = judge(measured)
+  if (rules.length > 0) printRules(rules)
+  writeResults(name, { settings, [name]: measured, rules })
+  if (mustHold && rules.some(({ holds }) => !holds)) process.exitCode = 1
+}
+
 async function runMemory() {
-  const { measureMemory, memoryRules, printMemory } = await import('./memory.mjs')
-  const memory = await inTemporary(measureMemory, {})
-  printMemory(memory)
-  const rules = memoryRules(memory)
-  printRules(rules)
-  writeResults('memory', { memory, rules })
-  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+  const {
+    measureMemory: measure,
+    memoryRules: judge,
+    printMemory: print,
+  } = await import('./memory.mjs')
+  await runOne('memory', {}, { measure, print, judge, mustHold: true })
 }
 
 async function runWrite(settings) {
-  const { measureSmallWrites, printSmallWrites, smallWritesRules } = await import(
-    './small-writes.mjs'
-  )
-  const write = await inTemporary(measureSmallWrites, settings)
-  printSmallWrites(write)
-  const rules = smallWritesRules(write)
-  printRules(rules)
-  writeResults('write', { settings, write, rules })
+  const {
+    measureSmallWrites: measure,
+    printSmallWrites: print,
+    smallWritesRules: judge,
+  } = await import('./small-writes.mjs')
+  await runOne('write', settings, { measure, print, judge })
 }
 
 async function runRewrite(settings) {
-  const { measureRewrite, printRewrite } = await import('./rewrite.mjs')
-  const rewrite = await inTemporary(measureRewrite, settings)
-  printRewrite(rewrite)
-  writeResults('rewrite', { settings, rewrite })
+  const { measureRewrite: measure, printRewrite: print } = await import('./rewrite.mjs')
+  await runOne('rewrite', settings, { measure, print })
 }
 
 async function runBusy(settings) {
-  const { busyRules, measureBusy, printBusy } = await import('./busy.mjs')
-  const busy = await inTemporary(measureBusy, settings)
-  printBusy(busy)
-  const rules = busyRules(busy)
-  printRules(rules)
-  writeResults('busy', { settings, busy, rules })
+  const { busyRules: judge, measureBusy: measure, printBusy: print } = await import('./busy.mjs')
+  await runOne('busy', settings, { measure, print, judge })
 }
 
 async function runFiles(settings) {
-  const { filesRules, measureFiles, printFiles } = await import('./files.mjs')
-  const files = await inTemporary(measureFiles, settings)
-  printFiles(files)
-  const rules = filesRules(files)
-  printRules(rules)
-  writeResults('files', { settings, files, rules })
+  const {
+    filesRules: judge,
+    measureFiles: measure,
+    printFiles: print,
+  } = await import('./files.mjs')
+  await runOne('files', settings, { measure, print, judge })
 }
 
 async function runPeers() {
@@ -207,23 +208,17 @@ async function runScale(settings) {
 }
 
 async function runLoad(settings) {
-  const { loadRules, measureLoad, printLoad } = await import('./load.mjs')
-  const load = await inTemporary(measureLoad, settings)
-  printLoad(load)
-  const rules = loadRules(load)
-  printRules(rules)
-  writeResults('load', { settings, load, rules })
-  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+  const { loadRules: judge, measureLoad: measure, printLoad: print } = await import('./load.mjs')
+  await runOne('load', settings, { measure, print, judge, mustHold: true })
 }
 
 async function runLimits(settings) {
-  const { limitsRules, measureLimits, printLimits } = await import('./limits.mjs')
-  const limits = await inTemporary(measureLimits, settings)
-  printLimits(limits)
-  const rules = limitsRules(limits)
-  printRules(rules)
-  writeResults('limits', { settings, limits, rules })
-  if (rules.some(({ holds }) => !holds)) process.exitCode = 1
+  const {
+    limitsRules: judge,
+    measureLimits: measure,
+    printLimits: print,
+  } = await import('./limits.mjs')
+  await runOne('limits', settings, { measure, print, judge, mustHold: true })
 }
 
 const RUNS = {

@@ -58,7 +58,8 @@ export interface ContractHooks {
   /**
    * Called before each operation of a team's key that may store more: creates, imports, overwrites, adds, updates,
    * chunks and uploads; not before checks with `validate=only`, nor before deletes, nor before the completion of an
-   * upload, for which the store has a hook of the same name. If it returns false, the status is 402. If it fails, the status is 503. Default: no quota.
+   * upload, for which the store has a hook of the same name. If it returns false, the status is 402. If it fails,
+   * the status is 503. Default: no quota.
    */
   readonly quota?: ((request: HookRequest) => Awaitable<boolean>) | undefined
   /**

@@ -11,6 +11,7 @@ import { kvObjects } from '../../src/engine/kv-objects.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
 import { memoryObjects } from '../../src/objects/memory-objects.js'
 import type { ObjectStore } from '../../src/objects/objects.js'
+import { objectsClosedBy } from '../support/objects-closed-by.js'
 import { plainDatabase } from '../support/plain-database.js'
 import { S3Double, type S3Fault } from '../support/s3-double.js'
 import { seeded } from '../support/seeded.js'
@@ -92,18 +93,10 @@ async function openOnDouble(faultOf: S3Double['faultOf']): Promise<ObjectStore> 
   const double = await S3Double.start()
   const objects = await openS3Objects(double.options())
   double.faultOf = faultOf
-  return {
-    put: (id, content) => objects.put(id, content),
-    get: (id, range, memory) => objects.get(id, range, memory),
-    stream: (id, range) => objects.stream(id, range),
-    presignPut: async (id, terms) => (await objects.presignPut?.(id, terms)) ?? '',
-    delete: (ids) => objects.delete(ids),
-    list: (prefix, after) => objects.list(prefix, after),
-    async close() {
-      await objects.close()
-      await double.stop()
-    },
-  }
+  return objectsClosedBy(objects, async () => {
+    await objects.close()
+    await double.stop()
+  })
 }
 
 runCases(

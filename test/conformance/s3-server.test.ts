@@ -8,6 +8,7 @@ import { resolveS3Options, type S3Options } from '../../adapters/s3/s3-options.j
 import { S3Signer } from '../../adapters/s3/s3-signer.js'
 import type { ObjectStore, Store, StoreOptions } from '../../src/index.js'
 import { openLevelKv, openStore } from '../../src/index.js'
+import { objectsClosedBy } from '../support/objects-closed-by.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
 import { serveContract } from './contract-server.js'
 import { type ContractServer, contractSuite } from './contract-suite.js'
@@ -34,21 +35,13 @@ function optionsOf(server: string, others: Partial<S3Options> = {}): S3Options {
 /** Removes its objects when it is closed. */
 async function openEmpty(server: string): Promise<ObjectStore> {
   const objects = await openS3Objects(optionsOf(server))
-  return {
-    put: (id, content) => objects.put(id, content),
-    get: (id, range, memory) => objects.get(id, range, memory),
-    stream: (id, range) => objects.stream(id, range),
-    presignPut: async (id, terms) => (await objects.presignPut?.(id, terms)) ?? '',
-    delete: (ids) => objects.delete(ids),
-    list: (prefix, after) => objects.list(prefix, after),
-    async close() {
-      for (let ids = [''], page = 0; ids.length > 0 && page < 10; page++) {
-        ids = await objects.list('').catch(() => []) // Of a closed store nothing is left to list.
-        await objects.delete(ids).catch(() => undefined)
-      }
-      await objects.close()
-    },
-  }
+  return objectsClosedBy(objects, async () => {
+    for (let ids = [''], page = 0; ids.length > 0 && page < 10; page++) {
+      ids = await objects.list('').catch(() => []) // Of a closed store nothing is left to list.
+      await objects.delete(ids).catch(() => undefined)
+    }
+    await objects.close()
+  })
 }
 
 const missing = 'no server is named by ROWSTASH_S3_ENDPOINT'

@@ -137,6 +137,7 @@ export class Ledger {
   ): (readonly ExpectedRow[])[] {
     if (change.do === 'create' || change.do === 'overwrite') return this.#contents(change.rows)
     if (change.do === 'add') return this.#contents(change.rows).map((more) => [...rows, ...more])
+    if (change.do === 'rewrite') return [rows]
     const row = rows[change.index]
     if (row === undefined) return []
     if (change.do === 'delete') return [rows.filter((_, index) => index !== change.index)]

@@ -13,6 +13,8 @@ export type TableChange =
   /** Sets the row at an index to the number of the operation; with `file` it names that file too. */
   | Readonly<{ do: 'patch'; table: string; index: number; file?: string }>
   | Readonly<{ do: 'delete'; table: string; index: number }>
+  /** Sends all rows back as they are, each with its ID. */
+  | Readonly<{ do: 'rewrite'; table: string }>
 
 export type Change =
   | TableChange

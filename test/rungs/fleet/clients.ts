@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { seeded } from '../../support/seeded.js'
 import { differenceOf, readTable } from '../crash/audit.js'
 import { Lane, TEAM } from '../crash/lane.js'
+import type { LaneRow } from '../crash/lane-store.js'
 import { Ledger, versionsOf } from '../crash/ledger.js'
 import { type Change, COUNTER_TABLE, type LogLine } from '../crash/log-lines.js'
 import { rowObjects, SCHEMA } from '../crash/rows.js'
@@ -52,7 +53,9 @@ export class Clients {
       nextOperation: () => ++this.#operations,
       say: (line) => this.#say(line),
       insteadOfSweep: async (lane) => {
-        if (random.once(3)) await this.#readBack(`lane-${index}`)
+        const what = random.below(4)
+        if (what === 0) await this.#readBack(`lane-${index}`)
+        else if (what === 1) await this.#rewrite(lane, `lane-${index}`)
         else await this.#count(lane)
         await this.#deleteStash(lane, `s-${index}-`)
       },
@@ -120,6 +123,22 @@ export class Clients {
       const answer = await table.updateRowAt(version, rowId, { n: to })
       if (answer.status >= 300) throw failureOf(answer)
       return { version: answer.version }
+    })
+  }
+
+  /** Sends the rows of a table back, as clients do who have changed some: all keep their IDs. */
+  async #rewrite(lane: Lane, name: string): Promise<void> {
+    const team = httpStore(this.http, this.found).team(TEAM)
+    const id = (await team.tables()).find((entry) => entry.name === name)?.id
+    if (id === undefined) return
+    const rows: LaneRow[] = []
+    for await (const row of team.table(id).scan()) rows.push(row)
+    await lane.say({ do: 'rewrite', table: name }, async () => {
+      const { version, rowIds } = await team.table(id).overwrite(rows)
+      const isSame =
+        rowIds.length === rows.length && rows.every((row, i) => row.$rowID === rowIds[i])
+      if (!isSame) this.wrong.push(`rows of ${name} that were sent back have other IDs`)
+      return { version }
     })
   }
 

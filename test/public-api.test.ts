@@ -229,9 +229,11 @@ test('the entry points export exactly these names', () => {
       ],
       "rowstash/postgres": [
         "openPostgresKv",
+        "openPostgresObjects",
         "raiseVersionBase",
         "type CommitMode",
         "type PostgresKvOptions",
+        "type PostgresObjectsOptions",
         "type PostgresWarning",
         "type RaisedVersionBase",
       ],

@@ -1,7 +1,7 @@
 // A KvStore on PostgreSQL: records in one table, any number of processes.
 import type { Awaitable } from '../../src/base/awaitable.js'
 import { invariant } from '../../src/base/invariant.js'
-import { waitAtMost, warn } from '../../src/base/platform.js'
+import { waitAtMost } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type {
   KvCache,
@@ -41,11 +41,8 @@ const DRAIN_MS_MAX = 10_000
  */
 export async function openPostgresKv(options: PostgresKvOptions): Promise<KvStore> {
   const resolved = resolvePostgresOptions(options)
-  const { onWarning, versionBaseMin } = resolved
-  const finder = new PrimaryFinder(resolved, (warning) => {
-    if (onWarning === undefined) warn(warning.message, warning.code)
-    else onWarning(warning)
-  })
+  const { versionBaseMin } = resolved
+  const finder = new PrimaryFinder(resolved)
   const versionBase = await finder.open(async (connection) => {
     const names = tableNames(resolved)
     const base = await prepareTables(connection, names, resolved)

@@ -1,6 +1,7 @@
 // Finds the server that takes writes, among those of several URLs.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../../src/base/clock.js'
+import { warn } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import { PostgresConnection } from './postgres-connection.js'
 import { postgresError, sqlState } from './postgres-error.js'
@@ -24,14 +25,12 @@ const EARLY_COMMITS: readonly unknown[] = ['off', 'local', 'remote_write']
 
 export class PrimaryFinder {
   readonly #options: ResolvedPostgresOptions
-  readonly #warn: (warning: PostgresWarning) => void
   readonly #warned = new Set<string>()
   /** Where the primary was last. */
   #last = 0
 
-  constructor(options: ResolvedPostgresOptions, warn: (warning: PostgresWarning) => void) {
+  constructor(options: ResolvedPostgresOptions) {
     this.#options = options
-    this.#warn = warn
   }
 
   /**
@@ -101,7 +100,9 @@ export class PrimaryFinder {
   #warnOnce(warning: PostgresWarning): void {
     if (this.#warned.has(warning.code)) return
     this.#warned.add(warning.code)
-    this.#warn(warning)
+    const { onWarning } = this.#options
+    if (onWarning === undefined) warn(warning.message, warning.code)
+    else onWarning(warning)
   }
 }
 

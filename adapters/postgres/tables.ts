@@ -19,7 +19,9 @@ import { sqlState } from './postgres-error.js'
 import type { CommitMode, ResolvedPostgresOptions } from './postgres-options.js'
 
 /** Version of the tables. */
-const FORMAT = 1
+export const FILLED = 1
+/** Stands for the version while a store is being filled: it is not complete, and cannot be opened. */
+export const FILLING = 0
 
 /** Stored as numbers: never change or reuse one. */
 const MODE_NUMBERS: Readonly<Record<CommitMode, number>> = { statement: 1, portable: 2 }
@@ -46,26 +48,51 @@ export function tableNames({ schema, table }: ResolvedPostgresOptions): TableNam
  * @returns the version base of the store
  * @throws {StoreError} FORMAT_UNKNOWN, OPTION_NOT_ALLOWED; failures of PostgreSQL as they are
  */
-export async function prepareTables(
+export function prepareTables(
   connection: PostgresConnection,
   names: TableNames,
   options: ResolvedPostgresOptions,
 ): Promise<number> {
+  return readOrCreate(connection, {
+    read: () => readMeta(connection, names, options),
+    statements: creation(names, options),
+    options,
+  })
+}
+
+type Creation<T> = Readonly<{
+  /** Reads what the tables say of themselves. */
+  read(): Promise<T>
+  /** What creates the tables, and can be repeated. */
+  statements: readonly string[]
+  options: Pick<ResolvedPostgresOptions, 'retryMsMax' | 'pauseMs'>
+}>
+
+/** Reads from tables, which are created first if there are none. Several processes may do so at once. */
+export async function readOrCreate<T>(
+  connection: PostgresConnection,
+  { read, statements, options }: Creation<T>,
+): Promise<T> {
   const deadline = monotonicMs() + options.retryMsMax
   for (let attempt = 0; ; attempt++) {
     try {
-      return await readMeta(connection, names, options)
+      return await read()
     } catch (failure) {
       if (!IS_MISSING.has(sqlState(failure))) throw failure
     }
     try {
-      await migrate(connection, names, options)
+      for (const text of ['begin', ...statements, 'commit']) await connection.query({ text })
     } catch (failure) {
       await connection.query({ text: 'rollback' })
       if (!MET.has(sqlState(failure)) || monotonicMs() > deadline) throw failure
       await sleep(options.pauseMs(attempt))
     }
   }
+}
+
+/** Holds off other processes that create the same tables, until the transaction ends. */
+export function creationLock(table: string): string {
+  return `select pg_advisory_xact_lock(${LOCK_CLASS}, ${crc32(utf8(table)) | 0})`
 }
 
 async function readMeta(
@@ -76,8 +103,12 @@ async function readMeta(
   const rows = await connection.query({ text: `select name, value from ${meta}` })
   const values = new Map(rows.map(([name, value]) => [name, Number(value)]))
   const format = values.get('format')
-  if (format !== FORMAT) {
-    const message = `The tables have format ${format}; this version of the package knows ${FORMAT}`
+  if (format === FILLING) {
+    const problem = `The store in ${meta} is not complete: it is being filled, or that was cut off`
+    throw new StoreError('FORMAT_UNKNOWN', `${problem}; if nothing fills it, drop its tables`)
+  }
+  if (format !== FILLED) {
+    const message = `The tables have format ${format}; this version of the package knows ${FILLED}`
     throw new StoreError('FORMAT_UNKNOWN', message)
   }
   if (values.get('mode') !== MODE_NUMBERS[mode]) {
@@ -87,16 +118,13 @@ async function readMeta(
   return values.get('version_base') ?? 0
 }
 
-async function migrate(
-  connection: PostgresConnection,
+function creation(
   { records, sessions, meta }: TableNames,
   { schema, mode }: ResolvedPostgresOptions,
-): Promise<void> {
+): readonly string[] {
   const isPortable = mode === 'portable'
-  const lock = crc32(utf8(records)) | 0
-  const statements = [
-    'begin',
-    ...(isPortable ? [] : [`select pg_advisory_xact_lock(${LOCK_CLASS}, ${lock})`]),
+  return [
+    ...(isPortable ? [] : [creationLock(records)]),
     `create schema if not exists "${schema}"`,
     `create table if not exists ${records} (p bytea not null, k bytea not null, v bytea not null,
       primary key (p, k))${isPortable ? '' : ' with (fillfactor = 85)'}`,
@@ -106,9 +134,7 @@ async function migrate(
       primary key (id))${isPortable ? '' : ' with (fillfactor = 50)'}`,
     `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
     `insert into ${meta} (name, value)
-      values ('format', ${FORMAT}), ('mode', ${MODE_NUMBERS[mode]}), ('version_base', 0)
+      values ('format', ${FILLED}), ('mode', ${MODE_NUMBERS[mode]}), ('version_base', 0)
       on conflict (name) do nothing`,
-    'commit',
   ]
-  for (const text of statements) await connection.query({ text })
 }

@@ -69,7 +69,7 @@ async function onStore<T>(
   use: (connection: PostgresConnection, names: TableNames) => Promise<T>,
 ): Promise<T> {
   const resolved = resolvePostgresOptions(options, what)
-  const finder = new PrimaryFinder(resolved, () => undefined)
+  const finder = new PrimaryFinder({ ...resolved, onWarning: () => undefined })
   return finder.open(async (connection) => {
     try {
       const result = await use(connection, tableNames(resolved))

@@ -11,6 +11,12 @@ import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/index.js'
+import {
+  assertObjectId,
+  assertRange,
+  inPieces,
+  WHOLE_RANGE,
+} from '../../src/objects/object-arguments.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
 import { S3Client } from './s3-client.js'
 import {
@@ -27,7 +33,6 @@ import { parseDeleteError, parseListing, renderDelete, xmlText } from './s3-xml.
 
 const LIST_COUNT_MAX = 1_000
 const DELETE_COUNT_MAX = 1_000
-const PIECE_BYTES_MAX = 65_536
 /** Bytes that one `get` returns, at most. */
 const GET_BYTES_MAX = 2 ** 31 - 1
 /** Pages of keys of others that a listing passes over, at most. */
@@ -36,8 +41,6 @@ const FOREIGN_PAGES_MAX = 1_000
 const REMAINS_MAX = 10_000
 /** Of those, how many a listing tries to remove. */
 const REMAINS_TRIED_MAX = 16
-
-const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
 /**
  * Opens the objects in a bucket of an S3 server, as an `ObjectStore` for `openStore({ kv, objects })`.
@@ -86,13 +89,13 @@ class S3Objects implements ObjectStore {
     }
   }
 
-  async get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Promise<Bytes | null> {
+  async get(id: ObjectId, range: ByteRange = WHOLE_RANGE, memory?: Bytes): Promise<Bytes | null> {
     assertRange(range)
     const found = await this.#read(id, range, memory)
     return found === null ? null : found.bytes
   }
 
-  async stream(id: ObjectId, range: ByteRange = WHOLE): Promise<AsyncIterable<Bytes> | null> {
+  async stream(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<AsyncIterable<Bytes> | null> {
     assertRange(range)
     const first = await this.#read(id, this.#window(range, range.start))
     return first === null ? null : this.#pieces(id, range, first)
@@ -141,7 +144,7 @@ class S3Objects implements ObjectStore {
   }
 
   #key(id: ObjectId): string {
-    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    assertObjectId(id)
     this.#client.assertOpen()
     return this.#settings.keyPrefix + id
   }
@@ -293,15 +296,4 @@ function wrongRange(
 function deleteFailure({ body }: S3Answer): S3Failure | undefined {
   const error = parseDeleteError(xmlText(body))
   return error && answerFailure(200, error)
-}
-
-function* inPieces(bytes: Bytes): Generator<Bytes, void> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES_MAX) {
-    yield bytes.subarray(at, at + PIECE_BYTES_MAX)
-  }
-}
-
-function assertRange({ start, limit }: ByteRange): void {
-  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
-  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
 }

@@ -3,11 +3,10 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
+import { assertObjectId, assertRange, inPieces } from './object-arguments.js'
 import type { ByteRange, ObjectId, ObjectStore } from './objects.js'
-import { OBJECT_ID_PATTERN } from './objects.js'
 
 const LIST_COUNT_MAX = 1_000
-const PIECE_BYTES_MAX = 65_536
 
 /** An empty object store in memory. Its objects are gone when the process ends. */
 export function memoryObjects(): ObjectStore {
@@ -46,7 +45,7 @@ class MemoryObjects implements ObjectStore {
 
   async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {
     const content = await this.get(id, range)
-    return content === null ? null : pieces(content)
+    return content === null ? null : toAsync(inPieces(content))
   }
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
@@ -66,7 +65,7 @@ class MemoryObjects implements ObjectStore {
   }
 
   #assertUsable(id: ObjectId): void {
-    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    assertObjectId(id)
     this.#assertOpen()
   }
 
@@ -75,14 +74,11 @@ class MemoryObjects implements ObjectStore {
   }
 }
 
-function slice(whole: Bytes, { start, limit }: ByteRange): Bytes {
-  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
-  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
-  return whole.subarray(start, limit)
+function slice(whole: Bytes, range: ByteRange): Bytes {
+  assertRange(range)
+  return whole.subarray(range.start, range.limit)
 }
 
-async function* pieces(content: Bytes): AsyncGenerator<Bytes> {
-  for (let at = 0; at < content.length; at += PIECE_BYTES_MAX) {
-    yield content.subarray(at, at + PIECE_BYTES_MAX)
-  }
+async function* toAsync(pieces: Iterable<Bytes>): AsyncGenerator<Bytes> {
+  yield* pieces
 }

@@ -1,14 +1,16 @@
-// The suites of the ports and of a store on PostgreSQL. Each case has a schema of its own on one server.
+// The suites of both ports and of a store on PostgreSQL. Each case has a schema of its own on one server.
 import { afterAll, describe, expect, test } from 'vitest'
 import { openPostgresKv } from '../../adapters/postgres/postgres-kv.js'
+import { openPostgresObjects } from '../../adapters/postgres/postgres-objects.js'
 import type { CommitMode, PostgresKvOptions } from '../../adapters/postgres/postgres-options.js'
 import { openStore } from '../../src/engine/store.js'
 import type { KvStore } from '../../src/kv/kv.js'
-import { memoryObjects } from '../../src/objects/memory-objects.js'
+import type { ObjectStore } from '../../src/objects/objects.js'
 import { openCutProxy } from '../support/cut-proxy.js'
 import { startPostgres } from '../support/postgres-server.js'
 import type { ConformanceCase } from './case.js'
 import { kvSuite } from './kv/kv-suite.js'
+import { objectsSuite } from './objects/objects-suite.js'
 import { storeSuite } from './store-suite.js'
 
 const server = await startPostgres()
@@ -40,6 +42,11 @@ function openSecond(first: KvStore): Promise<KvStore> {
   return open(options)
 }
 
+function openObjects(url: string): Promise<ObjectStore> {
+  const options = { connectionsMax: 3, onWarning: () => undefined }
+  return openPostgresObjects({ ...options, urls: [url], schema: `s${++schemas}` })
+}
+
 function runCases(name: string, cases: readonly ConformanceCase[]): void {
   describe(name, () => {
     for (const { name, skip, run } of cases) test.skipIf(skip !== undefined)(name, run)
@@ -58,10 +65,14 @@ if (typeof server === 'string' || proxy === undefined) {
     )
   }
   runCases(
-    'a store on PostgreSQL with objects in memory',
+    'an ObjectStore on PostgreSQL',
+    objectsSuite(() => openObjects(throughProxy)),
+  )
+  runCases(
+    'a store on PostgreSQL, its objects too',
     storeSuite(async (options = {}) => {
       const kv = await openEmpty('statement', url)
-      return openStore({ ...options, kv, objects: memoryObjects() })
+      return openStore({ ...options, kv, objects: await openObjects(url) })
     }),
   )
 

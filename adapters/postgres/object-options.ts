@@ -1,0 +1,50 @@
+import { type IntegerRange, integerOptions } from '../../src/base/options.js'
+import {
+  type PostgresKvOptions,
+  type ResolvedPostgresOptions,
+  resolvePostgresOptions,
+} from './postgres-options.js'
+
+type SharedOption =
+  | 'urls'
+  | 'schema'
+  | 'pgBouncer'
+  | 'connectMsMax'
+  | 'statementMsMax'
+  | 'retryMsMax'
+  | 'onWarning'
+
+/** Options of `openPostgresObjects`. All but `urls` have a default; unknown names are refused. */
+export interface PostgresObjectsOptions extends Pick<PostgresKvOptions, SharedOption> {
+  /**
+   * The table of the objects, whose name the other tables begin with; another one than that of the records. As `schema`.
+   * Default: `objects`.
+   */
+  readonly table?: string
+  /** Connections, at most. Further calls wait. Default: 8. Range: 1 to 1,000. */
+  readonly connectionsMax?: number
+}
+
+const RANGES = {
+  connectionsMax: { default: 8, min: 1, max: 1_000 },
+} as const satisfies Record<'connectionsMax', IntegerRange>
+
+const OTHER_OPTIONS: readonly string[] = [
+  'urls',
+  'schema',
+  'table',
+  'pgBouncer',
+  'connectMsMax',
+  'statementMsMax',
+  'retryMsMax',
+  'onWarning',
+] satisfies Exclude<keyof PostgresObjectsOptions, 'connectionsMax'>[]
+
+export type ResolvedObjectsOptions = ResolvedPostgresOptions & Readonly<{ connectionsMax: number }>
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function resolveObjectsOptions(given: PostgresObjectsOptions): ResolvedObjectsOptions {
+  const { connectionsMax } = integerOptions('openPostgresObjects', given, RANGES, OTHER_OPTIONS)
+  const { connectionsMax: _, table = 'objects', ...shared } = given
+  return Object.freeze({ ...resolvePostgresOptions({ ...shared, table }), connectionsMax })
+}

@@ -1,0 +1,179 @@
+// The tables of objects, and their statements.
+//
+//     <table>         id: 16 bytes, bytes: length; null while it is being put or deleted,
+//                     put: 16 random bytes of the put; null once it is being deleted, at: time of the last change
+//     <table>_pieces  id, n: from 0 on, v: 256 KiB, the last one shorter
+//     <table>_meta    name, value: objects_format
+//
+// Invariants:
+// - An object is there from the statement that sets its length, which is that of its last pieces.
+// - A piece is written only by a statement that finds, and locks, the row of its put. So the pieces of a row that is
+//   being deleted grow no more, and no piece is left without a row.
+import { StoreError } from '../../src/base/store-error.js'
+import type { PostgresConnection, Statement } from './postgres-connection.js'
+import type { ResolvedPostgresOptions } from './postgres-options.js'
+import { creationLock, readOrCreate } from './tables.js'
+
+/** Version of the tables. */
+const FORMAT = 1
+
+/** Length of all pieces of an object but the last, in bytes. Part of the format. */
+export const PIECE_BYTES = 256 * 1024
+
+/** A length that stands for null in parameters. */
+export const UNFINISHED = -1
+
+/** Rows of a put that did not go on for so long are those of a process that ended. */
+const ABANDONED = `interval '1 hour'`
+
+export type ObjectTables = Readonly<Record<'objects' | 'pieces' | 'meta', string>>
+
+export type ObjectStatements = Readonly<
+  Record<
+    | 'begin'
+    | 'goOn'
+    | 'isOwn'
+    | 'discard'
+    | 'hide'
+    | 'abandoned'
+    | 'removePieces'
+    | 'removeRows'
+    | 'read'
+    | 'list',
+    Statement
+  >
+>
+
+export function objectTables({ schema, table }: ResolvedPostgresOptions): ObjectTables {
+  const named = (suffix: string): string => `"${schema}"."${table}${suffix}"`
+  return { objects: named(''), pieces: named('_pieces'), meta: named('_meta') }
+}
+
+/**
+ * Creates the tables if there are none.
+ * @throws {StoreError} FORMAT_UNKNOWN; failures of PostgreSQL as they are
+ */
+export async function prepareObjectTables(
+  connection: PostgresConnection,
+  names: ObjectTables,
+  options: ResolvedPostgresOptions,
+): Promise<void> {
+  const { meta } = names
+  const text = `select value from ${meta} where name = 'objects_format'`
+  const [row] = await readOrCreate(connection, {
+    read: () => connection.query({ text }),
+    statements: creation(names, options),
+    options,
+  })
+  if (row !== undefined && Number(row[0]) === FORMAT) return
+  const found = row === undefined ? 'are none of objects' : `have format ${row[0]}`
+  const message = `The tables ${names.objects} ${found}; this version of the package knows ${FORMAT}`
+  throw new StoreError('FORMAT_UNKNOWN', message)
+}
+
+function creation(
+  { objects, pieces, meta }: ObjectTables,
+  { schema, table }: ResolvedPostgresOptions,
+): readonly string[] {
+  return [
+    creationLock(objects),
+    `create schema if not exists "${schema}"`,
+    `create table if not exists ${objects} (id bytea not null, bytes bigint, put bytea, at timestamptz not null,
+      primary key (id)) with (fillfactor = 85)`,
+    `create index if not exists "${table}_unfinished" on ${objects} (at) where bytes is null`,
+    `create table if not exists ${pieces} (id bytea not null, n int not null, v bytea not null,
+      primary key (id, n))`,
+    // Pieces are compressed already, and a range is read without those before it.
+    `alter table ${pieces} alter column v set storage external`,
+    `create table if not exists ${meta} (name text not null, value bigint not null, primary key (name))`,
+    `insert into ${meta} (name, value) values ('objects_format', ${FORMAT}) on conflict (name) do nothing`,
+  ]
+}
+
+export function objectStatements({ objects, pieces }: ObjectTables): ObjectStatements {
+  const numbered = `unnest($4::bytea[]) with ordinality as x(v, n)`
+  return {
+    ...putStatements(objects, pieces, numbered),
+    ...deleteStatements(objects, pieces),
+    // Parameters: object, first and last piece, bytes to leave out of the first, bytes to read up to in the last.
+    read: {
+      name: 'rowstash_read_object',
+      text: `select o.bytes, p.v from ${objects} o left join lateral (
+          select q.n, substring(q.v
+            from 1 + case when q.n = $2::int then $4::int else 0 end
+            for case when q.n = $3::int then $5::int else ${PIECE_BYTES} end
+              - case when q.n = $2::int then $4::int else 0 end) as v
+          from ${pieces} q where q.id = o.id and q.n between $2::int and $3::int
+        ) p on true where o.id = $1 and o.bytes is not null order by p.n`,
+    },
+    list: {
+      name: 'rowstash_list_objects',
+      text: `select id from ${objects} where id >= $1 and id <= $2 and id > $3 and bytes is not null
+        order by id limit $4`,
+    },
+  }
+}
+
+function putStatements(objects: string, pieces: string, numbered: string) {
+  return {
+    // Parameters: object, put, length, pieces.
+    begin: {
+      name: 'rowstash_begin_object',
+      text: `with begun as (
+          insert into ${objects} (id, put, bytes, at)
+          values ($1, $2, nullif($3::bigint, ${UNFINISHED}), now()) on conflict do nothing returning 1),
+        written as (
+          insert into ${pieces} (id, n, v) select $1, x.n::int - 1, x.v from begun cross join ${numbered})
+        select count(*) from begun`,
+    },
+    // The same, and the number of the first piece. It may be repeated.
+    goOn: {
+      name: 'rowstash_go_on_object',
+      text: `with found as (
+          update ${objects} set at = now(), bytes = nullif($3::bigint, ${UNFINISHED})
+          where id = $1 and put = $2 and (bytes is null or bytes = $3::bigint) returning 1),
+        written as (
+          insert into ${pieces} (id, n, v) select $1, $5::int + x.n::int - 1, x.v
+          from found cross join ${numbered} on conflict do nothing)
+        select count(*) from found`,
+    },
+    isOwn: {
+      name: 'rowstash_is_own_object',
+      text: `select count(*) from ${objects} where id = $1 and put = $2`,
+    },
+  }
+}
+
+function deleteStatements(objects: string, pieces: string) {
+  const hidden = `bytes = null, put = null, at = '-infinity'`
+  return {
+    discard: {
+      name: 'rowstash_discard_object',
+      text: `update ${objects} set ${hidden} where id = $1 and put = $2 returning id`,
+    },
+    hide: {
+      name: 'rowstash_hide_objects',
+      text: `update ${objects} t set ${hidden} from unnest($1::bytea[]) as x(id) where t.id = x.id`,
+    },
+    // Also the rows of deletions that did not come to their end.
+    abandoned: {
+      name: 'rowstash_abandoned_objects',
+      text: `update ${objects} set ${hidden} where bytes is null and at < now() - ${ABANDONED} and id = any(array(
+          select id from ${objects} where bytes is null and at < now() - ${ABANDONED} order by at limit $1))
+        returning id`,
+    },
+    removePieces: {
+      name: 'rowstash_remove_pieces',
+      text: `with found as materialized (
+          select q.id, q.n from unnest($1::bytea[]) as x(id)
+          cross join lateral (select p.id, p.n from ${pieces} p where p.id = x.id) q limit $2),
+        gone as (delete from ${pieces} p using found f where p.id = f.id and p.n = f.n)
+        select count(*) from found`,
+    },
+    removeRows: {
+      name: 'rowstash_remove_objects',
+      text: `delete from ${objects} t using unnest($1::bytea[]) as x(id)
+        where t.id = x.id and t.bytes is null and t.put is null`,
+    },
+  }
+}

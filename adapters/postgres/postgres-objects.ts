@@ -1,0 +1,331 @@
+// An ObjectStore in PostgreSQL, for stores that are small enough to need no S3 server: pieces of 256 KiB in a table.
+//
+// Invariants:
+// - An object shows from the statement on that writes its last pieces and its length. All statements can be repeated, so
+//   a lost answer is no failure.
+// - A put whose source is slow holds no connection and no transaction.
+// - Pieces of puts and deletions that were cut off are removed by a listing, an hour later or more.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/base/bytes.js'
+import { monotonicMs } from '../../src/base/clock.js'
+import { invariant } from '../../src/base/invariant.js'
+import { isStoreError, StoreError, type WriteOutcome } from '../../src/base/store-error.js'
+import {
+  assertObjectId,
+  assertRange,
+  inPieces,
+  WHOLE_RANGE,
+} from '../../src/objects/object-arguments.js'
+import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
+import { encodeByteaArray } from './bytea-array.js'
+import { ConnectionPool } from './connection-pool.js'
+import { type Batch, batchesOf } from './object-batches.js'
+import {
+  type PostgresObjectsOptions,
+  type ResolvedObjectsOptions,
+  resolveObjectsOptions,
+} from './object-options.js'
+import {
+  type ObjectStatements,
+  objectStatements,
+  objectTables,
+  PIECE_BYTES,
+  prepareObjectTables,
+  UNFINISHED,
+} from './object-tables.js'
+import { bytesOfCell } from './partition-names.js'
+import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
+import { kindOfFailure, postgresError } from './postgres-error.js'
+import { PrimaryFinder } from './primary.js'
+
+const LIST_COUNT_MAX = 1_000
+/** Objects of one statement that deletes, at most. */
+const DELETE_COUNT_MAX = 1_000
+/** Pieces of one statement that deletes, at most. */
+const REMOVED_PIECES_MAX = 500
+/** Bytes that one statement reads, at most. */
+const READ_BYTES = 4 * PIECE_BYTES
+/** The largest object, in bytes. */
+const OBJECT_BYTES_MAX = 2 ** 40
+/** How often a listing looks for what was cut off, in milliseconds. */
+const ABANDONED_EVERY_MS = 600_000
+/** Failed puts that may have left something, at most; others are left to the sweep of the store. */
+const FAILED_MAX = 10_000
+/** Of those, how many a listing discards. */
+const FAILED_TRIED_MAX = 16
+const ID_DIGITS = 32
+const MARK_BYTES = 16
+
+const WRITING = 'An object cannot be written'
+const DELETING = 'An object cannot be deleted'
+const LISTING = 'The objects cannot be listed'
+
+/**
+ * Opens the objects in tables of a PostgreSQL database, and creates the tables if there are none. Any number of
+ * processes may have them open.
+ * @throws {StoreError} OPTION_NOT_ALLOWED, STORAGE_UNAVAILABLE, FORMAT_UNKNOWN (tables of a newer version, or of
+ *   something else)
+ */
+export async function openPostgresObjects(options: PostgresObjectsOptions): Promise<ObjectStore> {
+  const resolved = resolveObjectsOptions(options)
+  const names = objectTables(resolved)
+  const finder = new PrimaryFinder(resolved)
+  await finder.open(async (connection) => {
+    await prepareObjectTables(connection, names, resolved)
+    await connection.close()
+  })
+  return new PostgresObjects(finder, resolved, objectStatements(names))
+}
+
+/** The bytes of a window of an object, and the length of the object. */
+type Found = Readonly<{ bytes: Bytes; total: number }>
+
+class PostgresObjects implements ObjectStore {
+  readonly #pool: ConnectionPool<PostgresConnection>
+  readonly #statements: ObjectStatements
+  readonly #options: ResolvedObjectsOptions
+  /** The marks of failed puts that may have left an object, which does not show. */
+  readonly #failed = new Map<ObjectId, Bytes>()
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(
+    finder: PrimaryFinder,
+    options: ResolvedObjectsOptions,
+    statements: ObjectStatements,
+  ) {
+    const { connectionsMax, retryMsMax } = options
+    this.#pool = new ConnectionPool(() => finder.open(async (connection) => connection), {
+      max: connectionsMax,
+      waitMsMax: retryMsMax,
+      what: 'objects',
+    })
+    this.#statements = statements
+    this.#options = options
+  }
+
+  async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    const key = keyOf(id)
+    const mark = crypto.getRandomValues(new Uint8Array(MARK_BYTES))
+    try {
+      return await this.#put(key, mark, content)
+    } catch (failure) {
+      this.#noteFailed(id, mark)
+      // A server that does not answer is not asked again: the next listing does it.
+      if (!isStoreError(failure)) await this.#discard(id, mark).catch(() => undefined)
+      throw failure
+    }
+  }
+
+  async #put(key: Bytes, mark: Bytes, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
+    let bytes = 0
+    let number = 0
+    for await (const batch of batchesOf(content, PIECE_BYTES)) {
+      bytes += batch.bytes
+      if (bytes > OBJECT_BYTES_MAX) throw tooLong()
+      const size = batch.isLast ? bytes : UNFINISHED
+      if (number === 0) await this.#begin(key, mark, size, batch)
+      else await this.#goOn(key, mark, size, batch, number)
+      number += batch.pieces.length
+    }
+    return bytes
+  }
+
+  async #begin(key: Bytes, mark: Bytes, size: number, { pieces }: Batch): Promise<void> {
+    const { begin, isOwn } = this.#statements
+    const parameters = [key, mark, size, encodeByteaArray(pieces)]
+    if (countOf(await this.#write(begin, parameters, WRITING)) > 0) return
+    // Another put has the ID, or an attempt of this one whose answer was lost.
+    const own = countOf(await this.#write(isOwn, [key, mark], WRITING))
+    invariant(own > 0, 'an object id is put once')
+  }
+
+  async #goOn(key: Bytes, mark: Bytes, size: number, batch: Batch, number: number): Promise<void> {
+    const parameters = [key, mark, size, encodeByteaArray(batch.pieces), number]
+    if (countOf(await this.#write(this.#statements.goOn, parameters, WRITING)) > 0) return
+    const message = 'An object was deleted while it was put, or its source paused for an hour'
+    throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+  }
+
+  async get(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<Bytes | null> {
+    const windows = await this.#open(id, range)
+    if (windows === null) return null
+    const parts: Bytes[] = []
+    for await (const bytes of windows) parts.push(bytes)
+    const [first = NO_BYTES] = parts
+    return parts.length > 1 ? concatBytes(parts) : first
+  }
+
+  async stream(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<AsyncIterable<Bytes> | null> {
+    const windows = await this.#open(id, range)
+    return windows && piecesOf(windows)
+  }
+
+  async delete(ids: readonly ObjectId[]): Promise<void> {
+    const keys = ids.map(keyOf)
+    for (let at = 0; at < keys.length; at += DELETE_COUNT_MAX) {
+      const some = keys.slice(at, at + DELETE_COUNT_MAX)
+      await this.#write(this.#statements.hide, [encodeByteaArray(some)], DELETING)
+      await this.#remove(some)
+    }
+    for (const id of ids) this.#failed.delete(id)
+  }
+
+  async list(prefix: string, after = ''): Promise<ObjectId[]> {
+    await this.#removeRemains()
+    const first = keyOrNull(prefix.padEnd(ID_DIGITS, '0'))
+    const last = keyOrNull(prefix.padEnd(ID_DIGITS, 'f'))
+    if (first === null || last === null) return []
+    const parameters = [first, last, keyOrNull(after) ?? NO_BYTES, LIST_COUNT_MAX]
+    const rows = await this.#query(this.#statements.list, parameters, LISTING)
+    return rows.map(([cell]) => toHex(bytesOfCell(cell))).filter((id) => !this.#failed.has(id))
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  async #open(id: ObjectId, range: ByteRange): Promise<AsyncIterable<Bytes> | null> {
+    assertObjectId(id)
+    assertRange(range)
+    const first = await this.#read(id, range.start, range.limit)
+    return first && this.#windows(id, range, first)
+  }
+
+  async *#windows(id: ObjectId, range: ByteRange, first: Found): AsyncGenerator<Bytes, void> {
+    const limit = Math.min(range.limit, first.total)
+    yield first.bytes
+    for (let at = range.start + first.bytes.length; at < limit; ) {
+      const found = await this.#read(id, at, limit)
+      if (found === null) {
+        throw new StoreError('STORAGE_UNAVAILABLE', 'An object was deleted while it was read')
+      }
+      yield found.bytes
+      at += found.bytes.length
+    }
+  }
+
+  /** Reads the first bytes of a range, `READ_BYTES` at most. */
+  async #read(id: ObjectId, from: number, to: number): Promise<Found | null> {
+    const start = Math.min(from, OBJECT_BYTES_MAX)
+    const limit = Math.min(to, start + READ_BYTES)
+    const first = Math.floor(start / PIECE_BYTES)
+    const last = Math.ceil(limit / PIECE_BYTES) - 1
+    const parameters = [
+      keyOf(id),
+      first,
+      last,
+      start - first * PIECE_BYTES,
+      limit - last * PIECE_BYTES,
+    ]
+    const rows = await this.#query(this.#statements.read, parameters, 'An object cannot be read')
+    const [row] = rows
+    if (row === undefined || this.#failed.has(id)) return null
+    const total = Number(row[0])
+    const parts = rows.flatMap(([, cell]) => (cell === null ? [] : [bytesOfCell(cell)]))
+    const [part = NO_BYTES] = parts
+    const bytes = parts.length > 1 ? concatBytes(parts) : part
+    if (bytes.length === Math.max(0, Math.min(limit, total) - start)) return { bytes, total }
+    throw new StoreError(
+      'DATA_CORRUPT',
+      `Object ${id} has lost bytes between ${start} and ${limit}`,
+    )
+  }
+
+  /** Removes what failed puts and processes that ended have left. */
+  async #removeRemains(): Promise<void> {
+    for (const [id, mark] of [...this.#failed].slice(0, FAILED_TRIED_MAX)) {
+      await this.#discard(id, mark)
+    }
+    if (monotonicMs() - this.#lookedAt < ABANDONED_EVERY_MS) return
+    const rows = await this.#write(this.#statements.abandoned, [DELETE_COUNT_MAX], LISTING)
+    await this.#remove(rows.map(([cell]) => bytesOfCell(cell)))
+    if (rows.length < DELETE_COUNT_MAX) this.#lookedAt = monotonicMs()
+  }
+
+  #noteFailed(id: ObjectId, mark: Bytes): void {
+    const [oldest] = this.#failed.keys()
+    if (this.#failed.size >= FAILED_MAX && oldest !== undefined) this.#failed.delete(oldest)
+    this.#failed.set(id, mark)
+  }
+
+  /** Removes what a put has left, and nothing of another put of the same ID. */
+  async #discard(id: ObjectId, mark: Bytes): Promise<void> {
+    const key = keyOf(id)
+    const hidden = await this.#write(this.#statements.discard, [key, mark], WRITING)
+    if (hidden.length > 0) await this.#remove([key])
+    this.#failed.delete(id)
+  }
+
+  /** Removes the rows of hidden objects, their pieces first. */
+  async #remove(keys: readonly Bytes[]): Promise<void> {
+    if (keys.length === 0) return
+    const { removePieces, removeRows } = this.#statements
+    const array = encodeByteaArray(keys)
+    for (let found = REMOVED_PIECES_MAX; found === REMOVED_PIECES_MAX; ) {
+      found = countOf(await this.#write(removePieces, [array, REMOVED_PIECES_MAX], DELETING))
+    }
+    await this.#write(removeRows, [array], DELETING)
+  }
+
+  #write(statement: Statement, parameters: readonly Parameter[], message: string): Promise<Row[]> {
+    return this.#query(statement, parameters, message, 'unchanged')
+  }
+
+  /** Runs a statement that may be repeated. @throws {StoreError} STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE, DATA_CORRUPT */
+  async #query(
+    statement: Statement,
+    parameters: readonly Parameter[],
+    message: string,
+    outcome?: WriteOutcome,
+  ): Promise<Row[]> {
+    const { retryMsMax, pauseMs } = this.#options
+    const deadline = monotonicMs() + retryMsMax
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#pool.use((connection) => replicated(connection, statement, parameters))
+      } catch (failure) {
+        const ms = pauseMs(attempt)
+        if (kindOfFailure(failure) === 'failed' || monotonicMs() + ms > deadline) {
+          throw postgresError(failure, message, outcome)
+        }
+        await sleep(ms)
+      }
+    }
+  }
+}
+
+/** @throws {StoreError} STORAGE_UNAVAILABLE if what was written may be on the primary alone. */
+async function replicated(
+  connection: PostgresConnection,
+  statement: Statement,
+  parameters: readonly Parameter[],
+): Promise<Row[]> {
+  const rows = await connection.query(statement, parameters)
+  if (!connection.isUnreplicated) return rows
+  connection.destroy() // Its sign would stay.
+  const message = 'PostgreSQL ended the wait for a standby: an object may be on the primary alone'
+  throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+}
+
+async function* piecesOf(windows: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
+  for await (const bytes of windows) yield* inPieces(bytes)
+}
+
+function countOf([row]: readonly Row[]): number {
+  return Number(row?.[0])
+}
+
+function keyOf(id: ObjectId): Bytes {
+  assertObjectId(id)
+  return keyOrNull(id) ?? NO_BYTES
+}
+
+/** null for what is no ID. */
+function keyOrNull(id: string): Bytes | null {
+  return id.length === ID_DIGITS ? fromHex(id) : null
+}
+
+function tooLong(): StoreError {
+  const message = `An object in PostgreSQL has at most ${OBJECT_BYTES_MAX} bytes`
+  return new StoreError('INSUFFICIENT_STORAGE', message, { outcome: 'unchanged' })
+}

@@ -1,0 +1,234 @@
+// What an ObjectStore on PostgreSQL does beyond the suite of its port.
+import pg from 'pg'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { PostgresObjectsOptions } from '../../../adapters/postgres/object-options.js'
+import { PIECE_BYTES } from '../../../adapters/postgres/object-tables.js'
+import { openPostgresKv } from '../../../adapters/postgres/postgres-kv.js'
+import { openPostgresObjects } from '../../../adapters/postgres/postgres-objects.js'
+import type { Bytes } from '../../../src/base/bytes.js'
+import { toHex, utf8 } from '../../../src/base/bytes.js'
+import type { ObjectStore } from '../../../src/objects/objects.js'
+import { openCutProxy } from '../../support/cut-proxy.js'
+import { startPostgres } from '../../support/postgres-server.js'
+import { seeded } from '../../support/seeded.js'
+
+const server = await startPostgres()
+
+afterAll(async () => {
+  if (typeof server !== 'string') await server.stop()
+})
+
+const ID = '0123456789abcdef0000000000000001'
+
+describe.each([
+  [{ urls: ['postgres://u:secret@host:70000/d'] }, /^Option "urls" must contain URLs of the form/],
+  [{ urls: ['postgres://h'], table: 'A"b' }, /^Option "table" must be 1 to 40 lower-case/],
+  [{ urls: ['postgres://h'], connectionsMax: 0 }, /^Option "connectionsMax" must be an integer/],
+  [
+    { urls: ['postgres://h'], mode: 'x' },
+    /^Option "mode" is not an option of openPostgresObjects$/,
+  ],
+])('an option that is not as it must be: %j', (options, message) => {
+  test('is refused by name, and no password is shown', async () => {
+    const opened = openPostgresObjects(options as unknown as PostgresObjectsOptions)
+    await expect(opened).rejects.toThrow(message)
+    await expect(opened).rejects.not.toThrow(/secret/)
+  })
+})
+
+/** Bytes that differ from place to place. */
+function pattern(length: number): Bytes {
+  const content = new Uint8Array(length)
+  for (let i = 0; i < length; i++) content[i] = (i * 31 + (i >>> 8) + (i >>> 16)) & 0xff
+  return content
+}
+
+function idOf(number: number): string {
+  return `${'a'.repeat(16)}${number.toString(16).padStart(16, '0')}`
+}
+
+describe.skipIf(typeof server === 'string')(
+  `on PostgreSQL${typeof server === 'string' ? `, but ${server}` : ''}`,
+  () => {
+    let schemas = 0
+    const url = typeof server === 'string' ? '' : server.url
+    const socket = typeof server === 'string' ? '' : server.socket
+
+    function optionsOf(options: Partial<PostgresObjectsOptions> = {}): PostgresObjectsOptions {
+      return { urls: [url], schema: `o${++schemas}`, onWarning: () => undefined, ...options }
+    }
+
+    async function open(options: PostgresObjectsOptions): Promise<ObjectStore> {
+      const objects = await openPostgresObjects(options)
+      onTestFinished(() => objects.close())
+      return objects
+    }
+
+    /** A connection of somebody else, which counts what is in the tables. */
+    async function look({ schema = '' }: PostgresObjectsOptions) {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      onTestFinished(() => client.end())
+      const count = async (table: string): Promise<number> => {
+        const { rows } = await client.query(`select count(*)::int from ${schema}.${table}`)
+        return Number(rows[0]?.count)
+      }
+      return {
+        run: (sql: string) => client.query(sql),
+        counts: async () => [await count('objects'), await count('objects_pieces')],
+      }
+    }
+
+    test('any range is read, also across pieces', async () => {
+      const objects = await open(optionsOf())
+      const random = seeded(11)
+      const content = pattern(6 * PIECE_BYTES + 77)
+      await objects.put(ID, content)
+      const edges = [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 4 * PIECE_BYTES]
+      const place = () => (random.once(2) ? random.pick(edges) : random.below(content.length + 100))
+
+      for (let round = 0; round < 100; round++) {
+        const [start = 0, limit = 0] = [place(), place()].sort((left, right) => left - right)
+        const found = await objects.get(ID, { start, limit })
+
+        const isSame = found !== null && Buffer.compare(found, content.slice(start, limit)) === 0
+        expect(isSame, `${start} to ${limit}`).toBe(true)
+      }
+    })
+
+    test('many processes may open new tables at once', async () => {
+      const options = optionsOf({ connectionsMax: 1 })
+
+      const stores = await Promise.all(Array.from({ length: 12 }, () => open(options)))
+
+      await Promise.all(stores.map((objects, i) => objects.put(idOf(i), utf8('x'))))
+      expect(await stores[0]?.list('')).toEqual(stores.map((_, i) => idOf(i)))
+    })
+
+    test('a deletion leaves no pieces, however many there were', async () => {
+      const options = optionsOf()
+      const objects = await open(options)
+      const { run, counts } = await look(options)
+      await objects.put(ID, pattern(3 * PIECE_BYTES))
+      await objects.put(idOf(1), utf8('stays'))
+      const more = `select decode('${ID}', 'hex'), n, '' from generate_series(3, 1700) n`
+      await run(`insert into ${options.schema}.objects_pieces ${more}`)
+
+      await objects.delete([ID])
+
+      expect(await counts()).toEqual([1, 1])
+    })
+
+    test('a put that fails leaves nothing in the tables', async () => {
+      const options = optionsOf()
+      const objects = await open(options)
+      const { counts } = await look(options)
+      async function* failing(): AsyncGenerator<Bytes> {
+        yield pattern(9 * PIECE_BYTES)
+        throw new RangeError('of the source')
+      }
+
+      await expect(objects.put(ID, failing())).rejects.toThrow(RangeError)
+
+      expect(await counts()).toEqual([0, 0])
+    })
+
+    test('what a process that ended has left is removed by the listing of another', async () => {
+      const options = optionsOf()
+      const [ended, other] = [await open(options), await open(options)]
+      const { run, counts } = await look(options)
+      let goOn = (): void => undefined
+      async function* paused(): AsyncGenerator<Bytes> {
+        yield pattern(5 * PIECE_BYTES)
+        await new Promise<void>((resolve) => {
+          goOn = resolve
+        })
+        yield pattern(5 * PIECE_BYTES)
+      }
+      const putting = ended.put(ID, paused())
+      const settled = putting.catch((failure: unknown) => failure)
+      await expect.poll(counts).toEqual([1, 4])
+
+      expect(await other.list('')).toEqual([])
+      expect(await counts()).toEqual([1, 4])
+      await run(`update ${options.schema}.objects set at = at - interval '2 hours'`)
+      expect(await (await open(options)).list('')).toEqual([])
+      expect(await counts()).toEqual([0, 0])
+
+      goOn()
+      expect(await settled).toMatchObject({ code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' })
+      expect(await ended.get(ID)).toBeNull()
+      expect(await counts()).toEqual([0, 0])
+    })
+
+    test('connections that are cut lose nothing and leave nothing', async () => {
+      const proxy = await openCutProxy(socket)
+      onTestFinished(() => proxy.close())
+      const cut = `postgres://rowstash@127.0.0.1:${proxy.port}/postgres`
+      const options = optionsOf({ urls: [cut], connectionsMax: 3 })
+      const objects = await open(options)
+      const { counts } = await look(options)
+      const timer = setInterval(() => proxy.cut(), 100)
+      onTestFinished(() => clearInterval(timer))
+      const content = pattern(5 * PIECE_BYTES)
+      const ids = Array.from({ length: 60 }, (_, i) => idOf(i))
+
+      for (const id of ids) {
+        const isLong = Number(`0x${id.slice(-1)}`) % 3 === 0
+        await objects.put(id, isLong ? content : utf8(id))
+        const found = (await objects.get(id)) ?? utf8('')
+        expect(Buffer.compare(found, isLong ? content : utf8(id))).toBe(0)
+      }
+      await objects.delete(ids.slice(0, 20))
+
+      expect(await objects.list('')).toEqual(ids.slice(20))
+      expect((await counts())[0]).toBe(40)
+    })
+
+    test('lost and shortened pieces are told', async () => {
+      const options = optionsOf()
+      const objects = await open(options)
+      const { run } = await look(options)
+      await objects.put(ID, pattern(3 * PIECE_BYTES))
+      const pieces = `${options.schema}.objects_pieces`
+      const damaged = { code: 'DATA_CORRUPT' }
+
+      await run(`update ${pieces} set v = substring(v for 1000) where n = 2`)
+      await expect(objects.get(ID)).rejects.toMatchObject(damaged)
+      await run(`delete from ${pieces} where n = 1`)
+      const range = { start: PIECE_BYTES, limit: PIECE_BYTES + 10 }
+      await expect(objects.get(ID, range)).rejects.toMatchObject(damaged)
+      expect((await objects.get(ID, { start: 5, limit: 10 }))?.length).toBe(5)
+    })
+
+    test('tables of something else, and of a newer format, are refused', async () => {
+      const options = optionsOf()
+      const kv = await openPostgresKv({ urls: [url], schema: options.schema ?? '', onWarning() {} })
+      await kv.close()
+      const mistaken = openPostgresObjects({ ...options, table: 'records' })
+      await expect(mistaken).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+      await open(options)
+      const { run } = await look(options)
+      await run(`update ${options.schema}.objects_meta set value = 2 where name = 'objects_format'`)
+
+      const later = openPostgresObjects(options)
+      await expect(later).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+      await expect(later).rejects.toThrow(/have format 2; this version of the package knows 1$/)
+    })
+
+    test('every read of a small object is one statement on one connection', async () => {
+      const options = optionsOf({ connectionsMax: 1 })
+      const objects = await open(options)
+      await objects.put(ID, pattern(100_000))
+
+      const found = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => objects.get(ID, { start: i, limit: i + 4 })),
+      )
+
+      const content = pattern(100)
+      expect(found.map((bytes) => toHex(bytes ?? utf8('')))).toEqual(
+        found.map((_, i) => toHex(content.slice(i, i + 4))),
+      )
+    })
+  },
+)

@@ -230,12 +230,13 @@ describe.skipIf(typeof server === 'string')(
         `update ${options.schema}.records_meta set value = 1 where name = 'version_base'`,
       )
 
+      const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
       const commit = put(kv.partition('team'), 'key', 'value')
+      const refused = expect(commit).rejects.toMatchObject(failure)
       await waitForLocks(1)
       await client.query('commit')
 
-      const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
-      await expect(commit).rejects.toMatchObject(failure)
+      await refused
     })
 
     test('a store is opened with the version base that it must have at least', async () => {

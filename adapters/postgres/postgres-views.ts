@@ -1,7 +1,7 @@
 // Views: a transaction that only reads, REPEATABLE READ, so that all of it sees one snapshot. It begins with the first
 // query, in the same round trip, and its end is not waited for.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Bytes, compareBytes } from '../../src/base/bytes.js'
+import { type Bytes, compareBytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
 import type { KvScan, KvView } from '../../src/kv/kv.js'
@@ -20,13 +20,16 @@ const BEGIN = { text: 'begin isolation level repeatable read read only' }
 const END = { text: 'commit' }
 
 export type ViewStatements = Readonly<
-  Record<'get' | 'getMany' | 'scan' | 'scanBack' | 'nextPartition', Statement>
+  Record<
+    'get' | 'getMany' | 'scan' | 'scanBack' | 'scanKeys' | 'scanKeysBack' | 'nextPartition',
+    Statement
+  >
 >
 
 export function viewStatements({ records }: TableNames): ViewStatements {
-  const scan = (name: string, order: string): Statement => ({
+  const scan = (name: string, order: string, columns = 'k, v'): Statement => ({
     name: `rowstash_${name}`,
-    text: `select k, v from ${records} where p = $1 and k >= $2 and k < $3 order by k ${order} limit $4`,
+    text: `select ${columns} from ${records} where p = $1 and k >= $2 and k < $3 order by k ${order} limit $4`,
   })
   return {
     get: { name: 'rowstash_get', text: `select v from ${records} where p = $1 and k = $2` },
@@ -37,6 +40,8 @@ export function viewStatements({ records }: TableNames): ViewStatements {
     },
     scan: scan('scan', 'asc'),
     scanBack: scan('scan_back', 'desc'),
+    scanKeys: scan('scan_keys', 'asc', 'k'),
+    scanKeysBack: scan('scan_keys_back', 'desc', 'k'),
     nextPartition: {
       name: 'rowstash_next_partition',
       text: `select p from ${records} where p >= $1 order by p limit 1`,
@@ -163,15 +168,18 @@ export class PostgresView implements KvView {
     return values
   }
 
-  async scan({ start, limit, count, reverse = false }: KvScan): Promise<[Bytes, Bytes][]> {
+  async scan(request: KvScan): Promise<[Bytes, Bytes][]> {
+    const { start, limit, count, reverse = false, keysOnly = false } = request
     const isCount = Number.isInteger(count) && count >= 1 && count <= SCAN_COUNT_MAX
     invariant(isCount, `a scan counts 1 to ${SCAN_COUNT_MAX} entries`)
     if (compareBytes(start, limit) >= 0) return []
-    const { scan, scanBack } = this.#source.statements
+    const { scan, scanBack, scanKeys, scanKeysBack } = this.#source.statements
+    const [forth, back] = keysOnly ? [scanKeys, scanKeysBack] : [scan, scanBack]
     const parameters = [this.#partition.bytes, start, limit, count]
-    const rows = await this.#transaction.query(reverse ? scanBack : scan, parameters)
+    const rows = await this.#transaction.query(reverse ? back : forth, parameters)
     return rows.map(([cell, value]) => {
       const key = bytesOfCell(cell)
+      if (keysOnly) return [key, NO_BYTES]
       return [key, this.#open(key, value)]
     })
   }

@@ -41,6 +41,11 @@ export type KvScan = KeyRange &
     bytesMax?: number | undefined
     /** Largest keys first. Default: false. */
     reverse?: boolean
+    /**
+     * Only the keys are used: an implementation may return empty values, and need not find out that one is damaged.
+     * Default: false. An implementation may ignore it.
+     */
+    keysOnly?: boolean
   }>
 
 /**

@@ -1,7 +1,7 @@
 // A range of records, read whole in bounded batches.
 import type { Bytes } from '../base/bytes.js'
 import { keyAfter } from './key-range.js'
-import type { KeyRange, KvView } from './kv.js'
+import type { KeyRange, KvScan, KvView } from './kv.js'
 
 /** Entries of a batch at most. */
 const BATCH_COUNT = 1_000
@@ -10,12 +10,25 @@ const BATCH_COUNT = 1_000
 const BATCH_BYTES = 4 * 1024 * 1024
 
 /** Every entry of a range, in batches: an await for each entry would cost more than the entry. */
-export async function* scanBatches(
+export function scanBatches(
   view: KvView,
-  range: KeyRange,
+  { start, limit }: KeyRange,
 ): AsyncGenerator<[key: Bytes, value: Bytes][]> {
-  let { start } = range
-  const bounds = { limit: range.limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES }
+  return batches(view, start, { limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES })
+}
+
+/** Every key of a range, in batches. Where the records are on another machine, their values stay there. */
+export async function* scanKeys(view: KvView, { start, limit }: KeyRange): AsyncGenerator<Bytes[]> {
+  const bounds = { limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES, keysOnly: true }
+  for await (const entries of batches(view, start, bounds)) yield entries.map(([key]) => key)
+}
+
+async function* batches(
+  view: KvView,
+  from: Bytes,
+  bounds: Omit<KvScan, 'start'>,
+): AsyncGenerator<[key: Bytes, value: Bytes][]> {
+  let start = from
   for (;;) {
     const entries = await view.scan({ start, ...bounds })
     yield entries

@@ -20,7 +20,7 @@ import {
 } from '../../format/keys.js'
 import { decodeStashHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
+import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 
 /** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
@@ -196,7 +196,7 @@ async function countChunks(view: KvView, nonce: Bytes): Promise<number> {
 
 async function countKeys(view: KvView): Promise<Keys> {
   let count = 0
-  for await (const entries of scanBatches(view, IDEMPOTENCY_RANGE)) count += entries.length
+  for await (const keys of scanKeys(view, IDEMPOTENCY_RANGE)) count += keys.length
   return { count }
 }
 

@@ -24,7 +24,7 @@ import {
 import { decodeRowRecord, decodeTableHead, type RowRecord } from '../../format/records.js'
 import { SegmentBuilder } from '../../format/segment-writer.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
+import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { foldedSegment, isLiveSlot, laidBy } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -49,8 +49,8 @@ export async function foldPartition(context: StoreContext, team: TeamPlace): Pro
 /** Closed extents whose rows are row records, and sealed ones with many records over them. */
 async function findCandidates({ options }: StoreContext, view: KvView): Promise<Candidate[]> {
   const counts = new Map<string, Candidate>()
-  for await (const entries of scanBatches(view, ROWS_RANGE)) {
-    for (const [key] of entries) {
+  for await (const keys of scanKeys(view, ROWS_RANGE)) {
+    for (const key of keys) {
       const table = tableOfKey(key)
       const { extent } = decodeRowKey(key)
       const name = `${toHex(table)}:${extent}`

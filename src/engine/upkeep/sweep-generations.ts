@@ -20,7 +20,7 @@ import {
   type Retirement,
 } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
+import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { DELETE_COUNT, sweepRange } from '../commit/delete-records.js'
 import { generationsOf } from '../context/named-objects.js'
 import { readInUse } from '../context/other-incarnations.js'
@@ -104,11 +104,11 @@ async function dropGeneration(
 export async function sweepSchemas(partition: KvPartition): Promise<void> {
   const unused = await partition.read(async (view) => {
     const used = await usedSchemas(view)
-    const keys: Bytes[] = []
-    for await (const entries of scanBatches(view, SCHEMAS_RANGE)) {
-      for (const [key] of entries) if (!used.has(toHex(key))) keys.push(key)
+    const found: Bytes[] = []
+    for await (const keys of scanKeys(view, SCHEMAS_RANGE)) {
+      for (const key of keys) if (!used.has(toHex(key))) found.push(key)
     }
-    return keys
+    return found
   })
   for (let i = 0; i < unused.length; i += DELETE_COUNT) {
     await partition.commit({ deletes: unused.slice(i, i + DELETE_COUNT) })

@@ -18,7 +18,7 @@ import {
 } from '../../format/keys.js'
 import { decodeStashHead, encodeStashHead, type StashHead } from '../../format/records.js'
 import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
+import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged, sweepRange } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { planExpire } from '../ingest/stash-records.js'
@@ -110,11 +110,9 @@ async function findExpired(view: KvView): Promise<(KvCheck & Readonly<{ since: n
 
 async function sweepDeadStashes(partition: KvPartition): Promise<void> {
   const dead = await partition.read(async (view) => {
-    const keys: Bytes[] = []
-    for await (const entries of scanBatches(view, DEAD_STASHES_RANGE)) {
-      for (const [key] of entries) keys.push(key)
-    }
-    return keys
+    const found: Bytes[] = []
+    for await (const keys of scanKeys(view, DEAD_STASHES_RANGE)) found.push(...keys)
+    return found
   })
   for (const key of dead) {
     const nonce = nonceOfDeadStashKey(key)

@@ -133,6 +133,15 @@ export const kvReadCases: KvRules = {
     assert.deepEqual(await keysOf(partition, { count: 2, reverse: true }), ['d', 'c'])
   },
 
+  'a scan of keys alone brings the keys that a scan brings': async (partition) => {
+    await putAll(partition, ['a', 'b', 'c', 'd'])
+
+    const range = { start: bytes('a'), limit: bytes('d'), keysOnly: true }
+    assert.deepEqual(await keysOf(partition, range), ['a', 'b', 'c'])
+    assert.deepEqual(await keysOf(partition, { ...range, count: 2 }), ['a', 'b'])
+    assert.deepEqual(await keysOf(partition, { ...range, count: 2, reverse: true }), ['c', 'b'])
+  },
+
   'a scan of an empty range is empty': async (partition) => {
     await putAll(partition, ['a', 'b'])
 

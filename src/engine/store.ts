@@ -113,7 +113,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     readBuffers,
     lentBuffers: new BufferPool(bufferShares.lent),
     segments: new SegmentCache(new SegmentReads(objects, readBuffers), shares.segments),
-    codecs: new SegmentCodecs(kv, objects, background),
+    codecs: new SegmentCodecs(kv, objects, background, options.random),
     forwards: new ForwardCache(objects, shares.forwards),
     schemas: new SchemaCache(shares.schemas),
     heads,

@@ -116,7 +116,7 @@ export class TableWriter {
   async change<T>(plan: Plan<T>, ahead?: Ahead): Promise<T> {
     this.#waiting++
     try {
-      return await commitUntilAccepted('The table is too busy', async () => {
+      return await commitUntilAccepted('The table is too busy', this.#random, async () => {
         const step = this.#inTurn(() => this.#planNext(plan, ahead))
         const { planned, commit } = isSync(step) ? step : await step
         return commit === undefined || (await commit) ? planned.result : REFUSED

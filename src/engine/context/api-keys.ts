@@ -29,6 +29,8 @@ const TAIL_CHARS = 4
 /** Keys of a store, at most: a list is read whole. */
 export const KEYS_MAX = 10_000
 
+const BUSY = 'The API keys are too busy'
+
 const KEY_TEXT = /^rsk_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/
 
 export class StoredApiKeys implements ApiKeys {
@@ -60,7 +62,7 @@ export class StoredApiKeys implements ApiKeys {
         label: label ?? '',
         tables: tables === undefined ? null : tables.flatMap((id) => parseTableId(id) ?? []),
       }
-      return commitUntilAccepted('The API keys are too busy', () => this.#tryToAdd(about))
+      return commitUntilAccepted(BUSY, this.#random, () => this.#tryToAdd(about))
     })
   }
 
@@ -106,7 +108,7 @@ export class StoredApiKeys implements ApiKeys {
       const bytes = fromHex(id)
       if (bytes === null || bytes.length !== ID_BYTES || toHex(bytes) !== id) return false
       const key = apiKeyKey(bytes)
-      return commitUntilAccepted('The API keys are too busy', async () => {
+      return commitUntilAccepted(BUSY, this.#random, async () => {
         const record = await this.#system.read((view) => view.get(key))
         if (record === null) return false
         const { ok } = await this.#system.commit({

@@ -47,7 +47,7 @@ type IncarnationParts = Readonly<{
   ids: ObjectIds
   holds: ObjectHolds
   pins: GenerationPins
-  options: Pick<ResolvedOptions, 'clock' | 'jobLeaseMs'>
+  options: Pick<ResolvedOptions, 'clock' | 'random' | 'jobLeaseMs'>
   background: Pick<Background, 'report'>
 }>
 
@@ -136,7 +136,8 @@ export class Incarnation {
   }
 
   async #write(): Promise<void> {
-    await commitUntilAccepted('The record of this process is too busy', async () => {
+    const { random } = this.#parts.options
+    await commitUntilAccepted('The record of this process is too busy', random, async () => {
       const key = incarnationKey(this.#parts.ids.incarnation)
       const next = this.#next()
       const result = await this.#system.commit({

@@ -7,6 +7,7 @@
 //   checked; without it the codecs are unknown.
 import type { Bytes } from '../../base/bytes.js'
 import { yieldToEventLoop } from '../../base/platform.js'
+import type { Random } from '../../base/random.js'
 import { isStoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import { checkCodecs, codecBit, EVERY_CODEC, lacksCodec } from '../../format/frame-codec.js'
@@ -31,11 +32,18 @@ export class SegmentCodecs {
   readonly #objects: ObjectStore
   readonly #system: KvPartition
   readonly #background: Pick<Background, 'report'>
+  readonly #random: Random
   /** Codecs that the record lists. `any`: segments exist without a record. undefined: not known yet. */
   #noted: number | 'any' | undefined
 
-  constructor(kv: KvStore, objects: ObjectStore, background: Pick<Background, 'report'>) {
+  constructor(
+    kv: KvStore,
+    objects: ObjectStore,
+    background: Pick<Background, 'report'>,
+    random: Random,
+  ) {
     this.#background = background
+    this.#random = random
     this.#kv = kv
     this.#objects = objects
     this.#system = kv.partition('')
@@ -74,7 +82,7 @@ export class SegmentCodecs {
   }
 
   async #note(codecs: number): Promise<void> {
-    await commitUntilAccepted('The codecs record is too busy', async () => {
+    await commitUntilAccepted('The codecs record is too busy', this.#random, async () => {
       await this.#extend(codecs)
       return this.#isNoted(codecs) || REFUSED
     })

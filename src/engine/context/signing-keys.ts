@@ -36,7 +36,7 @@ export class SigningKeys {
 
   /** The current signing key. A missing or too old key is replaced first. */
   newest(): Promise<SigningKey> {
-    return commitUntilAccepted('The signing keys are too busy', async () => {
+    return commitUntilAccepted('The signing keys are too busy', this.#random, async () => {
       const record = await this.#system.read((view) => view.get(SIGNING_KEYS_KEY))
       const keys = record === null ? [] : decodeSigningKeys(record)
       const createdAt = this.#clock.now()

@@ -62,7 +62,7 @@ export class TeamAliases {
 
   /** The alias of a team, which is created if it does not exist: at random, until it is unused. */
   make(teamId: string): Promise<Bytes> {
-    return commitUntilAccepted('The aliases of teams are too busy', async () => {
+    return commitUntilAccepted('The aliases of teams are too busy', this.#random, async () => {
       const found = await this.find(teamId)
       if (found !== null) return found
       const alias = this.#random.bytes(ALIAS_BYTES)

@@ -40,7 +40,7 @@ export function changeFiles<Found, T>(
   decide: (found: Found, head: FilesHead) => Promise<FileDecision<T>>,
 ): Promise<T> {
   return team.turns.run(`files ${team.teamId}`, () =>
-    commitUntilAccepted('The files are too busy', async () => {
+    commitUntilAccepted('The files are too busy', team.options.random, async () => {
       const { headBytes, found } = await team.partition.read(async (view) => ({
         headBytes: await view.get(FILES_HEAD_KEY),
         found: await read(view),

@@ -176,7 +176,7 @@ async function commitReceived(
 ): Promise<Received> {
   const key = uploadKey(found.key)
   let record: Bytes | null = found.record
-  return commitUntilAccepted('The upload is too busy', async () => {
+  return commitUntilAccepted('The upload is too busy', options.random, async () => {
     if (record === null) throw expired() // The sweep ended the upload meanwhile.
     const upload = decodeUpload(record)
     if (upload.state === 'completed') throw completed()

@@ -59,7 +59,7 @@ export class TeamStash implements Stash {
   delete(): Promise<boolean> {
     return this.#team.lifecycle.run(async () => {
       const { partition } = this.#team
-      return commitUntilAccepted(BUSY, async () => {
+      return commitUntilAccepted(BUSY, this.#team.options.random, async () => {
         const head = await partition.read((view) => view.get(stashHeadKey(this.id)))
         if (head === null) return false
         const { ok } = await partition.commit(planDelete(this.id, head))
@@ -78,6 +78,7 @@ export class TeamStash implements Stash {
     await this.#team.turns.run(`stash ${this.#team.teamId} ${this.id}`, () =>
       commitUntilAccepted(
         BUSY,
+        this.#team.options.random,
         async () => (await this.#tryPut(serial, prepared, { mayReplace: true })) || REFUSED,
       ),
     )

@@ -322,7 +322,7 @@ async function endJob(
   guard: JobGuard,
   end: (commit: JobCommit) => Pick<KvCommit, 'puts' | 'deletes'>,
 ): Promise<void> {
-  await commitUntilAccepted('The job is too busy', async () => {
+  await commitUntilAccepted('The job is too busy', team.options.random, async () => {
     const commit = await team.partition.read((view) => readJobGuard(guard, (key) => view.get(key)))
     const { ok } = await team.partition.commit({ checks: commit.checks, ...end(commit) })
     return ok || REFUSED

@@ -133,7 +133,7 @@ async function commitTable(
     ...receiptPuts,
     [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const,
   ]
-  return commitUntilAccepted('Too many tables are being created', async () => {
+  return commitUntilAccepted('Too many tables are being created', random, async () => {
     const { repeat, teamHead, holds, markers, job } = await team.partition.read(async (view) => ({
       repeat: await readCreateRepeat(team, key, view),
       teamHead: await view.get(TEAM_HEAD_KEY),

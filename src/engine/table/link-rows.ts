@@ -46,14 +46,18 @@ export async function linkUntilDone<P, T extends object>(
   const moved = { schema: 0, stash: 0, rows: 0 }
   try {
     const prepared = await prepare()
-    const result = await commitUntilAccepted('The stash or the schema keeps changing', async () => {
-      const done = await attempt(prepared, moved)
-      if (typeof done !== 'string') return done
-      if (++moved[done] === STASH_TRIES_MAX && done === 'stash') {
-        throw tooBusy('The stash keeps changing')
-      }
-      return REFUSED
-    })
+    const result = await commitUntilAccepted(
+      'The stash or the schema keeps changing',
+      null,
+      async () => {
+        const done = await attempt(prepared, moved)
+        if (typeof done !== 'string') return done
+        if (++moved[done] === STASH_TRIES_MAX && done === 'stash') {
+          throw tooBusy('The stash keeps changing')
+        }
+        return REFUSED
+      },
+    )
     return reader.released(result)
   } catch (failure) {
     reader.releaseAfter(failure)

@@ -105,7 +105,7 @@ async function sweepPass(
   let files = 0
   for (let i = 0; i < doomed.length; i += DELETE_COUNT) {
     const some = doomed.slice(i, i + DELETE_COUNT).flatMap((file) => byFile.get(file) ?? [])
-    files += await deleteFiles(partition, some, manyMarker)
+    files += await deleteFiles(context.options, partition, some, manyMarker)
   }
   return { files, next }
 }
@@ -136,6 +136,7 @@ async function findCandidates(
 
 /** Deletes the candidates that have not changed since the scan. @returns the number of deleted files */
 async function deleteFiles(
+  { random }: Pick<ResolvedOptions, 'random'>,
   partition: KvPartition,
   doomed: readonly Candidate[],
   manyMarker: Bytes | null,
@@ -163,7 +164,7 @@ async function deleteFiles(
     left = left.filter((one) => !checksOf(one).some(({ key }) => changed.has(toHex(key))))
     return REFUSED
   }
-  return tryToCommit(decideAndCommit, TRIES_MAX, () => 0)
+  return tryToCommit(random, decideAndCommit, TRIES_MAX, () => 0)
 }
 
 function checksOf({ file, record, marker }: Candidate): KvCheck[] {

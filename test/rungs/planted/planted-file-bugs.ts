@@ -41,12 +41,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'markers are read after the mark',
     file: 'sweep-files.ts',
-    find: 'files += await deleteFiles(partition, some, manyMarker)',
+    find: 'files += await deleteFiles(context.options, partition, some, manyMarker)',
     replace: `const markers = await partition.read((view) =>
       view.getMany(some.map(({ file }) => fileMarkerKey(file))),
     )
     const late = some.map((one, at) => ({ ...one, marker: markers[at] ?? null }))
-    files += await deleteFiles(partition, late, manyMarker)`,
+    files += await deleteFiles(context.options, partition, late, manyMarker)`,
   },
   {
     name: 'the commit that deletes files does not check their markers',

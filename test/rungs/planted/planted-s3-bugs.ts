@@ -59,7 +59,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'repetitions to S3 wait without jitter',
-    file: 'backoff.ts',
+    file: 'src/base/backoff.ts',
     find: 'return Math.round((readUint32(random.bytes(4), 0) / 2 ** 32) * longest)',
     replace: 'return random.bytes(4).length > 0 ? longest : readUint32(random.bytes(4), 0)',
   },

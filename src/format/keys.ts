@@ -28,6 +28,7 @@ export const KEY_SPACE = Object.freeze({
   filesHead: 0x11,
   receipt: 0x12,
   writer: 0x13,
+  duty: 0x14,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,
@@ -82,6 +83,7 @@ export const TEAM_ALIASES_RANGE: KeyRange = spaceRange(KEY_SPACE.teamAlias)
 export const OPEN_JOBS_RANGE: KeyRange = spaceRange(KEY_SPACE.openJob)
 export const API_KEYS_RANGE: KeyRange = spaceRange(KEY_SPACE.apiKey)
 export const WRITERS_RANGE: KeyRange = spaceRange(KEY_SPACE.writer)
+export const DUTIES_RANGE: KeyRange = spaceRange(KEY_SPACE.duty)
 export const INCARNATIONS_RANGE: KeyRange = spaceRange(KEY_SPACE.incarnation)
 
 export function tableHeadKey(table: TableKey): Bytes {
@@ -271,6 +273,11 @@ export function jobOfKey(key: Bytes): JobKey | null {
   return key.length === 18 && key[17] === JOB_PART.record ? key.slice(1, 17) : null
 }
 
+/** The job that a key of the space is of, if it is the key of a part of its result. */
+export function jobOfResultKey(key: Bytes): JobKey | null {
+  return key.length === 22 && key[17] === JOB_PART.result ? key.slice(1, 17) : null
+}
+
 /** A key of the system partition: a job that has not ended. */
 export function openJobKey(job: JobKey, teamId: string): Bytes {
   const name = utf8(teamId)
@@ -306,6 +313,16 @@ export function writerKey(incarnation: string): Bytes {
 export function incarnationOfKey(key: Bytes): string {
   invariant(key.length === 9, 'the key names an incarnation')
   return toHex(key.subarray(1))
+}
+
+/** Background work that one process of a shared store does. The numbers are on disk: never change or reuse one. */
+const DUTY = Object.freeze({ sweep: 0x01, fold: 0x02, files: 0x03, objects: 0x04 })
+
+export type Duty = keyof typeof DUTY
+
+/** The key of the lease of a duty. */
+export function dutyKey(duty: Duty): Bytes {
+  return Uint8Array.of(KEY_SPACE.duty, DUTY[duty])
 }
 
 function bytesOfIncarnation(incarnation: string): Bytes {

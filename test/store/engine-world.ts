@@ -5,6 +5,7 @@ import { onTestFinished, vi } from 'vitest'
 import {
   type Awaitable,
   type KvCommit,
+  type KvCommitResult,
   type KvPartition,
   type KvStore,
   type KvView,
@@ -25,8 +26,8 @@ const STEP_MS = LEASE_MS / 3
 /** Turns of the event loop in which whatever a timer began comes to its end. */
 const TURNS = 20
 
-/** What is asked of the ports of an engine. */
-export type PortCall = Readonly<{ port: string; commit?: KvCommit }>
+/** What is asked of the ports of an engine. `partition`: of a commit, and of what a view is asked for. */
+export type PortCall = Readonly<{ port: string; partition?: string; commit?: KvCommit }>
 
 export class Engine {
   readonly #world: EngineWorld
@@ -104,9 +105,17 @@ export class Engine {
       stop.reach()
     }
     await this.#pass()
+    this.#world.onCall(call, this)
     if (call.commit !== undefined) this.#world.onCommit(call.commit, this)
     const result = await perform()
     await this.#pass()
+    return result
+  }
+
+  async commit(name: string, partition: KvPartition, commit: KvCommit): Promise<KvCommitResult> {
+    const call = { port: 'commit', partition: name, commit }
+    const result = await this.step(call, () => partition.commit(commit))
+    this.#world.onResult(commit, result.ok, this)
     return result
   }
 
@@ -123,6 +132,10 @@ export class EngineWorld {
   engines = 0
   /** Sees each commit of an engine before it is done. */
   onCommit: (commit: KvCommit, engine: Engine) => void = () => undefined
+  /** Sees whether it was accepted. */
+  onResult: (commit: KvCommit, ok: boolean, engine: Engine) => void = () => undefined
+  /** Sees every step of an engine before it is done. */
+  onCall: (call: PortCall, engine: Engine) => void = () => undefined
 
   /** Timers are the world's until the end of the test. */
   static async create(): Promise<EngineWorld> {
@@ -174,25 +187,27 @@ export async function turns(): Promise<void> {
 function kvOf(kv: KvStore, engine: Engine, shared: boolean): KvStore {
   return {
     shared,
-    partition: (name) => partitionOf(kv.partition(name), engine),
+    partition: (name) => partitionOf(name, kv.partition(name), engine),
     close: async () => undefined, // The records outlive the engine.
   }
 }
 
-function partitionOf(partition: KvPartition, engine: Engine): KvPartition {
+function partitionOf(name: string, partition: KvPartition, engine: Engine): KvPartition {
   return {
     read: (use) =>
-      engine.step({ port: 'read' }, () => partition.read((view) => use(viewOf(view, engine)))),
-    commit: (commit) => engine.step({ port: 'commit', commit }, () => partition.commit(commit)),
+      engine.step({ port: 'read' }, () =>
+        partition.read((view) => use(viewOf(name, view, engine))),
+      ),
+    commit: (commit) => engine.commit(name, partition, commit),
     sweep: (range, count) => engine.step({ port: 'sweep' }, () => partition.sweep(range, count)),
   }
 }
 
-function viewOf(view: KvView, engine: Engine): KvView {
+function viewOf(partition: string, view: KvView, engine: Engine): KvView {
   return {
-    get: (key) => engine.step({ port: 'get' }, () => view.get(key)),
-    getMany: (keys) => engine.step({ port: 'getMany' }, () => view.getMany(keys)),
-    scan: (scan) => engine.step({ port: 'scan' }, () => view.scan(scan)),
+    get: (key) => engine.step({ port: 'get', partition }, () => view.get(key)),
+    getMany: (keys) => engine.step({ port: 'getMany', partition }, () => view.getMany(keys)),
+    scan: (scan) => engine.step({ port: 'scan', partition }, () => view.scan(scan)),
   }
 }
 

@@ -62,7 +62,7 @@ describe('objects of a process that has ended', () => {
     expect(await numbersOf(other.store.team(T).table(table.id))).toEqual([1, 2, 3])
     expect((await other.store.verify({ full: true })).findings).toEqual([])
     expect(await world.keys(T, KEY_SPACE.writer)).toEqual([])
-    expect(await world.keys('', KEY_SPACE.incarnation)).toEqual([])
+    expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // That of the other one.
   })
 
   test('are deleted without its lease if it ended in order', async () => {
@@ -79,13 +79,14 @@ describe('objects of a process that has ended', () => {
     expect(await sweepTwice(other, world)).toBe(1)
 
     expect(await world.listed()).toHaveLength(1)
-    expect(await world.keys('', KEY_SPACE.incarnation)).toEqual([])
+    expect(await world.keys('', KEY_SPACE.incarnation)).toHaveLength(1) // That of the other one.
   })
 
   test('are swept also where no other process can write, and its records go', async () => {
     const world = await EngineWorld.create()
     const dead = await world.open()
     const table = await create(dead.store)
+    await dead.store.sweep()
     const reached = dead.stopBefore(namesObjects)
     void table.addRows(ROWS)
     await reached
@@ -97,6 +98,8 @@ describe('objects of a process that has ended', () => {
     expect(await world.listed()).toHaveLength(1)
     expect(await world.keys(T, KEY_SPACE.writer)).toEqual([])
     expect(await world.keys('', KEY_SPACE.incarnation)).toEqual([])
+    expect(await world.keys(T, KEY_SPACE.duty)).toEqual([])
+    expect(await world.keys('', KEY_SPACE.duty)).toEqual([])
   })
 })
 
@@ -231,7 +234,7 @@ describe('a process that was taken for ended and lives', () => {
     }
     paused.goOn()
 
-    await expect(swept).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
+    expect((await swept).folds).toBe(0) // Its lease is lost, too.
     expect((await paused.store.sweep()).folds).toBe(1)
     for (let i = 0; i < 2; i++) await paused.store.sweep()
     expect(await numbersOf(other.store.team(T).table(table.id))).toEqual([7, 2, 3])
@@ -394,6 +397,46 @@ describe('what another process reads', () => {
     expect((await other.store.sweep()).generations).toBe(1)
   })
 
+  test('by a scan of a process that has ended goes with its lease', async () => {
+    const world = await EngineWorld.create()
+    const [reader, other] = [await world.open(NO_WAIT), await world.open(NO_WAIT)]
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
+    const table = await create(other.store, rows)
+    await reader.store.team(T).table(table.id).scan().next()
+    reader.kill()
+    await table.overwrite({ rows: [{ n: 4 }] })
+    expect((await other.store.sweep()).generations).toBe(0)
+
+    for (let i = 0; i < 4; i++) {
+      await world.pass(LEASE_MS)
+      await other.store.sweep()
+    }
+    expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
+    expect(await world.listed()).toHaveLength(1)
+  })
+
+  test('by a page, which no record tells of, stays for the grace period', async () => {
+    const world = await EngineWorld.create()
+    const options = { ...NO_WAIT, orphanGraceMs: GRACE_MS, cacheBytesMax: 0 }
+    const [reader, other] = [await world.open(options), await world.open(options)]
+    const table = await create(other.store)
+    const reached = reader.stopBefore(({ port }) => port === 'getObject')
+    const page = numbersOf(reader.store.team(T).table(table.id))
+    await reached
+    await table.overwrite({ rows: [{ n: 4 }] })
+    for (let i = 0; i < 4; i++) {
+      expect((await other.store.sweep()).objects).toBe(0)
+      await world.pass(LEASE_MS)
+    }
+    expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
+    reader.goOn()
+
+    expect(await page).toEqual([1, 2, 3])
+    await world.pass(GRACE_MS)
+    for (let i = 0; i < 2; i++) await other.store.sweep()
+    expect(await world.listed()).toHaveLength(1)
+  })
+
   test('by a scan is the rows as they are once others know of it', async () => {
     const world = await EngineWorld.create()
     const [reader, other] = [await world.open(NO_WAIT), await world.open(NO_WAIT)]
@@ -441,4 +484,6 @@ test('where no other process can write, no record tells of this one', async () =
 
   expect(await world.keys('', KEY_SPACE.incarnation)).toEqual([])
   expect(await world.keys(T, KEY_SPACE.writer)).toEqual([])
+  expect(await world.keys(T, KEY_SPACE.duty)).toEqual([])
+  expect(await world.keys('', KEY_SPACE.duty)).toEqual([])
 })

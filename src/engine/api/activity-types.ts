@@ -46,7 +46,8 @@ export type StoreActivity = Readonly<{
   segmentBytesRead: number
   /**
    * Bytes that records named when the last sweep counted them, as they are stored: compressed, and without the records
-   * of the key-value store. Each object counts once. undefined: no sweep has ended yet.
+   * of the key-value store. Each object counts once. undefined: no sweep has ended yet, or another process that shares
+   * the store counts them.
    */
   bytesHeld: BytesHeld | undefined
   /** All caches; `records` only if the key-value store counts its lookups. */

@@ -145,7 +145,8 @@ export interface Store {
   team(teamId: string): Team
   /**
    * Folds row records into segments, then deletes what is unreferenced or expired. Both also run in the
-   * background.
+   * background. Of several processes that share a store, one does so for each team in the background, until it ends;
+   * this call does it for all teams, and what another process has begun there ends without effect.
    */
   sweep(): Promise<SweepReport>
   /**

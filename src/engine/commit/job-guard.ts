@@ -4,19 +4,18 @@
 // Invariants:
 // - The bytes of a lease never come back, so a check of them is a check that nobody has taken the job over since.
 // - A job ends in the commit of its effect, and has no effect without it: a job that is done again has none so far.
-import { sameBytes } from '../../base/bytes.js'
 import type { Clock } from '../../base/clock.js'
 import {
   decodeLease,
   encodeJob,
   encodeResult,
-  type JobLease,
   type JobRecord,
   RESULT_RUNS_MAX,
   type ResultRun,
 } from '../../format/job-records.js'
 import { type JobKey, jobKey, jobLeaseKey, jobResultKey, type TableKey } from '../../format/keys.js'
 import type { KvCheck, KvCommit, ReadRecord } from '../../kv/kv.js'
+import { type Holder, isHeld, LeaseLost } from './lease.js'
 
 /** A job as the engine that works on it holds it. */
 export type JobGuard = Readonly<{
@@ -25,15 +24,6 @@ export type JobGuard = Readonly<{
   lease: Holder
   clock: Clock
 }>
-
-/** Another engine works on the job, or it has ended: nothing more may be done for it here. */
-export class LeaseLost extends Error {
-  override readonly name = 'LeaseLost'
-
-  constructor() {
-    super('The lease of the job is lost')
-  }
-}
 
 export type JobResult = Readonly<{ table: TableKey; version: number; runs: readonly ResultRun[] }>
 
@@ -80,11 +70,4 @@ export async function readJobGuard(
       return { puts: [[jobKey(job), encodeJob({ ...record, state })]], deletes }
     },
   }
-}
-
-type Holder = Pick<JobLease, 'owner' | 'epoch'>
-
-/** Whether two leases are of one holder. */
-export function isHeld(left: Holder, right: Holder): boolean {
-  return left.epoch === right.epoch && sameBytes(left.owner, right.owner)
 }

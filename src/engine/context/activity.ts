@@ -19,7 +19,7 @@ export class Activity {
   rowsOut = 0
   segmentBytesWritten = 0
   fileBytesWritten = 0
-  /** What the last sweep found; undefined: none has ended yet. */
+  /** What the last sweep found; undefined: none has ended yet, or another process counts. */
   bytesHeld: BytesHeld | undefined
   #commits = 0
   #commitMs = 0

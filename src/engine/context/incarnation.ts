@@ -181,10 +181,9 @@ export class Incarnation {
   }
 
   /** Enters the incarnation among the writers of a team. */
-  #enter(team: TeamPlace): Promise<void> {
-    const { teamId } = team
+  #enter({ teamId }: TeamPlace): Promise<void> {
     if (this.#writers.size >= WRITERS_MAX) this.#writers.clear()
-    const entering = this.#putWriter(team)
+    const entering = this.#putWriter(this.#parts.kv.partition(teamId)) // Calls share it: it is under no lease.
     this.#writers.set(teamId, entering)
     const isLatest = (): boolean => this.#writers.get(teamId) === entering // Not after a loss.
     entering.then(
@@ -194,7 +193,7 @@ export class Incarnation {
     return entering
   }
 
-  async #putWriter({ partition }: TeamPlace): Promise<void> {
+  async #putWriter(partition: KvPartition): Promise<void> {
     await this.ready()
     const { incarnation } = this.#parts.ids
     await partition.commit({ puts: [[writerKey(incarnation), EMPTY_RECORD]] })

@@ -3,7 +3,7 @@ import type { JobLease } from '../../format/job-records.js'
 import { decodeLease, encodeLease, OWNER_BYTES } from '../../format/job-records.js'
 import { type JobKey, jobLeaseKey } from '../../format/keys.js'
 import type { JobProgress } from '../api/job-types.js'
-import { isHeld, LeaseLost } from '../commit/job-guard.js'
+import { isHeld, LeaseLost } from '../commit/lease.js'
 import type { TeamContext } from '../context/store-context.js'
 
 export class HeldLease {

@@ -35,13 +35,8 @@ import { scanBatches } from '../../kv/scan-batches.js'
 import type { JobOutcome } from '../api/event-types.js'
 import type { JobProgress } from '../api/job-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
-import {
-  type JobCommit,
-  type JobGuard,
-  type JobResult,
-  LeaseLost,
-  readJobGuard,
-} from '../commit/job-guard.js'
+import { type JobCommit, type JobGuard, type JobResult, readJobGuard } from '../commit/job-guard.js'
+import { LeaseLost } from '../commit/lease.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { TransferLimit } from '../context/transfer-limit.js'
 import { HeldLease } from './held-lease.js'

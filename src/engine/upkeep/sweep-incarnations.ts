@@ -6,13 +6,14 @@
 //   loses what it had pending.
 // - The order is: its record says that it has ended; its writer records are deleted in all teams that are listed after
 //   that; its record is deleted. A crash in between leaves the rest to the next sweep, of any process.
+// - Each process looks for itself: this is no duty with a lease (duty-run), as all such leases depend on it.
 import { sameBytes } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
 import { encodeIncarnation } from '../../format/incarnation-records.js'
-import { incarnationOfKey, WRITERS_RANGE } from '../../format/keys.js'
+import { DUTIES_RANGE, incarnationOfKey, WRITERS_RANGE } from '../../format/keys.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
-import { DELETE_COUNT, deleteUnchanged } from '../commit/delete-records.js'
+import { scanKeys } from '../../kv/scan-batches.js'
+import { DELETE_COUNT, deleteUnchanged, sweepRange } from '../commit/delete-records.js'
 import { type FoundIncarnation, readIncarnations } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
@@ -46,7 +47,9 @@ export class IncarnationSweeper {
     // Listed now: a writer record that is put from here on never counts.
     for (const teamId of await system.read(readTeams)) {
       await deleteWriters(kv.partition(teamId), names)
+      if (!kv.shared) await sweepRange(kv.partition(teamId), DUTIES_RANGE)
     }
+    if (!kv.shared) await sweepRange(system, DUTIES_RANGE) // Nobody looks at them.
     return deleteUnchanged(system, ended)
   }
 
@@ -92,8 +95,8 @@ async function deleteWriters(
 ): Promise<void> {
   const keys = await partition.read(async (view) => {
     const found: KvCheck['key'][] = []
-    for await (const entries of scanBatches(view, WRITERS_RANGE)) {
-      for (const [key] of entries) if (incarnations.has(incarnationOfKey(key))) found.push(key)
+    for await (const some of scanKeys(view, WRITERS_RANGE)) {
+      for (const key of some) if (incarnations.has(incarnationOfKey(key))) found.push(key)
     }
     return found
   })

@@ -8,6 +8,7 @@
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it. On a shared store
 //   this holds for the objects of all incarnations (context/incarnation, sweep-incarnations).
 //   (Objects of uploads that a PUT replaced or a completion refused are deleted at once: only those two use them.)
+// - On a shared store, each commit for a team checks the lease of its duty (duty-run).
 import { IDEMPOTENCY_RANGE } from '../../format/keys.js'
 import { decodeIdempotencyRecord } from '../../format/records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
@@ -21,6 +22,7 @@ import { bytesOfNamed, namedObjects, objectOf } from '../context/named-objects.j
 import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
+import { DutyRun } from './duty-run.js'
 import { foldPartition } from './fold.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
 import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
@@ -37,9 +39,9 @@ export class Sweeper {
   readonly #unnamed = new Map<ObjectId, number>()
   readonly #fileSweeper: FileSweeper
   readonly #incarnations: IncarnationSweeper
-  #running: Promise<TablesSwept> | undefined
-  #folding: Promise<number> | undefined
-  #filing: Promise<FilesSwept> | undefined
+  readonly #running = new SharedRun<TablesSwept>()
+  readonly #folding = new SharedRun<number>()
+  readonly #filing = new SharedRun<FilesSwept>()
 
   constructor(context: StoreContext) {
     this.#context = context
@@ -47,95 +49,105 @@ export class Sweeper {
     this.#incarnations = new IncarnationSweeper(context)
   }
 
-  /** One sweep over the whole store. */
+  /** One sweep over the whole store, also of the teams that other processes sweep. */
   async sweep(): Promise<SweepReport> {
-    const swept = await this.sweepFiles()
-    return { ...swept, ...(await this.sweepTables()) }
+    const swept = await this.sweepFiles(true)
+    return { ...swept, ...(await this.sweepTables(true)) }
   }
 
-  /** Sweeps everything but files, which are swept less often. Concurrent calls share one sweep. */
-  sweepTables(): Promise<TablesSwept> {
-    this.#running ??= this.#context.activity
-      .sweep(() => this.#sweepAll())
-      .finally(() => {
-        this.#running = undefined
-      })
-    return this.#running
+  /**
+   * Sweeps everything but files, which are swept less often. Concurrent calls share one sweep.
+   * @param takesOver - Also what other processes sweep.
+   */
+  sweepTables(takesOver = false): Promise<TablesSwept> {
+    const run = this.#begin(takesOver)
+    return this.#running.join(run, () => this.#context.activity.sweep(() => this.#sweepAll(run)))
   }
 
-  /** Sweeps the files of all teams. Concurrent calls share one sweep. */
-  sweepFiles(): Promise<FilesSwept> {
-    this.#filing ??= this.#context.activity
-      .sweep(() => this.#sweepAllFiles())
-      .finally(() => {
-        this.#filing = undefined
-      })
-    return this.#filing
+  /** Sweeps the files of all teams, as `sweepTables` does the rest. */
+  sweepFiles(takesOver = false): Promise<FilesSwept> {
+    const run = this.#begin(takesOver)
+    return this.#filing.join(run, () => {
+      return this.#context.activity.sweep(() => this.#sweepAllFiles(run))
+    })
   }
 
   /** Folds the row records of all teams. Concurrent calls share one fold. */
-  fold(): Promise<number> {
-    this.#folding ??= this.#context.activity
-      .fold(() => this.#foldAll())
-      .finally(() => {
-        this.#folding = undefined
-      })
-    return this.#folding
+  fold(takesOver = false): Promise<number> {
+    const run = this.#begin(takesOver)
+    return this.#folding.join(run, () => this.#context.activity.fold(() => this.#foldAll(run)))
   }
 
-  async #foldAll(): Promise<number> {
+  /** Where no other process can write, no run leaves anything to others. */
+  #begin(takesOver: boolean): DutyRun {
+    return new DutyRun(this.#context, takesOver || !this.#context.kv.shared)
+  }
+
+  /** Finds out which processes have ended: what they did, others take over. */
+  async #endOthers(): Promise<void> {
+    if (this.#context.kv.shared) await this.#incarnations.sweep()
+  }
+
+  async #foldAll(run: DutyRun): Promise<number> {
+    await this.#endOthers()
     let folds = 0
-    for (const [teamId, partition] of await this.#teamPartitions()) {
-      folds += await foldPartition(this.#context, { teamId, partition })
+    for (const teamId of await this.#teams()) {
+      const folded = await run.on('fold', teamId, (partition) => {
+        return foldPartition(this.#context, { teamId, partition })
+      })
+      folds += folded ?? 0
     }
     return folds
   }
 
-  async #sweepAllFiles(): Promise<FilesSwept> {
+  async #sweepAllFiles(run: DutyRun): Promise<FilesSwept> {
+    await this.#endOthers()
     let files = 0
-    for (const [teamId, partition] of await this.#teamPartitions()) {
-      files += (await this.#fileSweeper.sweep(teamId, partition)).files
+    for (const teamId of await this.#teams()) {
+      const swept = await run.on('files', teamId, (partition) => {
+        return this.#fileSweeper.sweep(teamId, partition)
+      })
+      files += swept?.files ?? 0
     }
     return { files }
   }
 
-  async #sweepAll(): Promise<TablesSwept> {
-    let stashes = 0
-    let generations = 0
-    let uploads = 0
-    let jobs = 0
+  async #sweepAll(run: DutyRun): Promise<TablesSwept> {
+    const { kv, limits, uploads, activity } = this.#context
+    const all = { stashes: 0, generations: 0, uploads: 0, jobs: 0 }
     await this.#incarnations.sweep() // First, so that nothing of an ended process is spared for it.
-    const folds = await this.fold()
-    for (const [teamId, partition] of await this.#teamPartitions()) {
-      uploads += await sweepUploads(this.#context, teamId, partition)
-      generations += await sweepGenerations(this.#context, partition)
-      await sweepSchemas(partition)
-      stashes += await sweepStashes(this.#context, partition)
-      await sweepRepeats(this.#context, partition)
-      this.#context.limits.forget(teamId)
-      jobs += await sweepJobs(this.#context, teamId, partition)
+    const folds = await this.fold(run.takesOver)
+    for (const teamId of await this.#teams()) {
+      const swept = await run.on('sweep', teamId, (partition) => {
+        return sweepTeam(this.#context, teamId, partition)
+      })
+      limits.forget(teamId)
+      if (swept === undefined) uploads.forget(teamId) // Another process may have ended some.
+      all.stashes += swept?.stashes ?? 0
+      all.generations += swept?.generations ?? 0
+      all.uploads += swept?.uploads ?? 0
+      all.jobs += swept?.jobs ?? 0
     }
-    const objects = await this.#sweepObjects()
-    await this.#context.kv.reclaim?.()
-    return { folds, stashes, generations, uploads, jobs, objects }
+    const objects = await run.on('objects', '', (system) => this.#sweepObjects(system))
+    if (objects === undefined) activity.bytesHeld = undefined // Another process counts them.
+    await kv.reclaim?.()
+    return { folds, ...all, objects: objects ?? 0 }
   }
 
-  async #teamPartitions(): Promise<(readonly [teamId: string, partition: KvPartition])[]> {
-    const { kv } = this.#context
-    const teams = await kv.partition('').read(readTeams)
-    return teams.map((teamId) => [teamId, kv.partition(teamId)])
+  #teams(): Promise<string[]> {
+    return this.#context.kv.partition('').read(readTeams)
   }
 
-  async #sweepObjects(): Promise<number> {
+  async #sweepObjects(system: KvPartition): Promise<number> {
     const { objects, options, kv, activity } = this.#context
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
-    await kv.partition('').commit({})
+    await system.commit({})
     // An object listed before the mark that no record names is garbage or pending: what is pending is read in between.
     const listed = await listAll(this.#context)
     const { isPending } = await readInUse(this.#context)
     const pending = new Set(listed.filter(isPending))
     // A team is entered before any of its objects stops being pending, so no relevant team is missed.
-    const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
+    const partitions = (await this.#teams()).map((teamId) => kv.partition(teamId))
     const { named, bytesHeld } = await markAll(partitions)
     activity.bytesHeld = bytesHeld
     const now = options.clock.now()
@@ -154,6 +166,40 @@ export class Sweeper {
     for (const id of doomed) this.#unnamed.delete(id)
     return doomed.length
   }
+}
+
+/** One run at a time, which calls share; one that takes duties over waits for one that does not, and follows it. */
+class SharedRun<T> {
+  #last: Readonly<{ takesOver: boolean; result: Promise<T> }> | undefined
+
+  join({ takesOver }: DutyRun, run: () => Promise<T>): Promise<T> {
+    const last = this.#last
+    if (last !== undefined && (last.takesOver || !takesOver)) return last.result
+    const result = last === undefined ? run() : last.result.then(run, run)
+    const joined = { takesOver, result }
+    this.#last = joined
+    const end = (): void => {
+      if (this.#last === joined) this.#last = undefined
+    }
+    result.then(end, end)
+    return result
+  }
+}
+
+type TeamSwept = Pick<SweepReport, 'stashes' | 'generations' | 'uploads' | 'jobs'>
+
+async function sweepTeam(
+  context: StoreContext,
+  teamId: string,
+  partition: KvPartition,
+): Promise<TeamSwept> {
+  const uploads = await sweepUploads(context, teamId, partition)
+  const generations = await sweepGenerations(context, partition)
+  await sweepSchemas(partition)
+  const stashes = await sweepStashes(context, partition)
+  await sweepRepeats(context, partition)
+  const jobs = await sweepJobs(context, teamId, partition)
+  return { uploads, generations, stashes, jobs }
 }
 
 async function listAll({ objects }: StoreContext): Promise<ObjectId[]> {

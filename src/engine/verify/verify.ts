@@ -12,12 +12,14 @@ import {
   checkSignal,
 } from '../../base/options.js'
 import { decodeApiKey } from '../../format/api-key-records.js'
+import { decodeDutyLease } from '../../format/duty-records.js'
 import { decodeAlias, decodeSigningKeys, decodeTeamAlias } from '../../format/file-records.js'
 import {
   ALIASES_RANGE,
   API_KEYS_RANGE,
   aliasKey,
   CODECS_KEY,
+  DUTIES_RANGE,
   IDEMPOTENCY_RANGE,
   SIGNING_KEYS_KEY,
   TEAM_ALIASES_RANGE,
@@ -128,6 +130,7 @@ async function verifySystem(
     for (const [, record] of entries) decodeApiKey(record)
   }
   await readIncarnations(view)
+  await verifyDuties(view)
 }
 
 /** Checks that the codecs record names every codec seen in frames. Read last, as it only grows. */
@@ -152,6 +155,7 @@ async function verifyTeam(
   await findings.step({ team: teamId }, () => verifyJobs(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyReceipts(findings, partition, teamId))
   await findings.step({ team: teamId }, () => partition.read(verifyWriters))
+  await findings.step({ team: teamId }, () => partition.read(verifyDuties))
   const alias = await findings.step({ team: teamId }, () => readAlias(context, teamId))
   await verifyFiles(verifying, alias)
 }
@@ -167,6 +171,13 @@ function readAlias({ kv }: StoreContext, teamId: string): Promise<Bytes | null> 
 async function verifyWriters(view: KvView): Promise<void> {
   for await (const entries of scanBatches(view, WRITERS_RANGE)) {
     for (const [, record] of entries) openRecord(record, 'writer').end()
+  }
+}
+
+/** @throws {StoreError} DATA_CORRUPT */
+async function verifyDuties(view: KvView): Promise<void> {
+  for await (const entries of scanBatches(view, DUTIES_RANGE)) {
+    for (const [, record] of entries) decodeDutyLease(record)
   }
 }
 

@@ -3,6 +3,7 @@ import { ROOT } from '../../support/project.js'
 import { findCode, placeOf } from './plant.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
+import { PLANTED_BUGS as PLANTED_DUTY_BUGS } from './planted-duty-bugs.js'
 import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
 import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
@@ -16,6 +17,7 @@ const BUGS = [
   ...PLANTED_BUGS,
   ...PLANTED_FILE_BUGS,
   ...PLANTED_CRASH_BUGS,
+  ...PLANTED_DUTY_BUGS,
   ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,
   ...PLANTED_LADDER_BUGS,

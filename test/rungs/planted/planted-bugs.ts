@@ -185,9 +185,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: `const listed = await listAll(this.#context)
     const { isPending } = await readInUse(this.#context)
     const pending = new Set(listed.filter(isPending))
-    const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
+    const partitions = (await this.#teams()).map((teamId) => kv.partition(teamId))
     const { named, bytesHeld } = await markAll(partitions)`,
-    replace: `const partitions = (await this.#teamPartitions()).map(([, partition]) => partition)
+    replace: `const partitions = (await this.#teams()).map((teamId) => kv.partition(teamId))
     const { named, bytesHeld } = await markAll(partitions)
     const listed = await listAll(this.#context)
     const { isPending } = await readInUse(this.#context)

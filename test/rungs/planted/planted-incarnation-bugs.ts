@@ -95,7 +95,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a backup contains the records of processes',
     file: 'backup/backup.ts',
-    find: 'const NOT_KEPT: readonly number[] = [KEY_SPACE.incarnation, KEY_SPACE.writer]',
+    find: 'const NOT_KEPT: readonly number[] = [KEY_SPACE.incarnation, KEY_SPACE.writer, KEY_SPACE.duty]',
     replace: 'const NOT_KEPT: readonly number[] = []',
   },
   {

@@ -51,6 +51,7 @@ const SUITES = [
     only: '',
     isPlain: true,
   },
+  { list: 'planted-duty-bugs.ts', test: 'test/store/duties.test.ts', only: '', isPlain: true },
   {
     list: 'planted-crash-bugs.ts',
     tests: {

@@ -1,0 +1,31 @@
+// The lease of a duty, which says which opening of a shared store does it. FORMAT.md section 4.
+import { type Bytes, fromHex, toHex } from '../base/bytes.js'
+import { invariant } from '../base/invariant.js'
+import { newRecord, openRecord } from './record-frame.js'
+
+/** The bytes of a lease never recur, because its epoch only grows. */
+export type DutyLease = Readonly<{
+  /** The 16 hex digits of the incarnation that does the duty; `NO_INCARNATION`: the lease was given back. */
+  owner: string
+  /** Grows by one each time that the lease is taken. */
+  epoch: number
+}>
+
+const INCARNATION_BYTES = 8
+
+/** The owner of a lease that was given back. */
+export const NO_INCARNATION = '0'.repeat(2 * INCARNATION_BYTES)
+
+export function encodeDutyLease({ owner, epoch }: DutyLease): Bytes {
+  const bytes = fromHex(owner)
+  invariant(bytes?.length === INCARNATION_BYTES, 'an incarnation has 16 hex digits')
+  return newRecord(16).bytes(bytes).u48(epoch).finish()
+}
+
+/** @throws {StoreError} DATA_CORRUPT */
+export function decodeDutyLease(bytes: Bytes): DutyLease {
+  const reader = openRecord(bytes, 'duty lease')
+  const lease = { owner: toHex(reader.bytes(INCARNATION_BYTES)), epoch: reader.u48() }
+  reader.end()
+  return lease
+}

@@ -1,0 +1,354 @@
+// Goal: of several processes on one store, one does the background work of a team, until it ends; nothing takes effect of
+// what a process does under a lease that it has lost; and whatever a process left half done, another one finishes.
+import { describe, expect, test } from 'vitest'
+import { decodeDutyLease, encodeDutyLease, NO_INCARNATION } from '../../src/format/duty-records.js'
+import { dutyKey, incarnationOfKey, KEY_SPACE } from '../../src/format/keys.js'
+import type { KvCommit, Store, Table } from '../../src/index.js'
+import {
+  type Engine,
+  EngineWorld,
+  LEASE_MS,
+  MINUTE_MS,
+  type PortCall,
+  turns,
+} from './engine-world.js'
+
+const T = 't'
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+const NO_WAIT = {
+  orphanGraceMs: 0,
+  overwrittenRowsTtlMs: 0,
+  overwrittenRowSetsMax: 0,
+  foldRecordsMin: 1,
+}
+
+const SWEEP_MS = MINUTE_MS
+const BACKGROUND = {
+  ...NO_WAIT,
+  sweepIntervalMs: SWEEP_MS,
+  foldIntervalMs: SWEEP_MS / 2,
+  fileSweepIntervalMs: SWEEP_MS,
+}
+
+const TEAM_DUTIES = ['sweep', 'fold', 'files'] as const
+
+/** Leaves something to do for every step of a sweep. Time passes, so that all lifetimes are over. */
+async function leaveWork(world: EngineWorld, { store }: Engine, rowCount = 3): Promise<Table> {
+  const team = store.team(T)
+  const rows = Array.from({ length: rowCount }, (_, n) => ({ n }))
+  const made = await team.createTable({ name: 'x', rows, idempotencyKey: 'key' })
+  const table = team.table(made.tableId)
+  await team.stash('s').put('0', [{ n: 1 }])
+  await team.startJob({ create: { name: 'y', rows: [{ n: 1 }] } }).then((job) => job.wait())
+  await team.files.put('bytes', { fileName: 'a.txt', contentType: 'text/plain' })
+  await team.files.createUpload({ fileName: 'b.txt', contentType: 'text/plain' })
+  world.now += 60 * DAY_MS
+  return table
+}
+
+/** Retires the rows and the schema of the table, and lays a record over its new rows. */
+async function change(table: Table): Promise<void> {
+  await table.overwrite({ rows: [{ n: 4 }, { n: 5, s: 'text' }], onSchemaError: 'updateSchema' })
+  const [row] = (await table.page()).rows
+  await table.updateRow(row?.$rowID ?? '', { n: 7 })
+}
+
+async function numbersOf(table: Table): Promise<unknown[]> {
+  return (await table.page()).rows.map(({ n }) => n)
+}
+
+function spacesOf({ puts = [], deletes = [] }: KvCommit): number[] {
+  return [...puts.map(([key]) => key[0] ?? 0), ...deletes.map((key) => key[0] ?? 0)]
+}
+
+function touches(space: number): (call: PortCall) => boolean {
+  return ({ partition, commit }) =>
+    partition === T && commit !== undefined && spacesOf(commit).includes(space)
+}
+
+function leaseOf({ checks = [] }: KvCommit): Uint8Array | null | undefined {
+  return checks.find(({ key }) => key[0] === KEY_SPACE.duty)?.equals
+}
+
+/** The owners of the leases of a team, in the order of `TEAM_DUTIES`; null: there is no lease. */
+async function ownersOf(world: EngineWorld): Promise<(string | null)[]> {
+  const leases = await world.kv
+    .partition(T)
+    .read((view) => view.getMany(TEAM_DUTIES.map((duty) => dutyKey(duty))))
+  return leases.map((bytes) => bytes && decodeDutyLease(bytes).owner)
+}
+
+async function incarnationsOf(world: EngineWorld): Promise<string[]> {
+  return (await world.keys('', KEY_SPACE.incarnation)).map((key) => incarnationOfKey(key))
+}
+
+describe('every commit of a duty', () => {
+  /** What a sweep does in a team, each by the key space that its commit changes. */
+  const STEPS = [
+    ['a sweep of generations', KEY_SPACE.retirement],
+    ['a sweep of schemas', KEY_SPACE.schema],
+    ['a sweep of stashes', KEY_SPACE.stashHead],
+    ['a sweep of uploads', KEY_SPACE.upload],
+    ['a sweep of jobs', KEY_SPACE.job],
+    ['a sweep of results', KEY_SPACE.idempotency],
+    ['a fold', KEY_SPACE.extentPage],
+    ['a sweep of files', KEY_SPACE.file],
+  ] as const
+
+  test('checks its lease, and takes no other way', async () => {
+    const world = await EngineWorld.create()
+    const engine = await world.open(NO_WAIT)
+    await change(await leaveWork(world, engine))
+    const spaces = new Set<number>()
+    const wrong: number[][] = []
+    world.onCall = ({ partition, commit }): void => {
+      if (partition !== T || commit === undefined) return
+      const changed = spacesOf(commit)
+      if (changed.every((space) => space === KEY_SPACE.duty || space === KEY_SPACE.writer)) return
+      for (const space of changed) spaces.add(space)
+      if (!leaseOf(commit)) wrong.push(changed)
+    }
+    for (let i = 0; i < 2; i++) await engine.store.sweep()
+
+    expect(wrong).toEqual([])
+    for (const [, space] of STEPS) expect(spaces).toContain(space)
+    expect(spaces).toContain(KEY_SPACE.row)
+    expect(spaces).toContain(KEY_SPACE.deadStash)
+  })
+
+  test.each(STEPS)('of %s is refused when the lease is lost', async (_, space) => {
+    const world = await EngineWorld.create()
+    const paused = await world.open(NO_WAIT)
+    const table = await leaveWork(world, paused)
+    await change(table)
+    const fits = touches(space)
+    const accepted: boolean[] = []
+    const late: KvCommit[] = []
+    world.onCommit = (commit): void => {
+      if (fits({ port: 'commit', partition: T, commit }) && late.length === 0) late.push(commit)
+    }
+    world.onResult = (commit, ok): void => {
+      if (commit === late[0]) accepted.push(ok)
+    }
+    const reached = paused.stopBefore(fits)
+    const swept = paused.store.sweep()
+    await reached
+    await takeLeases(world)
+    paused.goOn()
+
+    await swept // To others it is left, and no failure.
+    expect(accepted).toEqual([false])
+    for (let i = 0; i < 3; i++) await paused.store.sweep()
+    expect(await numbersOf(table)).toEqual([7, 5])
+    expect((await paused.store.verify({ full: true })).findings).toEqual([])
+  })
+
+  /** As another process does. */
+  async function takeLeases(world: EngineWorld): Promise<void> {
+    const partition = world.kv.partition(T)
+    for (const duty of TEAM_DUTIES) {
+      const key = dutyKey(duty)
+      const bytes = await partition.read((view) => view.get(key))
+      const epoch = bytes === null ? 1 : decodeDutyLease(bytes).epoch + 1
+      await partition.commit({ puts: [[key, encodeDutyLease({ owner: 'f'.repeat(16), epoch })]] })
+    }
+  }
+})
+
+describe('the background work of a team', () => {
+  /** How often each engine scanned records of the team. */
+  function countScans(world: EngineWorld): Map<Engine, number> {
+    const scans = new Map<Engine, number>()
+    world.onCall = ({ port, partition }, engine): void => {
+      if (port === 'scan' && partition === T) scans.set(engine, (scans.get(engine) ?? 0) + 1)
+    }
+    return scans
+  }
+
+  test('is done by one process, and the others do not even look', async () => {
+    const world = await EngineWorld.create()
+    const first = await world.open(BACKGROUND)
+    const table = await leaveWork(world, first)
+    await world.pass(2 * SWEEP_MS)
+    const owners = await ownersOf(world)
+    expect(new Set(owners)).toEqual(new Set(await incarnationsOf(world)))
+    await world.open(BACKGROUND)
+    await turns()
+    await change(table)
+    const scans = countScans(world)
+    const commits: KvCommit[] = []
+    world.onCommit = (commit): void => void commits.push(commit)
+    await world.pass(5 * SWEEP_MS)
+
+    expect(await ownersOf(world)).toEqual(owners)
+    expect([...scans.keys()]).toEqual([first])
+    expect(commits.filter(({ puts = [] }) => puts[0]?.[0][0] === KEY_SPACE.duty)).toEqual([])
+    expect(await numbersOf(table)).toEqual([7, 5])
+    expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
+    expect(await world.keys(T, KEY_SPACE.row)).toEqual([])
+  })
+
+  test('is taken by one process of two that find it free at once, after others know that this one lives', async () => {
+    const world = await EngineWorld.create()
+    const slow = await world.open(NO_WAIT)
+    await leaveWork(world, await world.open(NO_WAIT))
+    const known = new Set<string>()
+    const owners: (readonly [owner: string, isKnown: boolean, accepted: boolean])[] = []
+    world.onResult = ({ puts = [] }, ok): void => {
+      for (const [key, value] of puts) {
+        if (key[0] === KEY_SPACE.incarnation && ok) known.add(incarnationOfKey(key))
+        if (key[0] !== KEY_SPACE.duty) continue
+        const { owner } = decodeDutyLease(value)
+        if (owner !== NO_INCARNATION) owners.push([owner, known.has(owner), ok])
+      }
+    }
+    const reached = slow.stopBefore(touches(KEY_SPACE.duty))
+    const swept = slow.store.sweep()
+    await reached
+    await world.open(BACKGROUND) // It sweeps at once.
+    for (let i = 0; i < 3; i++) await turns()
+    slow.goOn()
+    await swept
+
+    expect(owners.filter(([, isKnown]) => !isKnown)).toEqual([])
+    expect(owners.filter(([, , accepted]) => !accepted)).toHaveLength(1)
+  })
+
+  test('passes to another process when the one that did it has died', async () => {
+    const world = await EngineWorld.create()
+    const first = await world.open(BACKGROUND)
+    const table = await leaveWork(world, first)
+    await world.pass(2 * SWEEP_MS)
+    const [dead] = await ownersOf(world)
+    const second = await world.open(BACKGROUND)
+    const others = second.store.team(T).table(table.id)
+    await world.pass(SWEEP_MS)
+    first.kill()
+    await change(others)
+    let passed = 0
+    for (; passed < 10 * MINUTE_MS && (await ownersOf(world)).includes(dead ?? null); ) {
+      await world.pass(LEASE_MS / 3)
+      passed += LEASE_MS / 3
+    }
+
+    expect(passed).toBeGreaterThanOrEqual(LEASE_MS - LEASE_MS / 3)
+    expect(passed).toBeLessThanOrEqual(LEASE_MS + 2 * SWEEP_MS)
+    await world.pass(2 * SWEEP_MS)
+    expect(await world.keys(T, KEY_SPACE.retirement)).toEqual([])
+    expect(await numbersOf(others)).toEqual([7, 5])
+  })
+
+  test('passes to another process at once when the one that did it was closed', async () => {
+    const world = await EngineWorld.create()
+    const first = await world.open(BACKGROUND)
+    await leaveWork(world, first)
+    await world.pass(2 * SWEEP_MS)
+    const [closed] = await ownersOf(world)
+    const second = await world.open(BACKGROUND)
+    await first.store.close()
+    await world.pass(2 * SWEEP_MS)
+
+    expect(await ownersOf(world)).not.toContain(closed)
+    expect(await incarnationsOf(world)).toHaveLength(1)
+    await second.store.close()
+  })
+
+  test('goes on in the process that does it after another one has swept when it was told to', async () => {
+    const world = await EngineWorld.create()
+    const first = await world.open(BACKGROUND)
+    const table = await leaveWork(world, first)
+    await world.pass(2 * SWEEP_MS)
+    const owners = await ownersOf(world)
+    const told = await world.open(NO_WAIT) // Without background work of its own.
+    await change(table)
+
+    expect(await told.store.sweep()).toMatchObject({ generations: 1, folds: 1 })
+    expect(await ownersOf(world)).toEqual(TEAM_DUTIES.map(() => NO_INCARNATION))
+    await world.pass(2 * SWEEP_MS)
+    expect(await ownersOf(world)).toEqual(owners)
+  })
+
+  test('of others is done by a call of sweep, also while a background sweep is under way', async () => {
+    const world = await EngineWorld.create()
+    const first = await world.open(BACKGROUND)
+    const table = await leaveWork(world, first)
+    await world.pass(2 * SWEEP_MS)
+    const told = await world.open({ ...NO_WAIT, sweepIntervalMs: LEASE_MS / 3 })
+    await turns()
+    await change(table)
+    const reached = told.stopBefore(({ port, partition }) => port === 'get' && partition === T)
+    await world.pass(LEASE_MS / 3)
+    await reached
+    const swept = told.store.sweep()
+    told.goOn()
+
+    expect((await swept).generations).toBe(1)
+  })
+})
+
+/** What is in the store, by kind. */
+async function censusOf(world: EngineWorld): Promise<Record<string, number>> {
+  const counts: Record<string, number> = { objects: (await world.listed()).length }
+  for (const [name, space] of Object.entries(KEY_SPACE)) {
+    if (space === KEY_SPACE.duty || space === KEY_SPACE.writer) continue
+    counts[name] = (await world.keys(T, space)).length
+  }
+  return counts
+}
+
+const SCANNED = 2_500
+
+type Ended = Readonly<{ steps: number; census: Record<string, number> }>
+
+/** A process sweeps until it dies in a step, which takes effect; another one finishes, and a third one reads meanwhile. */
+async function sweepAndDie(deadlyStep: number): Promise<Ended> {
+  const world = await EngineWorld.create()
+  const [dying, other, reader] = [
+    await world.open(NO_WAIT),
+    await world.open(NO_WAIT),
+    await world.open(NO_WAIT),
+  ]
+  const table = await leaveWork(world, dying, SCANNED)
+  const scan = reader.store.team(T).table(table.id).scan()
+  const found = [(await scan.next()).value]
+  await change(table)
+  let steps = 0
+  world.onCall = ({ port, commit }, engine): void => {
+    const writes =
+      port === 'commit' ? commit !== undefined : ['put', 'sweep', 'delete'].includes(port)
+    if (engine === dying && writes && steps++ === deadlyStep) dying.kill()
+  }
+  const swept = dying.store.sweep().then(() => dying.store.sweep())
+  await Promise.race([swept, diesOf(dying)])
+  world.onCall = () => undefined
+  dying.kill()
+  await finish(other.store, world)
+  for await (const row of scan) found.push(row)
+  expect(found.map(({ n }) => n)).toEqual(Array.from({ length: SCANNED }, (_, n) => n))
+  await finish(other.store, world)
+  const there = other.store.team(T).table(table.id)
+  expect(await numbersOf(there)).toEqual([7, 5])
+  expect((await other.store.verify({ full: true })).findings).toEqual([])
+  return { steps, census: await censusOf(world) }
+}
+
+async function finish(store: Store, world: EngineWorld): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    await store.sweep()
+    await world.pass(LEASE_MS)
+  }
+}
+
+/** Resolves a while after an engine has died. */
+async function diesOf(engine: Engine): Promise<void> {
+  while (!engine.isDead) await turns()
+}
+
+test('a sweep that dies in any of its steps is finished by another process, and no reader loses what it reads', async () => {
+  const intact = await sweepAndDie(Number.POSITIVE_INFINITY)
+  expect(intact.steps).toBeGreaterThan(20)
+  for (let step = 0; step < intact.steps; step++) {
+    expect([step, (await sweepAndDie(step)).census]).toEqual([step, intact.census])
+  }
+}, 120_000)

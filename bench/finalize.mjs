@@ -11,10 +11,16 @@ const PUTS_AT_ONCE = 8
 /** Chunks that are really different; the stash repeats them. */
 const DISTINCT_CHUNKS = 16
 
-/** @param settings.chunkRows fewer rows a chunk, where it is chunks that matter */
-export async function measureFinalize(directory, { seed, rowBytes, chunkRows = ROWS_PER_CHUNK }) {
+/**
+ * @param settings.chunkRows fewer rows a chunk, where it is chunks that matter
+ * @param settings.open another store than that of the directory
+ */
+export async function measureFinalize(
+  directory,
+  { seed, rowBytes, chunkRows = ROWS_PER_CHUNK, open = () => openDirectory(directory) },
+) {
   const chunks = makeChunks({ seed, count: DISTINCT_CHUNKS, rows: chunkRows, rowBytes })
-  const store = await openDirectory(directory)
+  const store = await open()
   try {
     const team = store.team('bench')
     const stash = team.stash('finalize')

@@ -36,7 +36,7 @@ export function printPeers(results) {
   }
 }
 
-function printImports(engines, rows) {
+export function printImports(engines, rows) {
   printTable(
     ['import', 'rows/s', 'all runs', 'bytes/row on disk', 'RSS MB before', 'peak', ''],
     engines.map((engine) => [
@@ -53,7 +53,7 @@ function printImports(engines, rows) {
 
 const readers = (engines) => engines.filter((engine) => middle(engine, 'pageMs') !== undefined)
 
-function printReads(engines, rows) {
+export function printReads(engines, rows) {
   printTable(
     [
       'read',
@@ -74,7 +74,7 @@ function printReads(engines, rows) {
   )
 }
 
-function printUpdates(engines) {
+export function printUpdates(engines) {
   printTable(
     ['single-row updates a second', '1 at once', '32 at once', ''],
     readers(engines).map((engine) => [

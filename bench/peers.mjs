@@ -18,7 +18,7 @@ const ENGINE_PROCESS = fileURLToPath(new URL('peers/engine-process.mjs', import.
 const FULL_ROWS = 8_000_000
 
 /** The cost of finalizing depends on the number of chunks; where rows are not wanted, a chunk has few. */
-const SMALL_CHUNK_ROWS = 25
+export const SMALL_CHUNK_ROWS = 25
 
 export async function measurePeers(directory, settings) {
   installPeers()
@@ -48,7 +48,8 @@ export async function measurePeers(directory, settings) {
   return { ...results, targets: judgeTargets(results) }
 }
 
-async function runEngines(directory, argument, { rounds, engines: wanted, onRound }) {
+/** Runs each engine in turn, as often as there are rounds. */
+export async function runEngines(directory, argument, { rounds, engines: wanted, onRound }) {
   const results = {}
   for (const [name, { label, note, leftOut }] of Object.entries(ENGINES)) {
     if (wanted !== undefined && !wanted.includes(name)) continue

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale|load|limits [options]. See README.md.
+// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { finalizeRule, measureFinalize, printFinalize } from './finalize.mjs'
 import { importRules, measureImport, printImport } from './import.mjs'
 import { openResults, printRules, writeResults } from './report.mjs'
 
-const USAGE = `Usage: npm run bench                       all of them but guard, one after the other
+const USAGE = `Usage: npm run bench                       all of them but guard and shared, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- memory [--directory DIR]
@@ -19,6 +19,8 @@ const USAGE = `Usage: npm run bench                       all of them but guard,
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
        npm run bench -- limits [--seed N] [--directory DIR]
+       npm run bench -- shared [--rows N] [--rounds N] [--data standard|flights] [--store-options JSON] [--seed N]
+                        [--directory DIR]
 
   --part PART      only one of the two parts
   --rows N         rows of the import over HTTP (default: 8000000), of the short run of guard (default:
@@ -221,6 +223,15 @@ async function runLimits(settings) {
   await runOne('limits', settings, { measure, print, judge, mustHold: true })
 }
 
+async function runShared() {
+  const {
+    measureShared: measure,
+    printShared: print,
+    sharedRules: judge,
+  } = await import('./shared.mjs')
+  await runOne('shared', peersSettings('shared'), { measure, print, judge })
+}
+
 const RUNS = {
   import: runImport,
   read: runRead,
@@ -234,9 +245,14 @@ const RUNS = {
   load: runLoad,
   limits: runLimits,
   guard: runGuard,
+  shared: runShared,
 }
+/** These need what not every machine has: a baseline, a server. */
+const NOT_BY_DEFAULT = ['guard', 'shared']
 const names =
-  positionals.length > 0 ? positionals : Object.keys(RUNS).filter((name) => name !== 'guard')
+  positionals.length > 0
+    ? positionals
+    : Object.keys(RUNS).filter((name) => !NOT_BY_DEFAULT.includes(name))
 const isPart = values.part === undefined || ['finalize', 'http'].includes(values.part)
 const isWell =
   isPart &&

@@ -37,7 +37,7 @@ async function run() {
   const db = await openAgain()
   const points = await timePoints(db, keys)
   const updates = await timeUpdates(db, keys)
-  const copySeconds = engine.copiesTable ? timeCopy(db) : undefined
+  const copySeconds = engine.copiesTable ? await timeCopy(db) : undefined
   await db.remove?.()
   await db.close()
   return { ...imported, ...read, ...points, ...updates, copySeconds }
@@ -84,9 +84,9 @@ async function checkFirstRow(db, key, chunk) {
   }
 }
 
-function timeCopy(db) {
+async function timeCopy(db) {
   const startMs = performance.now()
-  db.copyTable()
+  await db.copyTable()
   return (performance.now() - startMs) / 1000
 }
 

@@ -14,6 +14,13 @@ export const ENGINES = {
     options: { format: 'csv' },
     importOnly: true,
   },
+  rowstashShared: {
+    label: 'rowstash on PostgreSQL',
+    open: async () => (await import('./shared.mjs')).openShared,
+    note: 'objects in S3 are not among its bytes',
+    leftOut: () =>
+      process.env.DATABASE_URL === undefined ? 'DATABASE_URL names no server' : undefined,
+  },
   sqliteTyped: {
     label: 'better-sqlite3, typed columns',
     open: async () => (await import('./sqlite.mjs')).openTyped,
@@ -44,6 +51,7 @@ export const ENGINES = {
   postgres: {
     label: 'PostgreSQL, COPY',
     open: async () => (await import('./postgres.mjs')).openPostgres,
+    copiesTable: true,
     note: 'the memory shown is that of the client alone',
     leftOut: () =>
       process.env.PGHOST === undefined && process.env.DATABASE_URL === undefined

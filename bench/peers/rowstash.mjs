@@ -12,8 +12,13 @@ const PAGE_BYTES = 1_048_576
 const FIRST_CODEC = 8
 const CODECS = ['none', 'deflate', 'zstd']
 
-export async function openRowstash(directory, { columns, storeOptions, format = 'json' }) {
+export async function openRowstash(directory, { storeOptions, ...options }) {
   const store = await openDirectory(directory, storeOptions)
+  return useStore(store, { ...options, settings: () => ({ codec: codecOf(directory) }) })
+}
+
+/** The engine on a store that is open. */
+export async function useStore(store, { columns, format = 'json', settings }) {
   const team = store.team('bench')
   let [table] = (await team.tables()).map(({ id }) => team.table(id))
   const [firstColumn] = columns
@@ -52,7 +57,7 @@ export async function openRowstash(directory, { columns, storeOptions, format = 
     add: async (value) => {
       await table.addRows([{ [firstColumn.id]: value }], { onSchemaError: 'updateSchema' })
     },
-    settings: () => ({ codec: codecOf(directory) }),
+    settings,
     close: () => store.close(),
   }
 }

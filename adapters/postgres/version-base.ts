@@ -63,7 +63,7 @@ async function readBase(connection: PostgresConnection, { meta }: TableNames): P
 }
 
 /** Runs `use` on the primary. After a failure of the connection it may run again. */
-async function onStore<T>(
+export async function onStore<T>(
   what: string,
   options: PostgresKvOptions,
   use: (connection: PostgresConnection, names: TableNames) => Promise<T>,

@@ -7,10 +7,12 @@ import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
 import { type CommandIo, HELP_OPTION } from './cli-command.js'
-import { openStoreOf, servedInstead } from './cli-verify.js'
+import { openStoreOf, type StorePlace, servedInstead } from './cli-verify.js'
+import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 
 export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
+       rowstash backup --postgres URL [--s3 URL] FILE [--files include|reference]
 
 Writes a backup of the store in a directory to a new file, also while \`rowstash serve\` has the directory
 open. Another program that has it open can call backupToFile(store, FILE).
@@ -19,6 +21,8 @@ open. Another program that has it open can call backupToFile(store, FILE).
               whether the backup holds the bytes of stored files, or only their digests
               (default: include)
   -h, --help  show this text
+
+${PLACE_HINT}
 
 The backup holds secrets of the store: protect it as well as the store itself.
 Do not copy the directory of an open store instead: such a copy may be broken.
@@ -38,31 +42,36 @@ export async function runBackup(args: readonly string[], io: CommandIo): Promise
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { files: { type: 'string', default: 'include' }, help: HELP_OPTION },
+    options: { ...PLACE_OPTIONS, files: { type: 'string', default: 'include' }, help: HELP_OPTION },
   })
   if (values.help) return io.print(BACKUP_USAGE.trimEnd())
-  const [directory, file] = twoOf(positionals, 'Name the directory of a store, and a new file')
+  const postgres = parsePostgresPlace(values, io.env, { isElsewhere: positionals.length > 1 })
+  const [place, file] =
+    postgres === null
+      ? twoOf(positionals, 'Name the directory of a store, and a new file')
+      : ([postgres, oneOf(positionals, 'Name a new file')] as const)
   const { files } = values
   if (files !== 'include' && files !== 'reference') {
     throw new ProgramFailure('usage', `--files must be include or reference, not "${files}"`)
   }
-  const bytes = await backUp(directory, file, files, io.signal)
+  const bytes = await backUp(place, file, files, io)
   io.print(`${bytes} bytes in ${resolve(file)}`)
 }
 
 type Files = NonNullable<BackupOptions['files']>
 
 async function backUp(
-  directory: string,
+  place: StorePlace,
   file: string,
   files: Files,
-  signal: AbortSignal,
+  io: CommandIo,
 ): Promise<number> {
+  const { signal } = io
   let store: Store
   try {
-    store = await openStoreOf(directory)
+    store = await openStoreOf(place, io)
   } catch (failure) {
-    const served = await servedInstead(directory, failure)
+    const served = await servedInstead(place, failure)
     if (served === null) throw failure
     return saveBackup(file, () => backupServed(served, files, signal))
   }
@@ -106,6 +115,12 @@ async function checkFile(path: string): Promise<void> {
   if (found.isDirectory()) {
     throw new ProgramFailure('failed', `${path} is a directory; name the file of a backup`)
   }
+}
+
+function oneOf(names: readonly string[], problem: string): string {
+  const [name, ...more] = names
+  if (name !== undefined && more.length === 0) return name
+  throw new ProgramFailure('usage', problem)
 }
 
 function twoOf(names: readonly string[], problem: string): readonly [string, string] {

@@ -1,10 +1,10 @@
 // The API keys that a store keeps: of a directory that nobody has open, or through the server that has it open.
-import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../src/index.js'
 import { servedKeys } from './admin-client.js'
 import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
-import { openStoreOf, servedInstead } from './cli-verify.js'
+import { openStoreOf, type StorePlace, servedInstead } from './cli-verify.js'
+import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 
 export const KEYS_USAGE = `Usage: rowstash keys add --directory DIR [--team TEAM] [--label TEXT] [--scope SCOPE]...
@@ -25,6 +25,7 @@ keeps a digest of each key: "keys add" prints the key, and nothing can print it 
   -h, --help       show this text
 
 A revoked key is unknown from the next request on.
+${PLACE_HINT}
 `
 
 const TEAM_DEFAULT = 'default'
@@ -34,6 +35,7 @@ const DAYS_MAX = 36_500
 
 const OPTIONS = {
   directory: { type: 'string' },
+  ...PLACE_OPTIONS,
   team: { type: 'string' },
   label: { type: 'string' },
   scope: { type: 'string', multiple: true },
@@ -45,7 +47,10 @@ const OPTIONS = {
 
 type OptionName = keyof typeof OPTIONS
 
-/** The options of each command, beside `directory`. */
+/** The options that name a store. */
+const PLACES: readonly string[] = ['directory', ...Object.keys(PLACE_OPTIONS)]
+
+/** The options of each command, beside those. */
 const TAKES: Readonly<Record<string, readonly OptionName[]>> = {
   add: ['team', 'label', 'scope', 'table', 'expires'],
   list: ['team', 'json'],
@@ -63,9 +68,13 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<v
   const [command = '', ...operands] = positionals
   checkUse(command, operands, Object.keys(values))
   const { directory, team } = values
-  if (directory === undefined) throw new ProgramFailure('usage', 'Name the store by --directory')
+  const place =
+    parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory
+  if (place === undefined) {
+    throw new ProgramFailure('usage', 'Name the store by --directory or --postgres')
+  }
   const request = command === 'add' ? requestOf(values) : undefined
-  await withKeys(directory, io.signal, async (keys) => {
+  await withKeys(place, io, async (keys) => {
     if (request !== undefined) return showAdded(await keys.add(request), io)
     if (command === 'list') return showList(await keys.list(team), values.json === true, io)
     const [id = ''] = operands
@@ -80,7 +89,7 @@ function checkUse(command: string, operands: readonly string[], given: readonly 
     throw new ProgramFailure('usage', 'Name what to do with keys: add, list or revoke')
   }
   const other = given.find((name) => {
-    return name !== 'directory' && !taken.some((known) => known === name)
+    return !PLACES.includes(name) && !taken.some((known) => known === name)
   })
   if (other !== undefined) throw new ProgramFailure('usage', `keys ${command} takes no --${other}`)
   if (operands.length === (command === 'revoke' ? 1 : 0)) return
@@ -114,17 +123,17 @@ function parseExpiry(days: string): number {
 
 /** Opens the store; or, if a server has it open, asks that one. */
 async function withKeys(
-  directory: string,
-  signal: AbortSignal,
+  place: StorePlace,
+  io: CommandIo,
   use: (keys: Pick<ApiKeys, 'add' | 'list' | 'revoke'>) => Promise<void>,
 ): Promise<void> {
   let store: Awaited<ReturnType<typeof openStoreOf>>
   try {
-    store = await openStoreOf(resolve(directory))
+    store = await openStoreOf(place, io)
   } catch (failure) {
-    const served = await servedInstead(directory, failure)
+    const served = await servedInstead(place, failure)
     if (served === null) throw failure
-    return use(servedKeys(served, signal))
+    return use(servedKeys(served, io.signal))
   }
   try {
     await use(store.keys)

@@ -4,6 +4,7 @@ import { readVersionBase } from '../postgres/version-base.js'
 import type { PostgresKvOptions } from '../postgres.js'
 import { raiseVersionBase } from '../postgres.js'
 import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import { optionsOf, POSTGRES_VARIABLE, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 
 export const RECOVER_USAGE = `Usage: rowstash recover --postgres URL [--postgres URL]... [--schema NAME] [--table NAME]
@@ -13,9 +14,10 @@ Raises the version base of a store in PostgreSQL by 2^32. Run it after acknowled
 PostgreSQL was restored from a backup, or failed over to a server that lacked commits. Without it, versions
 that clients know (ETags, continuations) return with other contents. Without --yes it changes nothing.
 
-  --postgres URL  where PostgreSQL is, as postgres://user@host/database; given once for each server that may
-                  be the primary. The password may be in the URL or in the variable PGPASSWORD
-  --schema NAME   the schema of the tables (default: rowstash)
+  --postgres URL  where PostgreSQL is, as postgres://user@host/database?schema=NAME; given once for each
+                  server that may be the primary (default: ROWSTASH_POSTGRES). The password may be in
+                  that variable or in PGPASSWORD
+  --schema NAME   the schema of the tables (default: that of the URL, else rowstash)
   --table NAME    the table of the records (default: records)
   --pgbouncer     the URL is that of PgBouncer in transaction mode
   --yes           raise it
@@ -38,11 +40,13 @@ export async function runRecover(args: readonly string[], io: CommandIo): Promis
     },
   })
   if (values.help) return io.print(RECOVER_USAGE.trimEnd())
-  const { postgres: urls, schema, table, pgbouncer: pgBouncer } = values
-  if (urls === undefined) throw new ProgramFailure('usage', 'Name the database by --postgres')
+  const { schema, table, pgbouncer } = values
+  const env = { [POSTGRES_VARIABLE]: io.env[POSTGRES_VARIABLE] } // It needs no objects.
+  const place = parsePostgresPlace({ postgres: values.postgres }, env)
+  if (place === null) throw new ProgramFailure('usage', 'Name the database by --postgres')
   const options: PostgresKvOptions = {
-    urls,
-    pgBouncer,
+    ...optionsOf(place),
+    ...(pgbouncer && { pgBouncer: true }),
     ...(schema !== undefined && { schema }),
     ...(table !== undefined && { table }),
   }

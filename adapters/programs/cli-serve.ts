@@ -2,23 +2,33 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { AnsweredRequest, ContractKey, Logger, Store } from '../../src/index.js'
 import { openMemory } from '../../src/index.js'
+import { publishEvent } from '../base/diagnostics.js'
 import type { ConnectionLimits } from '../http/connections.js'
 import { TrustedProxies } from '../http/remote-address.js'
 import { nodeSources, openDirectory } from '../node.js'
 import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
-import { type LimitSources, readLimits } from './limit-options.js'
+import { type GivenLimits, type LimitSources, readLimits } from './limit-options.js'
+import {
+  openSharedStore,
+  PLACE_ENVIRONMENT,
+  PLACE_OPTIONS,
+  PLACE_USAGE,
+  type PostgresPlace,
+  parsePostgresPlace,
+} from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { noteServed } from './served-file.js'
 import { startServer } from './server.js'
 
-export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
+export const SERVE_USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
 
 Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
 
   --directory DIR   where the data is kept; made if missing (default: ./rowstash-data)
   --memory          keep the data in memory; it is gone at the end
+${PLACE_USAGE}
   --host HOST       the address to listen on (default: 127.0.0.1)
   --port PORT       the port, 0 for any free one (default: PORT, else 8080)
   --base-url URL    where clients reach the server, if a proxy stands before it
@@ -27,7 +37,7 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
                     which keeps them apart from the pages of all others (default: --base-url)
   --key KEY[=TEAM]  an API key, and the team whose tables it reaches; may be repeated
                     (default: ROWSTASH_KEY, else a key made at the first start and kept in
-                    DIR/key; default team: default)
+                    DIR/key; with --postgres, those of "rowstash keys add"; default team: default)
   --key-file FILE   a file of API keys, one a line, each written as KEY or KEY=TEAM; may be
                     repeated; a file that other users can read is refused. Keys of "rowstash keys
                     add" are known too
@@ -60,6 +70,7 @@ Serves a store over HTTP until it gets SIGTERM or SIGINT (Ctrl-C).
 Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM), and a variable for each limit, such as
 ROWSTASH_LIMIT_STASHES_MAX. Of a limit that is given several times, --limit counts first, then the
 variable, then the file.
+${PLACE_ENVIRONMENT}
 `
 
 const DIRECTORY_DEFAULT = './rowstash-data'
@@ -74,26 +85,21 @@ const ADMIN_KEY_CHARS_MIN = 16
 export async function runServe(args: readonly string[], io: CommandIo): Promise<void> {
   const command = parseServeArgs(args, io.env)
   if (command === 'help') return io.print(SERVE_USAGE.trimEnd())
-  const { directory, keyFiles, adminKeyFile, allowPrivateSources, acceptLoss, ...more } = command
-  const { limitSources, ...settings } = more
+  const { directory, keyFiles, adminKeyFile, limitSources, ...settings } = command
   const limits = await readLimits(limitSources)
   const fileKeys = await readKeyFiles(keyFiles)
   const adminKeys = await readAdminKeys(adminKeyFile)
-  const sources = nodeSources({ allowPrivate: allowPrivateSources })
-  const store =
-    directory === undefined
-      ? await openMemory({ sources, ...limits.store })
-      : await openDirectory(directory, { sources, acceptLoss, ...limits.store })
+  const warn = (warning: string): void => io.warn(`rowstash: ${warning}`)
+  const store = await openServed(command, limits.store, warn)
   const given: readonly SourcedKey[] = [...command.keys, ...fileKeys]
-  const keys = given.length > 0 ? given : await makeKeys(directory, store, io)
+  const keys = given.length > 0 ? given : await keysOf(store, command, io)
   const adminKey = makeKey()
   const failures = new FailureLog((line) => io.warn(line))
-  const warn = (warning: string): void => io.warn(`rowstash: ${warning}`)
   const server = await startServer(store, {
     ...settings,
     limits: limits.contract,
     connections: { ...limits.connections, ...settings.connections },
-    keys: keys.map(({ key, teamId }) => ({ key, teamId })),
+    keys: keys?.map(({ key, teamId }) => ({ key, teamId })),
     storedKeys: true,
     adminKeys: [adminKey, ...adminKeys],
     logger: command.log ? jsonLines(io) : undefined,
@@ -115,6 +121,21 @@ export async function runServe(args: readonly string[], io: CommandIo): Promise<
   }
 }
 
+/** Opens the store that is served. */
+function openServed(
+  { directory, postgres, allowPrivateSources, acceptLoss }: ServeCommand,
+  limits: GivenLimits['store'],
+  warn: (warning: string) => void,
+): Promise<Store> {
+  const sources = nodeSources({ allowPrivate: allowPrivateSources })
+  if (postgres !== null) {
+    return openSharedStore(postgres, { sources, onEvent: publishEvent, ...limits }, { warn })
+  }
+  return directory === undefined
+    ? openMemory({ sources, ...limits })
+    : openDirectory(directory, { sources, acceptLoss, ...limits })
+}
+
 /** Prints each entry of the log as a line of JSON. */
 function jsonLines({ print }: CommandIo): Logger {
   const printer = (level: keyof Logger) => (fields: AnsweredRequest, message: string) => {
@@ -132,8 +153,10 @@ function withSources(warning: string, keys: readonly SourcedKey[]): string {
 }
 
 type ServeCommand = Readonly<{
-  /** undefined: in memory. */
+  /** undefined: in memory, or in PostgreSQL. */
   directory: string | undefined
+  /** null: elsewhere. */
+  postgres: PostgresPlace | null
   host: string
   port: number
   baseUrl: string | undefined
@@ -161,6 +184,7 @@ export function parseServeArgs(
     options: {
       directory: { type: 'string' },
       memory: { type: 'boolean', default: false },
+      ...PLACE_OPTIONS,
       host: { type: 'string', default: HOST_DEFAULT },
       port: { type: 'string' },
       'base-url': { type: 'string' },
@@ -181,13 +205,10 @@ export function parseServeArgs(
     },
   })
   if (values.help) return 'help'
-  if (values.memory && values.directory !== undefined) {
-    throw new ProgramFailure('usage', 'Give --directory or --memory, not both')
-  }
   const keyless = values['keyless-per-address']
   const portText = values.port ?? (env['PORT'] || PORT_DEFAULT)
   return {
-    directory: values.memory ? undefined : resolve(values.directory ?? DIRECTORY_DEFAULT),
+    ...parsePlace(values, env),
     host: values.host,
     port: parseIntegerOption('--port', portText, 0, 65_535),
     baseUrl: parseBaseUrl('--base-url', values['base-url']),
@@ -206,6 +227,31 @@ export function parseServeArgs(
     limitSources: { options: values.limit, file: values.limits, env },
     log: values.log,
     acceptLoss: values['accept-loss'],
+  }
+}
+
+type PlaceValues = Parameters<typeof parsePostgresPlace>[0] &
+  Readonly<{ directory?: string | undefined; memory: boolean; 'accept-loss': boolean }>
+
+/** Where the store is. */
+function parsePlace(
+  values: PlaceValues,
+  env: CommandIo['env'],
+): Pick<ServeCommand, 'directory' | 'postgres'> {
+  const { directory, memory } = values
+  if (memory && directory !== undefined) {
+    throw new ProgramFailure('usage', 'Give --directory or --memory, not both')
+  }
+  const postgres = parsePostgresPlace(values, env, {
+    isElsewhere: memory || directory !== undefined,
+  })
+  if (postgres !== null && values['accept-loss']) {
+    throw new ProgramFailure('usage', '--accept-loss is for a directory, not for --postgres')
+  }
+  const isInDirectory = !memory && postgres === null
+  return {
+    directory: isInDirectory ? resolve(directory ?? DIRECTORY_DEFAULT) : undefined,
+    postgres,
   }
 }
 
@@ -267,18 +313,19 @@ function parseBaseUrl(option: string, text: string | undefined): string | undefi
   throw new ProgramFailure('usage', `${option} must be an http or https URL, not "${text}"`)
 }
 
-/** Creates the key of a server without given keys. Closes the store if that fails. */
-async function makeKeys(
-  directory: string | undefined,
+/** The keys of a server without given ones: those of the store, or one that is made. Closes the store if that fails. */
+async function keysOf(
   store: Store,
+  { directory, postgres }: ServeCommand,
   io: CommandIo,
-): Promise<readonly ContractKey[]> {
-  if (directory === undefined) {
+): Promise<readonly ContractKey[] | undefined> {
+  if (directory === undefined && postgres === null) {
     const key = makeKey()
     io.print(`key ${key}`)
     return [{ key, teamId: TEAM_DEFAULT }]
   }
   try {
+    if (directory === undefined) return await storedKeys(store)
     const { key, path, isNew } = await readOrMakeKey(directory)
     io.print(isNew ? `key ${key} (kept in ${path})` : `key as in ${path}`)
     return [{ key, teamId: TEAM_DEFAULT }]
@@ -286,6 +333,14 @@ async function makeKeys(
     await store.close()
     throw failure
   }
+}
+
+/** None are given: the processes of a store all know those that it keeps. @throws {ProgramFailure} if it keeps none */
+async function storedKeys(store: Store): Promise<undefined> {
+  if ((await store.keys.list()).length > 0) return undefined
+  const problem = 'The store in PostgreSQL has no API key'
+  const advice = `make one by "rowstash keys add", or give one by ${KEY_VARIABLE} or --key-file`
+  throw new ProgramFailure('usage', `${problem}; ${advice}`)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -7,10 +7,18 @@ import { FORMAT_FILE } from '../directory/directory-format.js'
 import { openDirectory } from '../open-directory.js'
 import { isReached, verifyServed } from './admin-client.js'
 import { type CommandIo, EXIT_CODE, HELP_OPTION } from './cli-command.js'
+import {
+  openSharedStore,
+  PLACE_HINT,
+  PLACE_OPTIONS,
+  type PostgresPlace,
+  parsePostgresPlace,
+} from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { readServed, type Served } from './served-file.js'
 
 export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json] [--verbose]
+       rowstash verify --postgres URL [--s3 URL] [--full] [--json] [--verbose]
 
 Checks the store in a directory, also while \`rowstash serve\` has it open, and reports what is damaged and
 where. It changes nothing. Another program that has the directory open can call store.verify().
@@ -23,7 +31,9 @@ where. It changes nothing. Another program that has the directory open can call 
 An orphan is an object or a record that nothing refers to, as an interrupted import leaves them. It takes
 up space only, and the store deletes it in time.
 
-Exit code: 0 nothing is damaged, 1 something is, 2 the directory cannot be opened.
+${PLACE_HINT}
+
+Exit code: 0 nothing is damaged, 1 something is, 2 the store cannot be opened.
 `
 
 /** Options that switch off background work. */
@@ -35,6 +45,7 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
     args: [...args],
     allowPositionals: true,
     options: {
+      ...PLACE_OPTIONS,
       full: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       verbose: { type: 'boolean', default: false },
@@ -46,16 +57,18 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
     return EXIT_CODE.done
   }
   const [directory, ...more] = positionals
-  if (directory === undefined || more.length > 0) {
-    throw new ProgramFailure('usage', 'Name the directory of one store')
+  const place =
+    parsePostgresPlace(values, io.env, { isElsewhere: directory !== undefined }) ?? directory
+  if (place === undefined || more.length > 0) {
+    throw new ProgramFailure('usage', 'Name the directory of one store, or give --postgres')
   }
   const { full } = values
   const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
   let store: Store
   try {
-    store = await openStoreOf(directory)
+    store = await openStoreOf(place, io)
   } catch (failure) {
-    const served = await servedInstead(directory, failure)
+    const served = await servedInstead(place, failure)
     if (served === null) return cannotOpen(failure, full, output, io)
     const request = { full, signal: io.signal, onFinding: output.finding }
     return endWith(await verifyServed(served, request), output)
@@ -73,16 +86,26 @@ function endWith(report: VerifyReport, output: Output): number {
   return report.ok ? EXIT_CODE.done : EXIT_CODE.damaged
 }
 
+/** Where the store of a command is: a directory, or a place in PostgreSQL. */
+export type StorePlace = string | PostgresPlace
+
 /** The server that has a locked directory open; null if no server does. */
-export async function servedInstead(directory: string, failure: unknown): Promise<Served | null> {
+export async function servedInstead(place: StorePlace, failure: unknown): Promise<Served | null> {
   if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') return null
-  const served = await readServed(resolve(directory))
+  if (typeof place !== 'string') return null
+  const served = await readServed(resolve(place))
   return served !== null && (await isReached(served)) ? served : null
 }
 
-/** Opens an existing store; creates none. @throws {ProgramFailure} */
-export async function openStoreOf(directory: string): Promise<Store> {
-  const path = resolve(directory)
+/** Opens an existing store; creates none in a directory. @throws {ProgramFailure} */
+export async function openStoreOf(
+  place: StorePlace,
+  { warn }: Pick<CommandIo, 'warn'>,
+): Promise<Store> {
+  if (typeof place !== 'string') {
+    return openSharedStore(place, QUIET, { warn: (message) => warn(`rowstash: ${message}`) })
+  }
+  const path = resolve(place)
   const isThere = await stat(join(path, FORMAT_FILE)).then(
     () => true,
     () => false,

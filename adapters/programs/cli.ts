@@ -5,17 +5,19 @@ import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { KEYS_USAGE, runKeys } from './cli-keys.js'
+import { MOVE_USAGE, runMove } from './cli-move.js'
 import { RECOVER_USAGE, runRecover } from './cli-recover.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
 import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { ProgramFailure } from './program-failure.js'
 
-const USAGE = `Usage: rowstash serve [--directory DIR | --memory] [options]
+const USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
        rowstash keys add|list|revoke --directory DIR [options]
        rowstash verify DIR [--full] [--json] [--verbose]
        rowstash backup DIR FILE [--files include|reference]
        rowstash restore FILE NEWDIR [--files-from DIR]
+       rowstash move --from DIR --to URL [--s3 URL]
        rowstash recover --postgres URL [--yes]
        rowstash --version
 
@@ -35,6 +37,7 @@ const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Comma
   ['verify', { usage: VERIFY_USAGE, run: runVerify }],
   ['backup', { usage: BACKUP_USAGE, run: runBackup }],
   ['restore', { usage: RESTORE_USAGE, run: runRestore }],
+  ['move', { usage: MOVE_USAGE, run: runMove }],
   ['recover', { usage: RECOVER_USAGE, run: runRecover }],
 ])
 

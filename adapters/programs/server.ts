@@ -19,7 +19,8 @@ export type ServerSettings = Readonly<{
   baseUrl: string | undefined
   /** Where everybody reaches the files; undefined: as clients reach the server. */
   publicBaseUrl?: string | undefined
-  keys: readonly ContractKey[]
+  /** undefined: none are given, and `storedKeys` must be true. */
+  keys: readonly ContractKey[] | undefined
   /** Whether the keys that the store keeps are known too. Default: false. */
   storedKeys?: boolean
   /** For `/admin/…`. Default: none. */
@@ -65,11 +66,11 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
     const { storedKeys, logger, onFailure, onWarning, trustedProxies = [] } = settings
     const options: NodeHandlerOptions = {
       ...settings.limits,
-      keys,
       onFailure,
       onWarning,
       basePath: basePathOf(baseUrl),
       trustedProxies,
+      ...(keys !== undefined && { keys }),
       ...(storedKeys !== undefined && { storedKeys }),
       ...(adminKeys !== undefined && { adminKeys }),
       ...(apps !== undefined && { apps }),

@@ -34,8 +34,8 @@ test('without a database it is a wrong call', async () => {
   })
   const odd = await run('--postgres', 'http://localhost')
   expect([odd.code, odd.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^rowstash: Option "urls" must/),
+    2,
+    expect.stringMatching(/^rowstash: --postgres must be a URL of the form postgres:/),
   ])
 })
 
@@ -69,6 +69,9 @@ describe.skipIf(typeof server === 'string')(
         { code: 0, stdout: `raised the version base from ${step} to ${2 * step}\n`, stderr: '' },
       ])
       expect(await versionBase()).toBe(2 * step)
+      const env = { ROWSTASH_POSTGRES: url }
+      const third = await runCli(cli?.path ?? '', ['recover'], env)
+      expect(third.stderr).toContain(`The version base is ${2 * step}, and nothing was changed`)
     })
   },
 )

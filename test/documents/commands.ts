@@ -8,8 +8,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { nodeHandler } from '../../adapters/node.js'
+import { nodeHandler, openDirectory } from '../../adapters/node.js'
 import { openMemory } from '../../src/index.js'
+import { startPostgres } from '../support/postgres-server.js'
 import { projectFiles, ROOT, readText } from '../support/project.js'
 import type { Block } from './blocks.js'
 
@@ -251,9 +252,64 @@ async function runKeyCommands(
   assert.equal(await statusOf('GET'), 404)
 }
 
+/** The database in the documents. */
+const DATABASE = 'postgres://rowstash@db.internal:5432/rows'
+
+/** Commands with a server of the tests in place of that database; undefined where there is none to be had. */
+async function onPostgres(
+  commands: readonly string[],
+  { onEnd }: Surroundings,
+): Promise<readonly string[] | undefined> {
+  const server = await startPostgres()
+  if (typeof server === 'string') return undefined
+  onEnd(() => server.stop())
+  assert(commands.some((command) => command.includes(DATABASE)))
+  return commands.map((command) => command.replace(DATABASE, `'${server.url}'`))
+}
+
+async function runSharedCommands(
+  commands: readonly string[],
+  surroundings: Surroundings,
+): Promise<void> {
+  const { folder, cli, onEnd } = surroundings
+  const placed = await onPostgres(commands, surroundings)
+  if (placed === undefined) return
+  const [variable = '', add = '', serving = '', ...others] = placed
+  const [, url = ''] = /^export ROWSTASH_POSTGRES='(.*)'$/.exec(variable) ?? []
+  const path = `${await installCommand(folder, cli)}:${process.env['PATH']}`
+  const env = { PATH: path, ROWSTASH_POSTGRES: url }
+  const key = (await shell(add, folder, env)).trim()
+  assert(serving.endsWith(' --host 0.0.0.0 --port 8080'))
+  const local = serving.replace('0.0.0.0', '127.0.0.1').replace('8080', '0')
+  const served = await serve(local, folder, env, onEnd)
+  const headers = { authorization: `Bearer ${key}` }
+  assert.equal((await fetch(`${served.url}/tables`, { headers })).status, 200)
+  const [verified, backedUp] = [await shell(others[0] ?? '', folder, env), others[1] ?? '']
+  assert.match(verified, /nothing is damaged/)
+  assert.match(await shell(backedUp, folder, env), /bytes in .*rows\.backup/)
+}
+
+async function runMoves(commands: readonly string[], surroundings: Surroundings): Promise<void> {
+  const { folder, cli } = surroundings
+  const placed = await onPostgres(commands, surroundings)
+  if (placed === undefined) return
+  const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
+  const add = 'rowstash keys add --directory ./rowstash-data --label moved'
+  await (await openDirectory(join(folder, 'rowstash-data'))).close()
+  await shell(add, folder, env)
+  for (const command of placed) assert.match(await shell(command, folder, env), /, verified\n$/)
+  const again = add
+    .replace('add', 'list')
+    .replace('-data', '-again')
+    .replace(/ --label.*/, '')
+  assert.match(await shell(again, folder, env), /"moved"/)
+}
+
 /** Blocks that are run. */
 export const COMMANDS: readonly Commands[] = [
   { document: 'README.md', begins: 'curl -sS "$API/apps', needs: 'curl', run: runUpload },
   { document: 'README.md', begins: 'rowstash serve', run: runCommandLine },
   { document: 'src/contract/HOSTING.md', begins: 'rowstash keys add', run: runKeyCommands },
+  { document: 'src/RUNNING.md', begins: 'export ROWSTASH_POSTGRES', run: runSharedCommands },
+  { document: 'src/RUNNING.md', begins: 'rowstash move', run: runMoves },
 ]

@@ -33,11 +33,20 @@ export async function buildCli(): Promise<BuiltCli> {
 
 export type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>
 
-const ENVIRONMENT = { PATH: process.env['PATH'] }
+/** The variables of a process, in full but for PATH. */
+export type Environment = Readonly<Record<string, string>>
+
+function environmentOf(given: Environment): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], ...given }
+}
 
 /** Runs a command to its end. */
-export async function runCli(path: string, args: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [path, ...args], { env: ENVIRONMENT })
+export async function runCli(
+  path: string,
+  args: readonly string[],
+  env: Environment = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [path, ...args], { env: environmentOf(env) })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (piece) => {
@@ -60,9 +69,13 @@ export type Serving = Readonly<{
 }>
 
 /** Starts a server, and waits until it listens. Whoever starts it stops it. */
-export async function serveCli(path: string, args: readonly string[]): Promise<Serving> {
+export async function serveCli(
+  path: string,
+  args: readonly string[],
+  env: Environment = {},
+): Promise<Serving> {
   const child = spawn(process.execPath, [path, 'serve', '--port', '0', ...args], {
-    env: ENVIRONMENT,
+    env: environmentOf(env),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit') as Promise<[number | null]>

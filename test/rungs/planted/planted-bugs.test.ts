@@ -8,6 +8,7 @@ import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
 import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
 import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
+import { PLANTED_BUGS as PLANTED_PLACE_BUGS } from './planted-place-bugs.js'
 import { PLANTED_BUGS as PLANTED_POSTGRES_BUGS } from './planted-postgres-bugs.js'
 import { PLANTED_BUGS as PLANTED_S3_BUGS } from './planted-s3-bugs.js'
 import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
@@ -21,6 +22,7 @@ const BUGS = [
   ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,
   ...PLANTED_LADDER_BUGS,
+  ...PLANTED_PLACE_BUGS,
   ...PLANTED_POSTGRES_BUGS,
   ...PLANTED_S3_BUGS,
   ...PLANTED_SIM_BUGS,

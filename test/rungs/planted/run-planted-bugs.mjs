@@ -40,6 +40,14 @@ const SUITES = [
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {
+    list: 'planted-place-bugs.ts',
+    tests: {
+      objects: 'test/unit/adapters/postgres-objects.test.ts',
+      move: 'test/commands/cli-move.test.ts',
+    },
+    isPlain: true,
+  },
+  {
     list: 'planted-postgres-bugs.ts',
     test: 'test/unit/adapters/postgres-kv.test.ts',
     only: '',
@@ -101,9 +109,9 @@ async function load(copy, file) {
 
 async function readBugs(copy, suite) {
   const { PLANTED_BUGS } = await load(copy, suite.list)
-  const { list, tests = {}, tries, env = {} } = suite
+  const { list, tests = {}, tries, env = {}, isPlain } = suite
   const suites = Object.entries(tests).map(([name, test]) => {
-    return { list, name, test, only: '', tries, env: env[name] }
+    return { list, name, test, only: '', tries, env: env[name], isPlain }
   })
   return PLANTED_BUGS.map((bug) => {
     return { ...bug, suite: suites.find(({ name }) => name === bug.test) ?? suite }

@@ -1,0 +1,42 @@
+// What the table of a store says of it beyond its format: where its objects are, and whether it is being filled.
+import { utf8 } from '../../src/base/bytes.js'
+import { crc32 } from '../../src/base/platform.js'
+import { StoreError } from '../../src/base/store-error.js'
+import type { PostgresKvOptions } from './postgres-options.js'
+import { FILLED, FILLING } from './tables.js'
+import { onStore } from './version-base.js'
+
+/** Stands for objects in tables of the same database. */
+const IN_POSTGRES = -1
+
+/**
+ * Notes where the objects of a store are, when it is opened for the first time, so that no process looks for them
+ * elsewhere.
+ * @param bucket - Bucket and prefix; null: PostgreSQL.
+ * @throws {StoreError} OPTION_NOT_ALLOWED: they are elsewhere
+ */
+export async function noteObjectsPlace(
+  options: PostgresKvOptions,
+  bucket: string | null,
+): Promise<void> {
+  const place = bucket === null ? IN_POSTGRES : crc32(utf8(bucket))
+  const noted = await onStore('noteObjectsPlace', options, async (connection, { meta }) => {
+    await connection.query({
+      text: `insert into ${meta} (name, value) values ('objects_at', ${place}) on conflict (name) do nothing`,
+    })
+    const text = `select value from ${meta} where name = 'objects_at'`
+    const [row] = await connection.query({ text })
+    return Number(row?.[0])
+  })
+  if (noted === place) return
+  const where = noted === IN_POSTGRES ? 'in PostgreSQL, without S3' : 'in another bucket or prefix'
+  throw new StoreError('OPTION_NOT_ALLOWED', `The objects of this store are ${where}`)
+}
+
+/** Marks a store as incomplete, so that it cannot be opened, or takes the mark away. */
+export async function markFilling(options: PostgresKvOptions, isFilling: boolean): Promise<void> {
+  const format = isFilling ? FILLING : FILLED
+  await onStore('markFilling', options, (connection, { meta }) =>
+    connection.query({ text: `update ${meta} set value = ${format} where name = 'format'` }),
+  )
+}

@@ -1,0 +1,200 @@
+// Moves a store between a directory and PostgreSQL: a backup of the one, restored into the other as it is made.
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { RestoreResult, Store } from '../../src/index.js'
+import { isStoreError, openStore, restoreBackup, StoreError } from '../../src/index.js'
+import { restoreDirectory } from '../directory/restore-directory.js'
+import { markFilling } from '../postgres/store-marks.js'
+import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import { openStoreOf, QUIET } from './cli-verify.js'
+import {
+  closePorts,
+  openSharedPorts,
+  optionsOf,
+  PLACE_ENVIRONMENT,
+  type PostgresPlace,
+  parsePostgresPlace,
+  type SharedPorts,
+  shownPlace,
+} from './postgres-place.js'
+import { ProgramFailure } from './program-failure.js'
+
+export const MOVE_USAGE = `Usage: rowstash move --from DIR --to URL [--s3 URL]
+       rowstash move --from URL [--s3 URL] --to DIR
+
+Copies the store in a directory to PostgreSQL, or back, and verifies the copy in full. The target must be
+missing or empty. Tables, row IDs, files and API keys stay what they are; versions continue 2^32 above
+those of the source. The source is not changed.
+
+End all servers of the source first: the directory must be free, and changes that servers on PostgreSQL
+make meanwhile may be missing. Serve the copy afterwards, and the source no more.
+
+  --from DIR, --to DIR
+              the directory
+  --from URL, --to URL
+              the PostgreSQL database, as postgres://USER@HOST:PORT/DATABASE?schema=NAME
+              (default: ROWSTASH_POSTGRES)
+  --s3 URL    its segments and files in a bucket, as s3://BUCKET/PREFIX or https://HOST/BUCKET/PREFIX
+              (default: ROWSTASH_S3, else they are in PostgreSQL, too)
+  -h, --help  show this text
+
+${PLACE_ENVIRONMENT}
+`
+
+/** Runs `rowstash move`. @throws {ProgramFailure} */
+export async function runMove(args: readonly string[], io: CommandIo): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      from: { type: 'string' },
+      to: { type: 'string' },
+      s3: { type: 'string' },
+      help: HELP_OPTION,
+    },
+  })
+  if (values.help) return io.print(MOVE_USAGE.trimEnd())
+  const { directory, place, isInto } = parseEnds(values, io.env)
+  const began = Date.now()
+  const moved = isInto ? await moveIn(directory, place, io) : await moveOut(place, directory, io)
+  const { records, objects, bytes } = moved
+  const target = isInto ? `PostgreSQL at ${shownPlace(place)}` : resolve(directory)
+  const seconds = ((Date.now() - began) / 1_000).toFixed(1)
+  io.print(`${records} records and ${objects} objects of ${bytes} bytes are in ${target}, verified`)
+  io.warn(
+    `It took ${seconds} s. Versions continue 2^32 above those of the source; serve it no more`,
+  )
+}
+
+type Ends = Readonly<{ directory: string; place: PostgresPlace; isInto: boolean }>
+
+type EndValues = Readonly<Partial<Record<'from' | 'to' | 's3', string | undefined>>>
+
+/** @throws {ProgramFailure} usage */
+function parseEnds({ from, to, s3 }: EndValues, env: CommandIo['env']): Ends {
+  const isInto = from !== undefined && !isUrl(from)
+  const directory = isInto ? from : to
+  const url = isInto ? to : from
+  if (directory === undefined || isUrl(directory) || (url !== undefined && !isUrl(url))) {
+    const problem = 'One of --from and --to must be a directory, and the other a postgres:// URL'
+    throw new ProgramFailure('usage', problem)
+  }
+  const option = isInto ? '--to' : '--from'
+  const postgres = url === undefined ? undefined : [url]
+  const place = parsePostgresPlace({ postgres, s3 }, env, { option })
+  if (place !== null) return { directory, place, isInto }
+  throw new ProgramFailure('usage', `Give the postgres:// URL by ${option} or ROWSTASH_POSTGRES`)
+}
+
+function isUrl(text: string): boolean {
+  return /^postgres(?:ql)?:/.test(text)
+}
+
+/** From PostgreSQL into a new directory, which appears when the copy is verified. */
+async function moveOut(
+  place: PostgresPlace,
+  directory: string,
+  io: CommandIo,
+): Promise<RestoreResult> {
+  const { signal } = io
+  const source = await openStoreOf(place, io)
+  try {
+    return await restoreDirectory(directory, source.backup({ signal }), { signal })
+  } finally {
+    await source.close()
+  }
+}
+
+/** From a directory into PostgreSQL, where the store cannot be opened until the copy is verified. */
+async function moveIn(
+  directory: string,
+  place: PostgresPlace,
+  io: CommandIo,
+): Promise<RestoreResult> {
+  const source = await openStoreOf(directory, io).catch((failure: unknown) => {
+    if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') throw failure
+    const advice = 'end it first, or its changes would be missing'
+    throw new ProgramFailure('failed', `${failure.message}; ${advice}`, { cause: failure })
+  })
+  const target = new Target(place, io)
+  try {
+    const open = (versionBase: number) => target.open(versionBase)
+    const restored = await restoreBackup(source.backup({ signal: io.signal }), { open })
+    await target.finish()
+    return restored
+  } catch (failure) {
+    if (target.isFilling) io.warn(`rowstash: ${incomplete(place)}`)
+    throw failure
+  } finally {
+    await target.close()
+    await source.close()
+  }
+}
+
+function incomplete({ s3, schema }: PostgresPlace): string {
+  const bucket =
+    s3 === null ? '' : `, and delete what is below ${s3.keyPrefix ?? ''} in ${s3.bucket}`
+  const remains = 'A part of the store is in the target, where it cannot be opened'
+  return `${remains}; before another attempt, drop the schema ${schema ?? 'rowstash'}${bucket}`
+}
+
+/** An empty store in PostgreSQL that is filled. */
+class Target {
+  /** Whether it has the mark of an incomplete store. */
+  isFilling = false
+  readonly #place: PostgresPlace
+  readonly #io: CommandIo
+  #ports: SharedPorts | undefined
+
+  constructor(place: PostgresPlace, io: CommandIo) {
+    this.#place = place
+    this.#io = io
+  }
+
+  /** As `RestoreTarget.open`. */
+  async open(versionBaseMin: number): Promise<SharedPorts> {
+    const warn = (message: string): void => this.#io.warn(`rowstash: ${message}`)
+    const found = await openSharedPorts(this.#place, { warn })
+    try {
+      await checkEmpty(found) // Before the version base is raised, which would end the servers of a store.
+    } finally {
+      await closePorts(found)
+    }
+    this.#ports = await openSharedPorts(this.#place, { warn: () => undefined, versionBaseMin })
+    await this.#mark(true)
+    return this.#ports
+  }
+
+  /** Verifies what was restored, and lets it be opened. @throws {StoreError} DATA_CORRUPT */
+  async finish(): Promise<void> {
+    if (this.#ports === undefined) return
+    const store: Store = await openStore({ ...QUIET, ...this.#ports })
+    const { findings } = await store.verify({ full: true, signal: this.#io.signal })
+    const damage = findings.find(({ severity }) => severity === 'damage')
+    if (damage !== undefined) {
+      const message = `The copy holds damaged data: ${damage.kind}: ${damage.message}`
+      throw new StoreError('DATA_CORRUPT', message)
+    }
+    await store.close()
+    await this.#mark(false)
+  }
+
+  async close(): Promise<void> {
+    if (this.#ports !== undefined) await closePorts(this.#ports)
+  }
+
+  async #mark(isFilling: boolean): Promise<void> {
+    await markFilling({ ...optionsOf(this.#place), onWarning: () => undefined }, isFilling)
+    this.isFilling = isFilling
+  }
+}
+
+const FIRST_RECORD = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: 1 }
+
+/** @throws {ProgramFailure} */
+async function checkEmpty({ kv, objects }: SharedPorts): Promise<void> {
+  const records = await kv.partition('').read((view) => view.scan(FIRST_RECORD))
+  const hasObjects = (await objects.list('')).length > 0
+  if (records.length === 0 && !hasObjects) return
+  const what = records.length > 0 ? 'has a store already' : 'has objects of a store'
+  throw new ProgramFailure('failed', `The target ${what}; move into an empty schema and prefix`)
+}

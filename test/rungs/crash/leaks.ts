@@ -116,7 +116,8 @@ async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<
   }
 }
 
-function checkRemains({ objects, keys }: Remains, wrong: string[]): void {
+function checkRemains({ objects, keys: all }: Remains, wrong: string[]): void {
+  const keys = all.filter((key) => key[0] !== KEY_SPACE.duty) // Leases, which stay where processes share a store.
   for (const name of objects) wrong.push(`${name} is left among the objects`)
   const lasting = keys.filter((key) => LASTING_SPACES.has(key[0] ?? 0))
   const other = keys.filter((key) => !LASTING_SPACES.has(key[0] ?? 0))

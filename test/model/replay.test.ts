@@ -1,0 +1,51 @@
+// Goal: two engines on one key-value store do what the model `objects` says, in any order of their steps.
+// Method: traces that the simulator of the model made are replayed step by step: each call of a port of each engine
+// happens when the trace says so, commits have the outcome that it says, and after each step what is stored is compared.
+// `npm test` replays some of the kept traces; see README.md for all of them and for new ones.
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Replay } from './replay.js'
+import { timersOfEngines } from './stepped-engine.js'
+import { type ModelTrace, readTraces } from './trace.js'
+
+const KEPT = join(import.meta.dirname, 'traces.jsonl.gz')
+
+/** Traces of the kept ones that `npm test` replays, which takes some seconds. */
+const SOME = 200
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  vi.stubGlobal('setInterval', timersOfEngines(setInterval))
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+/** All traces of a given file; of the kept ones some, which a seed chooses. */
+function chosenOf(traces: readonly ModelTrace[]): readonly (readonly [number, ModelTrace])[] {
+  const numbered = traces.map((trace, i) => [i, trace] as const)
+  if (process.env['ROWSTASH_TRACES'] !== undefined) return numbered
+  const parts = Math.ceil(traces.length / SOME)
+  const seed = Number(process.env['ROWSTASH_SEED'] ?? Math.floor(Math.random() * parts))
+  console.log(`replay: seed ${seed}`)
+  return numbered.filter(([i]) => i % parts === seed % parts)
+}
+
+test('engines do what the model says', { timeout: 1_800_000 }, async () => {
+  const traces = await readTraces(process.env['ROWSTASH_TRACES'] ?? KEPT)
+  const chosen = chosenOf(traces)
+  let steps = 0
+  for (const [i, trace] of chosen) {
+    try {
+      await (await Replay.open()).run(trace)
+    } catch (failure) {
+      throw new Error(`Trace ${i}: ${String(failure)}`, { cause: failure })
+    }
+    steps += trace.length
+  }
+  console.log(`replay: ${chosen.length} of ${traces.length} traces, ${steps} steps`)
+
+  expect(steps).toBeGreaterThan(10 * chosen.length)
+})

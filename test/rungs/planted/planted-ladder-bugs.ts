@@ -9,6 +9,7 @@ export type PlantedLadderBug = PlantedBug &
       | 'meta'
       | 'race'
       | 'fault-loop'
+      | 'failover'
       | 'import-killed'
       | 'jobs-killed'
       | 'power-cut-root'
@@ -113,5 +114,12 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
     file: 'sweep-incarnations.ts',
     find: 'now - since >= options.jobLeaseMs',
     replace: 'now < since',
+  },
+  {
+    test: 'failover',
+    name: 'a commit to PostgreSQL whose connection broke is taken for written',
+    file: 'postgres-commits.ts',
+    find: 'return last === number',
+    replace: 'return last !== undefined || last === number',
   },
 ]

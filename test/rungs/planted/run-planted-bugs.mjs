@@ -85,6 +85,7 @@ const SUITES = [
       backup: 'test/rungs/backup/backup.test.ts',
       'model-postgres': 'test/rungs/model/postgres-model.test.ts',
       fleet: 'test/rungs/fleet/fleet.test.ts',
+      failover: 'test/rungs/failover/failover.test.ts',
     },
     env: { 'power-cut-root': { ROWSTASH_TIER: 'deep', ROWSTASH_RUNS: '6' } },
   },

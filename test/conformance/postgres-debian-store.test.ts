@@ -1,0 +1,46 @@
+// The suites of a store and of the contract on the PostgreSQL that the environment names, with a synchronous standby:
+// `node test/postgres-debian.mjs` runs them.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, test } from 'vitest'
+import { openFsObjects } from '../../adapters/fs/fs-objects.js'
+import type { ObjectStore, Store, StoreOptions } from '../../src/index.js'
+import { memoryObjects, openStore } from '../../src/index.js'
+import { OpenApiProof } from '../support/openapi-proof.js'
+import { findPrograms, startCluster } from '../support/postgres-cluster.js'
+import { serveContract } from './contract-server.js'
+import { contractSuite } from './contract-suite.js'
+import { contractSources } from './fake-sources.js'
+import { openEmpty, runCases } from './postgres-stores.js'
+import { storeSuite } from './store-suite.js'
+
+const programs = findPrograms()
+if (typeof programs === 'string') {
+  test.skip(`PostgreSQL with a standby: ${programs}`, () => undefined)
+} else {
+  const cluster = await startCluster(programs)
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-objects-'))
+  afterAll(async () => {
+    await cluster.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const open = async (objects: ObjectStore, options: StoreOptions = {}): Promise<Store> => {
+    return openStore({ ...options, kv: await openEmpty(cluster.primary.url), objects })
+  }
+  const server = `PostgreSQL ${cluster.version}`
+
+  runCases(
+    `a store on ${server} with objects in memory`,
+    storeSuite((options) => open(memoryObjects(), options)),
+  )
+
+  const proof = new OpenApiProof()
+  const serve = async (options: StoreOptions): Promise<Store> => {
+    return open(await openFsObjects(folder), { ...options, sources: contractSources })
+  }
+  runCases(
+    `the contract on ${server} with objects in files`,
+    contractSuite(() => serveContract(serve, { proof })),
+  )
+}

@@ -11,7 +11,13 @@ import { StoreError } from '../../base/store-error.js'
 import { addClaim, type ClaimRun, decodeClaims } from '../../format/claims.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
 import { encodeForward, type ForwardMap, type ForwardRun } from '../../format/forward.js'
-import { decodeRowKey, type Position, rowsRange, SLOTS_MAX } from '../../format/keys.js'
+import {
+  decodeRowKey,
+  type Position,
+  rowsRange,
+  SLOTS_MAX,
+  type TableKey,
+} from '../../format/keys.js'
 import { type ForwardRef, type Generation, isTombstone } from '../../format/records.js'
 import type { RowId } from '../../format/row-id.js'
 import type { KvView } from '../../kv/kv.js'
@@ -42,13 +48,12 @@ export async function preserveIds(
   source: OperationRows,
   rows: LinkableRows,
 ): Promise<PreservedIds> {
-  const { seen, live } = await team.partition.read(async (view) => {
+  const { seen, live, folded } = await team.partition.read(async (view) => {
     const { generation } = await readHead(team, view, table, tableId)
-    return {
-      seen: generation,
-      live: await readLiveIds(team, view, { team, table, tableId }, generation),
-    }
+    return { seen: generation, ...(await readLiveIds(view, table, generation)) }
   })
+  live.forward = await team.forwards.of(seen)
+  if (seen.deletedRows > 0) await removeFolded(team, live, folded)
   const accepted: ClaimRun[] = []
   let judged = 0
   for await (const { row, count, first } of claimsOf(team, source)) {
@@ -90,18 +95,17 @@ async function* claimsOf(team: TeamContext, source: OperationRows): AsyncGenerat
 class LiveIds {
   readonly #firstExtent: number
   readonly #extents: ReadonlyMap<number, Readonly<{ nonce: Uint8Array; rowCount: number }>>
-  readonly #forward: ForwardMap | null
+  /** The IDs that the generation kept; null: none. */
+  forward: ForwardMap | null = null
   /** Bits of slots by extent: deleted rows, and rows whose ID is taken. */
   readonly #gone = new Map<number, Uint8Array>()
 
   constructor(
     firstExtent: number,
     extents: ReadonlyMap<number, Readonly<{ nonce: Uint8Array; rowCount: number }>>,
-    forward: ForwardMap | null,
   ) {
     this.#firstExtent = firstExtent
     this.#extents = extents
-    this.#forward = forward
   }
 
   /** Whether the row is there and nobody took its ID before. */
@@ -129,20 +133,22 @@ class LiveIds {
     const extent = this.#extents.get(id.extent)
     if (extent !== undefined && sameBytes(extent.nonce, id.nonce)) {
       const place = { extent: id.extent - this.#firstExtent, slot: id.slot }
-      if (this.#forward?.idAt(place)) return null // That row answers to the ID it kept.
+      if (this.forward?.idAt(place)) return null // That row answers to the ID it kept.
       return { extent: id.extent, slot: id.slot }
     }
-    const kept = this.#forward?.positionOf(id)
+    const kept = this.forward?.positionOf(id)
     return kept ? { extent: kept.extent + this.#firstExtent, slot: kept.slot } : null
   }
 }
 
+type FoldedExtents = readonly (readonly [extent: number, entry: ExtentEntry])[]
+
+/** The IDs of a generation, but for those that it kept, and its folded extents: their deleted rows count as live here. */
 async function readLiveIds(
-  team: TeamContext,
   view: KvView,
-  { table }: TablePlace,
+  table: TableKey,
   generation: Generation,
-): Promise<LiveIds> {
+): Promise<Readonly<{ live: LiveIds; folded: FoldedExtents }>> {
   const { firstExtent, nextExtent } = generation
   const walk = new ExtentWalk((key) => view.get(key), table, generation)
   const extents = new Map<number, { nonce: Uint8Array; rowCount: number }>()
@@ -154,9 +160,21 @@ async function readLiveIds(
     extents.set(number, { nonce, rowCount })
     if (entry?.folded) folded.push([number, entry])
   }
-  const live = new LiveIds(firstExtent, extents, await team.forwards.of(generation))
-  if (generation.deletedRows === 0) return live
-  // A deleted row stays deleted: no row record comes over it, so the records below only take more away.
+  const live = new LiveIds(firstExtent, extents)
+  if (generation.deletedRows === 0) return { live, folded }
+  const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
+  for await (const entries of scanBatches(view, range)) {
+    for (const [key, record] of entries) if (isTombstone(record)) live.remove(decodeRowKey(key))
+  }
+  return { live, folded }
+}
+
+/** A deleted row stays deleted: no row record comes over it, so this only takes more away. */
+async function removeFolded(
+  team: TeamContext,
+  live: LiveIds,
+  folded: FoldedExtents,
+): Promise<void> {
   for (const [extent, entry] of folded) {
     const segment = foldedSegment(entry)
     const isDeleted = segment === null ? null : (await team.segments.footer(segment)).isDeleted
@@ -165,11 +183,6 @@ async function readLiveIds(
       if (!isLiveSlot(LAID.none, entry, isDeleted, slot)) live.remove({ extent, slot })
     }
   }
-  const range = rowsRange(table, { extent: firstExtent, slot: 0 }, nextExtent)
-  for await (const entries of scanBatches(view, range)) {
-    for (const [key, record] of entries) if (isTombstone(record)) live.remove(decodeRowKey(key))
-  }
-  return live
 }
 
 /** Turns claims by input row into runs by position, given the rows of each extent of the next generation. */

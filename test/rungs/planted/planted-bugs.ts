@@ -78,7 +78,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a page that is full by the bytes of its records has no continuation',
-    file: 'page-reader.ts',
+    file: 'record-scan.ts',
     find: 'this.#text += record.text.length',
     replace: 'this.#text += value.length',
   },
@@ -163,7 +163,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a kept row has a second ID, which a further overwrite takes for its own',
     file: 'preserved-ids.ts',
-    find: 'if (this.#forward?.idAt(place)) return null',
+    find: 'if (this.forward?.idAt(place)) return null',
     replace: '',
   },
   {

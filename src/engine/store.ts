@@ -20,7 +20,7 @@ import type { VerifyOptions, VerifyReport } from './api/verify-types.js'
 import { backupStore } from './backup/backup.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
-import { TableWriters } from './commit/table-writer.js'
+import { TableWriters } from './commit/table-writers.js'
 import { Activity } from './context/activity.js'
 import { StoredApiKeys } from './context/api-keys.js'
 import { Background } from './context/background.js'
@@ -98,7 +98,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const heads = new TableHeads(shares.heads)
   const uploads = new OpenUploads(options)
   const readBuffers = new BufferPool(bufferShares.reading)
-  const onRefused = kv.shared ? incarnation.noteRefused : undefined
+  const shared = kv.shared ? { onRefused: incarnation.noteRefused } : undefined
   const activity = new Activity(options.onEvent)
   kv.cache?.setShare(shares.records)
   kv.observe?.(activity.committed)
@@ -122,7 +122,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     limits: new TeamLimits(options),
     hotRows: new HotRowCache(shares.hotRows),
     pointReads: new PointReadCache(shares.pointReads),
-    writers: new TableWriters(options.random, heads, onRefused),
+    writers: new TableWriters(options.random, heads, shared),
     pins,
     disk,
     lifecycle,

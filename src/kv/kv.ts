@@ -142,7 +142,8 @@ export interface KvStore {
   readonly shared: boolean
   /**
    * A number that is added to the versions of all tables and rows. It grows between two openings by more than
-   * the number of commits that may have been lost, and is constant while the store is open. Default: 0.
+   * the changes of a table that may have been lost, of which a commit of a shared store has up to 256, and is constant
+   * while the store is open. Default: 0.
    */
   readonly versionBase?: number
   /** Why commits are refused now; undefined: they are accepted. Must be cheap. Optional. */

@@ -12,30 +12,31 @@ const BATCH_BYTES = 4 * 1024 * 1024
 /** Every entry of a range, in batches: an await for each entry would cost more than the entry. */
 export function scanBatches(
   view: KvView,
-  { start, limit }: KeyRange,
+  range: KeyRange,
 ): AsyncGenerator<[key: Bytes, value: Bytes][]> {
-  return batches(view, start, { limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES })
+  return batches(view, firstBatch(range))
 }
 
 /** Every key of a range, in batches. Where the records are on another machine, their values stay there. */
-export async function* scanKeys(view: KvView, { start, limit }: KeyRange): AsyncGenerator<Bytes[]> {
-  const bounds = { limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES, keysOnly: true }
-  for await (const entries of batches(view, start, bounds)) yield entries.map(([key]) => key)
+export async function* scanKeys(view: KvView, range: KeyRange): AsyncGenerator<Bytes[]> {
+  const first = { ...firstBatch(range), keysOnly: true }
+  for await (const entries of batches(view, first)) yield entries.map(([key]) => key)
 }
 
-async function* batches(
-  view: KvView,
-  from: Bytes,
-  bounds: Omit<KvScan, 'start'>,
-): AsyncGenerator<[key: Bytes, value: Bytes][]> {
-  let start = from
+async function* batches(view: KvView, first: KvScan): AsyncGenerator<[key: Bytes, value: Bytes][]> {
+  let scan = first
   for (;;) {
-    const entries = await view.scan({ start, ...bounds })
+    const entries = await view.scan(scan)
     yield entries
     const last = entries[entries.length - 1]
     if (last === undefined || isLast(entries)) return
-    start = keyAfter(last[0])
+    scan = { ...scan, start: keyAfter(last[0]) }
   }
+}
+
+/** The scan of the first batch of a range. */
+export function firstBatch({ start, limit }: KeyRange): KvScan {
+  return { start, limit, count: BATCH_COUNT, bytesMax: BATCH_BYTES }
 }
 
 /** Whether a batch ended at neither of its bounds, so at the end of its range. */

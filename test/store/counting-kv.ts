@@ -9,19 +9,34 @@ export type Costs = Readonly<{
   commits: number
   /** Reads of objects. */
   gets: number
+  /** Those of them that began while a view was open. */
+  getsInViews: number
   puts: number
 }>
 
+const NOTHING: Costs = { reads: 0, views: 0, commits: 0, gets: 0, getsInViews: 0, puts: 0 }
+
 export class Counter {
-  #costs = { reads: 0, views: 0, commits: 0, gets: 0, puts: 0 }
+  #costs: { -readonly [what in keyof Costs]: number } = { ...NOTHING }
+  #openViews = 0
 
   add(what: keyof Costs): void {
     this.#costs[what]++
+    if (what === 'gets' && this.#openViews > 0) this.#costs.getsInViews++
+  }
+
+  async inView<T>(read: () => Promise<T>): Promise<T> {
+    this.#openViews++
+    try {
+      return await read()
+    } finally {
+      this.#openViews--
+    }
   }
 
   /** The costs of an operation; no other may be under way. */
   async of(operation: () => Promise<unknown>): Promise<Costs> {
-    this.#costs = { reads: 0, views: 0, commits: 0, gets: 0, puts: 0 }
+    this.#costs = { ...NOTHING }
     await operation()
     return this.#costs
   }
@@ -40,7 +55,7 @@ function countingPartition(partition: KvPartition, counter: Counter): KvPartitio
   return {
     read(use) {
       counter.add('views')
-      return partition.read((view) => use(countingView(view, counter)))
+      return counter.inView(() => partition.read((view) => use(countingView(view, counter))))
     },
     commit(commit) {
       counter.add('commits')

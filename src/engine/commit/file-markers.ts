@@ -55,6 +55,11 @@ export function putMarkers(
   return files.isEmpty ? [] : markNamed(read, random, files)
 }
 
+/** The records that `putMarkers` asks for, to be read in one query with others. */
+export function recordsOfMarkers(files: FileIds): Bytes[] {
+  return files.isOverfull ? [] : [...files.keys()].map(fileKey)
+}
+
 async function markNamed(
   read: ReadRecord,
   random: Random,

@@ -17,7 +17,6 @@ import { StoreError } from '../../base/store-error.js'
 import { type TableKey, tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type Generation, type TableHead } from '../../format/records.js'
 import type { KvCheck, KvCommitResult, KvPartition, KvView, ReadRecord } from '../../kv/kv.js'
-import { readAhead } from '../../kv/read-ahead.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
 import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
@@ -39,12 +38,6 @@ export type Planned<T> = Readonly<{ result: T; change?: Change }>
  */
 export type Plan<T> = (head: TableHead, read: ReadRecord) => Awaitable<Planned<T>>
 
-/**
- * The head, and records that a plan will ask for, to be read in one query.
- * @param last - The head that the last change wrote; null: none is known. The one that the plan gets may be newer.
- */
-export type Ahead = (last: TableHead | null) => readonly Bytes[]
-
 /** A head, and the bytes that a commit checks. */
 type SeenHead = Readonly<{ bytes: Bytes; head: TableHead }>
 
@@ -53,29 +46,18 @@ type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 /** Records that a commit writes beside the head, by the texts of their keys. */
 type Written = readonly (readonly [text: string, value: Bytes | null])[]
 
-/** Checks that refused a commit, with what is there instead. */
-export type FailedChecks = Extract<KvCommitResult, { ok: false }>['failed']
-
-/** What the writers of a store share. */
-type SharedByWriters = Readonly<{
+export type TableWriterOptions = Readonly<{
   random: Random
   heads: TableHeads
-  /** Called with the failed checks of each commit that was refused. */
-  onRefused: ((failed: FailedChecks) => void) | undefined
+  /** Called when a change has ended and no other is under way. */
+  onIdle: (writer: TableWriter) => void
 }>
-
-export type TableWriterOptions = SharedByWriters &
-  Readonly<{
-    /** Called when a change has ended and no other is under way. */
-    onIdle: (writer: TableWriter) => void
-  }>
 
 export class TableWriter {
   readonly #partition: KvPartition
   readonly #random: Random
   readonly #heads: TableHeads
   readonly #onIdle: (writer: TableWriter) => void
-  readonly #onRefused: SharedByWriters['onRefused']
   readonly #headKey: Bytes
   readonly #tableId: string
   readonly #overlay = new Map<string, Bytes | null>()
@@ -91,7 +73,7 @@ export class TableWriter {
 
   constructor(
     partition: KvPartition,
-    { random, heads, onIdle, onRefused }: TableWriterOptions,
+    { random, heads, onIdle }: TableWriterOptions,
     table: TableKey,
     tableId: string,
   ) {
@@ -99,7 +81,6 @@ export class TableWriter {
     this.#random = random
     this.#heads = heads
     this.#onIdle = onIdle
-    this.#onRefused = onRefused
     this.#headKey = tableHeadKey(table)
     this.#tableId = tableId
   }
@@ -110,14 +91,13 @@ export class TableWriter {
 
   /**
    * Plans a change in its turn, commits it, and resolves with the plan's result when it is durable.
-   * @param ahead - Where each query is a round trip.
    * @throws {StoreError} TABLE_NOT_FOUND, what the plan throws, and what a commit throws.
    */
-  async change<T>(plan: Plan<T>, ahead?: Ahead): Promise<T> {
+  async change<T>(plan: Plan<T>): Promise<T> {
     this.#waiting++
     try {
       return await commitUntilAccepted('The table is too busy', this.#random, async () => {
-        const step = this.#inTurn(() => this.#planNext(plan, ahead))
+        const step = this.#inTurn(() => this.#planNext(plan))
         const { planned, commit } = isSync(step) ? step : await step
         return commit === undefined || (await commit) ? planned.result : REFUSED
       })
@@ -142,30 +122,22 @@ export class TableWriter {
     return result
   }
 
-  #planNext<T>(plan: Plan<T>, ahead: Ahead | undefined): Awaitable<Step<T>> {
-    if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan, ahead))
+  #planNext<T>(plan: Plan<T>): Awaitable<Step<T>> {
+    if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
     this.#dropSettled()
     // Known before the view opens: what is in flight may settle before the plan gets to see it.
-    if (this.#inFlight.size === 0) return this.#planOn(undefined, plan, ahead)
+    if (this.#inFlight.size === 0) return this.#planOn(undefined, plan)
     const inFlight = [...this.#inFlight]
     const again = (): Promise<Step<T>> =>
-      Promise.allSettled(inFlight).then(() => this.#planNext(plan, ahead))
-    const step = tryCall(() => this.#planOn(this.#head, plan, ahead))
+      Promise.allSettled(inFlight).then(() => this.#planNext(plan))
+    const step = tryCall(() => this.#planOn(this.#head, plan))
     if (isSync(step)) return step.commit === undefined ? again() : step
     return step.then((late) => (late.commit === undefined ? again() : late), again)
   }
 
   /** Plans on a head, or on the one of a view; in this turn, if all that the plan reads is at hand. */
-  #planOn<T>(
-    inFlight: SeenHead | undefined,
-    plan: Plan<T>,
-    ahead: Ahead | undefined,
-  ): Awaitable<Step<T>> {
-    return readAwaitable(this.#partition, (snapshot) => {
-      if (ahead === undefined) return this.#planIn(snapshot, inFlight, plan)
-      const keys = ahead(this.#head?.head ?? null)
-      return chain(readAhead(snapshot, keys), (view) => this.#planIn(view, inFlight, plan))
-    })
+  #planOn<T>(inFlight: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
+    return readAwaitable(this.#partition, (view) => this.#planIn(view, inFlight, plan))
   }
 
   #planIn<T>(view: KvView, inFlight: SeenHead | undefined, plan: Plan<T>): Awaitable<Step<T>> {
@@ -204,12 +176,7 @@ export class TableWriter {
 
   #commit(before: SeenHead, change: Change): Promise<boolean> {
     const key = this.#headKey
-    const head: TableHead = {
-      version: before.head.version + 1,
-      commitNonce: this.#random.bytes(8),
-      order: before.head.order,
-      generation: change.next,
-    }
+    const head = nextHead(before.head, change, this.#random)
     const bytes = encodeTableHead(head)
     const { puts, checks = [], deletes = [] } = change
     const written: [string, Bytes | null][] = []
@@ -230,10 +197,7 @@ export class TableWriter {
       (result) => {
         this.#inFlight.delete(outcome)
         if (result.ok) this.#settled.push(written)
-        else {
-          this.#refused = true
-          this.#onRefused?.(result.failed)
-        }
+        else this.#refused = true
         return result.ok
       },
       (failure: unknown) => {
@@ -257,42 +221,13 @@ export class TableWriter {
   }
 }
 
-/** The part of a TablePlace that a writer needs. */
-type WriterPlace = Readonly<{
-  team: Readonly<{ teamId: string; partition: KvPartition }>
-  table: TableKey
-  tableId: string
-}>
-
-/** The table writers of a store: one for each table that has changes under way, and the last one that had. */
-export class TableWriters {
-  readonly #writers = new Map<string, TableWriter>()
-  readonly #shared: SharedByWriters
-  /** The writer that rests: who changes row after row finds it again, with the head that it wrote. */
-  #resting: { readonly key: string; readonly writer: TableWriter } | undefined
-
-  constructor(random: Random, heads: TableHeads, onRefused?: SharedByWriters['onRefused']) {
-    this.#shared = { random, heads, onRefused }
-  }
-
-  /** Changes a table in its turn; see TableWriter.change. */
-  change<T>(place: WriterPlace, plan: Plan<T>, ahead?: Ahead): Promise<T> {
-    const key = `${place.tableId}${place.team.teamId}` // Every table ID is as long.
-    return (this.#writers.get(key) ?? this.#open(key, place)).change(plan, ahead)
-  }
-
-  #open(key: string, { team, table, tableId }: WriterPlace): TableWriter {
-    const onIdle = (writer: TableWriter): void => this.#rest(key, writer)
-    const writer = new TableWriter(team.partition, { ...this.#shared, onIdle }, table, tableId)
-    this.#writers.set(key, writer)
-    return writer
-  }
-
-  #rest(key: string, writer: TableWriter): void {
-    const before = this.#resting
-    if (before?.writer === writer) return
-    this.#resting = { key, writer }
-    if (before?.writer.isIdle) this.#writers.delete(before.key)
+/** The head that a change makes. */
+export function nextHead(before: TableHead, { next }: Change, random: Random): TableHead {
+  return {
+    version: before.version + 1,
+    commitNonce: random.bytes(8),
+    order: before.order,
+    generation: next,
   }
 }
 

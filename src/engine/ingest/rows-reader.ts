@@ -8,6 +8,7 @@ import { StoreError } from '../../base/store-error.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
+import { stashHeadKey } from '../../format/keys.js'
 import type { KvCheck, KvView } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { RowsInput, Stash } from '../api/row-types.js'
@@ -80,12 +81,18 @@ export class RowsReader {
     this.#prepared = { chunks, inline: null, check: null }
   }
 
+  /** The rows of a body that was read; null: they are in a stash. */
+  get prepared(): OperationRows | null {
+    return this.#prepared
+  }
+
   /** The rows as of this view. @throws {StoreError} STASH_NOT_FOUND, REQUEST_VALIDATION_ERROR */
   async read(view: KvView): Promise<OperationRows> {
     if (this.#prepared !== null) return this.#prepared
     const stashId = this.#stash?.id ?? ''
-    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team))
-    const { stashChunksMax } = this.#team.options
+    const { kv, options } = this.#team
+    const { chunks, check } = await readStash(view, stashId, versionBase(this.#team), kv.shared)
+    const { stashChunksMax } = options
     if (chunks.length > stashChunksMax) throw tooManyChunks(stashId, stashChunksMax)
     const isWhole = this.#stash?.isWhole() === true
     return {
@@ -157,6 +164,11 @@ export class RowsReader {
   releaseAfter(failure: unknown): void {
     this.#team.ids.releaseAfter(failure, this.#objects)
   }
+}
+
+/** The records that `RowsReader.read` and `sourceHolds` ask for, beside the chunks of a stash. */
+export function recordsOfSource(rows: GivenRows): readonly Bytes[] {
+  return rows instanceof TeamStash ? [stashHeadKey(rows.id)] : []
 }
 
 /** Whether a plan may still link what was read: its stash must not have changed. */

@@ -8,6 +8,7 @@
 //   the references that it read.
 // - Deleting a stash deletes its head. References live under the head's nonce, so those of a deleted
 //   stash never belong to a later one of the same ID.
+import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import {
@@ -35,7 +36,8 @@ import {
   type StashHead,
 } from '../../format/records.js'
 import type { KvCheck, KvCommit, KvView } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
+import { type Ahead, readAhead } from '../../kv/read-ahead.js'
+import { firstBatch, scanBatches } from '../../kv/scan-batches.js'
 import { compareSerials } from './serial-order.js'
 
 export type SerialChunk = Readonly<{ serial: string; chunk: StoredChunk }>
@@ -56,18 +58,20 @@ const FIRST_NUMBER_MAX = 2 ** 47
 
 /**
  * @param base - The version base of the store.
+ * @param shared - Whether each query is a round trip.
  * @throws {StoreError} STASH_NOT_FOUND if it holds no chunk, or has lost some.
  */
 export async function readStash(
   view: KvView,
   stashId: string,
   base: number,
+  shared: boolean,
 ): Promise<StashContent> {
   const key = stashHeadKey(stashId)
   const headBytes = await view.get(key)
   const head = headBytes === null ? null : decodeStashHead(headBytes)
   if (head !== null) checkIsWhole(stashId, head, firstNumber(base))
-  const entries = head === null ? [] : await readChunks(view, head.nonce)
+  const entries = head === null ? [] : await readAllChunks(view, head.nonce, shared)
   if (headBytes === null || entries.length === 0) {
     throw new StoreError('STASH_NOT_FOUND', `Stash with ID '${stashId}' holds no chunk`)
   }
@@ -87,6 +91,12 @@ function checkIsWhole(stashId: string, { state, number }: StashHead, first: numb
     'STASH_NOT_FOUND',
     `Stash with ID '${stashId}' ${why}: it must be deleted, and its chunks put again`,
   )
+}
+
+function readAllChunks(view: KvView, nonce: Bytes, shared: boolean): Awaitable<SerialChunk[]> {
+  if (!shared) return readChunks(view, nonce)
+  const scans = [columnListsRange(nonce), chunksRange(nonce)].map(firstBatch)
+  return readAhead(view, { keys: [], scans }, (known) => readChunks(known, nonce))
 }
 
 async function readChunks(view: KvView, nonce: Bytes): Promise<SerialChunk[]> {
@@ -120,6 +130,24 @@ export type PutState = Readonly<{
   head: StashHead
   reference: Bytes | null
 }>
+
+/**
+ * The records that the plan of a put asks for: its head is read, as the others are under its nonce.
+ * @param fresh - The head of the stash if there is none yet.
+ */
+export async function aheadOfPut(
+  view: KvView,
+  stashId: string,
+  serial: string,
+  fresh: StashHead,
+  chunk: StoredChunk,
+): Promise<Ahead> {
+  const headKey = stashHeadKey(stashId)
+  const headBytes = await view.get(headKey)
+  const { nonce } = headBytes === null ? fresh : decodeStashHead(headBytes)
+  const crc = columnListCrc(columnListOf(chunk))
+  return { keys: [headKey, chunkKey(nonce, serial), columnListKey(nonce, crc, 0)] }
+}
 
 /**
  * @param fresh - The head of the stash if there is none yet.
@@ -177,7 +205,7 @@ type FoundList = Readonly<{ name: ColumnListName; put: Put | null }>
 
 /** The stash's record of this column list, or the one to put. A crc that is taken counts `probe` up. */
 async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): Promise<FoundList> {
-  const record = encodeColumnList(chunk.columns.map(({ summary }) => summary.id))
+  const record = columnListOf(chunk)
   const crc = columnListCrc(record)
   for (let probe = 0; ; probe++) {
     const key = columnListKey(nonce, crc, probe)
@@ -185,6 +213,10 @@ async function findColumnList(view: KvView, nonce: Bytes, chunk: StoredChunk): P
     if (there === null) return { name: { crc, probe }, put: [key, record] }
     if (sameBytes(there, record)) return { name: { crc, probe }, put: null }
   }
+}
+
+function columnListOf({ columns }: StoredChunk): Bytes {
+  return encodeColumnList(columns.map(({ summary }) => summary.id))
 }
 
 /** The commit that ends a stash whose time is over: its head stays and says so. */

@@ -5,16 +5,24 @@ import { StoreError } from '../../base/store-error.js'
 import { chunksRange, stashHeadKey } from '../../format/keys.js'
 import type { StashHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
+import { readAhead } from '../../kv/read-ahead.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { checkSerial } from '../api/arguments.js'
 import type { ChunkResult, RowsInput, Stash } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
-import { putMarkers } from '../commit/file-markers.js'
+import { putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH, segmentBytes } from '../context/team-limits.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
-import { firstNumber, type PutState, planDelete, planPut, readPutState } from './stash-records.js'
+import {
+  aheadOfPut,
+  firstNumber,
+  type PutState,
+  planDelete,
+  planPut,
+  readPutState,
+} from './stash-records.js'
 
 type PreparedChunk = Pick<PreparedRows, 'chunk' | 'files'>
 
@@ -90,7 +98,7 @@ export class TeamStash implements Stash {
     { chunk, files }: PreparedChunk,
     { mayReplace }: Readonly<{ mayReplace: boolean }>,
   ): Promise<boolean> {
-    const { partition, options, limits, incarnation } = this.#team
+    const { kv, partition, options, limits, incarnation } = this.#team
     const objects = chunk.segments.map(({ object }) => object)
     const bytes = segmentBytes(chunk.segments)
     const now = options.clock.now()
@@ -101,17 +109,23 @@ export class TeamStash implements Stash {
       state: 'open',
       since: now,
     }
-    const planned = await partition.read(async (view) => {
+    const plan = async (view: KvView) => {
       const state = await readPutState(view, this.id, serial, fresh)
       if (state.reference !== null && !mayReplace) return undefined
       await this.#checkCount(view, state)
-      await limits.checkChunk(this.#team, this.id, bytes, state.reference)
       const markers = await putMarkers((key) => view.get(key), options.random, files)
       const stored = { chunk, putAt: now, markers }
       return { state, commit: await planPut(view, this.id, serial, state, stored) }
-    })
+    }
+    const planAhead = async (view: KvView) => {
+      const ahead = await aheadOfPut(view, this.id, serial, fresh, chunk)
+      return readAhead(view, { keys: [...ahead.keys, ...recordsOfMarkers(files)] }, plan)
+    }
+    const planned = await partition.read(kv.shared ? planAhead : plan)
     if (planned === undefined) return false
     const { commit, state } = planned
+    // Not in the view: counting opens one of its own.
+    await limits.checkChunk(this.#team, this.id, bytes, state.reference)
     const { ok } = await incarnation.commit(this.#team, objects, commit)
     if (ok) limits.storeChunk(this.#team, this.id, bytes, state.reference)
     if (ok && state.reference === null) this.#team.chunkCounts.add(toHex(state.head.nonce))

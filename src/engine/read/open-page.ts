@@ -3,15 +3,19 @@ import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../../format/continuation-token.js'
-import type { Position } from '../../format/keys.js'
+import { type Position, type TableKey, tableHeadKey } from '../../format/keys.js'
+import type { KvView } from '../../kv/kv.js'
+import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import { checkPiece, checkText } from '../api/arguments.js'
 import type { OpenPageRequest, PageBytes, PagePiece, PieceRequest } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { NeedsMemory } from '../segments/frame-parts.js'
+import { FoldedFooters } from './folded-footers.js'
 import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
-import { type PagePlan, planPage, readPagePiece } from './page-reader.js'
+import { type PagePlan, type PlannedPage, planPage, readPagePiece } from './page-reader.js'
 import type { PageLimits } from './page-writer.js'
+import { aheadOfPlan } from './record-scan.js'
 
 /** A page whose rows are chosen. */
 export type ChosenPage = Readonly<{
@@ -33,7 +37,8 @@ export async function openPage(
     continuation === undefined
       ? null
       : parseContinuation(checkText('continuation', continuation), versionBase(team))
-  const plan = await team.partition.read(async (view) => {
+  let start = token?.position // Where the page begins, as far as it is known.
+  const planIn = async (view: KvView, footers?: FoldedFooters): Promise<PlannedPage> => {
     const head = await readHead(team, view, table, tableId)
     if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
       throw continuationInvalid('it is not a token of this table')
@@ -45,17 +50,52 @@ export async function openPage(
     if (from.extent < firstExtent || from.extent > nextExtent) {
       throw continuationInvalid('it points outside of the rows')
     }
-    return planPage(team, view, table, used, { from, limit: rows, reserve })
-  })
+    const isAhead = !team.kv.shared || start !== undefined
+    const ahead = isAhead ? undefined : aheadOfPlan(table, used.generation, from)
+    start = from
+    const page = { from, limit: rows, reserve }
+    return readAhead(view, ahead, (known) => planPage(team, known, table, used, page, footers))
+  }
+  const plan = (footers?: FoldedFooters): Promise<PlannedPage> => {
+    const ahead = team.kv.shared && start !== undefined ? aheadOfStart(table, start) : undefined
+    return team.partition.read((view) => readAhead(view, ahead, (known) => planIn(known, footers)))
+  }
+  const { runs, version, generation, schema } = await (team.kv.shared
+    ? planOutside(team, plan)
+    : plan())
+  const forward = await team.forwards.of(generation)
   const base = versionBase(team)
-  const generation = plan.generation.nonce
+  const { nonce } = generation
   return {
     team,
-    plan,
+    plan: { runs, version, generation, schema, forward },
     limits: { rows, bytes: pageBytesMax },
-    version: plan.version + base,
-    tokenAt: (position) => renderContinuation({ table, generation, position }, base),
+    version: version + base,
+    tokenAt: (position) => renderContinuation({ table, generation: nonce, position }, base),
   }
+}
+
+/** Plans of a page of which each asks for footers that the one before did not know of, at most. */
+const FOOTER_TRIES_MAX = 4
+
+/** Plans a page without reading an object within a view, unless the table changes all the time. */
+async function planOutside(
+  { segments }: TeamContext,
+  plan: (footers?: FoldedFooters) => Promise<PlannedPage>,
+): Promise<PlannedPage> {
+  const footers = new FoldedFooters(segments)
+  for (let tries = 0; tries < FOOTER_TRIES_MAX; tries++) {
+    const planned = await plan(footers)
+    if (!footers.isIncomplete) return planned
+    await footers.read()
+  }
+  return plan()
+}
+
+/** What a page asks for of which only the start is known. */
+function aheadOfStart(table: TableKey, from: Position): Ahead {
+  const { keys, scans } = aheadOfPlan(table, null, from)
+  return { keys: [tableHeadKey(table), ...keys], scans }
 }
 
 /** All of a page. @param memory - As in `PageBytesRequest`. */

@@ -5,18 +5,19 @@
 // - A page has a continuation if and only if a live row follows; so no page with one is empty.
 import type { Bytes } from '../../base/bytes.js'
 import type { ForwardMap } from '../../format/forward.js'
-import { decodeRowKey, type Position, rowsRange, type TableKey } from '../../format/keys.js'
-import { decodeRowRecord, type Generation, type RowRecord } from '../../format/records.js'
+import type { Position, TableKey } from '../../format/keys.js'
+import type { Generation, RowRecord } from '../../format/records.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { KvView, ReadRecord } from '../../kv/kv.js'
-import type { PieceStart, ReserveMemory } from '../api/store-types.js'
+import type { PieceStart } from '../api/store-types.js'
 import { type Extent, ExtentWalk } from '../context/extents.js'
 import { foldedSegment, isLiveSlot, laidBy, showsSegment } from '../context/live-slot.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from '../segments/frame-parts.js'
 import type { FrameRows } from '../segments/frame-runs.js'
+import type { FoldedFooters } from './folded-footers.js'
 import type { GenerationInUse } from './generations.js'
 import {
   PAGE_START,
@@ -25,6 +26,7 @@ import {
   type PieceTarget,
   textBytesMax,
 } from './page-writer.js'
+import { type PageWanted, RecordScan } from './record-scan.js'
 
 /** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
 type Run = Readonly<{
@@ -38,14 +40,15 @@ type Run = Readonly<{
 }>
 
 /** The rows that a page will show, decided within the view. */
-export type PagePlan = Readonly<{
+export type PlannedPage = Readonly<{
   runs: readonly Run[]
   version: number
   generation: Generation
-  forward: ForwardMap | null
   /** Read only when something has to be converted. */
   schema: IndexedSchema | null
 }>
+
+export type PagePlan = PlannedPage & Readonly<{ forward: ForwardMap | null }>
 
 export type ReadPiece = Readonly<{
   json: Bytes
@@ -57,29 +60,18 @@ export type ReadPiece = Readonly<{
   after: Position | null
 }>
 
-/** Records of one scan: few at first, then as many as about 4 MiB hold. */
-const SCAN_COUNT_FIRST = 4
-const SCAN_COUNT_MAX = 1_000
-const SCAN_BYTES = 4 * 1024 * 1024
-
-/** Memory that a record takes beside its bytes, estimated. */
-const RECORD_BYTES = 200
-
-export type PageWanted = Readonly<{
-  from: Position
-  limit: number
-  /** Called with the bytes of records that are held or about to be; undefined: nobody counts them. */
-  reserve?: ReserveMemory | undefined
-}>
-
-/** Finds enough live rows from a position on for a page of `limit` rows, and one to know of more. */
+/**
+ * Finds enough live rows from a position on for a page of `limit` rows, and one to know of more.
+ * @param footers - undefined: footers are read in the view.
+ */
 export async function planPage(
   context: StoreContext,
   view: KvView,
   table: TableKey,
   { generation, version }: GenerationInUse,
   page: PageWanted,
-): Promise<PagePlan> {
+  footers: FoldedFooters | undefined,
+): Promise<PlannedPage> {
   const read: ReadRecord = (key) => view.get(key)
   const walk = new ExtentWalk(read, table, generation)
   const { pageBytesMax } = context.options
@@ -89,7 +81,7 @@ export async function planPage(
   let { extent: number, slot: first } = page.from
   for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
     const wanted = page.limit + 1 - liveRows
-    const shown = withDeleted(extent, await deletedRows(context, extent))
+    const shown = withDeleted(extent, await deletedRows(context, extent, footers))
     const run = await planRun(records, generation, shown, { first, wanted })
     if (run.liveRows > 0) runs.push(run)
     liveRows += run.liveRows
@@ -100,7 +92,7 @@ export async function planPage(
   }
   const converts = generation.widenedAt > 0 || runs.some((run) => run.converts)
   const schema = converts ? await context.schemas.get(table, generation.schemaNumber, read) : null
-  return { runs, version, generation, schema, forward: await context.forwards.of(generation) }
+  return { runs, version, generation, schema }
 }
 
 /** Built member by member, not by `{ ...extent, isDeleted }` (PERFORMANCE.md, P34). */
@@ -115,9 +107,12 @@ function withDeleted(
 async function deletedRows(
   { segments }: StoreContext,
   { entry }: Extent,
+  footers: FoldedFooters | undefined,
 ): Promise<SegmentFooter['isDeleted']> {
   const folded = foldedSegment(entry)
-  return folded === null ? null : (await segments.footer(folded)).isDeleted
+  if (folded === null) return null
+  if (footers !== undefined) return footers.get(folded)?.isDeleted ?? null
+  return (await segments.footer(folded)).isDeleted
 }
 
 async function planRun(
@@ -136,95 +131,6 @@ async function planRun(
   }
   const converts = extent.entry?.convert === true || extent.extent < convertBefore
   return { extent, first, limit: slot, records: laid, liveRows, converts }
-}
-
-/**
- * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth
- * of text were read, the page is sure to end before the next batch, and nothing more is read. Text is
- * counted here as the rows of a page count it: a page that ends with the plan would have no continuation.
- */
-class RecordScan {
-  readonly #view: KvView
-  readonly #table: TableKey
-  readonly #limitExtent: number
-  readonly #textMax: number
-  /** Where the next batch begins; null when all records were read. */
-  #from: Position | null
-  #count = SCAN_COUNT_FIRST
-  #text = 0
-  #liveRows = 0
-  #heldBytes = 0
-  #averageBytes = 0
-  readonly #reserve: ReserveMemory
-  #ahead: [Position, RowRecord][] = []
-
-  constructor(
-    view: KvView,
-    table: TableKey,
-    { from, reserve = () => undefined }: PageWanted,
-    limitExtent: number,
-    textMax: number,
-  ) {
-    this.#view = view
-    this.#table = table
-    this.#from = from
-    this.#reserve = reserve
-    this.#limitExtent = limitExtent
-    this.#textMax = textMax
-  }
-
-  /** Whether records at this position were left unread, as the page is full before it. */
-  isBeyondBudget({ extent, slot }: Position): boolean {
-    const from = this.#from
-    if (from === null || !this.#isFull) return false
-    return extent > from.extent || (extent === from.extent && slot >= from.slot)
-  }
-
-  /** The records of an extent; extents are asked for in ascending order. */
-  async ofExtent(extent: number): Promise<Map<number, RowRecord>> {
-    const records = new Map<number, RowRecord>()
-    for (;;) {
-      const mine = this.#ahead.findIndex(([position]) => position.extent > extent)
-      const taken = this.#ahead.splice(0, mine < 0 ? this.#ahead.length : mine)
-      for (const [position, record] of taken) {
-        if (position.extent === extent) records.set(position.slot, record)
-      }
-      const isDone = this.#from === null || this.#from.extent > extent || this.#isFull
-      if (this.#ahead.length > 0 || isDone) return records
-      await this.#readMore(this.#from)
-    }
-  }
-
-  get #isFull(): boolean {
-    return this.#liveRows > 1 && this.#text > this.#textMax
-  }
-
-  async #readMore(from: Position | null): Promise<void> {
-    if (from === null) return
-    const { start, limit } = rowsRange(this.#table, from, this.#limitExtent)
-    await this.#reserve(this.#heldBytes + this.#count * this.#averageBytes)
-    const entries = await this.#view.scan({ start, limit, count: this.#count })
-    let bytes = 0
-    for (const [key, value] of entries) {
-      const record = decodeRowRecord(value)
-      this.#ahead.push([decodeRowKey(key), record])
-      bytes += value.length + RECORD_BYTES
-      if (record.text === null) continue
-      this.#liveRows++
-      this.#text += record.text.length
-    }
-    const last = this.#ahead[this.#ahead.length - 1]
-    this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
-    this.#heldBytes += bytes
-    this.#averageBytes = bytes / Math.max(1, entries.length)
-    await this.#reserve(this.#heldBytes)
-    const fitting = Math.floor((SCAN_BYTES * entries.length) / (bytes + 1))
-    this.#count = Math.min(SCAN_COUNT_MAX, Math.max(SCAN_COUNT_FIRST, fitting))
-  }
-}
-
-function after({ extent, slot }: Position): Position {
-  return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
 }
 
 /**

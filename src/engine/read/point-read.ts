@@ -10,8 +10,8 @@ import type { TableHead } from '../../format/records.js'
 import { parseRowId } from '../../format/row-id.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
-import { readAhead } from '../../kv/read-ahead.js'
 import { readAwaitable } from '../../kv/read-awaitable.js'
+import { lookAt } from '../commit/table-looks.js'
 import type { RowJson } from '../context/hot-row-cache.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
@@ -72,10 +72,11 @@ function noted(
 
 /** As `readRowJson`, with the records read in one view; what they say of the table is remembered. */
 function readRecords(
-  { team, table, tableId }: TablePlace,
+  place: TablePlace,
   latest: PointReadEntry,
   rowId: string,
 ): Awaitable<RowJson | null> {
+  const { team, table, tableId } = place
   const stamp = team.partition.commitStamp?.()
   const readRow = (view: KvView): Awaitable<RowJson | null> =>
     chain(readHead(team, view, table, tableId), (head) => {
@@ -94,8 +95,39 @@ function readRecords(
       })
     })
   if (!team.kv.shared) return readAwaitable(team.partition, readRow)
-  const records = recordsOfRow({ team, table }, rowId)
-  return team.partition.read((view) => chain(readAhead(view, records), readRow))
+  return readLooked(place, rowId).then((found) =>
+    found === undefined ? team.partition.read(readRow) : found,
+  )
+}
+
+/** Looks at the records of a row, of which each asks for what the one before did not know of, at most. */
+const LOOKS_MAX = 8
+
+/** As `readRecords`, but objects are read when the view is closed. undefined: the table changes all the time. */
+async function readLooked(
+  { team, table, tableId }: TablePlace,
+  rowId: string,
+): Promise<RowJson | null | undefined> {
+  const { partition, heads } = team
+  const records = recordsOfRow(table, rowId)
+  const missed: Bytes[] = []
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    const known = missed.length
+    const ahead = { keys: () => [...records, ...missed] }
+    const look = await lookAt({ partition, heads, table, tableId }, [ahead], null, 0)
+    const kept = team.hotRows.get(look.head, rowId)
+    if (kept !== undefined) return kept
+    try {
+      const { generation } = look.head
+      const row = await findRow(team, look.reader(missed), table, generation, rowId)
+      if (row === null) return null
+      const found = { json: renderRowObject(rowId, row.text), version: row.version }
+      return noted(team, look.head, rowId, found)
+    } catch (failure) {
+      if (missed.length === known) throw failure
+    }
+  }
+  return undefined
 }
 
 /** Whether it is known that a table has no row records, which is found out if it was never tried. */

@@ -13,12 +13,17 @@ import {
   type TableKey,
   tableHeadKey,
 } from '../../format/keys.js'
-import { decodeRowRecord, EARLIER_SCHEMA, type Generation } from '../../format/records.js'
+import {
+  decodeRowRecord,
+  EARLIER_SCHEMA,
+  type Generation,
+  isTombstone,
+} from '../../format/records.js'
 import { parseRowId, type RowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { foldedSegment, shownSegment } from '../context/live-slot.js'
-import type { StoreContext, TablePlace } from '../context/store-context.js'
+import type { StoreContext } from '../context/store-context.js'
 
 export type FoundRow = Readonly<{
   position: Position
@@ -29,9 +34,13 @@ export type FoundRow = Readonly<{
   stored: Readonly<{ text: string; schemaNumber: number }>
 }>
 
+/** Where rows are looked up. */
+export type RowSources = Pick<StoreContext, 'extents' | 'forwards' | 'schemas'> &
+  Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'rowText'> }>
+
 /** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
 export function findRow(
-  context: StoreContext,
+  context: RowSources,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
@@ -49,11 +58,33 @@ export function findRow(
   })
 }
 
+/** Where the row with an ID is, as `findRow` finds it; its text is not read. */
+export function findPosition(
+  context: RowSources,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  rowId: string,
+): Awaitable<Position | null> {
+  return chain(findPlace(context, read, table, generation, rowId), (place) => {
+    if (place === null) return null
+    const { position, entry } = place
+    return chain(read(rowKey(table, position)), (record): Awaitable<Position | null> => {
+      if (record !== null) return isTombstone(record) ? null : position
+      const folded = foldedSegment(entry)
+      return chain(folded === null ? null : context.segments.footer(folded), (fold) => {
+        const isDeleted = fold?.isDeleted ?? null
+        return shownSegment(entry, isDeleted, position.slot) === null ? null : position
+      })
+    })
+  })
+}
+
 type StoredRow = Omit<FoundRow, 'text'>
 
 /** A row of a segment, over which there is no record. */
 function readStored(
-  context: StoreContext,
+  context: RowSources,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
@@ -76,7 +107,7 @@ function readStored(
 }
 
 function asItReads(
-  { schemas }: Pick<StoreContext, 'schemas'>,
+  { schemas }: RowSources,
   read: ReadRecord,
   table: TableKey,
   { schemaNumber, widenedAt }: Generation,
@@ -92,13 +123,8 @@ function asItReads(
 /**
  * The head of a table and the records that `findRow` asks for, as far as the ID tells: to be read in one query where
  * each is a round trip.
- * @returns undefined: queries cost nothing here.
  */
-export function recordsOfRow(
-  { team, table }: Pick<TablePlace, 'team' | 'table'>,
-  rowId: string,
-): readonly Bytes[] | undefined {
-  if (!team.kv.shared) return undefined
+export function recordsOfRow(table: TableKey, rowId: string): readonly Bytes[] {
   const id = parseRowId(rowId)
   const head = tableHeadKey(table)
   if (id === null) return [head]
@@ -110,7 +136,7 @@ type Place = Readonly<{ position: Position; entry: ExtentEntry | null }>
 
 /** Where an ID points: to the row that this generation minted it for, or that kept it. It may be deleted. */
 function findPlace(
-  context: StoreContext,
+  context: RowSources,
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
@@ -129,7 +155,7 @@ function findPlace(
 
 /** As `findPlace`, in a generation that kept row IDs. @param minted - Where the ID was minted for. */
 function findKept(
-  { extents }: StoreContext,
+  { extents }: RowSources,
   read: ReadRecord,
   table: TableKey,
   { firstExtent, open }: Generation,
@@ -148,7 +174,7 @@ function findKept(
 }
 
 function findMinted(
-  { extents }: StoreContext,
+  { extents }: RowSources,
   read: ReadRecord,
   table: TableKey,
   { firstExtent, nextExtent, open }: Generation,

@@ -79,6 +79,11 @@ export class SegmentCache {
     })
   }
 
+  /** The footer if the cache has it. */
+  footerNow(ref: SegmentRef): SegmentFooter | undefined {
+    return this.#pieces.get(ref.object)?.footer
+  }
+
   /** As `footer`, but leaves the cache as it is. For callers that read many footers once. */
   footerOnce(ref: SegmentRef): Awaitable<SegmentFooter> {
     const cached = this.#pieces.get(ref.object)?.footer

@@ -1,9 +1,7 @@
 // Adding rows to a table. The last step runs in the table's commit queue, on the head as it is then.
 import { isSync } from '../../base/awaitable.js'
-import type { Bytes } from '../../base/bytes.js'
-import { idempotencyRecordKey, tableHeadKey } from '../../format/keys.js'
+import { idempotencyRecordKey, receiptListKey, schemaKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import { readAhead } from '../../kv/read-ahead.js'
 import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
 import {
@@ -12,16 +10,19 @@ import {
   readIdempotency,
   saveResult,
 } from '../commit/idempotency.js'
+import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
-import { RowsReader } from '../ingest/rows-reader.js'
+import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
 import { readHead } from '../read/generations.js'
-import { appendRows, linkableBytes, linkableCount } from './append-rows.js'
+import { appendRows, lastPageKey, linkableBytes, linkableCount } from './append-rows.js'
 import {
+  baseOfLook,
   checksOf,
   checksOfObjects,
+  type LinkBase,
   linkUntilDone,
   type Moved,
   type ReadyRows,
@@ -43,33 +44,33 @@ type AddRequest = Readonly<{
 
 export async function addRows(place: TablePlace, request: AddRequest): Promise<ChangeResult> {
   const { team, table, tableId } = place
-  const ahead = recordsOfAdd(place, request)
-  const first = await team.partition.read(async (snapshot) => {
-    const soon = readAhead(snapshot, ahead)
-    const view = isSync(soon) ? soon : await soon
-    await readHead(team, view, table, tableId) // 404 goes first.
-    return changedOf(await readAddRepeat(place, request, (key) => view.get(key)))
-  })
+  const ahead = aheadOfAdd(place, request)
+  let seen = ahead && (await team.writers.look(place, ahead))
+  const first = await (seen === undefined
+    ? team.partition.read(async (view) => {
+        await readHead(team, view, table, tableId) // 404 goes first.
+        return changedOf(await readAddRepeat(place, request, (key) => view.get(key)))
+      })
+    : firstOfLook(place, request, seen))
   if (first !== null) return first
   const reader = new RowsReader(team, request.rows)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
-    const base = await team.partition.read(async (snapshot) => {
-      const soon = readAhead(snapshot, ahead)
-      const view = isSync(soon) ? soon : await soon
-      const repeat = await readAddRepeat(place, request, (key) => view.get(key))
-      return changedOf(repeat) ?? readBase(place, reader, view)
-    })
+    const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
+    seen = undefined // The next try looks again.
+    const base = await (look === undefined
+      ? team.partition.read(async (view) => {
+          const repeat = await readAddRepeat(place, request, (key) => view.get(key))
+          return changedOf(repeat) ?? readBase(place, reader, view)
+        })
+      : firstOrBase(place, request, reader, look))
     if ('rowIds' in base) return base
     if (request.key !== undefined) await team.limits.checkKeys(team)
     const { onSchemaError, receipt } = request
     const receiptOf = receipt ? 'add' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
-    const added = await team.writers.change(
-      place,
-      planAdd(place, request, reader, ready),
-      ahead && (() => ahead),
-    )
+    const plan = planAdd(place, request, reader, ready)
+    const added = await team.writers.change(place, plan, ahead, look)
     if (typeof added === 'string') return added
     team.limits.storeRows(team, linkableBytes(ready.rows))
     if (request.key !== undefined) team.limits.keepKey(team)
@@ -77,15 +78,42 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
   })
 }
 
-/** What every view of an add asks for. @returns undefined: queries cost nothing here. */
-function recordsOfAdd(
+/** @returns undefined: queries cost nothing here. */
+function aheadOfAdd(
   { team, table }: TablePlace,
-  { key }: Pick<AddRequest, 'key'>,
-): readonly Bytes[] | undefined {
+  { key, rows, receipt }: AddRequest,
+): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
-  const head = tableHeadKey(table)
-  if (key === undefined) return [head]
-  return [head, idempotencyRecordKey(null, key.text), idempotencyRecordKey(table, key.text)]
+  const source = recordsOfSource(rows)
+  const always = [...source]
+  if (key !== undefined) {
+    always.push(idempotencyRecordKey(null, key.text), idempotencyRecordKey(table, key.text))
+  }
+  if (receipt) always.push(receiptListKey(table))
+  return {
+    keys: (head) => {
+      const keys = [...always, schemaKey(table, head?.generation.schemaNumber ?? 0)]
+      if (head !== null && source.length > 0) keys.push(lastPageKey(table, head.generation))
+      return keys
+    },
+  }
+}
+
+async function firstOrBase(
+  place: TablePlace,
+  request: AddRequest,
+  reader: RowsReader,
+  look: TableLook,
+): Promise<ChangeResult | LinkBase> {
+  return (await firstOfLook(place, request, look)) ?? baseOfLook(place, reader, look)
+}
+
+function firstOfLook(
+  place: TablePlace,
+  request: AddRequest,
+  look: TableLook,
+): Promise<ChangeResult | null> {
+  return readAddRepeat(place, request, look.reader()).then(changedOf)
 }
 
 function readAddRepeat(

@@ -10,7 +10,7 @@ import type { Bytes } from '../../base/bytes.js'
 import type { Random } from '../../base/random.js'
 import type { ExtentEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
-import { rowKey, type TableKey } from '../../format/keys.js'
+import { extentPageKey, PAGE_EXTENTS, rowKey, type TableKey } from '../../format/keys.js'
 import { encodeRowRecord, type Generation, type OpenExtent } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 import { filesOfRecords, newMarkedFiles } from '../commit/file-markers.js'
@@ -119,6 +119,11 @@ async function appendTexts(place: AppendPlace, texts: readonly string[]): Promis
   const runs = [{ nonce, extent, firstSlot, count: texts.length }]
   const files = filesOfRecords(records)
   return { next, puts: [...pages.puts, ...puts], checks: pages.checks, runs, files }
+}
+
+/** The key of the page that segments are appended to. */
+export function lastPageKey(table: TableKey, { open, nextExtent }: Generation): Bytes {
+  return extentPageKey(table, Math.floor((open?.extent ?? nextExtent) / PAGE_EXTENTS))
 }
 
 /** The pages that close the open extent, if there is one, and append entries behind it. */

@@ -1,6 +1,13 @@
 // Creating a table: catalog entry, head, schema and rows in one commit, so on any error there is none.
 import type { Bytes } from '../../base/bytes.js'
-import { catalogKey, schemaKey, TEAM_HEAD_KEY, tableHeadKey } from '../../format/keys.js'
+import {
+  catalogKey,
+  idempotencyRecordKey,
+  jobLeaseKey,
+  schemaKey,
+  TEAM_HEAD_KEY,
+  tableHeadKey,
+} from '../../format/keys.js'
 import {
   decodeTeamHead,
   encodeCatalogEntry,
@@ -10,11 +17,12 @@ import {
 } from '../../format/records.js'
 import { newUuid, renderTableId } from '../../format/table-id.js'
 import type { KvView } from '../../kv/kv.js'
+import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
-import { putMarkers } from '../commit/file-markers.js'
+import { newMarkedFiles, putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
 import type { RequestKey } from '../commit/idempotency.js'
 import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
 import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
@@ -28,6 +36,7 @@ import {
   type LinkableRows,
   type OperationRows,
   RowsReader,
+  recordsOfSource,
   sourceHolds,
 } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
@@ -80,11 +89,13 @@ export async function createTable(
   const reader = new RowsReader(team, request.rows)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
-    const source = await team.partition.read(async (view) => {
-      const first = createdOf(await readCreateRepeat(team, key, view))
-      if (first === null) checkTableCount(team, await view.get(TEAM_HEAD_KEY))
-      return first ?? reader.read(view)
-    })
+    const source = await team.partition.read((snapshot) =>
+      readAhead(snapshot, aheadOfCreate(team, request), async (view) => {
+        const first = createdOf(await readCreateRepeat(team, key, view))
+        if (first === null) checkTableCount(team, await view.get(TEAM_HEAD_KEY))
+        return first ?? reader.read(view)
+      }),
+    )
     if ('tableId' in source) return source
     if (key !== undefined) await team.limits.checkKeys(team)
     const base = request.schema === undefined ? null : indexSchema(request.schema)
@@ -104,6 +115,19 @@ export async function createTable(
   })
 }
 
+/** The records that the views of a create ask for. @returns undefined: queries cost nothing here. */
+function aheadOfCreate(
+  { kv }: TeamContext,
+  { rows, key, guard }: CreateRequest,
+  files = newMarkedFiles(),
+): Ahead | undefined {
+  if (!kv.shared) return undefined
+  const keys = [TEAM_HEAD_KEY, ...recordsOfSource(rows), ...recordsOfMarkers(files)]
+  if (key !== undefined) keys.push(idempotencyRecordKey(null, key.text))
+  if (guard !== undefined) keys.push(jobLeaseKey(guard.job))
+  return { keys }
+}
+
 /** A table that is ready to be made. */
 type ReadyTable = Readonly<{
   schema: TableSchema
@@ -118,9 +142,10 @@ type ReadyTable = Readonly<{
 /** The first result of the request's key, if there is one by now. null: the stash has changed since it was read. */
 async function commitTable(
   team: TeamContext,
-  { name, key, guard }: CreateRequest,
+  request: CreateRequest,
   { schema, source, rows, receipt: draft, objects }: ReadyTable,
 ): Promise<CreateResult | null> {
+  const { name, guard } = request
   const { random } = team.options
   const table = guard?.record.table ?? newUuid(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
@@ -134,13 +159,16 @@ async function commitTable(
     [schemaKey(table, 0), encodeSchema(JSON.stringify(schema))] as const,
   ]
   return commitUntilAccepted('Too many tables are being created', random, async () => {
-    const { repeat, teamHead, holds, markers, job } = await team.partition.read(async (view) => ({
-      repeat: await readCreateRepeat(team, key, view),
-      teamHead: await view.get(TEAM_HEAD_KEY),
-      holds: await sourceHolds(source, (key) => view.get(key)),
-      markers: await putMarkers((key) => view.get(key), random, files),
-      job: await readJobGuard(guard, (key) => view.get(key)),
-    }))
+    const ahead = aheadOfCreate(team, request, files)
+    const { repeat, teamHead, holds, markers, job } = await team.partition.read((snapshot) =>
+      readAhead(snapshot, ahead, async (view) => ({
+        repeat: await readCreateRepeat(team, request.key, view),
+        teamHead: await view.get(TEAM_HEAD_KEY),
+        holds: await sourceHolds(source, (key) => view.get(key)),
+        markers: await putMarkers((key) => view.get(key), random, files),
+        job: await readJobGuard(guard, (key) => view.get(key)),
+      })),
+    )
     const first = createdOf(repeat)
     if (first !== null) return first
     if (!holds) return null

@@ -6,6 +6,7 @@ import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
 import type { OnSchemaError } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED, tooBusy } from '../commit/commit-until-accepted.js'
+import type { TableLook } from '../commit/table-looks.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import {
@@ -77,6 +78,18 @@ export async function readBase(
   const head = await readHead(team, view, table, tableId)
   const source = await reader.read(view)
   const schema = await team.schemas.get(table, head.generation.schemaNumber, (key) => view.get(key))
+  return { head, source, schema }
+}
+
+/** As `readBase`, of what was read ahead: with the schema. */
+export async function baseOfLook(
+  { team, table }: TablePlace,
+  reader: RowsReader,
+  look: TableLook,
+): Promise<LinkBase> {
+  const { head } = look
+  const schema = await team.schemas.get(table, head.generation.schemaNumber, look.reader())
+  const source = reader.prepared ?? (await team.partition.read((view) => reader.read(view)))
   return { head, source, schema }
 }
 

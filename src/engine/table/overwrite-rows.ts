@@ -2,23 +2,25 @@
 // commit, which runs in the table's commit queue, on the head as it is then.
 import { isSync } from '../../base/awaitable.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { retirementKey } from '../../format/keys.js'
+import { jobLeaseKey, receiptListKey, retirementKey, schemaKey } from '../../format/keys.js'
 import { encodeRetirement, type Generation } from '../../format/records.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
 import { type JobGuard, readJobGuard } from '../commit/job-guard.js'
+import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { nextGenerationStart } from '../context/extents.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import { indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
-import { RowsReader } from '../ingest/rows-reader.js'
+import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
 import { emptyGeneration, readHead } from '../read/generations.js'
 import { appendRows, linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
+  baseOfLook,
   checksOf,
   checksOfObjects,
   linkUntilDone,
@@ -61,9 +63,15 @@ type KeptIds = Readonly<{
   keepAgain: (() => Promise<PreservedIds>) | null
 }>
 
+/** Of a shared store. */
+type ReadAhead = Readonly<{ ahead: AheadOfTurn | undefined; look: TableLook | undefined }>
+
 export async function overwriteRows(place: TablePlace, given: GivenRequest): Promise<ChangeResult> {
   const { team, table, tableId } = place
-  await team.partition.read((view) => readHead(team, view, table, tableId)) // 404 goes first.
+  const ahead = aheadOfOverwrite(place, given)
+  let seen = ahead && (await team.writers.look(place, ahead)) // 404 goes first.
+  if (seen === undefined) await team.partition.read((view) => readHead(team, view, table, tableId))
+  if (given.guard !== undefined) seen = undefined // Its lease is renewed while the rows are read.
   const { readSchema } = given
   const schema = readSchema && deferred(readSchema)
   const reader = new RowsReader(team, given.rows)
@@ -71,9 +79,23 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
     ...given,
     schema: await prepare(place, given, schema, reader),
   })
-  return linkUntilDone(reader, prepareRequest, (request, { rows: timesMoved }) =>
-    attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX),
-  )
+  return linkUntilDone(reader, prepareRequest, async (request, { rows: timesMoved }) => {
+    const look = seen ?? (ahead && (await team.writers.look(place, ahead)))
+    seen = undefined // The next try looks again.
+    return attempt(place, request, reader, timesMoved >= KEPT_TRIES_MAX, { ahead, look })
+  })
+}
+
+/** @returns undefined: queries cost nothing here. */
+function aheadOfOverwrite(
+  { team, table }: TablePlace,
+  { rows, guard, receipt }: GivenRequest,
+): AheadOfTurn | undefined {
+  if (!team.kv.shared) return undefined
+  const always = [...recordsOfSource(rows)]
+  if (guard !== undefined) always.push(jobLeaseKey(guard.job))
+  if (receipt) always.push(receiptListKey(table))
+  return { keys: (head) => [...always, schemaKey(table, head?.generation.schemaNumber ?? 0)] }
 }
 
 async function prepare(
@@ -113,9 +135,12 @@ async function attempt(
   request: OverwriteRequest,
   reader: RowsReader,
   keepsInTurn: boolean,
+  { ahead, look }: ReadAhead,
 ): Promise<ChangeResult | Moved> {
   const { team } = place
-  const base = await team.partition.read((view) => readBase(place, reader, view))
+  const base = await (look === undefined
+    ? team.partition.read((view) => readBase(place, reader, view))
+    : baseOfLook(place, reader, look))
   checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
   const schema = request.schema === undefined ? base.schema : indexSchema(request.schema)
   const { onSchemaError, receipt } = request
@@ -132,6 +157,8 @@ async function attempt(
   const changed = await team.writers.change(
     place,
     planOverwrite(place, request, reader, ready, keptIds),
+    ahead,
+    look,
   )
   if (typeof changed !== 'string') team.limits.storeRows(team, linkableBytes(ready.rows))
   return changed

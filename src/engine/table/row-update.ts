@@ -11,6 +11,7 @@ import { type Position, rowKey, schemaKey, type TableKey } from '../../format/ke
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
+import type { ObjectId } from '../../objects/objects.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { decodeJsonText, scanJsonChanges } from '../../schema/scan-json.js'
 import { newSummary, summarizeTokenInSteps } from '../../schema/summarize.js'
@@ -19,14 +20,22 @@ import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { OnSchemaError, RowInput } from '../api/row-types.js'
 import type { DeleteResult } from '../api/store-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
-import type { Ahead, Plan, Planned } from '../commit/table-writer.js'
+import type { AheadOfTurn } from '../commit/table-looks.js'
+import type { Plan, Planned } from '../commit/table-writer.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { invalidValue, scanRowObject, unknownColumn } from '../ingest/row-object.js'
 import { checkColumnCount, widenColumns } from '../ingest/schema-of-rows.js'
 import { brokenRule, cellFits, type RowPolicy, toStoredToken } from '../ingest/stored-form.js'
-import { type FoundRow, findRow, recordsOfRow, rowNotFound } from '../read/row-lookup.js'
+import {
+  type FoundRow,
+  findPosition,
+  findRow,
+  type RowSources,
+  recordsOfRow,
+  rowNotFound,
+} from '../read/row-lookup.js'
 import { checkIfMatch } from './if-match.js'
 import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
 
@@ -61,10 +70,11 @@ export function updateRow(
   options: Readonly<{ ifMatch: number | bigint | undefined; onSchemaError: OnSchemaError }>,
 ): Promise<Version> {
   const { team, table } = place
+  const rows = team.kv.shared ? keepingText(team) : team
   return team.writers.change(
     place,
     (head, read) =>
-      chain(findRow(team, read, table, head.generation, rowId), (row) => {
+      chain(findRow(rows, read, table, head.generation, rowId), (row) => {
         if (row === null) throw rowNotFound(rowId)
         checkIfMatch('row', options.ifMatch, toPublicVersion(team, row).version)
         const given = changes()
@@ -81,15 +91,42 @@ export function updateRow(
           })
         })
       }),
-    aheadOf(place, rowId, true),
+    aheadOfUpdate(place, rows, rowId),
   )
 }
 
-/** @param judges - Whether the schema is needed. */
-function aheadOf(place: TablePlace, rowId: string, judges: boolean): Ahead | undefined {
-  const records = recordsOfRow(place, rowId)
-  if (records === undefined || !judges) return records && (() => records)
-  return (last) => [...records, schemaKey(place.table, last?.generation.schemaNumber ?? 0)]
+/** @returns undefined: queries cost nothing here. */
+function aheadOfUpdate(
+  { team, table }: TablePlace,
+  rows: RowSources,
+  rowId: string,
+): AheadOfTurn | undefined {
+  if (!team.kv.shared) return undefined
+  const records = recordsOfRow(table, rowId)
+  return {
+    keys: (head) => [...records, schemaKey(table, head?.generation.schemaNumber ?? 0)],
+    warm: ({ generation }, read) => findRow(rows, read, table, generation, rowId),
+  }
+}
+
+/** Keeps the text of the row that was read last: what is read before a turn is not read in it again. */
+function keepingText({ extents, forwards, schemas, segments }: TeamContext): RowSources {
+  let kept: Readonly<{ object: ObjectId; slot: number; text: string }> | undefined
+  return {
+    extents,
+    forwards,
+    schemas,
+    segments: {
+      footer: (ref) => segments.footer(ref),
+      rowText: (ref, slot) => {
+        if (kept?.object === ref.object && kept.slot === slot) return kept.text
+        return chain(segments.rowText(ref, slot), (text) => {
+          kept = { object: ref.object, slot, text }
+          return text
+        })
+      },
+    },
+  }
 }
 
 /**
@@ -119,17 +156,27 @@ export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResul
   const { team, table } = place
   const plan: Plan<DeleteResult> = async (head, read) => {
     const { version, generation } = head
-    const row = await findRow(team, read, table, generation, rowId)
-    if (row === null) return { result: { version, deleted: false } }
+    const position = await findPosition(team, read, table, generation, rowId)
+    if (position === null) return { result: { version, deleted: false } }
     const { schemaNumber, liveRows, deletedRows } = generation
     const tombstone = encodeRowRecord({ version: version + 1, schemaNumber, text: null })
     const next = { ...generation, liveRows: liveRows - 1, deletedRows: deletedRows + 1 }
     return {
       result: { version: version + 1, deleted: true },
-      change: { next, puts: [[rowKey(table, row.position), tombstone]] },
+      change: { next, puts: [[rowKey(table, position), tombstone]] },
     }
   }
-  return team.writers.change(place, plan, aheadOf(place, rowId, false))
+  return team.writers.change(place, plan, aheadOfDelete(place, rowId))
+}
+
+/** @returns undefined: queries cost nothing here. */
+function aheadOfDelete({ team, table }: TablePlace, rowId: string): AheadOfTurn | undefined {
+  if (!team.kv.shared) return undefined
+  const records = recordsOfRow(table, rowId)
+  return {
+    keys: () => records,
+    warm: ({ generation }, read) => findPosition(team, read, table, generation, rowId),
+  }
 }
 
 function* judgeAndConform(

@@ -58,9 +58,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'to delete a row that is not there raises the version',
     file: 'row-update.ts',
-    find: 'if (row === null) return { result: { version, deleted: false } }',
+    find: 'if (position === null) return { result: { version, deleted: false } }',
     replace:
-      'if (row === null) return { result: { version, deleted: false }, change: { next: generation, puts: [] } }',
+      'if (position === null) return { result: { version, deleted: false }, change: { next: generation, puts: [] } }',
   },
   {
     name: 'chunks come in the order of their serials as texts',

@@ -1,0 +1,126 @@
+// Changes of one table that are committed together, each planned on the head that the one before it makes.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { byteText } from '../../base/platform.js'
+import type { KvCheck, KvCommit } from '../../kv/kv.js'
+import type { Change } from './table-writer.js'
+
+/** Changes that are joined, at most. */
+const CHANGES_MAX = 256
+
+/** Bytes of the records of joined changes, at most. A change with more has a commit of its own. */
+const BYTES_MAX = 1024 * 1024
+
+type Settle = Readonly<{ resolve(isAccepted: boolean): void; reject(failure: unknown): void }>
+
+export class JoinedCommit {
+  /** Of the commits of a queue, each has a larger one. */
+  readonly number: number
+  /** The head that it checks. */
+  readonly before: Bytes
+  /** Whether it was accepted. */
+  readonly outcome: Promise<boolean>
+  readonly #headKey: Bytes
+  readonly #settle: Settle
+  #head: Bytes
+  #isDurable = false
+  #changes = 0
+  #bytes = 0
+  readonly #checks: KvCheck[] = []
+  /** Values of records by the texts of their keys, as checks and changes so far say. */
+  readonly #expected = new Map<string, Bytes | null>()
+  readonly #written = new Map<string, readonly [key: Bytes, value: Bytes | null]>()
+
+  constructor(number: number, headKey: Bytes, before: Bytes) {
+    this.number = number
+    this.#headKey = headKey
+    this.before = before
+    this.#head = before
+    let settle: Settle = { resolve: ignore, reject: ignore }
+    this.outcome = new Promise<boolean>((resolve, reject) => {
+      settle = { resolve, reject }
+    })
+    this.#settle = settle
+    this.outcome.catch(() => undefined) // Each change waits for it, but maybe not yet.
+  }
+
+  get isDurable(): boolean {
+    return this.#isDurable
+  }
+
+  /** Bytes of the records that it writes. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** What it writes beside the head, by the texts of keys. */
+  get written(): ReadonlyMap<string, readonly [key: Bytes, value: Bytes | null]> {
+    return this.#written
+  }
+
+  /**
+   * Adds a change, which makes this head.
+   * @returns false: it has to be of another commit. The first change always fits.
+   */
+  add(change: Change, head: Bytes): boolean {
+    const { checks = [], puts, deletes = [] } = change
+    const bytes = puts.reduce((sum, [key, value]) => sum + key.length + value.length, 0)
+    const isFirst = this.#changes === 0
+    if (!isFirst && (this.#changes >= CHANGES_MAX || this.#bytes + bytes > BYTES_MAX)) return false
+    const fresh: [text: string, check: KvCheck][] = []
+    for (const check of checks) {
+      const text = byteText(check.key)
+      const expected = this.#expected.get(text)
+      if (expected === undefined) fresh.push([text, check])
+      else if (!isSame(expected, check.equals)) return false
+    }
+    for (const [text, check] of fresh) {
+      this.#checks.push(check)
+      this.#expected.set(text, check.equals)
+    }
+    for (const [key, value] of puts) this.#write(key, value)
+    for (const key of deletes) this.#write(key, null)
+    this.#changes++
+    this.#bytes += bytes
+    this.#head = head
+    return true
+  }
+
+  #write(key: Bytes, value: Bytes | null): void {
+    const text = byteText(key)
+    this.#expected.set(text, value)
+    this.#written.set(text, [key, value])
+  }
+
+  commit(): KvCommit {
+    const puts: [Bytes, Bytes][] = []
+    const deletes: Bytes[] = []
+    for (const [key, value] of this.#written.values()) {
+      if (value === null) deletes.push(key)
+      else puts.push([key, value])
+    }
+    puts.push([this.#headKey, this.#head])
+    return { checks: [{ key: this.#headKey, equals: this.before }, ...this.#checks], puts, deletes }
+  }
+
+  accept(): void {
+    this.#isDurable = true
+    this.#settle.resolve(true)
+  }
+
+  /** Nothing of it was written. */
+  refuse(): void {
+    this.#settle.resolve(false)
+  }
+
+  fail(failure: unknown): void {
+    this.#settle.reject(failure)
+  }
+}
+
+function ignore(): void {
+  // Replaced by the functions of the promise.
+}
+
+function isSame(left: Bytes | null, right: Bytes | null): boolean {
+  return left === null || right === null ? left === right : sameBytes(left, right)
+}

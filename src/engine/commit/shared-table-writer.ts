@@ -1,0 +1,306 @@
+// The commit queue of one table of a store that several processes share. Each query and each commit is a round trip there,
+// so a change reads before its turn, and changes that come while a commit is on its way are joined in the next one.
+//
+// Invariants:
+// - A plan sees the head and the records after all changes that were planned here before it; nobody else does.
+// - What was read before a turn counts only if its head is one of the chain that leads to the head of the turn: then
+//   nobody else has changed the table since, and what this queue wrote since is laid over it.
+// - A commit checks the head that its first change was planned on, and carries what the changes check of other records.
+//   So if others have changed the table, it is refused, with all that was planned on top of it.
+// - After a refusal nothing is planned until every commit in flight has settled, and nothing read before counts.
+// - A plan that changes nothing, or throws, has no commit that could be refused: it is decided when all commits of the
+//   chain are durable.
+
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
+import { byteText } from '../../base/platform.js'
+import type { Random } from '../../base/random.js'
+import { tableHeadKey } from '../../format/keys.js'
+import { encodeTableHead, type TableHead } from '../../format/records.js'
+import type { KvCommitResult } from '../../kv/kv.js'
+import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
+import { JoinedCommit } from './joined-commit.js'
+import {
+  type AheadOfTurn,
+  type LookedAt,
+  type TableLook,
+  TableLooks,
+  withKeys,
+} from './table-looks.js'
+import { type Change, nextHead, type Plan, type Planned } from './table-writer.js'
+
+/** Commits that are kept after they are durable, and bytes of what they wrote: looks that began before them count still. */
+const CHAIN_MAX = 64
+const CHAIN_BYTES_MAX = 4 * 1024 * 1024
+
+const NOTHING_AHEAD: AheadOfTurn = { keys: () => [] }
+
+/** Checks that refused a commit, with what is there instead. */
+export type FailedChecks = Extract<KvCommitResult, { ok: false }>['failed']
+
+export type SharedTableWriterOptions = LookedAt &
+  Readonly<{
+    random: Random
+    /** Called with the failed checks of each commit that was refused. */
+    onRefused: (failed: FailedChecks) => void
+  }>
+
+/** What came of a plan: `missed`: it asked for records that were not read ahead. */
+type Tried<T> = Readonly<{ planned: Planned<T> } | { failure: unknown } | 'missed'>
+
+type Step<T> = Readonly<{ result: T; commit?: Promise<boolean> }>
+
+export class SharedTableWriter {
+  readonly #options: SharedTableWriterOptions
+  readonly #headKey: Bytes
+  readonly #looks: TableLooks
+  /** The head that the next plan gets, if it is known. */
+  #head: Readonly<{ bytes: Bytes; head: TableHead }> | undefined
+  /** The commits that lead to `#head`, oldest first: the latest durable ones, those in flight, and the next one. */
+  #chain: JoinedCommit[] = []
+  #chainBytes = 0
+  /** What the chain writes beside the head, by the texts of keys. */
+  readonly #overlay = new Map<string, Readonly<{ value: Bytes | null; by: JoinedCommit }>>()
+  /** The commit that takes up changes until it is sent. */
+  #next: JoinedCommit | undefined
+  #inFlight = 0
+  /** How many commits there have been: the number of the next one. */
+  #commits = 0
+  #refused = false
+  /** How often a commit became durable, or a chain was given up. A look that began before that may be older. */
+  #moves = 0
+  #turn: Promise<unknown> = Promise.resolve()
+  /** Changes that have their turn or wait for it, with all that they look for at hand. */
+  #ready = 0
+  /** Changes that are under way. */
+  #waiting = 0
+
+  constructor(options: SharedTableWriterOptions) {
+    this.#options = options
+    this.#headKey = tableHeadKey(options.table)
+    this.#looks = new TableLooks(options, () => this.#moves)
+  }
+
+  /** Reads the head and records before a change. @throws {StoreError} TABLE_NOT_FOUND */
+  look(ahead: AheadOfTurn): Promise<TableLook> {
+    return this.#looks.warm(ahead)
+  }
+
+  /**
+   * Plans a change in its turn, commits it, and resolves with the plan's result when it is durable.
+   * @param look - What was read ahead; undefined: nothing was yet.
+   * @throws {StoreError} TABLE_NOT_FOUND, what the plan throws, and what a commit throws.
+   */
+  async change<T>(plan: Plan<T>, ahead = NOTHING_AHEAD, look?: TableLook): Promise<T> {
+    this.#waiting++
+    let seen = look
+    try {
+      return await commitUntilAccepted('The table is too busy', this.#options.random, async () => {
+        const first = seen ?? (await this.#looks.warm(ahead))
+        seen = undefined
+        const { result, commit } = await this.#inTurn(() => this.#planNext(plan, ahead, first))
+        return commit === undefined || (await commit) ? result : REFUSED
+      })
+    } finally {
+      this.#waiting--
+      if (this.#waiting === 0 && this.#isSettled) this.#dropChain()
+    }
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    this.#ready++
+    const result = this.#turn.then(step).finally(() => {
+      this.#ready--
+      if (this.#ready === 0) this.#sendNext()
+    })
+    this.#turn = result.catch(() => undefined) // A failure is the caller's; the queue goes on.
+    return result
+  }
+
+  async #planNext<T>(plan: Plan<T>, ahead: AheadOfTurn, first: TableLook): Promise<Step<T>> {
+    let look: TableLook | undefined = first
+    const missed: Bytes[] = []
+    for (;;) {
+      if (this.#refused) {
+        await this.#forget()
+        look = undefined
+      }
+      const isFresh = look === undefined
+      look ??= await this.#lookInTurn(withKeys(ahead, missed))
+      const from = this.#firstAfter(look)
+      if (from === undefined) {
+        if (isFresh) await this.#untilSettled() // Others have changed the table under commits in flight, or will have.
+        look = undefined
+        continue
+      }
+      const tried = await this.#tryPlan(plan, look, missed, from)
+      if (tried !== 'missed') {
+        if ('planned' in tried && tried.planned.change !== undefined) {
+          return { result: tried.planned.result, commit: this.#join(tried.planned.change) }
+        }
+        if (this.#isSettled && !this.#refused) {
+          if ('failure' in tried) throw tried.failure
+          return { result: tried.planned.result }
+        }
+        await this.#untilSettled()
+      }
+      look = undefined
+    }
+  }
+
+  #lookInTurn(ahead: AheadOfTurn): Promise<TableLook> {
+    this.#sendNext() // It need not wait for this look.
+    return this.#looks.now([ahead])
+  }
+
+  /**
+   * The number of the first commit that a look does not show: laid over it, that one and the later ones make what the
+   * next plan must see. undefined: the look does not count.
+   */
+  #firstAfter({ headBytes, head, begun }: TableLook): number | undefined {
+    const last = this.#head
+    if (last !== undefined && sameBytes(last.bytes, headBytes)) return this.#commits
+    const next = this.#chain.find(({ before }) => sameBytes(before, headBytes))
+    if (next !== undefined) return next.number
+    if (!this.#isSettled || begun < this.#moves) return undefined
+    this.#dropChain() // Others have changed the table after all that was done here.
+    this.#head = { bytes: headBytes, head }
+    return this.#commits
+  }
+
+  /** @param from - The number of the first commit that is laid over the look. */
+  async #tryPlan<T>(
+    plan: Plan<T>,
+    look: TableLook,
+    missed: Bytes[],
+    from: number,
+  ): Promise<Tried<T>> {
+    const known = missed.length
+    const laidOver = (text: string): Bytes | null | undefined => {
+      const laid = this.#overlay.get(text)
+      return laid === undefined || laid.by.number < from ? undefined : laid.value
+    }
+    let tried: Tried<T>
+    try {
+      const { head } = this.#head ?? look
+      tried = { planned: await plan(head, look.reader(missed, laidOver)) }
+    } catch (failure) {
+      tried = { failure }
+    }
+    return missed.length > known ? 'missed' : tried
+  }
+
+  /** Adds a change to the next commit. Resolves to whether that is accepted. */
+  #join(change: Change): Promise<boolean> {
+    if (this.#refused) return Promise.resolve(false)
+    const before = this.#head
+    invariant(before !== undefined, 'a change is planned on a head')
+    const head = nextHead(before.head, change, this.#options.random)
+    const bytes = encodeTableHead(head)
+    const commit = this.#commitWith(change, before.bytes, bytes)
+    this.#head = { bytes, head }
+    return commit.outcome
+  }
+
+  #commitWith(change: Change, before: Bytes, head: Bytes): JoinedCommit {
+    const open = this.#next
+    const bytes = open?.bytes ?? 0
+    let commit = open
+    if (commit === undefined || !commit.add(change, head)) {
+      this.#send() // The one that takes no more.
+      commit = new JoinedCommit(this.#commits++, this.#headKey, before)
+      commit.add(change, head)
+      this.#next = commit
+      this.#chain.push(commit)
+    }
+    this.#chainBytes += commit === open ? commit.bytes - bytes : commit.bytes
+    for (const [key, value] of change.puts) {
+      this.#overlay.set(byteText(key), { value, by: commit })
+    }
+    for (const key of change.deletes ?? []) {
+      this.#overlay.set(byteText(key), { value: null, by: commit })
+    }
+    this.#shortenChain()
+    return commit
+  }
+
+  /** Sends the next commit, unless one is in flight: then it takes up more changes until that has settled. */
+  #sendNext(): void {
+    if (this.#inFlight === 0) this.#send()
+  }
+
+  #send(): void {
+    const commit = this.#next
+    if (commit === undefined) return
+    this.#next = undefined
+    this.#inFlight++
+    this.#commit(commit).then(
+      ({ ok }) => {
+        if (ok) this.#moves++
+        if (ok) commit.accept()
+        else commit.refuse()
+        this.#settle(ok)
+      },
+      (failure: unknown) => {
+        commit.fail(failure)
+        this.#settle(false) // Unknown or unchanged: what was planned on top must be planned again.
+      },
+    )
+  }
+
+  async #commit(commit: JoinedCommit): Promise<KvCommitResult> {
+    const result = await this.#options.partition.commit(commit.commit())
+    if (!result.ok) this.#options.onRefused(result.failed)
+    return result
+  }
+
+  #settle(ok: boolean): void {
+    this.#inFlight--
+    if (!ok) this.#refused = true
+    if (this.#refused) {
+      this.#next?.refuse()
+      this.#next = undefined
+    } else this.#sendNext()
+  }
+
+  /** Whether no commit is in flight, and none is about to be. */
+  get #isSettled(): boolean {
+    return this.#inFlight === 0 && this.#next === undefined
+  }
+
+  async #untilSettled(): Promise<void> {
+    while (!this.#isSettled) {
+      this.#sendNext()
+      await Promise.allSettled(this.#chain.map(({ outcome }) => outcome))
+    }
+  }
+
+  /** After a refusal: what was planned on top of the refused commit is worth nothing. */
+  async #forget(): Promise<void> {
+    await this.#untilSettled()
+    this.#dropChain()
+    this.#head = undefined
+    this.#moves++
+    this.#refused = false
+  }
+
+  #dropChain(): void {
+    this.#chain = []
+    this.#chainBytes = 0
+    this.#overlay.clear()
+  }
+
+  /** Drops the oldest durable commits while there are too many: looks that began before them count no more. */
+  #shortenChain(): void {
+    for (;;) {
+      const [oldest] = this.#chain
+      const isTooLong = this.#chain.length > CHAIN_MAX || this.#chainBytes > CHAIN_BYTES_MAX
+      if (oldest === undefined || !isTooLong || !oldest.isDurable) return
+      this.#chain.shift()
+      this.#chainBytes -= oldest.bytes
+      for (const text of oldest.written.keys()) {
+        if (this.#overlay.get(text)?.by === oldest) this.#overlay.delete(text)
+      }
+    }
+  }
+}

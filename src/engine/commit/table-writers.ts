@@ -1,0 +1,104 @@
+// The writers of the tables of a store.
+import { BoundedMap } from '../../base/bounded-map.js'
+import type { Random } from '../../base/random.js'
+import type { TableKey } from '../../format/keys.js'
+import type { KvPartition } from '../../kv/kv.js'
+import { SharedTableWriter, type SharedTableWriterOptions } from './shared-table-writer.js'
+import type { TableHeads } from './table-heads.js'
+import type { AheadOfTurn, TableLook } from './table-looks.js'
+import { type Plan, TableWriter } from './table-writer.js'
+
+/** Writers of a shared store that are kept, at most: one that is dropped in use goes on, beside the next one. */
+const SHARED_WRITERS_MAX = 1_000
+
+/** The part of a TablePlace that a writer needs. */
+type WriterPlace = Readonly<{
+  team: Readonly<{ teamId: string; partition: KvPartition }>
+  table: TableKey
+  tableId: string
+}>
+
+/** One for each table that has changes under way, and the last one that had; on a shared store, the last ones. */
+export class TableWriters {
+  readonly #writers = new Map<string, TableWriter>()
+  readonly #random: Random
+  readonly #heads: TableHeads
+  readonly #shared: Pick<SharedTableWriterOptions, 'onRefused'> | undefined
+  readonly #sharedWriters = new BoundedMap<string, SharedTableWriter>(SHARED_WRITERS_MAX)
+  /** The writer that rests: who changes row after row finds it again, with the head that it wrote. */
+  #resting: { readonly key: string; readonly writer: TableWriter } | undefined
+
+  /** @param shared - Of a store that several processes share. */
+  constructor(
+    random: Random,
+    heads: TableHeads,
+    shared?: Pick<SharedTableWriterOptions, 'onRefused'>,
+  ) {
+    this.#random = random
+    this.#heads = heads
+    this.#shared = shared
+  }
+
+  /**
+   * Changes a table in its turn; see TableWriter.change.
+   * @param ahead - What the plan asks for; of a store that is not shared, nothing is read ahead.
+   * @param look - What was read of that already.
+   */
+  change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T> {
+    const key = keyOf(place)
+    if (this.#shared !== undefined) {
+      return this.#sharedWriter(key, place, this.#shared).change(plan, ahead, look)
+    }
+    return (this.#writers.get(key) ?? this.#open(key, place)).change(plan)
+  }
+
+  /**
+   * The head of a table and records that a change will ask for; undefined: the store is not shared.
+   * @throws {StoreError} TABLE_NOT_FOUND
+   */
+  look(place: WriterPlace, ahead: AheadOfTurn): Promise<TableLook> | undefined {
+    if (this.#shared === undefined) return undefined
+    return this.#sharedWriter(keyOf(place), place, this.#shared).look(ahead)
+  }
+
+  #sharedWriter(
+    key: string,
+    { team, table, tableId }: WriterPlace,
+    { onRefused }: Pick<SharedTableWriterOptions, 'onRefused'>,
+  ): SharedTableWriter {
+    const known = this.#sharedWriters.get(key)
+    if (known !== undefined) return known
+    const writer = new SharedTableWriter({
+      partition: team.partition,
+      random: this.#random,
+      heads: this.#heads,
+      table,
+      tableId,
+      onRefused,
+    })
+    this.#sharedWriters.set(key, writer)
+    return writer
+  }
+
+  #open(key: string, { team, table, tableId }: WriterPlace): TableWriter {
+    const options = {
+      random: this.#random,
+      heads: this.#heads,
+      onIdle: (writer: TableWriter): void => this.#rest(key, writer),
+    }
+    const writer = new TableWriter(team.partition, options, table, tableId)
+    this.#writers.set(key, writer)
+    return writer
+  }
+
+  #rest(key: string, writer: TableWriter): void {
+    const before = this.#resting
+    if (before?.writer === writer) return
+    this.#resting = { key, writer }
+    if (before?.writer.isIdle) this.#writers.delete(before.key)
+  }
+}
+
+function keyOf({ tableId, team }: WriterPlace): string {
+  return `${tableId}${team.teamId}` // Every table ID is as long.
+}

@@ -1,0 +1,134 @@
+// The row records of a walk: read in batches, as many as a page needs.
+import {
+  decodeRowKey,
+  EXTENTS_MAX,
+  extentPageKey,
+  PAGE_EXTENTS,
+  type Position,
+  rowsRange,
+  schemaKey,
+  type TableKey,
+} from '../../format/keys.js'
+import { decodeRowRecord, type Generation, type RowRecord } from '../../format/records.js'
+import type { KvView } from '../../kv/kv.js'
+import type { Ahead } from '../../kv/read-ahead.js'
+import type { ReserveMemory } from '../api/store-types.js'
+
+/** Records of one scan: few at first, then as many as about 4 MiB hold. */
+const SCAN_COUNT_FIRST = 4
+const SCAN_COUNT_MAX = 1_000
+const SCAN_BYTES = 4 * 1024 * 1024
+
+/** Memory that a record takes beside its bytes, estimated. */
+const RECORD_BYTES = 200
+
+export type PageWanted = Readonly<{
+  from: Position
+  limit: number
+  /** Called with the bytes of records that are held or about to be; undefined: nobody counts them. */
+  reserve?: ReserveMemory | undefined
+}>
+
+/**
+ * What `planPage` asks for first.
+ * @param generation - null: not known yet.
+ */
+export function aheadOfPlan(
+  table: TableKey,
+  generation: Generation | null,
+  from: Position,
+): Required<Ahead> {
+  const { nextExtent = EXTENTS_MAX, widenedAt = 0, schemaNumber = 0 } = generation ?? {}
+  const keys = [extentPageKey(table, Math.floor(from.extent / PAGE_EXTENTS))]
+  if (widenedAt > 0) keys.push(schemaKey(table, schemaNumber))
+  return { keys, scans: [{ ...rowsRange(table, from, nextExtent), count: SCAN_COUNT_FIRST }] }
+}
+
+/**
+ * Row records of a walk in key order, read in batches. Once two live rows and more than a page's worth
+ * of text were read, the page is sure to end before the next batch, and nothing more is read. Text is
+ * counted here as the rows of a page count it: a page that ends with the plan would have no continuation.
+ */
+export class RecordScan {
+  readonly #view: KvView
+  readonly #table: TableKey
+  readonly #limitExtent: number
+  readonly #textMax: number
+  /** Where the next batch begins; null when all records were read. */
+  #from: Position | null
+  #count = SCAN_COUNT_FIRST
+  #text = 0
+  #liveRows = 0
+  #heldBytes = 0
+  #averageBytes = 0
+  readonly #reserve: ReserveMemory
+  #ahead: [Position, RowRecord][] = []
+
+  constructor(
+    view: KvView,
+    table: TableKey,
+    { from, reserve = () => undefined }: PageWanted,
+    limitExtent: number,
+    textMax: number,
+  ) {
+    this.#view = view
+    this.#table = table
+    this.#from = from
+    this.#reserve = reserve
+    this.#limitExtent = limitExtent
+    this.#textMax = textMax
+  }
+
+  /** Whether records at this position were left unread, as the page is full before it. */
+  isBeyondBudget({ extent, slot }: Position): boolean {
+    const from = this.#from
+    if (from === null || !this.#isFull) return false
+    return extent > from.extent || (extent === from.extent && slot >= from.slot)
+  }
+
+  /** The records of an extent; extents are asked for in ascending order. */
+  async ofExtent(extent: number): Promise<Map<number, RowRecord>> {
+    const records = new Map<number, RowRecord>()
+    for (;;) {
+      const mine = this.#ahead.findIndex(([position]) => position.extent > extent)
+      const taken = this.#ahead.splice(0, mine < 0 ? this.#ahead.length : mine)
+      for (const [position, record] of taken) {
+        if (position.extent === extent) records.set(position.slot, record)
+      }
+      const isDone = this.#from === null || this.#from.extent > extent || this.#isFull
+      if (this.#ahead.length > 0 || isDone) return records
+      await this.#readMore(this.#from)
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.#liveRows > 1 && this.#text > this.#textMax
+  }
+
+  async #readMore(from: Position | null): Promise<void> {
+    if (from === null) return
+    const { start, limit } = rowsRange(this.#table, from, this.#limitExtent)
+    await this.#reserve(this.#heldBytes + this.#count * this.#averageBytes)
+    const entries = await this.#view.scan({ start, limit, count: this.#count })
+    let bytes = 0
+    for (const [key, value] of entries) {
+      const record = decodeRowRecord(value)
+      this.#ahead.push([decodeRowKey(key), record])
+      bytes += value.length + RECORD_BYTES
+      if (record.text === null) continue
+      this.#liveRows++
+      this.#text += record.text.length
+    }
+    const last = this.#ahead[this.#ahead.length - 1]
+    this.#from = entries.length < this.#count || last === undefined ? null : after(last[0])
+    this.#heldBytes += bytes
+    this.#averageBytes = bytes / Math.max(1, entries.length)
+    await this.#reserve(this.#heldBytes)
+    const fitting = Math.floor((SCAN_BYTES * entries.length) / (bytes + 1))
+    this.#count = Math.min(SCAN_COUNT_MAX, Math.max(SCAN_COUNT_FIRST, fitting))
+  }
+}
+
+function after({ extent, slot }: Position): Position {
+  return slot === 0xffff ? { extent: extent + 1, slot: 0 } : { extent, slot: slot + 1 }
+}

@@ -2,7 +2,7 @@
 import { utf8 } from '../../src/base/bytes.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
-import type { PostgresKvOptions } from './postgres-options.js'
+import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
 import { FILLED, FILLING } from './tables.js'
 import { onStore } from './version-base.js'
 
@@ -11,7 +11,7 @@ const IN_POSTGRES = -1
 
 /**
  * Notes where the objects of a store are, when it is opened for the first time, so that no process looks for them
- * elsewhere.
+ * elsewhere. A store that has none in PostgreSQL yet may go on to a bucket. Call it when the objects were opened.
  * @param bucket - Bucket and prefix; null: PostgreSQL.
  * @throws {StoreError} OPTION_NOT_ALLOWED: they are elsewhere
  */
@@ -24,9 +24,16 @@ export async function noteObjectsPlace(
     await connection.query({
       text: `insert into ${meta} (name, value) values ('objects_at', ${place}) on conflict (name) do nothing`,
     })
-    const text = `select value from ${meta} where name = 'objects_at'`
-    const [row] = await connection.query({ text })
-    return Number(row?.[0])
+    const read = { text: `select value from ${meta} where name = 'objects_at'` }
+    const [row] = await connection.query(read)
+    if (place === IN_POSTGRES || Number(row?.[0]) !== IN_POSTGRES) return Number(row?.[0])
+    const { schema } = resolvePostgresOptions(options)
+    await connection.query({
+      text: `update ${meta} set value = ${place} where name = 'objects_at' and value = ${IN_POSTGRES}
+        and not exists (select from "${schema}"."objects")`,
+    })
+    const [again] = await connection.query(read)
+    return Number(again?.[0])
   })
   if (noted === place) return
   const where = noted === IN_POSTGRES ? 'in PostgreSQL, without S3' : 'in another bucket or prefix'

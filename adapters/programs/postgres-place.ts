@@ -160,11 +160,13 @@ export async function openSharedPorts(
   const at = `PostgreSQL at ${shownPlace(place)}`
   const versions = versionBaseMin === undefined ? {} : { versionBaseMin }
   const kv = await reaching(at, openPostgresKv({ ...options, ...versions }))
+  let objects: ObjectStore | undefined
   try {
+    objects = await (s3 === null ? reaching(at, openPostgresObjects(options)) : openBucket(s3))
     await reaching(at, noteObjectsPlace(options, s3 && `${s3.bucket}/${s3.keyPrefix ?? ''}`))
-    const objects = s3 === null ? reaching(at, openPostgresObjects(options)) : openBucket(s3)
-    return { kv, objects: await objects }
+    return { kv, objects }
   } catch (failure) {
+    await objects?.close()
     await kv.close()
     throw failure
   }

@@ -2,41 +2,25 @@
 //
 // By hand, at the size of ROWSTASH_MOVE_ROWS and ROWSTASH_MOVE_FILES: see test/README.md.
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { openPostgresKv } from '../../adapters/postgres/postgres-kv.js'
 import { openPostgresObjects } from '../../adapters/postgres/postgres-objects.js'
 import type { Store } from '../../src/index.js'
 import { openStore, RESTORED_VERSION_STEP } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
-import { type BuiltCli, buildCli, runCli } from '../support/built-cli.js'
-import { startPostgres } from '../support/postgres-server.js'
+import { runCli } from '../support/built-cli.js'
+import { cliOnPostgres } from '../support/cli-on-postgres.js'
 import { fillRichly, RICH_SIZES, RICH_TEAMS } from '../support/rich-store.js'
 
 const BIG_ROWS = Number(process.env['ROWSTASH_MOVE_ROWS'] ?? 3_000)
 const BIG_FILES = Number(process.env['ROWSTASH_MOVE_FILES'] ?? 12)
 const CHUNK_ROWS = 10_000
 
-const server = await startPostgres()
-const missing = typeof server === 'string' ? server : undefined
-
-let cli: BuiltCli
-let folder: string
-
-beforeAll(async () => {
-  cli = await buildCli()
-  folder = await mkdtemp(join(tmpdir(), 'rowstash-move-'))
-})
-
-afterAll(async () => {
-  if (typeof server !== 'string') await server.stop()
-  await cli.remove()
-  await rm(folder, { recursive: true })
-})
+const { cli, folder, server, missing } = await cliOnPostgres()
 
 const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
 

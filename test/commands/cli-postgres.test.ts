@@ -1,43 +1,20 @@
 // Goal: `rowstash serve --postgres` lets any number of processes serve one store, and the other commands reach it.
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseServeArgs } from '../../adapters/programs/cli-serve.js'
 import {
   openSharedPorts,
   type PostgresPlace,
   parsePostgresPlace,
 } from '../../adapters/programs/postgres-place.js'
-import {
-  type BuiltCli,
-  buildCli,
-  type Environment,
-  runCli,
-  type Serving,
-  serveCli,
-} from '../support/built-cli.js'
-import { startPostgres } from '../support/postgres-server.js'
+import { type Environment, runCli, type Serving, serveCli } from '../support/built-cli.js'
+import { cliOnPostgres } from '../support/cli-on-postgres.js'
 import { ROOT, readText } from '../support/project.js'
 import { S3Double } from '../support/s3-double.js'
 
-const server = await startPostgres()
-const missing = typeof server === 'string' ? server : undefined
-
-let cli: BuiltCli
-let folder: string
-
-beforeAll(async () => {
-  cli = await buildCli()
-  folder = await mkdtemp(join(tmpdir(), 'rowstash-cli-postgres-'))
-})
-
-afterAll(async () => {
-  if (typeof server !== 'string') await server.stop()
-  await cli.remove()
-  await rm(folder, { recursive: true })
-})
+const { cli, folder, server, missing } = await cliOnPostgres()
 
 const KEY = 'a-key-for-the-tests'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -153,6 +130,8 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     const env = { ...aws, ROWSTASH_POSTGRES: newUrl(), ROWSTASH_KEY: KEY }
     const s3 = `${new URL(endpoint).origin}/${bucket}/store/one`
 
+    // A command that names no bucket does not bind a store that has no objects yet.
+    expect(await runCli(cli.path, ['keys', 'add'], env)).toMatchObject({ code: 0 })
     await exchange({ ...env, ROWSTASH_S3: s3 })
 
     const keys = double.asked.filter(({ method }) => method === 'PUT').map(({ key }) => key)

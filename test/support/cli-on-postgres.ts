@@ -1,0 +1,27 @@
+// What a test file of commands on PostgreSQL needs: the built command line, a server and a folder, until its end.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { type BuiltCli, buildCli } from './built-cli.js'
+import { type PostgresServer, startPostgres } from './postgres-server.js'
+
+export type CliOnPostgres = Readonly<{
+  cli: BuiltCli
+  folder: string
+  /** Or why there is none. */
+  server: PostgresServer | string
+  /** undefined: there is a server. */
+  missing: string | undefined
+}>
+
+export async function cliOnPostgres(): Promise<CliOnPostgres> {
+  const [server, cli] = await Promise.all([startPostgres(), buildCli()])
+  const folder = await mkdtemp(join(tmpdir(), 'rowstash-commands-'))
+  afterAll(async () => {
+    if (typeof server !== 'string') await server.stop()
+    await cli.remove()
+    await rm(folder, { recursive: true })
+  })
+  return { cli, folder, server, missing: typeof server === 'string' ? server : undefined }
+}

@@ -14,6 +14,7 @@ import { fixedSizeOf, report, reportSkip, suiteSeed, tier } from '../../support/
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { auditStore } from '../crash/audit.js'
+import { TEAM } from '../crash/lane.js'
 import { findLeaksIn, keysOf, type Place } from '../crash/leaks.js'
 import { SMALL_SIZES } from '../crash/writer-job.js'
 import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
@@ -133,12 +134,18 @@ async function awaitNoOrphans(fleet: Fleet, random: Seeded, wrong: string[]) {
   }
 }
 
-/** The bytes of all objects beside those that records name. */
+/** The bytes of all objects, beside those that records name and those of the rows and files that clients would read. */
 async function measureObjects(place: FleetPlace) {
   const { kv, objects } = await openFleetPorts(place)
   const store = await openStore({ ...SMALL_SIZES, kv, objects, orphanGraceMs: MINUTE_MS })
   await store.sweep()
   const { rows = 0, stashes = 0, files = 0, uploads = 0 } = store.activity().bytesHeld ?? {}
+  let rowText = 0
+  for (const { id } of await store.team(TEAM).tables()) {
+    for await (const { $rowID, ...cells } of store.team(TEAM).table(id).scan()) {
+      rowText += JSON.stringify(cells).length
+    }
+  }
   let [count, bytes] = [0, 0]
   for (let ids = await objects.list(''); ids.length > 0; ids = await objects.list('', ids.at(-1))) {
     count += ids.length
@@ -146,7 +153,8 @@ async function measureObjects(place: FleetPlace) {
   }
   await store.close()
   const live = rows + stashes + files + uploads
-  return { objects: count, bytes, live, ratio: bytes / Math.max(1, live) }
+  const named = { rows, stashes, files, uploads }
+  return { objects: count, bytes, named, rowText, ratio: bytes / Math.max(1, live) }
 }
 
 /** Opens the store as the servers did, without their background work. The ports close with it. */

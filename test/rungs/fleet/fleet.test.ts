@@ -22,7 +22,7 @@ import { Clients, summaryOf } from './clients.js'
 import { Fleet } from './fleet.js'
 import { FleetBackup } from './fleet-backup.js'
 import { ADMIN_KEY, type FleetPlace, type ObjectsPlace, openFleetPorts } from './fleet-job.js'
-import { IncarnationWatch } from './incarnations.js'
+import { LeaseWatch } from './leases.js'
 
 const SERVERS = 4
 
@@ -176,7 +176,7 @@ async function remains(place: FleetPlace) {
 type Finished = Readonly<{
   fleet: Fleet
   clients: Clients
-  watch: IncarnationWatch
+  watch: LeaseWatch
   backup: FleetBackup
   swept: object
 }>
@@ -189,7 +189,7 @@ async function live(place: FleetPlace, seed: number): Promise<Finished> {
   onTestFinished(() => fleet.killAll())
   const clients = new Clients(fleet, { seed, ...TIMES })
   const ports = await openFleetPorts(place)
-  const watch = new IncarnationWatch(ports.kv)
+  const watch = new LeaseWatch(ports.kv)
   const backup = new FleetBackup(join(folder, 'backup'))
 
   const watching = watch.run()
@@ -246,6 +246,7 @@ test('servers that are killed lose nothing and leave nothing', {
     { clients: summaryOf(clients) },
     { swept: { ...swept, objects: fleet.swept }, disk, backup: { ms: Math.round(ms), tries } },
     { endedAfterMs: watch.endedAfterMs.map(Math.round).sort((left, right) => left - right) },
+    { passedAfterMs: watch.passedAfterMs.map(Math.round).sort((left, right) => left - right) },
     { notes: [...fleet.notes] },
   ]) {
     console.log(JSON.stringify(line))

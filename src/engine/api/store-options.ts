@@ -141,9 +141,9 @@ export interface BehaviorOptions {
   readonly jobTtlMs?: number
   /**
    * How long a process must not have renewed its lease, or that of a job, before another takes it for ended, in
-   * milliseconds: others then take over its jobs, sweeps and folds, and delete the objects that it had not linked. If it lives all the
-   * same, what it had under way fails with STORAGE_UNAVAILABLE. All processes of a store must have the same value.
-   * Only for a key-value store that several processes share. Default: 30 seconds. Range: 100 ms to 10 minutes.
+   * milliseconds: others then take over its jobs, sweeps and folds, and delete the objects that it had not linked. If
+   * it lives all the same, what it had under way fails with STORAGE_UNAVAILABLE. All processes of a store must have the
+   * same value. Only for a key-value store that several processes share. Default: 30 seconds. Range: 100 ms to 10 minutes.
    */
   readonly jobLeaseMs?: number
   /** The time source. Default: the system's. */

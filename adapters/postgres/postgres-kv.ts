@@ -18,6 +18,7 @@ import { partitionNames } from './partition-names.js'
 import { PortableCommits } from './portable-commit.js'
 import { checkTables } from './postgres-check.js'
 import { PostgresCommits } from './postgres-commits.js'
+import type { PostgresConnection } from './postgres-connection.js'
 import {
   type PostgresKvOptions,
   type ResolvedPostgresOptions,
@@ -26,8 +27,8 @@ import {
 import { PostgresView, type ViewSource, ViewTransaction, viewStatements } from './postgres-views.js'
 import { PrimaryFinder } from './primary.js'
 import { RecordCache } from './record-cache.js'
-import { prepareTables, tableNames } from './tables.js'
-import { raiseTo } from './version-base.js'
+import { prepareTables, type TableNames, tableNames } from './tables.js'
+import { raiseTo, readBase } from './version-base.js'
 
 /** How long `close` waits for reads under way, in milliseconds. */
 const DRAIN_MS_MAX = 10_000
@@ -78,11 +79,10 @@ class PostgresKv implements KvStore {
     this.versionBase = versionBase
     this.cache = cache
     this.#views = {
-      pool: new ConnectionPool(() => finder.open(async (connection) => connection), {
-        max: viewConnectionsMax,
-        waitMsMax: retryMsMax,
-        what: 'views',
-      }),
+      pool: new ConnectionPool(
+        () => finder.open((connection) => this.#beginViews(connection, names)),
+        { max: viewConnectionsMax, waitMsMax: retryMsMax, what: 'views' },
+      ),
       statements,
       cache,
       retryMsMax,
@@ -183,10 +183,23 @@ class PostgresKv implements KvStore {
     }
   }
 
-  /** @throws {StoreError} STORAGE_UNAVAILABLE if the version base was raised since the store was opened. */
   async #beginSession(session: CommitSession): Promise<CommitSession> {
-    const versionBase = await session.begin()
-    if (versionBase === this.versionBase) return session
+    this.#checkBase(await session.begin())
+    return session
+  }
+
+  /** A connection that is new may lead to a server that lacks commits which this store has answered with. */
+  async #beginViews(
+    connection: PostgresConnection,
+    names: TableNames,
+  ): Promise<PostgresConnection> {
+    this.#checkBase(await readBase(connection, names))
+    return connection
+  }
+
+  /** @throws {StoreError} STORAGE_UNAVAILABLE if the version base was raised since the store was opened. */
+  #checkBase(versionBase: number): void {
+    if (versionBase === this.versionBase) return
     const message = 'The version base of the store was raised meanwhile; open the store again'
     this.#refusal = new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
     throw this.#refusal

@@ -1,7 +1,8 @@
 // The version base of a store in PostgreSQL, which an operator raises after commits were lost: see src/kv/version-base.
 //
-// Invariant: a process that knows an older base commits no more. A raise ends the sessions of all connections for
-// commits. A session that begins meanwhile holds a lock on the base until it has begun, or waits for the raise.
+// Invariant: a process that knows an older base commits no more, and reads by the connections alone that it had before.
+// A raise ends the sessions of all connections for commits. A session that begins meanwhile holds a lock on the base
+// until it has begun, or waits for the raise.
 import { StoreError } from '../../src/base/store-error.js'
 import { RESTORED_VERSION_STEP } from '../../src/kv/version-base.js'
 import type { PostgresConnection } from './postgres-connection.js'
@@ -56,7 +57,11 @@ export async function raiseTo(
   return ended.length
 }
 
-async function readBase(connection: PostgresConnection, { meta }: TableNames): Promise<number> {
+/** The version base on a connection. */
+export async function readBase(
+  connection: PostgresConnection,
+  { meta }: TableNames,
+): Promise<number> {
   const text = `select value from ${meta} where name = 'version_base'`
   const [row] = await connection.query({ text })
   return Number(row?.[0] ?? 0)

@@ -221,6 +221,16 @@ describe.skipIf(typeof server === 'string')(
       expect(await textAt(reopened.partition('team'), 'key')).toBe('value')
     })
 
+    test('after a raise of the version base no new connection reads for a store that is open', async () => {
+      const options = optionsOf()
+      const kv = await open(options)
+      await raiseVersionBase(options)
+
+      const failure = { code: 'STORAGE_UNAVAILABLE', outcome: 'unchanged' }
+      await expect(textAt(kv.partition('team'), 'key')).rejects.toMatchObject(failure)
+      expect(kv.refusal).toMatchObject(failure)
+    })
+
     test('a raise of the version base is not missed by a connection that begins meanwhile', async () => {
       const options = optionsOf()
       const kv = await open(options)

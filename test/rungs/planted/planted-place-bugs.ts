@@ -40,7 +40,7 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'objects' | '
   },
   {
     test: 'objects',
-    name: 'a put to PostgreSQL goes on after it was taken for abandoned',
+    name: 'a put to PostgreSQL writes pieces although its row is being deleted',
     file: 'object-tables.ts',
     find: 'where id = $1 and put = $2 and (bytes is null or bytes = $3::bigint) returning 1),',
     replace: 'where id = $1 and $2::bytea is not null returning 1),',

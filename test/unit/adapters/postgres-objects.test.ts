@@ -161,6 +161,25 @@ describe.skipIf(typeof server === 'string')(
       expect(await counts()).toEqual([0, 0])
     })
 
+    test('a put writes no more pieces while its row is being deleted', async () => {
+      const options = optionsOf()
+      const objects = await open(options)
+      const { run, counts } = await look(options)
+      const hide = `update ${options.schema}.objects set put = null, at = '-infinity'`
+      async function* watched(): AsyncGenerator<Bytes> {
+        yield pattern(5 * PIECE_BYTES)
+        await run(hide) // As another process does before it removes the pieces.
+        yield pattern(5 * PIECE_BYTES)
+      }
+
+      const putting = objects.put(ID, watched())
+      await expect(putting).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
+      expect(await counts()).toEqual([1, 4])
+      expect(await objects.get(ID)).toBeNull()
+      expect(await (await open(options)).list('')).toEqual([])
+      expect(await counts()).toEqual([0, 0])
+    })
+
     test('connections that are cut lose nothing and leave nothing', async () => {
       const proxy = await openCutProxy(socket)
       onTestFinished(() => proxy.close())

@@ -274,16 +274,18 @@ describe('the background work of a team', () => {
     const first = await world.open(BACKGROUND)
     const table = await leaveWork(world, first)
     await world.pass(2 * SWEEP_MS)
-    const told = await world.open({ ...NO_WAIT, sweepIntervalMs: LEASE_MS / 3 })
+    const told = await world.open({ ...NO_WAIT, fileSweepIntervalMs: LEASE_MS / 3 })
     await turns()
     await change(table)
+    await first.store.team(T).files.put('b', { fileName: 'b.txt', contentType: 'text/plain' })
+    world.now += 60 * DAY_MS
     const reached = told.stopBefore(({ port, partition }) => port === 'get' && partition === T)
     await world.pass(LEASE_MS / 3)
     await reached
     const swept = told.store.sweep()
     told.goOn()
 
-    expect((await swept).generations).toBe(1)
+    expect(await swept).toMatchObject({ files: 1, generations: 1 })
   })
 })
 
@@ -313,6 +315,7 @@ async function sweepAndDie(deadlyStep: number): Promise<Ended> {
   const scan = reader.store.team(T).table(table.id).scan()
   const found = [(await scan.next()).value]
   await change(table)
+  await change(await createSecond(dying.store)) // Its first rows nobody reads.
   let steps = 0
   world.onCall = ({ port, commit }, engine): void => {
     const writes =
@@ -331,6 +334,14 @@ async function sweepAndDie(deadlyStep: number): Promise<Ended> {
   expect(await numbersOf(there)).toEqual([7, 5])
   expect((await other.store.verify({ full: true })).findings).toEqual([])
   return { steps, census: await censusOf(world) }
+}
+
+/** A table with a segment and a record over it. */
+async function createSecond(store: Store): Promise<Table> {
+  const team = store.team(T)
+  const { tableId, rowIds } = await team.createTable({ name: 'z', rows: [{ n: 1 }] })
+  await team.table(tableId).updateRow(rowIds.get(0), { n: 2 })
+  return team.table(tableId)
 }
 
 async function finish(store: Store, world: EngineWorld): Promise<void> {

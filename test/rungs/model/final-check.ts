@@ -161,8 +161,7 @@ async function census(
 ): Promise<{ records: Partial<Record<Space, number>>; named: Set<string> }> {
   const records: Partial<Record<Space, number>> = {}
   const named = new Set<string>()
-  const all = await readAll(world, TEAM)
-  const entries = all.filter(([key]) => !world.ports.kv.shared || !isOfProcess(key))
+  const entries = await readData(world, TEAM)
   const heads = new Map(
     entries
       .filter(([key]) => key[0] === KEY_SPACE.tableHead)
@@ -190,8 +189,14 @@ async function census(
   const liveRows = [...heads.values()].map(({ generation }) => generation.liveRows)
   const expected = state.tables.map((table) => currentOf(table).rows.filter(({ gone }) => !gone))
   assert.deepEqual(liveRows.sort(), expected.map(({ length }) => length).sort())
-  assert.deepEqual((await readAll(world, OTHER_TEAM)).length, 0)
+  assert.deepEqual((await readData(world, OTHER_TEAM)).length, 0)
   return { records, named }
+}
+
+/** The records of a team, without those of processes. */
+async function readData(world: World, team: string): Promise<[Uint8Array, Uint8Array][]> {
+  const all = await readAll(world, team)
+  return all.filter(([key]) => !world.ports.kv.shared || !isOfProcess(key))
 }
 
 /** Whether a record is of a process that has a shared store open, not of the data. */

@@ -70,7 +70,8 @@ async function ask(
   // The server may wait for the rest: at its own limit of time it refuses, and the client rarely waits for that.
   if (sent.form === 'cut' && !isPatient) wire.endAfter(PATIENCE_MS)
   if (sent.form === 'broken' && !isPatient) wire.endAfter(PATIENCE_MS)
-  const [, method = 'GET', target = ''] = /^([A-Z]+) (\S+) HTTP\/\d\.\d$/.exec(sent.line) ?? []
+  // Without a version of its own a request is one of HTTP/0.9, which Node's parser takes.
+  const [, method = 'GET', target = ''] = /^([A-Z]+) (\S+)(?: HTTP\/\d\.\d)?$/.exec(sent.line) ?? []
   const reply = await wire.reply(method)
   if (reply === undefined) return undefined
   return { ...reply, method, path: target.startsWith('/') ? target : '/unparsed' }

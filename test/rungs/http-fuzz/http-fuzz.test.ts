@@ -32,6 +32,8 @@ const LOOK_ROUNDS = 3
 const WARM_SHARE = 0.1
 const MEMORY_MORE_MIB_MAX = 32
 const PAUSE_MS = 2_000
+/** Before the last look: when nothing happens for some seconds, V8 gives back what it does not use. */
+const END_PAUSE_MS = { push: 2_000, deep: 30_000 }[tier]
 /** In `npm test` other tests run on the same cores. */
 const HEALTHY_P99_MS_MAX = { push: 1_000, deep: 250 }[tier]
 /** The share of requests that come to a handler that takes a body. */
@@ -132,8 +134,8 @@ function withBody({ answered }: Seen): number {
 }
 
 /** Memory of the server, some time after the last request. */
-async function restedMebibytes(): Promise<number> {
-  await sleep(PAUSE_MS)
+async function restedMebibytes(ms: number): Promise<number> {
+  await sleep(ms)
   return Math.round((await server.seen()).memoryBytes / 1024 / 1024)
 }
 
@@ -151,8 +153,9 @@ test('no request ends, stalls or confuses the server', { timeout: 7_200_000 }, a
     await sendRound(next, tally)
     if (tally.problems.length > 0) tally.failing ??= next
     if (server.ended !== undefined || tally.problems.length >= PROBLEMS_MAX) break
-    if (at % LOOK_ROUNDS === LOOK_ROUNDS - 1) memory.push(await restedMebibytes())
+    if (at % LOOK_ROUNDS === LOOK_ROUNDS - 1) memory.push(await restedMebibytes(PAUSE_MS))
   }
+  memory.push(await restedMebibytes(END_PAUSE_MS))
   const seconds = (performance.now() - startedAt) / 1_000
   const { problems, requests, failing, statuses } = tally
   report({

@@ -4,6 +4,8 @@
 //     node test/postgres-debian.mjs --times 20       as many failovers
 //     node test/postgres-debian.mjs COMMAND...       a command, which finds the programs by the environment:
 //                                                    ROWSTASH_POSTGRES_BIN and ROWSTASH_PGBOUNCER
+//     node test/postgres-debian.mjs --s3             the suites of a store and of the contract, with objects in a radosgw
+//     node test/postgres-debian.mjs --s3 COMMAND...  a command, which finds the radosgw, too, as radosgw.mjs says
 //
 // Where the programs are missing, root gets them with apt-get. The servers run in temporary directories.
 import { execFileSync, spawn } from 'node:child_process'
@@ -19,10 +21,11 @@ const VERSIONS = '/usr/lib/postgresql'
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const INSTALL_MS_MAX = 600_000
 const VITEST = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config']
+const STORE_FILE = 'test/conformance/postgres-debian-store.test.ts'
 const FILES = [
   'test/conformance/postgres-debian-kv.test.ts',
   'test/rungs/failover/failover.test.ts',
-  'test/conformance/postgres-debian-store.test.ts',
+  STORE_FILE,
 ]
 
 /** The programs of the newest version that is installed. */
@@ -93,9 +96,9 @@ async function runFile(file, env) {
 }
 
 /** One file after the other. @returns the exit code: 0 if all passed. */
-async function runSuites(env, times) {
+async function runSuites(files, env, times) {
   const codes = []
-  for (const file of FILES) {
+  for (const file of files) {
     codes.push(await runFile(file, { ...env, ROWSTASH_RUNS: String(times) }))
   }
   return codes.find((code) => code !== 0) ?? 0
@@ -112,14 +115,28 @@ function timesOf([option, count, ...more]) {
   return isRight ? times : Number.NaN
 }
 
-const given = process.argv.slice(2)
-const isCommand = given.length > 0 && given[0] !== '--times'
-const times = isCommand ? 0 : timesOf(given)
-if (Number.isNaN(times)) throw new Error(`--times needs a number from 1 to ${TIMES_MAX}`)
-if ((await findPrograms()) === undefined) install()
-const env = await findPrograms()
-if (env === undefined)
-  throw new Error(`The packages ${PACKAGES.join(' and ')} have other places here`)
-process.exitCode = isCommand
-  ? await execute(given[0], given.slice(1), env)
-  : await runSuites(env, times)
+/** Runs this program with the same arguments below a radosgw. @returns its exit code. */
+function withRadosgw() {
+  const radosgw = join(import.meta.dirname, 'radosgw.mjs')
+  return execute(process.execPath, [radosgw, process.execPath, ...process.argv.slice(1)], {})
+}
+
+/** @returns the exit code. */
+async function main(given) {
+  const wantsS3 = given[0] === '--s3'
+  const rest = wantsS3 ? given.slice(1) : given
+  const isCommand = rest.length > 0 && rest[0] !== '--times'
+  const times = isCommand ? 0 : timesOf(rest)
+  if (Number.isNaN(times)) throw new Error(`--times needs a number from 1 to ${TIMES_MAX}`)
+  if (wantsS3 && times > 0 && rest.length > 0) throw new Error('--s3 runs no failovers')
+  if ((await findPrograms()) === undefined) install()
+  const env = await findPrograms()
+  if (env === undefined) {
+    throw new Error(`The packages ${PACKAGES.join(' and ')} have other places here`)
+  }
+  if (wantsS3 && process.env.ROWSTASH_S3_ENDPOINT === undefined) return await withRadosgw()
+  if (isCommand) return await execute(rest[0], rest.slice(1), env)
+  return await runSuites(wantsS3 ? [STORE_FILE] : FILES, env, times)
+}
+
+process.exitCode = await main(process.argv.slice(2))

@@ -47,6 +47,7 @@ export const LONG_FILES = [
   'test/rungs/scan/update-schema.test.ts',
   'test/rungs/crash/jobs-killed.test.ts',
   'test/rungs/crash/power-cut.test.ts',
+  'test/rungs/failover/faults.test.ts',
   'test/rungs/sqlite/sqlite.test.ts',
   'test/rungs/model/postgres-model.test.ts',
   'test/rungs/scan/scan-json-bytes.test.ts',

@@ -1,5 +1,6 @@
 // The suites of a store and of the contract on the PostgreSQL that the environment names, with a synchronous standby:
-// `node test/postgres-debian.mjs` runs them.
+// `node test/postgres-debian.mjs` runs them. Objects are in the bucket of the S3 server that the environment names, as
+// with `--s3`, else in memory and in files.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import type { ObjectStore, Store, StoreOptions } from '../../src/index.js'
 import { memoryObjects, openStore } from '../../src/index.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
 import { findPrograms, startCluster } from '../support/postgres-cluster.js'
+import { findS3Server, openUnsignedBucket } from '../support/s3-server.js'
 import { serveContract } from './contract-server.js'
 import { contractSuite } from './contract-suite.js'
 import { contractSources } from './fake-sources.js'
@@ -28,19 +30,24 @@ if (typeof programs === 'string') {
   const open = async (objects: ObjectStore, options: StoreOptions = {}): Promise<Store> => {
     return openStore({ ...options, kv: await openEmpty(cluster.primary.url), objects })
   }
+  const s3 = findS3Server()
+  const isBucket = typeof s3 !== 'string'
   const server = `PostgreSQL ${cluster.version}`
 
   runCases(
-    `a store on ${server} with objects in memory`,
-    storeSuite((options) => open(memoryObjects(), options)),
+    `a store on ${server} with objects in ${isBucket ? 'S3' : 'memory'}`,
+    storeSuite(async (options) => {
+      return open(isBucket ? await openUnsignedBucket(s3) : memoryObjects(), options)
+    }),
   )
 
   const proof = new OpenApiProof()
   const serve = async (options: StoreOptions): Promise<Store> => {
-    return open(await openFsObjects(folder), { ...options, sources: contractSources })
+    const objects = isBucket ? openUnsignedBucket(s3) : openFsObjects(folder)
+    return open(await objects, { ...options, sources: contractSources })
   }
   runCases(
-    `the contract on ${server} with objects in files`,
+    `the contract on ${server} with objects in ${isBucket ? 'S3' : 'files'}`,
     contractSuite(() => serveContract(serve, { proof })),
   )
 }

@@ -4,54 +4,40 @@ import { createHash, randomBytes } from 'node:crypto'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { openS3Objects } from '../../adapters/s3/s3-objects.js'
-import { resolveS3Options, type S3Options } from '../../adapters/s3/s3-options.js'
+import { resolveS3Options } from '../../adapters/s3/s3-options.js'
 import { S3Signer } from '../../adapters/s3/s3-signer.js'
-import type { ObjectStore, Store, StoreOptions } from '../../src/index.js'
+import type { Store, StoreOptions } from '../../src/index.js'
 import { openLevelKv, openStore } from '../../src/index.js'
-import { objectsClosedBy } from '../support/objects-closed-by.js'
 import { OpenApiProof } from '../support/openapi-proof.js'
+import {
+  findS3Server,
+  openEmptyBucket,
+  openUnsignedBucket,
+  optionsOfServer,
+  type S3Server,
+} from '../support/s3-server.js'
 import { serveContract } from './contract-server.js'
 import { type ContractServer, contractSuite } from './contract-suite.js'
 import { contractSources } from './fake-sources.js'
 import { objectsSuite } from './objects/objects-suite.js'
 import { storeSuite } from './store-suite.js'
 
-const {
-  ROWSTASH_S3_ENDPOINT: endpoint,
-  ROWSTASH_S3_BUCKET: bucket = '',
-  ROWSTASH_S3_ACCESS_KEY: accessKeyId = '',
-  ROWSTASH_S3_SECRET_KEY: secretAccessKey = '',
-} = process.env
-
 const MIB = 1_024 * 1_024
 const ID = '0123456789abcdef0000000000000001'
+const NOWHERE: S3Server = { endpoint: '', bucket: '', accessKeyId: '', secretAccessKey: '' }
 
-function optionsOf(server: string, others: Partial<S3Options> = {}): S3Options {
-  const keyPrefix = `test-${randomBytes(6).toString('hex')}/`
-  const credentials = { accessKeyId, secretAccessKey }
-  return { endpoint: server, bucket, credentials, keyPrefix, ...others }
-}
+const found = findS3Server()
+const isMissing = typeof found === 'string'
+const server = isMissing ? NOWHERE : found
+const title = isMissing ? `… (skipped: ${found})` : found.endpoint
 
-/** Removes its objects when it is closed. */
-async function openEmpty(server: string): Promise<ObjectStore> {
-  const objects = await openS3Objects(optionsOf(server))
-  return objectsClosedBy(objects, async () => {
-    for (let ids = [''], page = 0; ids.length > 0 && page < 10; page++) {
-      ids = await objects.list('').catch(() => []) // Of a closed store nothing is left to list.
-      await objects.delete(ids).catch(() => undefined)
-    }
-    await objects.close()
-  })
-}
+describe.skipIf(isMissing)(`S3 at ${title}`, () => {
+  const { accessKeyId, secretAccessKey } = server
 
-const missing = 'no server is named by ROWSTASH_S3_ENDPOINT'
-describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${missing})`}`, () => {
-  const server = endpoint ?? ''
-
-  for (const { name, run } of objectsSuite(() => openEmpty(server))) test(name, () => run())
+  for (const { name, run } of objectsSuite(() => openEmptyBucket(server))) test(name, () => run())
 
   test('an object of several parts is one object, and no upload is left', async () => {
-    const objects = await openEmpty(server)
+    const objects = await openEmptyBucket(server)
     const content = randomBytes(20 * MIB + 5)
     async function* pieces(): AsyncGenerator<Uint8Array> {
       for (let at = 0; at < content.length; at += MIB) yield content.subarray(at, at + MIB)
@@ -65,7 +51,7 @@ describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${mi
   })
 
   test('a put of parts whose source fails leaves nothing', async () => {
-    const objects = await openEmpty(server)
+    const objects = await openEmptyBucket(server)
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield randomBytes(17 * MIB)
       throw new RangeError('of the source')
@@ -77,7 +63,7 @@ describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${mi
   })
 
   test('bytes that change on the way are refused', async () => {
-    const settings = resolveS3Options(optionsOf(server))
+    const settings = resolveS3Options(optionsOfServer(server))
     const url = new URL(`${settings.keyPrefix}${ID}`, settings.bucketUrl)
     const digest = createHash('sha256').update('content').digest('hex')
     const headers = { 'x-amz-content-sha256': digest }
@@ -86,7 +72,10 @@ describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${mi
       (await fetch(url, { method: 'PUT', body, headers: signed })).status
 
     expect([await put('changed'), await put('content')]).toEqual([400, 200])
-    const objects = await openS3Objects({ ...optionsOf(server), keyPrefix: settings.keyPrefix })
+    const objects = await openS3Objects({
+      ...optionsOfServer(server),
+      keyPrefix: settings.keyPrefix,
+    })
     await objects.delete([ID])
     await objects.close()
   })
@@ -99,11 +88,11 @@ describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${mi
     ],
     [{ credentials: { accessKeyId: 'x', secretAccessKey } }, /^Option "credentials" .*accessKeyId/],
   ])('an opening fails with what to do: %#', async (change, message) => {
-    await expect(openS3Objects(optionsOf(server, change))).rejects.toThrow(message)
+    await expect(openS3Objects(optionsOfServer(server, change))).rejects.toThrow(message)
   })
 
   test('a signed URL is good for its length and type only', async () => {
-    const objects = await openEmpty(server)
+    const objects = await openEmptyBucket(server)
     const terms = { contentType: 'text/plain', contentLength: 5, bytesMax: 5, ttlMs: 60_000 }
     const url = (await objects.presignPut?.(ID, terms)) ?? ''
     const put = async (body: string, contentType = 'text/plain'): Promise<number> => {
@@ -120,20 +109,16 @@ describe.skipIf(endpoint === undefined)(`S3 at ${endpoint ?? `… (skipped: ${mi
   })
 })
 
-describe.skipIf(endpoint === undefined)(
-  `a store on S3 at ${endpoint ?? '… (skipped, too)'}`,
-  () => {
-    const open = async (options: StoreOptions = {}): Promise<Store> => {
-      const kv = await openLevelKv(new MemoryLevel())
-      const { presignPut: _, ...objects } = await openEmpty(endpoint ?? '')
-      return await openStore({ ...options, kv, objects }) // These suites PUT uploads at the store.
-    }
+describe.skipIf(isMissing)(`a store on S3 at ${title}`, () => {
+  const open = async (options: StoreOptions = {}): Promise<Store> => {
+    const kv = await openLevelKv(new MemoryLevel())
+    return openStore({ ...options, kv, objects: await openUnsignedBucket(server) })
+  }
 
-    for (const { name, run } of storeSuite(open)) test(name, () => run())
+  for (const { name, run } of storeSuite(open)) test(name, () => run())
 
-    const proof = new OpenApiProof()
-    const serve = (): Promise<ContractServer> =>
-      serveContract((options) => open({ ...options, sources: contractSources }), { proof })
-    for (const { name, run } of contractSuite(serve)) test(name, () => run())
-  },
-)
+  const proof = new OpenApiProof()
+  const serve = (): Promise<ContractServer> =>
+    serveContract((options) => open({ ...options, sources: contractSources }), { proof })
+  for (const { name, run } of contractSuite(serve)) test(name, () => run())
+})

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { S3Options } from '../../adapters/s3/s3-options.js'
 import { refusal, S3Bucket, type S3Given } from './s3-bucket.js'
 import { checkSignature } from './s3-signature.js'
+import type { Seeded } from './seeded.js'
 
 /**
  * A fault of one request: an answer of an error (`error`, `slowDown`), a broken connection (`reset`), none at all
@@ -16,6 +17,16 @@ export type S3Fault = Readonly<{
   /** The header Retry-After of `error` and `slowDown`. */
   retryAfter?: string
 }>
+
+const FAULT_KINDS: readonly S3Fault['kind'][] = [
+  'error',
+  'slowDown',
+  'reset',
+  'hang',
+  'cut',
+  'short',
+  'late',
+]
 
 export type S3Asked = Readonly<{
   method: string
@@ -49,6 +60,8 @@ export class S3Double {
   faultOf: (asked: S3Asked) => S3Fault | undefined = () => undefined
   /** Connections that were ever open at the same time. */
   connectionsPeak = 0
+  /** Requests that failed because they were to. */
+  faults = 0
   #connections = 0
   readonly #server: Server
 
@@ -82,6 +95,17 @@ export class S3Double {
     }
   }
 
+  /** From now on a third of the requests fail, in any way. */
+  failOften(random: Seeded): void {
+    this.faultOf = () =>
+      random.once(3) ? { kind: random.pick(FAULT_KINDS), effect: random.once(2) } : undefined
+  }
+
+  /** From now on none fails. */
+  recover(): void {
+    this.faultOf = () => undefined
+  }
+
   /** Ends connections that are kept open without a request. */
   closeIdle(): void {
     this.#server.closeIdleConnections()
@@ -109,8 +133,12 @@ export class S3Double {
       return bucket === BUCKET ? this.bucket.answer(question) : refusal(404, 'NoSuchBucket')
     }
     const fault = this.faultOf(asked)
-    if (fault === undefined) send(response, answer(), method)
-    else fail(response, fault, answer, method)
+    if (fault === undefined) {
+      send(response, answer(), method)
+    } else {
+      this.faults++
+      fail(response, fault, answer, method)
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { KEY_SPACE } from '../../../src/format/keys.js'
-import type { Clock, KvStore, Store, Team } from '../../../src/index.js'
+import type { Clock, KvStore, ObjectStore, Store, Team } from '../../../src/index.js'
 import { describe } from './audit.js'
 import { TEAM } from './lane.js'
 import type { Ledger } from './ledger.js'
@@ -87,8 +87,25 @@ export async function findLeaksIn(place: Place, ledger: Ledger): Promise<string[
   return wrong
 }
 
+/**
+ * What is in ports that processes share, when all have closed the store.
+ * @param openStore - Opens it on the ports of `openPorts`.
+ */
+export async function sharedRemains(
+  openPorts: () => Promise<Readonly<{ kv: KvStore; objects: ObjectStore; close(): Promise<void> }>>,
+  openStore: () => Promise<Store>,
+): Promise<Remains> {
+  const ended = await openStore()
+  await ended.sweep() // Ends the incarnation that was closed before.
+  await ended.close()
+  const { kv, objects, close } = await openPorts()
+  const left = { objects: await objects.list(''), keys: await keysOf(kv) }
+  await close()
+  return left
+}
+
 /** The keys of the records of the team. */
-export async function keysOf(kv: KvStore): Promise<Uint8Array[]> {
+async function keysOf(kv: KvStore): Promise<Uint8Array[]> {
   const all = { start: new Uint8Array(0), limit: Uint8Array.of(0xff), count: RECORDS_MAX }
   const records = await kv.partition(TEAM).read((view) => view.scan(all))
   return records.map(([key]) => key)

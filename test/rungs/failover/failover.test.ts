@@ -16,10 +16,10 @@ import {
   startCluster,
 } from '../../support/postgres-cluster.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
+import { cutOften } from './cuts.js'
 import { CHAINS, Journal } from './journal.js'
 
 const SUITE = 'T19 failover of PostgreSQL'
-const CUT_MS = 700
 /** Load before each kill, in milliseconds; a random time of as much is added. */
 const LOAD_MS = 1_500
 const MINUTE_MS = 60_000
@@ -90,15 +90,13 @@ async function withLoad(
     ),
   ).flat()
   writers.push(journal.add(table, 'a', isOver), journal.add(table, 'b', isOver))
-  const cutting = setInterval(() => {
-    for (const { cut } of proxies) cut()
-  }, CUT_MS)
+  const endCuts = cutOften(proxies)
   try {
     const failing = fail()
     failing.catch(() => undefined)
     await Promise.race([failing, ...writers]) // A writer ends early only if it fails.
   } finally {
-    clearInterval(cutting)
+    endCuts()
     over = true
     await Promise.allSettled(writers)
   }

@@ -12,10 +12,11 @@ import type { Clock, Store, StoreOptions } from '../../../src/index.js'
 import { openStore } from '../../../src/index.js'
 import { fixedSizeOf, report, reportSkip, suiteSeed, tier } from '../../support/ladder.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { findS3Server } from '../../support/s3-server.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { auditStore } from '../crash/audit.js'
 import { TEAM } from '../crash/lane.js'
-import { findLeaksIn, keysOf, type Place } from '../crash/leaks.js'
+import { findLeaksIn, type Place, sharedRemains } from '../crash/leaks.js'
 import { SMALL_SIZES } from '../crash/writer-job.js'
 import { type BuiltPrograms, buildPrograms } from '../crash/writer-process.js'
 import { Clients, summaryOf } from './clients.js'
@@ -79,17 +80,13 @@ afterAll(async () => {
 
 /** The bucket that the environment names, as for the tests of S3, else a folder. */
 async function objectsPlace(seed: number): Promise<ObjectsPlace> {
-  const { env } = process
-  const { ROWSTASH_S3_ENDPOINT: endpoint, ROWSTASH_S3_BUCKET: bucket = '' } = env
-  if (endpoint === undefined) {
+  const server = findS3Server()
+  if (typeof server === 'string') {
     const objects = join(folder, 'objects')
     await mkdir(objects)
     return { folder: objects }
   }
-  const accessKeyId = env['ROWSTASH_S3_ACCESS_KEY'] ?? ''
-  const secretAccessKey = env['ROWSTASH_S3_SECRET_KEY'] ?? ''
-  const keyPrefix = `fleet-${seed}-${Date.now()}/`
-  return { endpoint, bucket, keyPrefix, accessKeyId, secretAccessKey }
+  return { ...server, keyPrefix: `fleet-${seed}-${Date.now()}/` }
 }
 
 /** Kills servers until the time is over. */
@@ -163,16 +160,6 @@ async function openAgain(place: FleetPlace, clock?: Clock): Promise<Store> {
   return openStore({ ...SMALL_SIZES, ...(clock && { clock }), kv, objects })
 }
 
-async function remains(place: FleetPlace) {
-  const ended = await openAgain(place)
-  await ended.sweep() // Ends the incarnation that was closed before.
-  await ended.close()
-  const { kv, objects, close } = await openFleetPorts(place)
-  const left = { objects: await objects.list(''), keys: await keysOf(kv) }
-  await close()
-  return left
-}
-
 type Finished = Readonly<{
   fleet: Fleet
   clients: Clients
@@ -213,7 +200,11 @@ async function examine(place: FleetPlace, { fleet, clients, backup }: Finished) 
   wrong.push(...(await backup.check(join(folder, 'restored'), ledger.settledShares)))
   const data: Place = {
     open: (clock) => openAgain(place, clock),
-    remains: () => remains(place),
+    remains: () =>
+      sharedRemains(
+        () => openFleetPorts(place),
+        () => openAgain(place),
+      ),
   }
   wrong.push(...(await findLeaksIn(data, ledger)))
   return disk

@@ -10,6 +10,7 @@ export type PlantedLadderBug = PlantedBug &
       | 'race'
       | 'fault-loop'
       | 'failover'
+      | 'faults'
       | 'import-killed'
       | 'jobs-killed'
       | 'power-cut-root'
@@ -149,5 +150,12 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
     file: 'postgres-commits.ts',
     find: 'return last === number',
     replace: 'return last !== undefined || last === number',
+  },
+  {
+    test: 'faults',
+    name: 'a commit to PostgreSQL is repeated although it was written before its connection broke',
+    file: 'postgres-commits.ts',
+    find: 'return last === number',
+    replace: 'return last === number && number === 0',
   },
 ]

@@ -86,6 +86,7 @@ const SUITES = [
       'model-postgres': 'test/rungs/model/postgres-model.test.ts',
       fleet: 'test/rungs/fleet/fleet.test.ts',
       failover: 'test/rungs/failover/failover.test.ts',
+      faults: 'test/rungs/failover/faults.test.ts',
     },
     env: { 'power-cut-root': { ROWSTASH_TIER: 'deep', ROWSTASH_RUNS: '6' } },
   },

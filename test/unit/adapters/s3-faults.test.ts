@@ -6,18 +6,9 @@ import { expect, test } from 'vitest'
 import { openS3Objects } from '../../../adapters/s3/s3-objects.js'
 import { isStoreError, type ObjectStore } from '../../../src/index.js'
 import { runOptions } from '../../support/fast-check-options.js'
-import { S3Double, type S3Fault } from '../../support/s3-double.js'
+import { S3Double } from '../../support/s3-double.js'
 import { seeded } from '../../support/seeded.js'
 
-const KINDS: readonly S3Fault['kind'][] = [
-  'error',
-  'slowDown',
-  'reset',
-  'hang',
-  'cut',
-  'short',
-  'late',
-]
 const BYTES = [0, 1, 1_000, 70_000]
 const BIG_BYTES = 9 * 1_024 * 1_024
 
@@ -116,15 +107,13 @@ test('nothing acknowledged is lost, and nothing that failed is listed', async ()
     const double = await S3Double.start()
     // So few attempts that some operations fail for good.
     const objects = await openS3Objects(double.options({ attemptsMax: 3, idleTimeoutMs: 40 }))
-    const random = seeded(seed)
-    double.faultOf = () =>
-      random.once(3) ? { kind: random.pick(KINDS), effect: random.once(2) } : undefined
+    double.failOften(seeded(seed))
     const journal = new Journal()
     try {
       for (const batch of batches) {
         await Promise.all(batch.map((each) => mayFail(take(objects, journal, each))))
       }
-      double.faultOf = () => undefined
+      double.recover()
       const listed = await objects.list('')
       expect(listed.filter((id) => !journal.unknown.has(id))).toEqual(journal.certain)
       for (const id of journal.certain) {

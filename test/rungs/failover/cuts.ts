@@ -1,0 +1,12 @@
+// Connections that are cut while a rung runs.
+import type { CutProxy } from '../../support/cut-proxy.js'
+
+const CUT_MS = 700
+
+/** Cuts all connections every 0.7 seconds, until the function that it returns is called. */
+export function cutOften(proxies: readonly CutProxy[]): () => void {
+  const cutting = setInterval(() => {
+    for (const { cut } of proxies) cut()
+  }, CUT_MS)
+  return () => clearInterval(cutting)
+}

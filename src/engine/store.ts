@@ -28,6 +28,7 @@ import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
 import { withCheckedPuts } from './context/checked-puts.js'
 import { ChunkCounts } from './context/chunk-counts.js'
 import { DiskSpace, withDiskSpace } from './context/disk-space.js'
+import { DueTeams } from './context/due-teams.js'
 import { ExtentEntries } from './context/extents.js'
 import { FileClaims } from './context/file-claims.js'
 import { GenerationPins } from './context/generation-pins.js'
@@ -124,6 +125,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     pointReads: new PointReadCache(shares.pointReads),
     writers: new TableWriters(options.random, heads, shared),
     pins,
+    dueTeams: new DueTeams({ kv, options, background }),
     disk,
     lifecycle,
     background,
@@ -174,6 +176,7 @@ class OpenedStore implements Store, LendsBuffers {
     const fold = () => background.run('fold', () => this.#sweeper.fold())
     const lookForJobs = () => background.run('jobs', () => this.#jobs.look())
     const stops = [
+      context.dueTeams.begin(),
       jobIntervalMs > 0 ? every(jobIntervalMs, lookForJobs) : () => undefined,
       sweepIntervalMs > 0 ? every(sweepIntervalMs, sweep) : () => undefined,
       foldIntervalMs > 0 ? every(foldIntervalMs, fold) : () => undefined,
@@ -233,10 +236,11 @@ class OpenedStore implements Store, LendsBuffers {
   }
 
   close(): Promise<void> {
-    const { lifecycle, kv, objects, incarnation } = this.#context
+    const { lifecycle, kv, objects, incarnation, dueTeams } = this.#context
     this.#stopBackground()
     return lifecycle.close(async () => {
       try {
+        await dueTeams.write().catch(() => undefined) // The daily scan finds what is not noted.
         await incarnation.end().catch(() => undefined) // Others find out when the lease is over.
         await kv.close()
       } finally {

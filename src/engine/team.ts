@@ -119,7 +119,7 @@ export function openTeamContext(context: StoreContext, teamId: string): TeamCont
   return {
     ...context,
     teamId,
-    partition: context.kv.partition(teamId),
+    partition: context.dueTeams.partition(teamId),
     ensureTeam: onceDone(() => enterTeam(context, teamId)),
   }
 }

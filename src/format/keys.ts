@@ -29,6 +29,7 @@ export const KEY_SPACE = Object.freeze({
   receipt: 0x12,
   writer: 0x13,
   duty: 0x14,
+  workHint: 0x15,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,
@@ -37,6 +38,7 @@ export const KEY_SPACE = Object.freeze({
   openJob: 0x25,
   apiKey: 0x26,
   incarnation: 0x27,
+  dueTeam: 0x28,
 })
 
 /** The 16 bytes of a table's UUID. */
@@ -95,6 +97,10 @@ export function schemaKey(table: TableKey, number: number): Bytes {
   const key = tableBytes(KEY_SPACE.schema, table, 4)
   putUint32(key, 17, number)
   return key
+}
+
+export function schemasRange(table: TableKey): KeyRange {
+  return prefixRange(tableBytes(KEY_SPACE.schema, table, 0))
 }
 
 export function extentPageKey(table: TableKey, page: number): Bytes {
@@ -316,7 +322,7 @@ export function incarnationOfKey(key: Bytes): string {
 }
 
 /** Background work that one process of a shared store does. The numbers are on disk: never change or reuse one. */
-const DUTY = Object.freeze({ sweep: 0x01, fold: 0x02, files: 0x03, objects: 0x04 })
+export const DUTY = Object.freeze({ sweep: 0x01, fold: 0x02, files: 0x03, objects: 0x04 })
 
 export type Duty = keyof typeof DUTY
 

@@ -105,7 +105,15 @@ const isHousekeeping: Fits = (call) =>
   call.port === 'clear' ||
   commits(TEAM, 'deletes', KEY_SPACE.schema)(call) ||
   commits(TEAM, 'puts', DUTY_SPACE)(call) ||
-  commits('', 'puts', DUTY_SPACE)(call)
+  commits('', 'puts', DUTY_SPACE)(call) ||
+  isOfHints(call)
+
+/** Hints say where to look, and decide nothing. */
+const isOfHints: Fits = ({ commit }) => {
+  const keys = [...(commit?.puts ?? []).map(([key]) => key), ...(commit?.deletes ?? [])]
+  const spaces: readonly (number | undefined)[] = [KEY_SPACE.workHint, KEY_SPACE.dueTeam]
+  return keys.length > 0 && keys.every(([space]) => spaces.includes(space))
+}
 
 function isWrite({ port, commit, ids }: Call): boolean {
   if (port === 'put' || port === 'clear') return true

@@ -146,7 +146,8 @@ export interface Store {
   /**
    * Folds row records into segments, then deletes what is unreferenced or expired. Both also run in the
    * background. Of several processes that share a store, one does so for each team in the background, until it ends;
-   * this call does it for all teams, and what another process has begun there ends without effect.
+   * this call does it for all teams, and what another process has begun there ends without effect. It looks at all
+   * records, which the background does once a day there, and else only at those that changes have left to do.
    */
   sweep(): Promise<SweepReport>
   /**

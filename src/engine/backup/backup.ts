@@ -33,7 +33,13 @@ import { openSegment, readFrames } from '../segments/read-segment.js'
 /** Bytes at which a frame of records is ended. */
 const RECORDS_BYTES = 256 * 1024
 /** Key spaces of the processes that have the store open, which mean nothing to a restored one. */
-const NOT_KEPT: readonly number[] = [KEY_SPACE.incarnation, KEY_SPACE.writer, KEY_SPACE.duty]
+const NOT_KEPT: readonly number[] = [
+  KEY_SPACE.incarnation,
+  KEY_SPACE.writer,
+  KEY_SPACE.duty,
+  KEY_SPACE.workHint,
+  KEY_SPACE.dueTeam,
+]
 const EVERY_KEY = { start: new Uint8Array(0), limit: Uint8Array.of(0xff) }
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED, ABORTED, STORE_CLOSED, DATA_CORRUPT, STORAGE_UNAVAILABLE */

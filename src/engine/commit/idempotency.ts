@@ -16,6 +16,7 @@ import {
 } from '../../format/records.js'
 import type { KvCheck, ReadRecord } from '../../kv/kv.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
+import { hintOfResult } from './work-hints.js'
 
 /** The record of a key as a view has it. */
 export type IdempotencyState = Readonly<{
@@ -77,14 +78,16 @@ function keyReused(text: string): StoreError {
 
 /** The part of a first operation's commit that stores its result. */
 export function saveResult(
-  { clock }: Limits,
+  store: Parameters<typeof hintOfResult>[0],
   repeat: IdempotencyState | null,
   result: Omit<IdempotencyRecord, 'at' | 'digest'>,
 ): Readonly<{ checks: readonly KvCheck[]; puts: readonly (readonly [Bytes, Bytes])[] }> {
   if (repeat === null) return { checks: [], puts: [] }
   const { key, digest, bytes } = repeat
-  const record = encodeIdempotencyRecord({ ...result, digest, at: clock.now() })
-  return { checks: [{ key, equals: bytes }], puts: [[key, record]] }
+  const at = store.options.clock.now()
+  const record = encodeIdempotencyRecord({ ...result, digest, at })
+  const hints = hintOfResult(store, digest)
+  return { checks: [{ key, equals: bytes }], puts: [[key, record], ...hints] }
 }
 
 /** Whether a record has no effect any more. */

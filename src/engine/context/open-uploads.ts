@@ -55,6 +55,11 @@ export class OpenUploads {
     this.#teams.delete(teamId)
   }
 
+  /** Drops the counts of all teams: other processes open and end uploads too. */
+  forgetAll(): void {
+    this.#teams.clear()
+  }
+
   /** The counts of a team; undefined if they were not made yet, so there is nothing to update. */
   #counted(teamId: string): Promise<Counted | undefined> | undefined {
     return this.#teams.get(teamId)?.catch(() => undefined)

@@ -12,6 +12,7 @@ import type { Activity } from './activity.js'
 import type { Background } from './background.js'
 import type { ChunkCounts } from './chunk-counts.js'
 import type { DiskSpace } from './disk-space.js'
+import type { DueTeams } from './due-teams.js'
 import type { ExtentEntries } from './extents.js'
 import type { FileClaims } from './file-claims.js'
 import type { GenerationPins } from './generation-pins.js'
@@ -56,6 +57,7 @@ export type StoreContext = Readonly<{
   pointReads: PointReadCache
   writers: TableWriters
   pins: GenerationPins
+  dueTeams: DueTeams
   disk: DiskSpace
   lifecycle: Lifecycle
   background: Background

@@ -129,6 +129,13 @@ export class TeamLimits {
     this.#rows.delete(teamId)
   }
 
+  /** Drops the counts of all teams: other processes write too. */
+  forgetAll(): void {
+    this.#stashes.clear()
+    this.#keys.clear()
+    this.#rows.clear()
+  }
+
   #countsBytes(): boolean {
     return this.#limits.stashBytesMax < Number.MAX_SAFE_INTEGER
   }
@@ -167,6 +174,11 @@ class TeamCounts<T extends object> {
   delete(teamId: string): void {
     this.#drops++
     this.#counts.delete(teamId)
+  }
+
+  clear(): void {
+    this.#drops++
+    this.#counts.clear()
   }
 }
 

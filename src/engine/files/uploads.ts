@@ -23,6 +23,7 @@ import {
 import { type FileKey, uploadKey } from '../../format/keys.js'
 import type { UploadRequest, UploadTicket } from '../api/file-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
+import { hintOfLifetime } from '../commit/work-hints.js'
 import { teamIsFull } from '../context/file-claims.js'
 import type { UploadsOfTeam } from '../context/open-uploads.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
@@ -63,7 +64,7 @@ export async function createUpload(
     const named = presigned === null ? [] : [presigned]
     const { ok } = await team.incarnation.commit(team, named, {
       checks: [{ key: uploadKey(key), equals: null }],
-      puts: [[uploadKey(key), encodeUpload(upload)]],
+      puts: [[uploadKey(key), encodeUpload(upload)], ...hintOfEnd(team, key, upload)],
     })
     invariant(ok, 'the key of an upload is never drawn again')
     if (presigned !== null) ids.release([presigned])
@@ -139,7 +140,7 @@ async function findSigned(context: StoreContext, request: UploadRequest): Promis
   const teamId = await context.aliases.teamOf(name.alias)
   const signingKey = teamId === null ? null : await context.signingKeys.find(keyId)
   if (teamId === null || signingKey === null) throw notSigned()
-  const partition = context.kv.partition(teamId)
+  const partition = context.dueTeams.partition(teamId)
   const record = await partition.read((view) => view.get(uploadKey(name.key)))
   if (record === null) throw notSigned()
   const terms = decodeUpload(record)
@@ -170,10 +171,11 @@ type Received = Readonly<{
 }>
 
 async function commitReceived(
-  { options, incarnation }: StoreContext,
+  context: StoreContext,
   found: FoundUpload,
   received: StoredContent,
 ): Promise<Received> {
+  const { options, incarnation } = context
   const key = uploadKey(found.key)
   let record: Bytes | null = found.record
   return commitUntilAccepted('The upload is too busy', options.random, async () => {
@@ -188,13 +190,23 @@ async function commitReceived(
     }
     const result = await incarnation.commit(found, [received.object], {
       checks: [{ key, equals: record }],
-      puts: [[key, encodeUpload(next)]],
+      puts: [[key, encodeUpload(next)], ...hintOfEnd(context, found.key, next)],
     })
     const replaced = upload.state === 'received' ? upload.received.object : null
     if (result.ok) return { upload: next, replaced }
     record = result.failed[0]?.value ?? null
     return REFUSED
   })
+}
+
+/** Where to look when the upload has ended. */
+function hintOfEnd(
+  context: StoreContext,
+  key: FileKey,
+  upload: UploadRecord,
+): ReturnType<typeof hintOfLifetime> {
+  const due = endOfUpload(context.options, upload) + 1
+  return hintOfLifetime(context, 'upload', key, due)
 }
 
 function notSigned(): StoreError {

@@ -176,7 +176,13 @@ export async function planPut(
     chunk,
     putAt,
     markers,
-  }: Readonly<{ chunk: StoredChunk; putAt: number; markers: readonly Put[] }>,
+    hints,
+  }: Readonly<{
+    chunk: StoredChunk
+    putAt: number
+    markers: readonly Put[]
+    hints: readonly Put[]
+  }>,
 ): Promise<KvCommit> {
   const list = await findColumnList(view, head.nonce, chunk)
   const key = chunkKey(head.nonce, serial)
@@ -195,6 +201,7 @@ export async function planPut(
       ...(changesHead ? [[headKey, encodeStashHead(next)] as const] : []),
       ...(list.put === null ? [] : [list.put]),
       ...markers,
+      ...hints,
     ],
   }
 }

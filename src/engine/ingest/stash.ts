@@ -11,6 +11,7 @@ import { checkSerial } from '../api/arguments.js'
 import type { ChunkResult, RowsInput, Stash } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
+import { hintOfLifetime } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH, segmentBytes } from '../context/team-limits.js'
@@ -114,7 +115,10 @@ export class TeamStash implements Stash {
       if (state.reference !== null && !mayReplace) return undefined
       await this.#checkCount(view, state)
       const markers = await putMarkers((key) => view.get(key), options.random, files)
-      const stored = { chunk, putAt: now, markers }
+      const isNew = state.headBytes === null
+      const end = now + options.stashTtlMs
+      const hints = isNew ? hintOfLifetime(this.#team, 'stash', this.id, end) : []
+      const stored = { chunk, putAt: now, markers, hints }
       return { state, commit: await planPut(view, this.id, serial, state, stored) }
     }
     const planAhead = async (view: KvView) => {

@@ -37,6 +37,7 @@ import type { JobProgress } from '../api/job-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { type JobCommit, type JobGuard, type JobResult, readJobGuard } from '../commit/job-guard.js'
 import { LeaseLost } from '../commit/lease.js'
+import { hintOfLifetime } from '../commit/work-hints.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
 import { TransferLimit } from '../context/transfer-limit.js'
 import { HeldLease } from './held-lease.js'
@@ -131,12 +132,14 @@ export class JobRunner {
       const system = this.#context.kv.partition('')
       await system.commit({ puts: [[openJobKey(job, team.teamId), EMPTY_RECORD]] })
       const lease = this.#newLease(1)
+      const { clock, jobTtlMs } = team.options
       const [key, bytes] = [jobKey(job), encodeJob(record)]
       await team.partition.commit({
         checks: [{ key, equals: null }],
         puts: [
           [key, bytes],
           [jobLeaseKey(job), encodeLease(lease)],
+          ...hintOfLifetime(team, 'job', job, clock.now() + jobTtlMs),
         ],
       })
       this.#begin(team, job, record, lease)

@@ -12,6 +12,7 @@ import {
 } from '../commit/idempotency.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
+import { hintOfClosed, hintOfTable } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import { rowIdsOf } from '../context/row-ids.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -155,12 +156,15 @@ function planAdd(
       rows,
     )
     const { runs } = added
-    const kept = saveResult(team.options, repeat, { operation: 'add', table, version, runs })
+    const kept = saveResult(team, repeat, { operation: 'add', table, version, runs })
     const saved = await saveReceipt(team, read, table, draft, version)
     const { deletes, receipt } = saved
     const markers = await putMarkers(read, random, added.files)
     const puts = [...added.puts, ...kept.puts, ...saved.puts, ...markers]
-    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    if (newSchema !== null) {
+      puts.push(putSchema(table, generation, newSchema), ...hintOfTable(team, table, version))
+    }
+    puts.push(...hintOfClosed(team, head, added.next, table))
     const own = checksOfObjects(place, reader)
     const checks = [...added.checks, ...checksOf(base.source), ...kept.checks]
     checks.push(...(isSync(own) ? own : await own))

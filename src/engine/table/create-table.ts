@@ -174,7 +174,7 @@ async function commitTable(
     if (!holds) return null
     const order = checkTableCount(team, teamHead)
     const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
-    const kept = saveResult(team.options, repeat, { operation: 'create', table, version: 1, runs })
+    const kept = saveResult(team, repeat, { operation: 'create', table, version: 1, runs })
     const ended = job.succeed({ table, version: 1, runs })
     const checks = [...checksOf(source), ...kept.checks, ...job.checks]
     const { ok } = await team.incarnation.commit(team, objects, {

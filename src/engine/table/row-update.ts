@@ -22,6 +22,7 @@ import type { DeleteResult } from '../api/store-types.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan, Planned } from '../commit/table-writer.js'
+import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
@@ -45,7 +46,13 @@ export type CellChanges = ReadonlyMap<string, string | null>
 type Version = Readonly<{ version: number }>
 
 /** Where a row is, as a plan sees it. */
-type RowPlace = Readonly<{ read: ReadRecord; random: Random; table: TableKey; position: Position }>
+type RowPlace = Readonly<{
+  read: ReadRecord
+  random: Random
+  team: TeamContext
+  table: TableKey
+  position: Position
+}>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED, COLUMN_HAS_INVALID_VALUE */
 export function changesOfObject(cells: RowInput): CellChanges {
@@ -86,7 +93,8 @@ export function updateRow(
             const newSchema = newSchemaOf(found, policy.schema)
             const text = spliceRowText(row.stored.text, cells)
             checkRowSize(text, team.options.rowBytesMax)
-            const rowPlace = { read, random: team.options.random, table, position: row.position }
+            const { random } = team.options
+            const rowPlace = { read, random, team, table, position: row.position }
             return writeText(head, rowPlace, { ...row.stored, text }, newSchema)
           })
         })
@@ -135,18 +143,22 @@ function keepingText({ extents, forwards, schemas, segments }: TeamContext): Row
  * step; the new cells stay as they are then, as a cell in its column's form is converted to itself.
  */
 function writeText(
-  { version, generation: before }: TableHead,
-  { read, random, table, position }: RowPlace,
+  head: TableHead,
+  { read, random, team, table, position }: RowPlace,
   { text, schemaNumber: storedUnder }: FoundRow['stored'],
   newSchema: ReturnType<typeof newSchemaOf>,
 ): Awaitable<Planned<Version>> {
+  const { version, generation: before } = head
   const next = newSchema === null ? before : underSchema(before, newSchema, version + 1)
   // A widening of this very change concerns only columns that are set by it.
   const schemaNumber = storedUnder === before.schemaNumber ? next.schemaNumber : storedUnder
   const record = encodeRowRecord({ version: version + 1, schemaNumber, text })
   return chain(putMarkers(read, random, filesOfRecords([record])), (markers) => {
     const puts = [[rowKey(table, position), record] as const, ...markers]
-    if (newSchema !== null) puts.push(putSchema(table, next, newSchema))
+    if (newSchema !== null) {
+      puts.push(putSchema(table, next, newSchema), ...hintOfTable(team, table, version + 1))
+    }
+    if (team.kv.shared) puts.push(...hintOfRecord(team, head, table, position.extent))
     return { result: { version: version + 1 }, change: { next, puts } }
   })
 }
@@ -163,7 +175,13 @@ export function deleteRow(place: TablePlace, rowId: string): Promise<DeleteResul
     const next = { ...generation, liveRows: liveRows - 1, deletedRows: deletedRows + 1 }
     return {
       result: { version: version + 1, deleted: true },
-      change: { next, puts: [[rowKey(table, position), tombstone]] },
+      change: {
+        next,
+        puts: [
+          [rowKey(table, position), tombstone],
+          ...hintOfRecord(team, head, table, position.extent),
+        ],
+      },
     }
   }
   return team.writers.change(place, plan, aheadOfDelete(place, rowId))

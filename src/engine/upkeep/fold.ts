@@ -17,39 +17,87 @@ import {
   PAGE_EXTENTS,
   ROWS_RANGE,
   rowsRange,
-  type TableKey,
   tableHeadKey,
   tableOfKey,
 } from '../../format/keys.js'
 import { decodeRowRecord, decodeTableHead, type RowRecord } from '../../format/records.js'
 import { SegmentBuilder } from '../../format/segment-writer.js'
-import type { KvPartition, KvView } from '../../kv/kv.js'
+import {
+  aboutExtent,
+  type ExtentPlace,
+  extentOfHint,
+  type Hint,
+} from '../../format/work-records.js'
+import type { KeyRange, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { foldedSegment, isLiveSlot, laidBy } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
+import type { Visit } from './team-visits.js'
 
 /** An extent and the number of its row records. */
-type Candidate = Readonly<{ table: TableKey; extent: number; recordCount: number }>
+type Candidate = ExtentPlace & Readonly<{ recordCount: number }>
+
+/** Extents that hints name and that are looked at in one view, with queries that travel together. */
+const LOOKED_AT_ONCE = 64
 
 /** Text that a fold holds in memory, in UTF-16 units, at most. An extent with more text is not folded. */
 const FOLD_CHARS_MAX = 64 * 1024 * 1024
 
 type TeamPlace = Readonly<{ teamId: string; partition: KvPartition }>
 
-/** Folds the extents of a partition that have enough row records. @returns the number of rewritten extents. */
-export async function foldPartition(context: StoreContext, team: TeamPlace): Promise<number> {
+/** What a fold did. `again`: hints of extents whose pages changed meanwhile. */
+type TeamFolded = Readonly<{ folded: number; again: readonly Hint[] }>
+
+/** Folds extents of a team that have enough row records: all of them, or of those that hints name. */
+export async function foldPartition(context: StoreContext, visit: Visit): Promise<TeamFolded> {
   let folded = 0
-  for (const candidate of await team.partition.read((view) => findCandidates(context, view))) {
-    if (await foldExtent(context, team, candidate)) folded++
+  const again: Hint[] = []
+  for (const candidate of await findCandidates(context, visit)) {
+    const outcome = await foldExtent(context, visit, candidate)
+    if (outcome === 'folded') folded++
+    if (outcome !== 'refused' || !context.kv.shared) continue
+    again.push({
+      due: context.options.clock.now() + 1,
+      kind: 'extent',
+      about: aboutExtent(candidate),
+    })
   }
-  return folded
+  return { folded, again }
 }
 
-/** Closed extents whose rows are row records, and sealed ones with many records over them. */
-async function findCandidates({ options }: StoreContext, view: KvView): Promise<Candidate[]> {
+async function findCandidates(
+  { options }: StoreContext,
+  { partition, isFull, about }: Visit,
+): Promise<Candidate[]> {
+  const { foldRecordsMin } = options
+  if (isFull) {
+    return partition.read(async (view) => {
+      return candidatesOf(view, foldRecordsMin, await countRecords(view, ROWS_RANGE))
+    })
+  }
+  const candidates: Candidate[] = []
+  const named = new Map(about('extent').map((extent) => [toHex(extent), extentOfHint(extent)]))
+  const places = [...named.values()]
+  for (let i = 0; i < places.length; i += LOOKED_AT_ONCE) {
+    const some = places.slice(i, i + LOOKED_AT_ONCE)
+    const found = await partition.read((view) =>
+      Promise.all(
+        some.map(async ({ table, extent }) => {
+          const range = rowsRange(table, { extent, slot: 0 }, extent + 1)
+          return candidatesOf(view, foldRecordsMin, await countRecords(view, range))
+        }),
+      ),
+    )
+    candidates.push(...found.flat())
+  }
+  return candidates
+}
+
+/** The extents of a range of row records. */
+async function countRecords(view: KvView, range: KeyRange): Promise<Iterable<Candidate>> {
   const counts = new Map<string, Candidate>()
-  for await (const keys of scanKeys(view, ROWS_RANGE)) {
+  for await (const keys of scanKeys(view, range)) {
     for (const key of keys) {
       const table = tableOfKey(key)
       const { extent } = decodeRowKey(key)
@@ -58,15 +106,24 @@ async function findCandidates({ options }: StoreContext, view: KvView): Promise<
       counts.set(name, { table, extent, recordCount })
     }
   }
+  return counts.values()
+}
+
+/** Closed extents whose rows are row records, and sealed ones with many records over them. */
+async function candidatesOf(
+  view: KvView,
+  foldRecordsMin: number,
+  counted: Iterable<Candidate>,
+): Promise<Candidate[]> {
   const candidates: Candidate[] = []
-  for (const candidate of counts.values()) {
+  for (const candidate of counted) {
     const page = await findPage(view, candidate)
     if (page === null) continue
     // Decodes one entry, not the whole page: a large table that changes everywhere has many candidates.
     const entry = decodeExtentEntry(page.pageBytes, candidate.extent % PAGE_EXTENTS)
     if (entry === null) continue
     const isClosed = entry.segment === null
-    if (isClosed || candidate.recordCount >= options.foldRecordsMin) candidates.push(candidate)
+    if (isClosed || candidate.recordCount >= foldRecordsMin) candidates.push(candidate)
   }
   return candidates
 }
@@ -100,15 +157,15 @@ async function foldExtent(
   context: StoreContext,
   { teamId, partition }: TeamPlace,
   candidate: Candidate,
-): Promise<boolean> {
+): Promise<'folded' | 'refused' | 'left'> {
   const seen = await partition.read(async (view) => {
     const place = await findEntry(view, candidate)
     return place && { place, records: await readRecords(view, candidate) }
   })
-  if (seen === null || seen.records === null) return false
+  if (seen === null || seen.records === null) return 'left'
   const { place, records } = seen
   const written = await writeFolded(context, place.entry, records)
-  if (written === 'too large') return false
+  if (written === 'too large') return 'left'
   const { segment, namesFiles } = written
   const { ids, incarnation } = context
   const objects = segment === null ? [] : [segment.object]
@@ -121,14 +178,14 @@ async function foldExtent(
       puts: [[place.pageKey, encodeExtentPage(entries)]],
     })
     ids.release(objects)
-    if (!ok) return false // The page has changed; the next fold sees it.
+    if (!ok) return 'refused' // The page has changed; the next fold sees it.
   } catch (failure) {
     ids.releaseAfter(failure, objects)
     throw failure
   }
   const laid = [...records.values()].map(({ key, bytes: equals }) => ({ key, equals }))
   await deleteUnchanged(partition, laid)
-  return true
+  return 'folded'
 }
 
 /** The row records of an extent; null if they exceed FOLD_CHARS_MAX. */

@@ -7,18 +7,24 @@ import {
   extentPagesRange,
   RETIREMENTS_RANGE,
   retirementKey,
+  retirementsRange,
   rowsRange,
   SCHEMAS_RANGE,
   schemaKey,
+  schemasRange,
+  TABLE_HEADS_RANGE,
   type TableKey,
+  tableHeadKey,
   tableOfKey,
 } from '../../format/keys.js'
 import {
   decodeRetirement,
+  decodeTableHead,
   encodeRetirement,
   type Generation,
   type Retirement,
 } from '../../format/records.js'
+import type { Hint } from '../../format/work-records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { DELETE_COUNT, sweepRange } from '../commit/delete-records.js'
@@ -26,15 +32,26 @@ import { generationsOf } from '../context/named-objects.js'
 import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { isRetained } from '../read/generations.js'
+import { type Names, namesOf, recordsOf } from './hinted-records.js'
+import type { Visit } from './team-visits.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
 
+/** Tables that hints name and that are looked at one by one, at most: for more, all tables of the team are. */
+const TABLES_MAX = 64
+
+/** The tables that a visit looks at; null: all. */
+function tablesOf(visit: Visit): Names {
+  const names = namesOf(visit, 'table')
+  return names !== null && names.length > TABLES_MAX ? null : names
+}
+
 /** Drops the generations that are past retention. @returns the number of dropped generations */
-export async function sweepGenerations(
-  context: StoreContext,
-  partition: KvPartition,
-): Promise<number> {
-  const over = await partition.read((view) => findOver(context, view))
+export async function sweepGenerations(context: StoreContext, visit: Visit): Promise<number> {
+  const { partition } = visit
+  const tables = tablesOf(visit)
+  if (tables?.length === 0) return 0
+  const over = await partition.read((view) => findOver(context, view, tables))
   if (over.length === 0) return 0
   const { isPinned } = await readInUse(context)
   const dropped = over.filter(({ retirement: { dropping, generation } }) => {
@@ -45,15 +62,14 @@ export async function sweepGenerations(
 }
 
 /** Retired generations that are past retention. */
-async function findOver({ options }: StoreContext, view: KvView): Promise<Retired[]> {
+async function findOver(
+  { options }: StoreContext,
+  view: KvView,
+  tables: Names,
+): Promise<Retired[]> {
   const over: Retired[] = []
   const newer = new Map<string, { count: number; bytes: number }>()
-  const all: Retired[] = []
-  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
-    for (const [key, bytes] of entries) {
-      all.push({ table: tableOfKey(key), bytes, retirement: decodeRetirement(bytes) })
-    }
-  }
+  const all = await readRetired(view, tables)
   const now = options.clock.now()
   for (const retired of all.reverse()) {
     const { table, retirement } = retired
@@ -66,6 +82,36 @@ async function findOver({ options }: StoreContext, view: KvView): Promise<Retire
     if (retirement.dropping || !isWithin) over.push(retired)
   }
   return over
+}
+
+async function readRetired(view: KvView, tables: Names): Promise<Retired[]> {
+  const all: Retired[] = []
+  for (const range of tables?.map(retirementsRange) ?? [RETIREMENTS_RANGE]) {
+    for await (const entries of scanBatches(view, range)) {
+      for (const [key, bytes] of entries) {
+        all.push({ table: tableOfKey(key), bytes, retirement: decodeRetirement(bytes) })
+      }
+    }
+  }
+  return all
+}
+
+/** Hints of the tables that were looked at and have overwritten rows still. */
+export async function laterTables(
+  { options }: StoreContext,
+  { partition, about }: Visit,
+): Promise<Hint[]> {
+  const tables = about('table')
+  if (tables.length === 0) return []
+  const left = await partition.read((view) => readRetired(view, tables))
+  const soonest = options.clock.now() + 1
+  const ends = new Map<string, Hint>()
+  for (const { table, retirement } of left) {
+    const end = retirement.retiredAt + options.overwrittenRowsTtlMs + 1
+    const due = Math.max(soonest, Math.min(end, ends.get(toHex(table))?.due ?? end))
+    ends.set(toHex(table), { due, kind: 'table', about: table })
+  }
+  return [...ends.values()]
 }
 
 async function segmentBytes(
@@ -101,12 +147,17 @@ async function dropGeneration(
  * Deletes the schemas that neither their table nor a retired generation uses. Their numbers are not reused: the next
  * schema of a table gets the next number.
  */
-export async function sweepSchemas(partition: KvPartition): Promise<void> {
+export async function sweepSchemas(visit: Visit): Promise<void> {
+  const { partition } = visit
+  const tables = tablesOf(visit)
+  if (tables?.length === 0) return
   const unused = await partition.read(async (view) => {
-    const used = await usedSchemas(view)
+    const used = await usedSchemas(view, tables)
     const found: Bytes[] = []
-    for await (const keys of scanKeys(view, SCHEMAS_RANGE)) {
-      for (const key of keys) if (!used.has(toHex(key))) found.push(key)
+    for (const range of tables?.map(schemasRange) ?? [SCHEMAS_RANGE]) {
+      for await (const keys of scanKeys(view, range)) {
+        for (const key of keys) if (!used.has(toHex(key))) found.push(key)
+      }
     }
     return found
   })
@@ -115,9 +166,26 @@ export async function sweepSchemas(partition: KvPartition): Promise<void> {
   }
 }
 
-async function usedSchemas(view: KvView): Promise<Set<string>> {
-  const generations = await generationsOf(view)
+async function usedSchemas(view: KvView, tables: Names): Promise<Set<string>> {
+  const generations =
+    tables === null ? await generationsOf(view) : await generationsOfTables(view, tables)
   return new Set(
     generations.map(({ table, schemaNumber }) => toHex(schemaKey(table, schemaNumber))),
   )
+}
+
+async function generationsOfTables(
+  view: KvView,
+  tables: readonly TableKey[],
+): Promise<(Pick<Generation, 'schemaNumber'> & Readonly<{ table: TableKey }>)[]> {
+  const generations = (await readRetired(view, tables)).map(({ table, retirement }) => {
+    return { table, schemaNumber: retirement.generation.schemaNumber }
+  })
+  for await (const entries of recordsOf(view, TABLE_HEADS_RANGE, tables.map(tableHeadKey))) {
+    for (const [key, head] of entries) {
+      const { schemaNumber } = decodeTableHead(head).generation
+      generations.push({ table: tableOfKey(key), schemaNumber })
+    }
+  }
+  return generations
 }

@@ -6,11 +6,13 @@
 //   loses what it had pending.
 // - The order is: its record says that it has ended; its writer records are deleted in all teams that are listed after
 //   that; its record is deleted. A crash in between leaves the rest to the next sweep, of any process.
+// - One that died may have noted work for duties that it had not written (context/due-teams): all teams are noted first.
 // - Each process looks for itself: this is no duty with a lease (duty-run), as all such leases depend on it.
 import { sameBytes } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
 import { encodeIncarnation } from '../../format/incarnation-records.js'
 import { DUTIES_RANGE, incarnationOfKey, WRITERS_RANGE } from '../../format/keys.js'
+import { DUE_TEAMS_RANGE, WORK_HINTS_RANGE } from '../../format/work-records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanKeys } from '../../kv/scan-batches.js'
 import { DELETE_COUNT, deleteUnchanged, sweepRange } from '../commit/delete-records.js'
@@ -18,7 +20,7 @@ import { type FoundIncarnation, readIncarnations } from '../context/other-incarn
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 
-type SweepContext = Pick<StoreContext, 'kv' | 'ids' | 'options'>
+type SweepContext = Pick<StoreContext, 'kv' | 'ids' | 'options' | 'dueTeams'>
 
 /** A record, and since when it is known to have these bytes, by a clock that nobody sets. */
 type Seen = Pick<FoundIncarnation, 'bytes'> & Readonly<{ since: number }>
@@ -33,11 +35,15 @@ export class IncarnationSweeper {
 
   /** @returns the number of incarnations that were ended. */
   async sweep(): Promise<number> {
-    const { kv } = this.#context
+    const { kv, dueTeams } = this.#context
     const system = kv.partition('')
+    const over = this.#findOver(await system.read(readIncarnations))
+    // Before they are marked, so that a crash in between leaves it to the next sweep.
+    const hasDied = over.some(({ record }) => !record.hasEnded)
+    if (kv.shared && hasDied) await dueTeams.noteAll(await system.read(readTeams))
     const ended: KvCheck[] = []
     const names = new Set<string>()
-    for (const found of this.#findOver(await system.read(readIncarnations))) {
+    for (const found of over) {
       const check = await this.#markEnded(system, found)
       if (check === null) continue
       ended.push(check)
@@ -47,9 +53,9 @@ export class IncarnationSweeper {
     // Listed now: a writer record that is put from here on never counts.
     for (const teamId of await system.read(readTeams)) {
       await deleteWriters(kv.partition(teamId), names)
-      if (!kv.shared) await sweepRange(kv.partition(teamId), DUTIES_RANGE)
+      if (!kv.shared) await deleteDuties(kv.partition(teamId))
     }
-    if (!kv.shared) await sweepRange(system, DUTIES_RANGE) // Nobody looks at them.
+    if (!kv.shared) await deleteDuties(system)
     return deleteUnchanged(system, ended)
   }
 
@@ -85,6 +91,13 @@ export class IncarnationSweeper {
       puts: [[key, marked]],
     })
     return ok ? { key, equals: marked } : null
+  }
+}
+
+/** Deletes what only processes that share a store look at: leases of duties, and hints. */
+async function deleteDuties(partition: KvPartition): Promise<void> {
+  for (const range of [DUTIES_RANGE, WORK_HINTS_RANGE, DUE_TEAMS_RANGE]) {
+    await sweepRange(partition, range)
   }
 }
 

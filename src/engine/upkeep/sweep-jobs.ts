@@ -2,7 +2,7 @@
 //
 // Invariant: the parts of a result come and go after their job, so parts without one are what a sweep left that did not
 // come to its end.
-import { sameBytes } from '../../base/bytes.js'
+import { sameBytes, toHex } from '../../base/bytes.js'
 import { decodeJob } from '../../format/job-records.js'
 import {
   JOBS_RANGE,
@@ -14,10 +14,13 @@ import {
   openJobKey,
 } from '../../format/keys.js'
 import { EMPTY_RECORD } from '../../format/records.js'
+import type { Hint } from '../../format/work-records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { sweepRange } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
+import { namesOf, recordsOf } from './hinted-records.js'
+import type { Visit } from './team-visits.js'
 
 type Found = Readonly<{
   over: readonly (KvCheck & { job: JobKey })[]
@@ -27,12 +30,11 @@ type Found = Readonly<{
 }>
 
 /** @returns how many jobs were deleted. */
-export async function sweepJobs(
-  context: StoreContext,
-  teamId: string,
-  partition: KvPartition,
-): Promise<number> {
-  const { over, open, gone } = await findJobs(context, partition)
+export async function sweepJobs(context: StoreContext, visit: Visit): Promise<number> {
+  const { teamId, partition } = visit
+  const jobs = namesOf(visit, 'job')
+  const found = jobs === null ? findJobs(context, partition) : findNamed(context, partition, jobs)
+  const { over, open, gone } = await found
   const system = context.kv.partition('')
   for (const job of open) {
     const key = openJobKey(job, teamId)
@@ -76,4 +78,47 @@ async function findJobs({ options }: StoreContext, partition: KvPartition): Prom
     }
   })
   return { over, open, gone }
+}
+
+/** As `findJobs`, of the jobs that hints name. Those that run are on the list of open jobs already. */
+async function findNamed(
+  { options }: StoreContext,
+  partition: KvPartition,
+  jobs: readonly JobKey[],
+): Promise<Found> {
+  if (jobs.length === 0) return { over: [], open: [], gone: [] }
+  const oldest = options.clock.now() - options.jobTtlMs
+  const over: (KvCheck & { job: JobKey })[] = []
+  const gone = new Map(jobs.map((job) => [toHex(job), job]))
+  await partition.read(async (view) => {
+    for await (const entries of recordsOf(view, JOBS_RANGE, jobs.map(jobKey))) {
+      for (const [key, equals] of entries) {
+        const job = key.slice(1, 17)
+        gone.delete(toHex(job))
+        const { state } = decodeJob(equals)
+        if (state.name !== 'running' && state.endedAt <= oldest) over.push({ job, key, equals })
+      }
+    }
+  })
+  return { over, open: [], gone: [...gone.values()] }
+}
+
+/** Hints of the jobs that were looked at too early. */
+export async function laterJobs(
+  { options }: StoreContext,
+  { partition, about }: Visit,
+): Promise<Hint[]> {
+  const keys = about('job').map(jobKey)
+  if (keys.length === 0) return []
+  return partition.read(async (view) => {
+    const later: Hint[] = []
+    for await (const entries of recordsOf(view, JOBS_RANGE, keys)) {
+      for (const [key, record] of entries) {
+        const { state } = decodeJob(record)
+        const since = state.name === 'running' ? options.clock.now() : state.endedAt
+        later.push({ due: since + options.jobTtlMs, kind: 'job', about: key.slice(1, 17) })
+      }
+    }
+    return later
+  })
 }

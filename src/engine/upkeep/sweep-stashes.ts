@@ -17,11 +17,14 @@ import {
   stashHeadKey,
 } from '../../format/keys.js'
 import { decodeStashHead, encodeStashHead, type StashHead } from '../../format/records.js'
+import type { Hint } from '../../format/work-records.js'
 import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged, sweepRange } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { planExpire } from '../ingest/stash-records.js'
+import { type Names, namesOf, recordsOf } from './hinted-records.js'
+import type { Visit } from './team-visits.js'
 
 /** How long the head of an expired stash is kept, in milliseconds (FORMAT.md, section 4). */
 const EXPIRED_KEPT_MS = 30 * 24 * 3_600_000
@@ -33,21 +36,54 @@ const EXPIRED_KEPT_MAX = 10_000
 const ENDED_AT_ONCE_MAX = 10_000
 
 /** @returns the number of stashes that ended. */
-export async function sweepStashes(context: StoreContext, partition: KvPartition): Promise<number> {
-  const ended = await expireStashes(context, partition)
-  await forgetExpired(context, partition)
+export async function sweepStashes(context: StoreContext, visit: Visit): Promise<number> {
+  const { partition } = visit
+  const heads = namesOf(visit, 'stash')?.map(headKeyOf) ?? null
+  const ended = heads?.length === 0 ? 0 : await expireStashes(context, partition, heads)
+  if (heads?.length !== 0) await forgetExpired(context, partition, heads)
   await sweepDeadStashes(partition)
   return ended
+}
+
+/** Hints of the stashes that were looked at and are there still. */
+export async function laterStashes(
+  { options }: StoreContext,
+  { partition, about }: Visit,
+): Promise<Hint[]> {
+  const heads = about('stash').map(headKeyOf)
+  if (heads.length === 0) return []
+  return partition.read(async (view) => {
+    const later: Hint[] = []
+    for await (const entries of recordsOf(view, STASH_HEADS_RANGE, heads)) {
+      for (const [key, bytes] of entries) {
+        const head = decodeStashHead(bytes)
+        const due =
+          head.state === 'expired'
+            ? head.since + EXPIRED_KEPT_MS
+            : (await lastPutAt(view, head)) + options.stashTtlMs
+        later.push({ due, kind: 'stash', about: key.slice(1) })
+      }
+    }
+    return later
+  })
+}
+
+function headKeyOf(stashId: Bytes): Bytes {
+  return stashHeadKey(fromUtf8(stashId))
 }
 
 /**
  * Ends stashes whose last chunk is older than their lifetime. A commit marks the head first, and a put clears the mark;
  * then the chunks are checked again; then a second commit expires the stash.
  */
-async function expireStashes({ options }: StoreContext, partition: KvPartition): Promise<number> {
+async function expireStashes(
+  { options }: StoreContext,
+  partition: KvPartition,
+  heads: Names,
+): Promise<number> {
   const now = options.clock.now()
   const oldest = now - options.stashTtlMs
-  const candidates = await partition.read((view) => findPast(view, oldest))
+  const candidates = await partition.read((view) => findPast(view, heads, oldest))
   let ended = 0
   for (const { stashId, bytes } of candidates) {
     const key = stashHeadKey(stashId)
@@ -63,10 +99,11 @@ async function expireStashes({ options }: StoreContext, partition: KvPartition):
 
 async function findPast(
   view: KvView,
+  heads: Names,
   oldest: number,
 ): Promise<{ stashId: string; bytes: Bytes }[]> {
   const past: { stashId: string; bytes: Bytes }[] = []
-  for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {
+  for await (const entries of recordsOf(view, STASH_HEADS_RANGE, heads)) {
     for (const [key, bytes] of entries) {
       if (past.length === ENDED_AT_ONCE_MAX) return past
       if (!(await isPast(view, decodeStashHead(bytes), oldest))) continue
@@ -76,30 +113,46 @@ async function findPast(
   return past
 }
 
-async function isPast(
+async function isPast(view: KvView, head: StashHead, oldest: number): Promise<boolean> {
+  if (head.state === 'expired' || head.since > oldest) return false
+  return (await lastPutAt(view, head, oldest)) <= oldest
+}
+
+/** When the last chunk was put. @param enough - A later time need not be exact. */
+async function lastPutAt(
   view: KvView,
-  { nonce, state, since }: StashHead,
-  oldest: number,
-): Promise<boolean> {
-  if (state === 'expired' || since > oldest) return false
+  { nonce, since }: StashHead,
+  enough = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  let last = since
   for await (const entries of scanBatches(view, chunksRange(nonce))) {
-    if (entries.some(([, reference]) => decodeChunkSegments(reference).putAt > oldest)) return false
+    for (const [, reference] of entries) {
+      last = Math.max(last, decodeChunkSegments(reference).putAt)
+    }
+    if (last > enough) break
   }
-  return true
+  return last
 }
 
 /** Deletes the heads of stashes that expired long ago, and the oldest heads beyond the limit. */
-async function forgetExpired({ options }: StoreContext, partition: KvPartition): Promise<void> {
+async function forgetExpired(
+  { options }: StoreContext,
+  partition: KvPartition,
+  heads: Names,
+): Promise<void> {
   const oldest = options.clock.now() - EXPIRED_KEPT_MS
-  const expired = await partition.read(findExpired)
+  const expired = await partition.read((view) => findExpired(view, heads))
   expired.sort((left, right) => right.since - left.since)
   const over = expired.filter(({ since }, i) => i >= EXPIRED_KEPT_MAX || since <= oldest)
   await deleteUnchanged(partition, over)
 }
 
-async function findExpired(view: KvView): Promise<(KvCheck & Readonly<{ since: number }>)[]> {
+async function findExpired(
+  view: KvView,
+  heads: Names,
+): Promise<(KvCheck & Readonly<{ since: number }>)[]> {
   const expired: (KvCheck & Readonly<{ since: number }>)[] = []
-  for await (const entries of scanBatches(view, STASH_HEADS_RANGE)) {
+  for await (const entries of recordsOf(view, STASH_HEADS_RANGE, heads)) {
     for (const [key, equals] of entries) {
       const { state, since } = decodeStashHead(equals)
       if (state === 'expired') expired.push({ key, equals, since })

@@ -1,31 +1,55 @@
 import { decodeUpload } from '../../format/file-records.js'
-import { UPLOADS_RANGE } from '../../format/keys.js'
-import type { KvCheck, KvPartition } from '../../kv/kv.js'
-import { scanBatches } from '../../kv/scan-batches.js'
+import { fileOfKey, UPLOADS_RANGE, uploadKey } from '../../format/keys.js'
+import type { Hint } from '../../format/work-records.js'
+import type { KvCheck } from '../../kv/kv.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { endOfUpload } from '../context/upload-life.js'
+import { namesOf, recordsOf } from './hinted-records.js'
+import type { Visit } from './team-visits.js'
+
+type UploadContext = Pick<StoreContext, 'options' | 'uploads'>
 
 /**
  * Ends the uploads of a team that were not completed in time, and forgets those that were completed long ago. The
  * sweep of objects deletes the bytes that they received, which no record names then.
  */
 export async function sweepUploads(
-  { options, uploads }: Pick<StoreContext, 'options' | 'uploads'>,
-  teamId: string,
-  partition: KvPartition,
+  { options, uploads }: UploadContext,
+  visit: Visit,
 ): Promise<number> {
+  const keys = namesOf(visit, 'upload')?.map(uploadKey) ?? null
+  if (keys?.length === 0) return 0
   const now = options.clock.now()
-  const over = await partition.read(async (view) => {
+  const over = await visit.partition.read(async (view) => {
     const found: KvCheck[] = []
-    for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
+    for await (const entries of recordsOf(view, UPLOADS_RANGE, keys)) {
       for (const [key, equals] of entries) {
         if (now > endOfUpload(options, decodeUpload(equals))) found.push({ key, equals })
       }
     }
     return found
   })
-  const ended = await deleteUnchanged(partition, over)
-  if (ended > 0) uploads.forget(teamId)
+  const ended = await deleteUnchanged(visit.partition, over)
+  if (ended > 0) uploads.forget(visit.teamId)
   return ended
+}
+
+/** Hints of the uploads that were looked at too early: they have a later end by now. */
+export async function laterUploads(
+  { options }: UploadContext,
+  { partition, about }: Visit,
+): Promise<Hint[]> {
+  const keys = about('upload').map(uploadKey)
+  if (keys.length === 0) return []
+  return partition.read(async (view) => {
+    const later: Hint[] = []
+    for await (const entries of recordsOf(view, UPLOADS_RANGE, keys)) {
+      for (const [key, record] of entries) {
+        const due = endOfUpload(options, decodeUpload(record)) + 1
+        later.push({ due, kind: 'upload', about: fileOfKey(key) })
+      }
+    }
+    return later
+  })
 }

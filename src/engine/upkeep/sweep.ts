@@ -8,9 +8,13 @@
 //   between them found one, and it was pending at neither: so no reader and no commit still uses it. On a shared store
 //   this holds for the objects of all incarnations (context/incarnation, sweep-incarnations).
 //   (Objects of uploads that a PUT replaced or a completion refused are deleted at once: only those two use them.)
-// - On a shared store, each commit for a team checks the lease of its duty (duty-run).
-import { IDEMPOTENCY_RANGE } from '../../format/keys.js'
+// - On a shared store, each commit for a team checks the lease of its duty (duty-run), and a run looks where there is work
+//   (team-visits).
+import { monotonicMs } from '../../base/clock.js'
+import { decodeFilesHeadOrEmpty } from '../../format/file-records.js'
+import { FILES_HEAD_KEY, IDEMPOTENCY_RANGE } from '../../format/keys.js'
 import { decodeIdempotencyRecord } from '../../format/records.js'
+import type { Hint } from '../../format/work-records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -18,6 +22,7 @@ import type { BytesHeld } from '../api/activity-types.js'
 import type { SweepReport } from '../api/report-types.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { isExpired } from '../commit/idempotency.js'
+import type { TEAM_DUTIES } from '../context/due-teams.js'
 import { bytesOfNamed, namedObjects, objectOf } from '../context/named-objects.js'
 import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -25,11 +30,12 @@ import { readTeams } from '../context/team-entries.js'
 import { DutyRun } from './duty-run.js'
 import { foldPartition } from './fold.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
-import { sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import { laterTables, sweepGenerations, sweepSchemas } from './sweep-generations.js'
 import { IncarnationSweeper } from './sweep-incarnations.js'
-import { sweepJobs } from './sweep-jobs.js'
-import { sweepStashes } from './sweep-stashes.js'
-import { sweepUploads } from './sweep-uploads.js'
+import { laterJobs, sweepJobs } from './sweep-jobs.js'
+import { laterStashes, sweepStashes } from './sweep-stashes.js'
+import { laterUploads, sweepUploads } from './sweep-uploads.js'
+import { FULL_SCAN_MS, TeamVisits, type Visit } from './team-visits.js'
 
 type TablesSwept = Omit<SweepReport, keyof FilesSwept>
 
@@ -39,6 +45,9 @@ export class Sweeper {
   readonly #unnamed = new Map<ObjectId, number>()
   readonly #fileSweeper: FileSweeper
   readonly #incarnations: IncarnationSweeper
+  readonly #visits: Readonly<Record<(typeof TEAM_DUTIES)[number], TeamVisits>>
+  /** When objects were marked last, by a clock that nobody sets. */
+  #markedAt: number | undefined
   readonly #running = new SharedRun<TablesSwept>()
   readonly #folding = new SharedRun<number>()
   readonly #filing = new SharedRun<FilesSwept>()
@@ -47,6 +56,11 @@ export class Sweeper {
     this.#context = context
     this.#fileSweeper = new FileSweeper(context)
     this.#incarnations = new IncarnationSweeper(context)
+    this.#visits = {
+      sweep: new TeamVisits(context, 'sweep'),
+      fold: new TeamVisits(context, 'fold'),
+      files: new TeamVisits(context, 'files'),
+    }
   }
 
   /** One sweep over the whole store, also of the teams that other processes sweep. */
@@ -91,47 +105,87 @@ export class Sweeper {
   async #foldAll(run: DutyRun): Promise<number> {
     await this.#endOthers()
     let folds = 0
-    for (const teamId of await this.#teams()) {
-      const folded = await run.on('fold', teamId, (partition) => {
-        return foldPartition(this.#context, { teamId, partition })
-      })
-      folds += folded ?? 0
-    }
+    await this.#visits.fold.each(run, async (visit) => {
+      const { folded, again } = await foldPartition(this.#context, visit)
+      folds += folded
+      return { hints: again }
+    })
+    if (folds > 0) this.#noteObjects()
     return folds
   }
 
   async #sweepAllFiles(run: DutyRun): Promise<FilesSwept> {
     await this.#endOthers()
     let files = 0
-    for (const teamId of await this.#teams()) {
-      const swept = await run.on('files', teamId, (partition) => {
-        return this.#fileSweeper.sweep(teamId, partition)
-      })
-      files += swept?.files ?? 0
-    }
+    await this.#visits.files.each(run, async ({ teamId, partition }) => {
+      files += (await this.#fileSweeper.sweep(teamId, partition)).files
+      // Rows that stop naming a file give no hint: where there are files, each sweep looks.
+      const head = await partition.read((view) => view.get(FILES_HEAD_KEY))
+      return { isDue: decodeFilesHeadOrEmpty(head).files > 0 }
+    })
+    if (files > 0) this.#noteObjects()
     return { files }
   }
 
+  /** No record names some objects any more. */
+  #noteObjects(): void {
+    if (this.#context.kv.shared) this.#context.dueTeams.note('objects', '', 0)
+  }
+
   async #sweepAll(run: DutyRun): Promise<TablesSwept> {
-    const { kv, limits, uploads, activity } = this.#context
+    const { kv, limits, uploads } = this.#context
     const all = { stashes: 0, generations: 0, uploads: 0, jobs: 0 }
     await this.#incarnations.sweep() // First, so that nothing of an ended process is spared for it.
     const folds = await this.fold(run.takesOver)
-    for (const teamId of await this.#teams()) {
-      const swept = await run.on('sweep', teamId, (partition) => {
-        return sweepTeam(this.#context, teamId, partition)
-      })
-      limits.forget(teamId)
-      if (swept === undefined) uploads.forget(teamId) // Another process may have ended some.
-      all.stashes += swept?.stashes ?? 0
-      all.generations += swept?.generations ?? 0
-      all.uploads += swept?.uploads ?? 0
-      all.jobs += swept?.jobs ?? 0
+    await this.#visits.sweep.each(run, async (visit) => {
+      const { swept, later } = await sweepTeam(this.#context, visit)
+      all.stashes += swept.stashes
+      all.generations += swept.generations
+      all.uploads += swept.uploads
+      all.jobs += swept.jobs
+      limits.forget(visit.teamId)
+      return { hints: later }
+    })
+    if (kv.shared) {
+      limits.forgetAll() // Another process may have swept, and written.
+      uploads.forgetAll()
     }
-    const objects = await run.on('objects', '', (system) => this.#sweepObjects(system))
-    if (objects === undefined) activity.bytesHeld = undefined // Another process counts them.
+    if (Object.values(all).some((count) => count > 0)) this.#noteObjects()
+    const objects = await this.#sweepDueObjects(run)
     await kv.reclaim?.()
-    return { folds, ...all, objects: objects ?? 0 }
+    return { folds, ...all, objects }
+  }
+
+  /** @returns how many objects were deleted. */
+  async #sweepDueObjects(run: DutyRun): Promise<number> {
+    const records = await this.#dueObjects(run)
+    if (records === null) return 0
+    const deleted = await run.on('objects', '', (system) => this.#sweepObjects(system))
+    if (deleted === undefined)
+      this.#context.activity.bytesHeld = undefined // Another process counts them.
+    else await this.#settleObjects(records)
+    return deleted ?? 0
+  }
+
+  /**
+   * Whether to look for objects that no record names: on a shared store, if work was done for any team since the last
+   * look, or found objects wait for their end.
+   * @returns what says so; null: they need not be looked for.
+   */
+  async #dueObjects(run: DutyRun): Promise<readonly KvCheck[] | null> {
+    const { kv, dueTeams, options } = this.#context
+    if (!kv.shared) return []
+    await dueTeams.write()
+    const due = (await dueTeams.due('objects')).get('') ?? []
+    if (run.takesOver || this.#markedAt === undefined) return due
+    const since = monotonicMs() - this.#markedAt
+    if (since >= FULL_SCAN_MS) return due
+    return due.length > 0 && since >= options.orphanGraceMs ? due : null
+  }
+
+  async #settleObjects(records: readonly KvCheck[]): Promise<void> {
+    const { kv, dueTeams } = this.#context
+    if (kv.shared) await dueTeams.settle('objects', '', records, this.#unnamed.size > 0 ? 0 : null)
   }
 
   #teams(): Promise<string[]> {
@@ -142,6 +196,7 @@ export class Sweeper {
     const { objects, options, kv, activity } = this.#context
     // A store that stopped writing may hold commits whose outcome is unknown: nothing is deleted then.
     await system.commit({})
+    this.#markedAt = monotonicMs()
     // An object listed before the mark that no record names is garbage or pending: what is pending is read in between.
     const listed = await listAll(this.#context)
     const { isPending } = await readInUse(this.#context)
@@ -190,16 +245,21 @@ type TeamSwept = Pick<SweepReport, 'stashes' | 'generations' | 'uploads' | 'jobs
 
 async function sweepTeam(
   context: StoreContext,
-  teamId: string,
-  partition: KvPartition,
-): Promise<TeamSwept> {
-  const uploads = await sweepUploads(context, teamId, partition)
-  const generations = await sweepGenerations(context, partition)
-  await sweepSchemas(partition)
-  const stashes = await sweepStashes(context, partition)
-  await sweepRepeats(context, partition)
-  const jobs = await sweepJobs(context, teamId, partition)
-  return { uploads, generations, stashes, jobs }
+  visit: Visit,
+): Promise<Readonly<{ swept: TeamSwept; later: Hint[] }>> {
+  const uploads = await sweepUploads(context, visit)
+  const generations = await sweepGenerations(context, visit)
+  await sweepSchemas(visit)
+  const stashes = await sweepStashes(context, visit)
+  if (visit.isFull || visit.about('results').length > 0) await sweepRepeats(context, visit)
+  const jobs = await sweepJobs(context, visit)
+  const later = [
+    ...(await laterUploads(context, visit)),
+    ...(await laterTables(context, visit)),
+    ...(await laterStashes(context, visit)),
+    ...(await laterJobs(context, visit)),
+  ]
+  return { swept: { uploads, generations, stashes, jobs }, later }
 }
 
 async function listAll({ objects }: StoreContext): Promise<ObjectId[]> {
@@ -233,7 +293,7 @@ async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
 }
 
 /** Deletes expired idempotency records, unless one was replaced meanwhile. */
-async function sweepRepeats({ options }: StoreContext, partition: KvPartition): Promise<void> {
+async function sweepRepeats({ options }: StoreContext, { partition }: Visit): Promise<void> {
   const over = await partition.read(async (view) => {
     const found: KvCheck[] = []
     for await (const entries of scanBatches(view, IDEMPOTENCY_RANGE)) {

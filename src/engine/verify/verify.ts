@@ -29,6 +29,14 @@ import {
 } from '../../format/keys.js'
 import { openRecord } from '../../format/record-frame.js'
 import { decodeCodecs, decodeIdempotencyRecord, decodeTableHead } from '../../format/records.js'
+import {
+  DUE_TEAMS_RANGE,
+  decodeDueTeam,
+  decodeHint,
+  decodeHintKey,
+  decodeLastScan,
+  WORK_HINTS_RANGE,
+} from '../../format/work-records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { VerifyOptions, VerifyReport } from '../api/verify-types.js'
@@ -131,6 +139,9 @@ async function verifySystem(
   }
   await readIncarnations(view)
   await verifyDuties(view)
+  for await (const entries of scanBatches(view, DUE_TEAMS_RANGE)) {
+    for (const [, record] of entries) decodeDueTeam(record)
+  }
 }
 
 /** Checks that the codecs record names every codec seen in frames. Read last, as it only grows. */
@@ -178,6 +189,12 @@ async function verifyWriters(view: KvView): Promise<void> {
 async function verifyDuties(view: KvView): Promise<void> {
   for await (const entries of scanBatches(view, DUTIES_RANGE)) {
     for (const [, record] of entries) decodeDutyLease(record)
+  }
+  for await (const entries of scanBatches(view, WORK_HINTS_RANGE)) {
+    for (const [key, record] of entries) {
+      if (decodeHintKey(key) === null) decodeLastScan(record)
+      else decodeHint(record)
+    }
   }
 }
 

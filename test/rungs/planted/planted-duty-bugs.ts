@@ -11,9 +11,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a fold commits without its lease',
     file: 'upkeep/sweep.ts',
-    find: 'return foldPartition(this.#context, { teamId, partition })',
+    find: 'await foldPartition(this.#context, visit)',
     replace:
-      'return foldPartition(this.#context, { teamId, partition: this.#context.kv.partition(teamId) }).finally(() => partition)',
+      'await foldPartition(this.#context, { ...visit, partition: this.#context.kv.partition(visit.teamId) })',
   },
   {
     name: 'a lease is taken from a process that lives',

@@ -214,8 +214,8 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   {
     name: 'the result of an add is not kept for its repeat',
     file: 'idempotency.ts',
-    find: 'puts: [[key, record]] }',
-    replace: 'puts: record.length < 0 ? [[key, record]] : [] }',
+    find: 'puts: [[key, record], ...hints] }',
+    replace: 'puts: record.length < 0 ? [[key, record], ...hints] : [] }',
   },
   {
     name: 'the leaves of a file are not held against their checksums',

@@ -60,6 +60,7 @@ const SUITES = [
     isPlain: true,
   },
   { list: 'planted-duty-bugs.ts', test: 'test/store/duties.test.ts', only: '', isPlain: true },
+  { list: 'planted-hint-bugs.ts', test: 'test/store/work-hints.test.ts', only: '', isPlain: true },
   {
     list: 'planted-crash-bugs.ts',
     tests: {

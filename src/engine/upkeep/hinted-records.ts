@@ -1,0 +1,35 @@
+// The records that a step of a sweep looks at: all of a range, or those that hints name.
+import type { Bytes } from '../../base/bytes.js'
+import type { KeyRange, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import { DELETE_COUNT } from '../commit/delete-records.js'
+import type { Visit } from './team-visits.js'
+
+type Entry = [key: Bytes, value: Bytes]
+
+/** Names to look at; null: everything is looked at. */
+export type Names = readonly Bytes[] | null
+
+export function namesOf({ isFull, about }: Visit, kind: Parameters<Visit['about']>[0]): Names {
+  return isFull ? null : about(kind)
+}
+
+/** The records of a range, or those of them with the keys given, in batches. */
+export async function* recordsOf(
+  view: KvView,
+  range: KeyRange,
+  keys: readonly Bytes[] | null,
+): AsyncGenerator<Entry[], void> {
+  if (keys === null) {
+    yield* scanBatches(view, range)
+    return
+  }
+  for (let i = 0; i < keys.length; i += DELETE_COUNT) {
+    const some = keys.slice(i, i + DELETE_COUNT)
+    const values = await view.getMany(some)
+    yield some.flatMap((key, at): Entry[] => {
+      const value = values[at] ?? null
+      return value === null ? [] : [[key, value]]
+    })
+  }
+}

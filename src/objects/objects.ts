@@ -29,6 +29,14 @@ export type PresignTerms = Readonly<{
 /** A store of large immutable objects. */
 export interface ObjectStore {
   /**
+   * What one more request costs, as the number of bytes that take as long to read. A read may include up to that many
+   * bytes that nobody needs if this saves a request, and reads that are independent of each other run at the same time.
+   * Optional, for stores on other machines. Default: 0, as for files on this machine. Range: 0 to 1 MiB; more counts as
+   * 1 MiB.
+   */
+  readonly requestCostBytes?: number
+
+  /**
    * Stores bytes under an ID that was never used before. The caller may reuse the buffer once the call has settled.
    * @returns The number of bytes stored.
    * @throws {StoreError} STORAGE_UNAVAILABLE or INSUFFICIENT_STORAGE: nothing is stored.

@@ -9,12 +9,22 @@ export type Costs = Readonly<{
   commits: number
   /** Reads of objects. */
   gets: number
-  /** Those of them that began while a view was open. */
+  /** Those of them that wait for the ones before: reads that are under way at the same time count as one. */
+  getRounds: number
+  /** Reads of objects that began while a view was open. */
   getsInViews: number
   puts: number
 }>
 
-const NOTHING: Costs = { reads: 0, views: 0, commits: 0, gets: 0, getsInViews: 0, puts: 0 }
+const NOTHING: Costs = {
+  reads: 0,
+  views: 0,
+  commits: 0,
+  gets: 0,
+  getRounds: 0,
+  getsInViews: 0,
+  puts: 0,
+}
 
 export class Counter {
   #costs: { -readonly [what in keyof Costs]: number } = { ...NOTHING }
@@ -86,15 +96,28 @@ function countingView(view: KvView, counter: Counter): KvView {
   }
 }
 
-export function countingObjects(objects: ObjectStore, counter: Counter): ObjectStore {
+/** @returns The objects as a store on another machine has them. */
+export function countingObjects(
+  objects: ObjectStore,
+  counter: Counter,
+  requestCostBytes: number,
+): ObjectStore {
+  let underWay = 0
   return {
+    requestCostBytes,
     put(id, content) {
       counter.add('puts')
       return objects.put(id, content)
     },
-    get(id, range, memory) {
+    async get(id, range, memory) {
       counter.add('gets')
-      return objects.get(id, range, memory)
+      if (underWay++ === 0) counter.add('getRounds')
+      try {
+        await new Promise((turn) => setImmediate(turn))
+        return await objects.get(id, range, memory)
+      } finally {
+        underWay--
+      }
     },
     stream(id, range) {
       counter.add('gets')

@@ -11,6 +11,7 @@ import {
   type Table,
   type Team,
 } from '../../src/index.js'
+import { seeded } from '../support/seeded.js'
 import { type Costs, Counter, countingKv, countingObjects } from './counting-kv.js'
 
 const SEGMENT_ROWS = Array.from({ length: 2_000 }, (_, n) => ({ n, text: `row ${n}` }))
@@ -24,6 +25,9 @@ const UPDATES_AT_ONCE = 32
 
 type Place = Readonly<{ store: Store; team: Team; counter: Counter }>
 
+/** What a request for an object costs here. */
+const REQUEST_COST_BYTES = 256 * 1024
+
 async function openPlace(options: StoreOptions): Promise<Place> {
   const kv = await openLevelKv(
     new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
@@ -31,7 +35,7 @@ async function openPlace(options: StoreOptions): Promise<Place> {
   const counter = new Counter()
   const store = await openStore({
     kv: countingKv(kv, counter),
-    objects: countingObjects(memoryObjects(), counter),
+    objects: countingObjects(memoryObjects(), counter, REQUEST_COST_BYTES),
     sweepIntervalMs: 0,
     foldIntervalMs: 0,
     fileSweepIntervalMs: 0,
@@ -44,6 +48,23 @@ async function openPlace(options: StoreOptions): Promise<Place> {
 
 async function tableOf({ team }: Place): Promise<Table> {
   const made = await team.createTable({ name: 'x', schema: SCHEMA, rows: SEGMENT_ROWS })
+  return team.table(made.tableId)
+}
+
+/** A table of several segments of 100 rows. */
+async function tableOfChunks({ team }: Place, chunks: number): Promise<Table> {
+  for (let i = 0; i < chunks; i++) await team.stash('s').put(i, SEGMENT_ROWS.slice(0, 100))
+  const made = await team.createTable({ name: 'x', schema: SCHEMA, rows: team.stash('s') })
+  return team.table(made.tableId)
+}
+
+/** A table of one segment of 3 MB, whose rows no compression makes smaller. */
+async function longTableOf({ team }: Place): Promise<Table> {
+  const random = seeded(1)
+  const letter = (): string => String.fromCodePoint(0x20 + random.below(0x5f))
+  const text = (): string => Array.from({ length: 1_000 }, letter).join('')
+  const rows = Array.from({ length: 3_000 }, (_, n) => ({ n, text: text() }))
+  const made = await team.createTable({ name: 'x', schema: SCHEMA, rows })
   return team.table(made.tableId)
 }
 
@@ -68,6 +89,18 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const ids = await idsOf(table)
     return () => table.get(ids[5] ?? '')
   },
+  'point read of a long segment, cold': async (place) => {
+    const table = await longTableOf(place)
+    const ids = await idsOf(table)
+    return () => table.get(ids[5] ?? '')
+  },
+  'point read of a folded row, cold': async (place) => {
+    const table = await tableOf(place)
+    const ids = await idsOf(table)
+    for (const id of ids) await table.updateRow(id, { n: 1 })
+    await place.store.sweep()
+    return () => table.get(ids[5] ?? '')
+  },
   'point read, again': async (place) => {
     const table = await tableOf(place)
     const [id = ''] = await idsOf(table)
@@ -83,6 +116,30 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     const table = await tableOf(place)
     const { continuation = '' } = await table.page({ limit: 100 })
     return () => table.page({ limit: 100, continuation })
+  },
+  'page of 10 segments, cold': async (place) => {
+    const table = await tableOfChunks(place, 12)
+    return () => table.page({ limit: 1_000 })
+  },
+  'page of 10 segments with a token, cold': async (place) => {
+    const table = await tableOfChunks(place, 12)
+    const { continuation = '' } = await table.page({ limit: 100 })
+    return () => table.page({ limit: 1_000, continuation })
+  },
+  'page of a long segment': async (place) => {
+    const table = await longTableOf(place)
+    await table.page({ limit: 100 })
+    return () => table.page()
+  },
+  'page of a long segment, cold': async (place) => {
+    const table = await longTableOf(place)
+    return () => table.page()
+  },
+  'scan of 12 segments, cold': async (place) => {
+    const table = await tableOfChunks(place, 12)
+    return async () => {
+      for await (const row of table.scan()) expect(row).toHaveProperty('text')
+    }
   },
   'page of a folded table, cold': async (place) => {
     const table = await tableOf(place)
@@ -149,14 +206,21 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 /** What operations cost today. */
 const COSTS: Readonly<Record<string, Costs>> = {
-  'point read': costs({ reads: 1, gets: 1 }),
-  'point read, cold': costs({ reads: 1, gets: 2 }), // 1 GET, where the frame is near the end of the segment
+  'point read': costs({ reads: 1, gets: 1, getRounds: 1 }),
+  'point read, cold': costs({ reads: 1, gets: 1, getRounds: 1 }),
+  'point read of a long segment, cold': costs({ reads: 1, gets: 2, getRounds: 1 }),
+  'point read of a folded row, cold': costs({ reads: 1, gets: 1, getRounds: 1 }),
   'point read, again': costs({ reads: 1 }),
-  page: costs({ reads: 2, gets: 1 }),
-  'page with a token': costs({ reads: 1, gets: 1 }),
-  'page of a folded table, cold': costs({ reads: 3, views: 2, gets: 3 }),
+  page: costs({ reads: 2, gets: 1, getRounds: 1 }),
+  'page with a token': costs({ reads: 1, gets: 1, getRounds: 1 }),
+  'page of 10 segments, cold': costs({ reads: 2, gets: 10, getRounds: 1 }),
+  'page of 10 segments with a token, cold': costs({ reads: 1, gets: 10, getRounds: 1 }),
+  'page of a long segment': costs({ reads: 2, gets: 4, getRounds: 1 }),
+  'page of a long segment, cold': costs({ reads: 2, gets: 5, getRounds: 2 }),
+  'scan of 12 segments, cold': costs({ reads: 4, views: 4, commits: 2, gets: 12, getRounds: 2 }),
+  'page of a folded table, cold': costs({ reads: 3, views: 2, gets: 2, getRounds: 2 }),
   update: costs({ reads: 1, commits: 1 }),
-  'update, cold': costs({ reads: 1, commits: 1, gets: 2 }),
+  'update, cold': costs({ reads: 1, commits: 1, gets: 1, getRounds: 1 }),
   delete: costs({ reads: 1, commits: 1 }),
   'delete, cold': costs({ reads: 1, commits: 1 }),
   add: costs({ reads: 1, commits: 1 }),
@@ -168,7 +232,7 @@ const COSTS: Readonly<Record<string, Costs>> = {
 }
 
 function costs(some: Partial<Costs>): Costs {
-  return { reads: 0, views: 1, commits: 0, gets: 0, getsInViews: 0, puts: 0, ...some }
+  return { reads: 0, views: 1, commits: 0, gets: 0, getRounds: 0, getsInViews: 0, puts: 0, ...some }
 }
 
 test.each(Object.entries(OPERATIONS))(

@@ -270,7 +270,10 @@ export interface Table
    * @throws {StoreError} TABLE_NOT_FOUND, CONTINUATION_INVALID, DATA_CORRUPT
    */
   page(request?: PageRequest): Promise<Page>
-  /** All rows, in order, in bounded memory. An overwrite meanwhile does not disturb it. */
+  /**
+   * All rows, in order, in bounded memory: 1,000 at a time. An overwrite meanwhile does not disturb it. If objects are
+   * on another machine, the next 1,000 are read while those before are used.
+   */
   scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
   /**
    * One row and its version; null if the table has no such row.

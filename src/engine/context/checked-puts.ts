@@ -8,8 +8,9 @@ export function withCheckedPuts(
   objects: ObjectStore,
   check: () => Promise<void> | undefined,
 ): ObjectStore {
-  const { presignPut } = objects
+  const { presignPut, requestCostBytes } = objects
   return {
+    ...(requestCostBytes !== undefined && { requestCostBytes }),
     async put(id, content) {
       const checked = check()
       if (checked !== undefined) await checked

@@ -16,7 +16,9 @@ import { foldedSegment, isLiveSlot, laidBy, showsSegment } from '../context/live
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { StoreContext } from '../context/store-context.js'
 import { checkMemoryFor, READ_BYTES_MAX, type ReadBounds } from '../segments/frame-parts.js'
-import type { FrameRows } from '../segments/frame-runs.js'
+import type { FrameRows, FrameSource } from '../segments/frame-runs.js'
+import { AHEAD_BYTES_MAX, type WalkBounds } from '../segments/read-ahead.js'
+import type { RowRun } from '../segments/segment-opening.js'
 import type { FoldedFooters } from './folded-footers.js'
 import type { GenerationInUse } from './generations.js'
 import {
@@ -146,10 +148,69 @@ export async function readPagePiece(
   start: PieceStart | null,
   target: PieceTarget & Partial<Pick<ReadBounds, 'memoryBytes'>>,
 ): Promise<ReadPiece> {
-  const { forward, generation, runs } = plan
+  const { forward, generation } = plan
   const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
   const writer = new PageWriter(limits, kept, start ?? PAGE_START, target)
-  const bounds = boundsOf(target)
+  const bounds = boundsOf(target, writer)
+  const walk = context.segments.walk(() => segmentRuns(plan, limits, start), bounds)
+  try {
+    return await takeRuns({ plan, walk, writer, bounds }, limits, start)
+  } finally {
+    await walk.close()
+  }
+}
+
+/** What a piece reads of segments, in order: without a run that begins where the page is full. */
+function segmentRuns(
+  { runs }: PagePlan,
+  { rows }: PageLimits,
+  start: PieceStart | null,
+): readonly RowRun[] {
+  const wanted: RowRun[] = []
+  let liveRows = 0
+  for (const [index, run] of runs.entries()) {
+    if (liveRows >= rows) break
+    liveRows += run.liveRows
+    if (index < (start?.run ?? 0)) continue
+    const segmentRun = segmentRunOf(run, index === start?.run ? start.slot : run.first)
+    if (segmentRun !== null) wanted.push(segmentRun)
+  }
+  return wanted
+}
+
+/** null: all rows of the run are row records. */
+function segmentRunOf({ extent, limit }: Run, start: number): RowRun | null {
+  const ref = extent.entry?.segment ?? null
+  return ref === null ? null : { ref, start, limit }
+}
+
+/** A smaller piece is read in smaller parts, so that little is held beside it. */
+function boundsOf(
+  { bytes, memoryBytes = Number.POSITIVE_INFINITY }: PieceTarget & Partial<ReadBounds>,
+  writer: PageWriter,
+): WalkBounds {
+  return {
+    bytes: Math.min(bytes, READ_BYTES_MAX),
+    memoryBytes,
+    aheadBytes: Math.min(bytes, AHEAD_BYTES_MAX),
+    wanted: () => writer.bytesLeft,
+  }
+}
+
+/** A piece of a page that is being read. */
+type PieceReading = Readonly<{
+  plan: PagePlan
+  walk: FrameSource
+  writer: PageWriter
+  bounds: ReadBounds
+}>
+
+async function takeRuns(
+  { plan, walk, writer, bounds }: PieceReading,
+  limits: PageLimits,
+  start: PieceStart | null,
+): Promise<ReadPiece> {
+  const { runs } = plan
   const end = (after: Position | null): ReadPiece => {
     return { json: writer.finish(true), rowCount: writer.rowCount, next: null, after }
   }
@@ -160,8 +221,8 @@ export async function readPagePiece(
     const first = index === start?.run ? start.slot : run.first
     // A whole run has a live row, so there is a next one: without reading on to find it.
     if (writer.rowCount === limits.rows && first === run.first) return end({ extent, slot: first })
-    const reading = { context, writer, texts: textsOf(run, plan), bounds }
-    const { slot, isPageFull } = await takeRun(reading, run, first)
+    const texts = textsOf(run, plan)
+    const { slot, isPageFull } = await takeRun({ walk, writer, bounds, texts }, run, first)
     if (isPageFull) return end({ extent, slot })
     if (!writer.isPieceFull) continue
     const { rowCount, textBytes } = writer
@@ -179,30 +240,17 @@ export async function readPagePiece(
   return end(null)
 }
 
-/** A smaller piece is read in smaller parts, so that little is held beside it. */
-function boundsOf({
-  bytes,
-  memoryBytes = Number.POSITIVE_INFINITY,
-}: PieceTarget & Partial<ReadBounds>): ReadBounds {
-  return { bytes: Math.min(bytes, READ_BYTES_MAX), memoryBytes }
-}
-
 /** A run on its way into a piece. */
-type PieceReading = Readonly<{
-  context: StoreContext
-  writer: PageWriter
-  texts: Texts
-  bounds: ReadBounds
-}>
+type RunReading = Pick<PieceReading, 'walk' | 'writer' | 'bounds'> & Readonly<{ texts: Texts }>
 
 /** How far a run was taken: to its end, until the piece was full, or up to a row that is not on the page any more. */
 type Taken = Readonly<{ slot: number; isPageFull: boolean }>
 
-async function takeRun(reading: PieceReading, run: Run, first: number): Promise<Taken> {
-  const { context, writer, bounds } = reading
-  const segment = run.extent.entry?.segment ?? null
-  if (segment === null) return takeRecords(reading, run, first)
-  for await (const frames of context.segments.frames(segment, first, run.limit, bounds)) {
+async function takeRun(reading: RunReading, run: Run, first: number): Promise<Taken> {
+  const { walk, writer } = reading
+  const stored = segmentRunOf(run, first)
+  if (stored === null) return takeRecords(reading, run, first)
+  for await (const frames of walk.frames(stored)) {
     writer.expect(frames)
     for (const rows of frames) {
       const taken = takeFrame(reading, run, rows)
@@ -233,7 +281,7 @@ function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
 }
 
 /** Appends row records of a run. */
-function takeRecords(reading: PieceReading, { extent, limit, records }: Run, first: number): Taken {
+function takeRecords(reading: RunReading, { extent, limit, records }: Run, first: number): Taken {
   for (let slot = first; slot < limit; slot++) {
     if (reading.writer.isPieceFull) return { slot, isPageFull: false }
     const record = records.get(slot)
@@ -245,7 +293,7 @@ function takeRecords(reading: PieceReading, { extent, limit, records }: Run, fir
 
 /** Appends one row; false: the page is full. */
 function takeText(
-  { writer, bounds }: PieceReading,
+  { writer, bounds }: RunReading,
   extent: Run['extent'],
   slot: number,
   text: string,
@@ -256,7 +304,7 @@ function takeText(
 
 /** Appends rows of a frame, under what is laid over them. */
 function takeFrame(
-  reading: PieceReading,
+  reading: RunReading,
   { extent, records }: Run,
   { frame, first, limit, slot: firstSlot }: FrameRows,
 ): Taken {

@@ -90,6 +90,11 @@ export class PageWriter {
     return this.#length >= this.#pieceBytes
   }
 
+  /** Bytes that the piece still takes, or the texts of the page, at most. */
+  get bytesLeft(): number {
+    return Math.min(this.#pieceBytes - this.#length, this.#limits.bytes - this.#textBytes)
+  }
+
   /** Makes room for rows of these frames at once, as growing means copying. */
   expect(frames: readonly FrameRows[]): void {
     let count = 0

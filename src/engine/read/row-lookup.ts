@@ -21,6 +21,7 @@ import {
 } from '../../format/records.js'
 import { parseRowId, type RowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
+import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { foldedSegment, shownSegment } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -36,7 +37,7 @@ export type FoundRow = Readonly<{
 
 /** Where rows are looked up. */
 export type RowSources = Pick<StoreContext, 'extents' | 'forwards' | 'schemas'> &
-  Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'rowText'> }>
+  Readonly<{ segments: Pick<StoreContext['segments'], 'footer' | 'foldedRow' | 'rowText'> }>
 
 /** The row with an ID in a generation; null when there is none, or not any more. At once, if all is in memory. */
 export function findRow(
@@ -88,21 +89,26 @@ function readStored(
   read: ReadRecord,
   table: TableKey,
   generation: Generation,
-  { position, entry }: Place,
+  { position, entry: below }: Place,
 ): Awaitable<FoundRow | null> {
   const { slot } = position
-  const folded = foldedSegment(entry)
-  const footer = folded === null ? null : context.segments.footer(folded)
-  return chain(footer, (fold) => {
-    const segment = shownSegment(entry, fold?.isDeleted ?? null, slot)
-    if (segment === null || entry === null) return null
-    const version = fold?.versionOf?.(slot) ?? entry.version
+  const found = (entry: ExtentEntry, text: string, version = entry.version) => {
     const converts = entry.convert || position.extent < generation.convertBefore
     const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
-    return chain(context.segments.rowText(segment, slot), (text) => {
-      const row = { position, version, stored: { text, schemaNumber } }
-      return asItReads(context, read, table, generation, row)
-    })
+    const row = { position, version, stored: { text, schemaNumber } }
+    return asItReads(context, read, table, generation, row)
+  }
+  const folded = foldedSegment(below)
+  if (below === null || folded === null) {
+    const segment = shownSegment(below, null, slot)
+    if (segment === null || below === null) return null
+    return chain(context.segments.rowText(segment, slot), (text) => found(below, text))
+  }
+  const shows = ({ isDeleted }: SegmentFooter): boolean => {
+    return shownSegment(below, isDeleted, slot) !== null
+  }
+  return chain(context.segments.foldedRow(folded, slot, shows), (row) => {
+    return row && found(below, row.text, row.footer.versionOf?.(slot))
   })
 }
 

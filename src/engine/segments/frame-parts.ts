@@ -56,7 +56,7 @@ export class NeedsMemory extends Error {
 }
 
 /** A stored frame, its rows, and a copy of them. */
-const COPIES = 3
+export const COPIES = 3
 
 /** @param bytes - Size of a stored frame, or of its rows. @throws {NeedsMemory} */
 export function checkMemoryFor(bytes: number, { memoryBytes }: ReadBounds): void {

@@ -6,44 +6,39 @@ import { type Awaitable, isSync, tryCall } from '../../base/awaitable.js'
 import { type Bytes, NO_BYTES } from '../../base/bytes.js'
 import { freeMemory, yieldToEventLoop } from '../../base/platform.js'
 import type { SegmentRef } from '../../format/extent-page.js'
-import type { FramePlace } from '../../format/segment-footer.js'
-import {
-  claimedBytes,
-  decodeFrame,
-  type Frame,
-  type SegmentFooter,
-} from '../../format/segment-reader.js'
+import { claimedBytes, decodeFrame, type Frame } from '../../format/segment-reader.js'
 import { checkMemoryFor, partsOf, type ReadBounds, type StoredPart } from './frame-parts.js'
-import type { SegmentReads } from './segment-reads.js'
+import type { RowRun } from './segment-opening.js'
+import type { StoredRuns } from './stored-runs.js'
 
 /** Rows from `first` to `limit` (not included) of a frame; row `first` is in slot `slot`. */
 export type FrameRows = Readonly<{ frame: Frame; first: number; limit: number; slot: number }>
 
-/** Rows `start` (included) to `limit` (not included) of a segment. */
-export type RowRun = Readonly<{
-  ref: SegmentRef
-  footer: () => Awaitable<SegmentFooter>
-  start: number
-  limit: number
-}>
+/** The frames of the runs of a walk. */
+export interface FrameSource {
+  /**
+   * The rows of a run in their frames. Each piece is valid only until the next is requested. The runs are asked for in
+   * the order of the walk.
+   * @throws {NeedsMemory} A frame is larger than the limits of the walk allow.
+   */
+  frames(run: RowRun): AsyncGenerator<FrameRows[]>
+  /** Ends the walk, wherever it is. Never fails. */
+  close(): Awaitable<void>
+}
 
 /**
  * The rows of a run in their frames. Each piece is valid only until the next is requested.
  * @throws {NeedsMemory} A frame is larger than `bounds` allow.
  */
 export async function* readFrames(
-  reads: SegmentReads,
-  { ref, footer, start, limit }: RowRun,
+  runs: StoredRuns,
+  { ref, start, limit }: RowRun,
   bounds: ReadBounds,
 ): AsyncGenerator<FrameRows[]> {
-  const { frames, frameOf } = await footer()
-  let index = frameOf(start)
-  while (index < frames.length && (frames[index]?.firstRow ?? limit) < limit) {
-    const run = frameRun(frames, index, limit, bounds.bytes)
-    checkMemoryFor(run.length === 1 ? runBytes(run) : 0, bounds)
-    const buffer = reads.buffers.take(runBytes(run))
+  for (let run = await runs.next(); run !== null; run = await runs.next()) {
     try {
-      for (const [number, part] of (await readParts(reads, ref, run, buffer, bounds)).entries()) {
+      const { frames, bytes, offset } = run
+      for (const [number, part] of partsOf(frames, bytes, offset, bounds.bytes).entries()) {
         if (number > 0) await yieldToEventLoop() // Decompressing a part takes 1 ms or more.
         checkMemoryFor(part.length === 1 ? claimedBytes(part[0]?.bytes ?? NO_BYTES) : 0, bounds)
         const read = await decodeAll(ref, part)
@@ -54,30 +49,9 @@ export async function* readFrames(
         }
       }
     } finally {
-      reads.buffers.give(buffer)
+      runs.release(run)
     }
-    index += run.length
   }
-}
-
-/** Reads stored frames, in parts that are decompressed in sequence. */
-async function readParts(
-  reads: SegmentReads,
-  ref: SegmentRef,
-  run: readonly FramePlace[],
-  buffer: Bytes,
-  bounds: ReadBounds,
-): Promise<readonly StoredPart[]> {
-  const first = run[0]
-  if (first === undefined) return []
-  const range = { start: first.offset, limit: first.offset + runBytes(run) }
-  const bytes = await reads.range(ref, range, buffer)
-  return partsOf(run, bytes, first.offset, bounds.bytes)
-}
-
-/** Length of adjacent frames, which follow each other without gaps. */
-function runBytes(run: readonly FramePlace[]): number {
-  return run.reduce((bytes, place) => bytes + place.bytes, 0)
 }
 
 /**
@@ -107,23 +81,6 @@ async function allSettled(frames: readonly Awaitable<Frame>[]): Promise<Frame[]>
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   })
-}
-
-/** The adjacent frames from `index` on that one read returns, up to the row `limit`. */
-function frameRun(
-  frames: readonly FramePlace[],
-  index: number,
-  limit: number,
-  bytesMax: number,
-): FramePlace[] {
-  const run: FramePlace[] = []
-  let bytes = 0
-  for (const place of frames.slice(index)) {
-    bytes += place.bytes
-    if (run.length > 0 && (place.firstRow >= limit || bytes > bytesMax)) break
-    run.push(place)
-  }
-  return run
 }
 
 function frameRows(frame: Frame, firstRow: number, start: number, limit: number): FrameRows {

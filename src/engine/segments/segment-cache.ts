@@ -9,18 +9,34 @@ import type { Bytes } from '../../base/bytes.js'
 import { freeMemory } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
-import { type FramePlace, type FramePlaces, frameOf, placeOf } from '../../format/segment-footer.js'
+import {
+  type FramePlace,
+  type FramePlaces,
+  frameOf,
+  framesOf,
+  placeOf,
+} from '../../format/segment-footer.js'
 import { TRAILER_BYTES } from '../../format/segment-layout.js'
 import {
+  decodeFooter,
   decodeFrame,
   type Frame,
   footerRange,
   type SegmentFooter,
 } from '../../format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../format/segment-rows.js'
-import { READ_AT_WILL, type ReadBounds } from './frame-parts.js'
-import { type FrameRows, isDecompressed, readFrames } from './frame-runs.js'
+import { type FrameSource, isDecompressed, readFrames } from './frame-runs.js'
+import { type FooterCache, ReadAhead, WALK_AT_WILL, type WalkBounds } from './read-ahead.js'
+import {
+  frameIn,
+  type Opened,
+  type Opening,
+  openingOf,
+  type RowRun,
+  readOpening,
+} from './segment-opening.js'
 import type { SegmentReads } from './segment-reads.js'
+import { type FrameList, runsInTurn } from './stored-runs.js'
 
 /** An entry of the cache: under the ID of a segment its footer and its places, under the key of a frame the frame. */
 type Piece = Readonly<{ bytes: number; footer?: SegmentFooter; rows?: Rows; frame?: Frame }>
@@ -42,9 +58,20 @@ const ROWS_BYTES = 300
 /** Estimated memory of a number and of its part of a key: three numbers share one. */
 const ROWS_NUMBER_BYTES = 40
 
-export class SegmentCache {
+/** The place of a row. */
+type RowPlace = Readonly<{ index: number; place: FramePlace; row: number }>
+
+/** A row of a segment that a fold made. */
+export type FoldedRow = Readonly<{ footer: SegmentFooter; text: string }>
+
+/** Memory of point reads that open segments at the same time, in bytes. Further ones read footer and frame in turn. */
+const OPENING_BYTES_MAX = 32 * 1024 * 1024
+
+export class SegmentCache implements FooterCache {
   readonly #reads: SegmentReads
   readonly #pieces: ByteCache<Piece>
+  /** Memory of point reads that open segments now. */
+  #openingBytes = 0
 
   /** @param bytesMax - Size of the cache, in bytes, at most; 0 caches nothing. */
   constructor(reads: SegmentReads, bytesMax: number) {
@@ -79,6 +106,16 @@ export class SegmentCache {
     })
   }
 
+  keepFooter(ref: SegmentRef, footer: SegmentFooter): void {
+    this.#keepPiece(ref, { footer })
+  }
+
+  framesNow(ref: SegmentRef): FrameList | undefined {
+    const { footer, rows } = this.#pieces.get(ref.object) ?? {}
+    if (footer !== undefined || rows === undefined) return footer
+    return { frames: framesOf(ref, rows.places), frameOf: (row) => frameOf(rows.places, row) }
+  }
+
   /** The footer if the cache has it. */
   footerNow(ref: SegmentRef): SegmentFooter | undefined {
     return this.#pieces.get(ref.object)?.footer
@@ -95,7 +132,66 @@ export class SegmentCache {
   rowText(ref: SegmentRef, row: number): Awaitable<string> {
     const rows = this.#pieces.get(ref.object)?.rows
     if (rows !== undefined) return this.#rowOf(ref, rows, row)
-    return chain(this.#readRows(ref), (read) => this.#rowOf(ref, read, row))
+    const opening = this.#openingFor(ref, row)
+    if (opening === undefined) {
+      return chain(this.#readRows(ref), (read) => this.#rowOf(ref, read, row))
+    }
+    return this.#open(ref, opening, (opened) => {
+      const read = this.#keepRows(ref, decodeFramePlaces(ref, opened.footer))
+      return this.#rowOf(ref, read, row, opened)
+    })
+  }
+
+  /**
+   * A row of a segment that a fold made, and its footer.
+   * @param shows - Whether the row counts, by the footer. If not, its text is not looked at.
+   * @returns null: it does not.
+   */
+  foldedRow(
+    ref: SegmentRef,
+    row: number,
+    shows: (footer: SegmentFooter) => boolean,
+  ): Awaitable<FoldedRow | null> {
+    const opening = this.#openingFor(ref, row)
+    if (opening === undefined) {
+      return chain(this.footer(ref), (footer) => {
+        if (!shows(footer)) return null
+        return chain(this.rowText(ref, row), (text) => ({ footer, text }))
+      })
+    }
+    return this.#open(ref, opening, (opened) => {
+      const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // It stays when the memory is reused.
+      this.keepFooter(ref, footer)
+      if (!shows(footer)) return null
+      const rows = this.#keepRows(ref, footer.places)
+      return chain(this.#rowOf(ref, rows, row, opened), (text) => ({ footer, text }))
+    })
+  }
+
+  /** How a segment is opened for a row. undefined: its footer is known, or is read before the frame. */
+  #openingFor(ref: SegmentRef, row: number): Opening | undefined {
+    const { requestCostBytes } = this.#reads
+    if (requestCostBytes === 0 || this.footerNow(ref) !== undefined) return undefined
+    const limits = { requestCostBytes, windowBytes: requestCostBytes, bytesMax: OPENING_BYTES_MAX }
+    const opening = openingOf({ ref, start: row, limit: row + 1 }, limits)
+    return this.#openingBytes + opening.bytes > OPENING_BYTES_MAX ? undefined : opening
+  }
+
+  /** Reads the footer of a segment together with frames, which are valid until `use` has settled. */
+  async #open<T>(
+    ref: SegmentRef,
+    opening: Opening,
+    use: (opened: Opened) => Awaitable<T>,
+  ): Promise<T> {
+    const { buffers } = this.#reads
+    const memory = buffers.take(opening.bytes)
+    this.#openingBytes += opening.bytes
+    try {
+      return await use(await readOpening(this.#reads, ref, opening, memory))
+    } finally {
+      this.#openingBytes -= opening.bytes
+      buffers.give(memory)
+    }
   }
 
   #readRows(ref: SegmentRef): Awaitable<Rows> {
@@ -129,53 +225,65 @@ export class SegmentCache {
     })
   }
 
-  #rowOf(ref: SegmentRef, { places, frameKeys }: Rows, row: number): Awaitable<string> {
+  /** @param opened - Bytes of the segment that are in memory already. */
+  #rowOf(
+    ref: SegmentRef,
+    { places, frameKeys }: Rows,
+    row: number,
+    opened?: Opened,
+  ): Awaitable<string> {
     const index = frameOf(places, row)
     const place = placeOf(ref, places, index)
     if (place === undefined || row >= ref.rowCount) throw missingRow(ref, row)
+    const bytes = opened && frameIn(opened, place)
+    if (bytes !== undefined) return this.#rowTextIn(ref, frameKeys, { index, place, row }, bytes)
     const key = frameKeys[index]
     if (key === undefined) return this.#rowTextOnce(ref, frameKeys, { index, place, row })
     const frame = this.#pieces.get(key)?.frame
-    return frame === undefined
-      ? this.#keep(key, ref, place, row)
-      : frame.rowText(row - place.firstRow)
-  }
-
-  #keep(key: string, ref: SegmentRef, place: FramePlace, row: number): Awaitable<string> {
-    return chain(this.#reads.frame(ref, place), (bytes) =>
-      chain(decodeFrame(ref, place, bytes), (frame) =>
-        this.#kept(key, frame, bytes).rowText(row - place.firstRow),
-      ),
+    if (frame !== undefined) return frame.rowText(row - place.firstRow)
+    return chain(this.#reads.frame(ref, place), (read) =>
+      this.#decode(ref, frameKeys, { index, place, row }, read),
     )
   }
 
   /** Reads a row of an uncached frame through a pooled buffer, because allocating one costs more than the read. */
-  #rowTextOnce(
-    ref: SegmentRef,
-    frameKeys: string[],
-    { index, place, row }: Readonly<{ index: number; place: FramePlace; row: number }>,
-  ): Awaitable<string> {
+  #rowTextOnce(ref: SegmentRef, frameKeys: string[], at: RowPlace): Awaitable<string> {
     const { buffers } = this.#reads
+    const { place } = at
     const memory = buffers.take(place.bytes)
-    const rowInFrame = row - place.firstRow
     return finallyDo(
       () =>
         chain(this.#reads.frame(ref, place, memory), (bytes) => {
-          // Bytes elsewhere, and decompressed frames, have memory of their own.
-          const isOurs = bytes.buffer === memory.buffer
-          const text = isOurs ? readRowText(ref, place, bytes, rowInFrame) : null
-          const key = `${ref.object}:${index}`
-          if (text !== null) {
-            frameKeys[index] = key
-            return text
-          }
-          return chain(decodeFrame(ref, place, bytes), (frame) => {
-            frameKeys[index] = key
-            return this.#kept(key, frame, bytes).rowText(rowInFrame)
-          })
+          // Bytes elsewhere have memory of their own.
+          return bytes.buffer === memory.buffer
+            ? this.#rowTextIn(ref, frameKeys, at, bytes)
+            : this.#decode(ref, frameKeys, at, bytes)
         }),
       () => buffers.give(memory),
     )
+  }
+
+  /** As `#decode`, of bytes in reused memory. */
+  #rowTextIn(ref: SegmentRef, frameKeys: string[], at: RowPlace, bytes: Bytes): Awaitable<string> {
+    const { index, place, row } = at
+    const text = readRowText(ref, place, bytes, row - place.firstRow)
+    if (text === null) return this.#decode(ref, frameKeys, at, bytes) // A decompressed frame has memory of its own.
+    frameKeys[index] = frameKey(ref, index)
+    return text
+  }
+
+  /** The text of a row of a frame, which is cached. @param bytes - The stored frame. */
+  #decode(
+    ref: SegmentRef,
+    frameKeys: string[],
+    { index, place, row }: RowPlace,
+    bytes: Bytes,
+  ): Awaitable<string> {
+    return chain(decodeFrame(ref, place, bytes), (frame) => {
+      const key = frameKeys[index] ?? frameKey(ref, index)
+      frameKeys[index] = key
+      return this.#kept(key, frame, bytes).rowText(row - place.firstRow)
+    })
   }
 
   /** Caches a frame and returns it in its cached form. @param read - The stored bytes of the frame. */
@@ -191,25 +299,40 @@ export class SegmentCache {
   }
 
   /**
-   * Rows `start` (included) to `limit` (not included) in their frames, in pieces of about 1 MiB. Each piece is valid
-   * only until the next is requested.
-   * @throws {NeedsMemory} A frame is larger than `bounds` allow.
+   * The frames of a walk. Where a request is dear, reads of its next runs are under way while one is used.
+   * @param runs - The runs of the walk, in order.
    */
-  frames(
-    ref: SegmentRef,
-    start: number,
-    limit: number,
-    bounds: ReadBounds = READ_AT_WILL,
-  ): AsyncGenerator<FrameRows[]> {
-    return readFrames(this.#reads, { ref, footer: () => this.footer(ref), start, limit }, bounds)
+  walk(runs: () => readonly RowRun[], bounds: WalkBounds): FrameSource {
+    const reads = this.#reads
+    if (reads.requestCostBytes > 0) return new ReadAhead(reads, this, runs(), bounds)
+    return {
+      frames: (run) => {
+        return readFrames(
+          runsInTurn(reads, run, () => this.footer(run.ref), bounds),
+          run,
+          bounds,
+        )
+      },
+      close: () => undefined,
+    }
   }
 
   /** The texts of rows `start` (included) to `limit` (not included), in pieces of about 1 MiB. */
   async *rowTexts(ref: SegmentRef, start: number, limit: number): AsyncGenerator<string[]> {
-    for await (const piece of this.frames(ref, start, limit)) {
-      yield piece.flatMap((rows) => rows.frame.rowTexts(rows.first, rows.limit))
+    const run = { ref, start, limit }
+    const walk = this.walk(() => [run], WALK_AT_WILL)
+    try {
+      for await (const piece of walk.frames(run)) {
+        yield piece.flatMap((rows) => rows.frame.rowTexts(rows.first, rows.limit))
+      }
+    } finally {
+      await walk.close()
     }
   }
+}
+
+function frameKey({ object }: SegmentRef, index: number): string {
+  return `${object}:${index}`
 }
 
 function missingRow(ref: SegmentRef, row: number): StoreError {

@@ -9,15 +9,21 @@ import type { FramePlace } from '../../format/segment-footer.js'
 import { decodeFooter, footerRange, type SegmentFooter } from '../../format/segment-reader.js'
 import type { ByteRange, ObjectStore } from '../../objects/objects.js'
 
+/** What a request may cost, at most. */
+const REQUEST_COST_BYTES_MAX = 1024 * 1024
+
 export class SegmentReads {
   /** Buffers for bytes that are copied out after the read. */
   readonly buffers: BufferPool
+  /** What one more request costs, see `ObjectStore`. With 0 nothing is read before it is needed. */
+  readonly requestCostBytes: number
   readonly #objects: ObjectStore
   #bytesRead = 0
 
   constructor(objects: ObjectStore, buffers: BufferPool) {
     this.#objects = objects
     this.buffers = buffers
+    this.requestCostBytes = Math.min(objects.requestCostBytes ?? 0, REQUEST_COST_BYTES_MAX)
   }
 
   get bytesRead(): number {

@@ -37,6 +37,7 @@ import {
   recordsOfRow,
   rowNotFound,
 } from '../read/row-lookup.js'
+import type { FoldedRow } from '../segments/segment-cache.js'
 import { checkIfMatch } from './if-match.js'
 import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
 
@@ -120,6 +121,7 @@ function aheadOfUpdate(
 /** Keeps the text of the row that was read last: what is read before a turn is not read in it again. */
 function keepingText({ extents, forwards, schemas, segments }: TeamContext): RowSources {
   let kept: Readonly<{ object: ObjectId; slot: number; text: string }> | undefined
+  let keptFolded: Readonly<{ object: ObjectId; slot: number; row: FoldedRow }> | undefined
   return {
     extents,
     forwards,
@@ -131,6 +133,13 @@ function keepingText({ extents, forwards, schemas, segments }: TeamContext): Row
         return chain(segments.rowText(ref, slot), (text) => {
           kept = { object: ref.object, slot, text }
           return text
+        })
+      },
+      foldedRow: (ref, slot, shows) => {
+        if (keptFolded?.object === ref.object && keptFolded.slot === slot) return keptFolded.row
+        return chain(segments.foldedRow(ref, slot, shows), (row) => {
+          if (row !== null) keptFolded = { object: ref.object, slot, row }
+          return row
         })
       },
     },

@@ -50,6 +50,7 @@ import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { pinGeneration, readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
+import { walkPages } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
 import { addRows } from './add-rows.js'
 import { checkOverwrite } from './check-requests.js'
@@ -165,12 +166,12 @@ export class TeamTable implements Table {
     try {
       const position = { extent: generation.firstExtent, slot: 0 }
       const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }
-      let continuation: string | undefined = renderContinuation(start, versionBase(this.#team))
-      while (continuation !== undefined) {
-        const page: Page = await this.page({ limit: SCAN_ROWS, continuation, numbers })
-        yield* page.rows
-        continuation = page.continuation
+      const first = renderContinuation(start, versionBase(this.#team))
+      const read = (continuation: string): Promise<Page> => {
+        return this.page({ limit: SCAN_ROWS, continuation, numbers })
       }
+      const { requestCostBytes = 0 } = this.#team.objects
+      for await (const rows of walkPages(read, first, requestCostBytes > 0)) yield* rows
     } finally {
       await unpin()
     }

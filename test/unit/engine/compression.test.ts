@@ -8,6 +8,7 @@ import { openDirectory } from '../../../adapters/node.js'
 import type { Bytes } from '../../../src/base/bytes.js'
 import { codecs } from '../../../src/base/codecs.js'
 import { resolveStoreOptions } from '../../../src/engine/api/resolve-options.js'
+import { WALK_AT_WILL } from '../../../src/engine/segments/read-ahead.js'
 import { readFrames } from '../../../src/engine/segments/read-segment.js'
 import { decodeFrame, Frame } from '../../../src/format/segment-reader.js'
 import {
@@ -271,7 +272,8 @@ test('what was decompressed for a walk is freed when the next piece is asked for
     const lengths: number[] = []
     const seen: Bytes[] = []
     for (let turn = 0; turn < 2; turn++) {
-      for await (const piece of cache.frames(ref, 0, texts.length)) {
+      const run = { ref, start: 0, limit: texts.length }
+      for await (const piece of cache.walk(() => [run], WALK_AT_WILL).frames(run)) {
         lengths.push(...piece.map(({ frame }) => frame.texts.length))
         seen.push(...piece.map(({ frame }) => frame.texts))
       }

@@ -1,0 +1,259 @@
+// The frames of a walk over several segments, from a store where a request is dear: reads begin before the walk needs
+// them, and run at the same time.
+//
+// Invariants:
+// - Frames are handed out in the order of the walk. A read that fails fails the walk only where its frames are needed.
+// - Limits of reads that are under way or not used up: their number, their bytes, and what the walk still takes. Only the
+//   read that the walk waits for is made in any case.
+// - Memory of a read goes back to the pool when the read has ended, not before.
+
+import { invariant } from '../../base/invariant.js'
+import type { SegmentRef } from '../../format/extent-page.js'
+import { claimedBytes, decodeFooter, type SegmentFooter } from '../../format/segment-reader.js'
+import { COPIES, checkMemoryFor, READ_AT_WILL, type ReadBounds } from './frame-parts.js'
+import { type FrameRows, type FrameSource, readFrames } from './frame-runs.js'
+import { framesIn, type Opening, openingOf, type RowRun, readOpening } from './segment-opening.js'
+import type { SegmentReads } from './segment-reads.js'
+import { type FrameList, frameRun, runBytes, type StoredRun } from './stored-runs.js'
+
+/** Reads of a walk that are under way or not used up, at most. */
+const READS_AHEAD_MAX = 16
+
+/** Their bytes, at most. */
+export const AHEAD_BYTES_MAX = 4 * 1024 * 1024
+
+/** No read is made smaller than this because the walk takes less. */
+const READ_BYTES_MIN = 64 * 1024
+
+/** How many bytes of rows a stored byte has, until that is known of the frames of the walk. */
+const EXPANSION_FIRST = 4
+
+/** Limits of a walk. */
+export type WalkBounds = ReadBounds &
+  Readonly<{
+    /** Bytes of reads that are under way or not used up, at most. */
+    aheadBytes: number
+    /** Bytes of rows that the walk still takes, at most. */
+    wanted: () => number
+  }>
+
+export const WALK_AT_WILL: WalkBounds = {
+  ...READ_AT_WILL,
+  aheadBytes: AHEAD_BYTES_MAX,
+  wanted: () => Number.POSITIVE_INFINITY,
+}
+
+/** The part of the cache that a walk uses. */
+export type FooterCache = Readonly<{
+  /** undefined: nothing is known of the frames of a segment. */
+  framesNow(ref: SegmentRef): FrameList | undefined
+  keepFooter(ref: SegmentRef, footer: SegmentFooter): void
+}>
+
+type Read = Readonly<{ bytes: number; buffer: Uint8Array<ArrayBuffer>; run: Promise<StoredRun> }>
+
+type PlannedRead = Readonly<{
+  bytes: number
+  begin: (buffer: Read['buffer']) => Promise<StoredRun>
+  /** Whether it reads one frame, which may be larger than the limits. */
+  isFrame: boolean
+}>
+
+/** A run of the walk, as far as it was read. */
+class Reading {
+  readonly run: RowRun
+  /** Reads that have begun, in the order of their frames; without those that were handed out. */
+  readonly reads: Read[] = []
+  opening: Opening | undefined
+  frames: FrameList['frames'] | undefined
+  /** The first frame that no read includes. */
+  next = 0
+
+  constructor(run: RowRun) {
+    this.run = run
+  }
+
+  /** @param next - The first frame that no read includes. */
+  know({ frames }: FrameList, next: number): void {
+    this.frames = frames
+    this.next = next
+  }
+
+  /** Whether no more reads follow, as far as is known. */
+  get isBegun(): boolean {
+    const { frames, next, opening, run } = this
+    if (frames === undefined) return opening?.isWhole === true
+    return (frames[next]?.firstRow ?? run.limit) >= run.limit
+  }
+}
+
+export class ReadAhead implements FrameSource {
+  readonly #reads: SegmentReads
+  readonly #cache: FooterCache
+  readonly #runs: readonly RowRun[]
+  readonly #bounds: WalkBounds
+  readonly #readings: Reading[] = []
+  /** Number of the run that the walk has reached. */
+  #current = 0
+  /** Reads that are under way or not used up. */
+  readonly #held = new Set<Read>()
+  #heldBytes = 0
+  #rawBytes = 0
+  #storedBytes = 0
+
+  /** @param runs - Of the walk, in order. */
+  constructor(
+    reads: SegmentReads,
+    cache: FooterCache,
+    runs: readonly RowRun[],
+    bounds: WalkBounds,
+  ) {
+    this.#reads = reads
+    this.#cache = cache
+    this.#runs = runs
+    this.#bounds = bounds
+  }
+
+  frames(run: RowRun): AsyncGenerator<FrameRows[]> {
+    const reading = this.#reach(run)
+    let taken: Read | undefined
+    const stored = {
+      next: async () => {
+        this.#fill(true)
+        taken = reading.reads.shift()
+        if (taken === undefined) return null
+        const found = await taken.run
+        this.#learn(found)
+        this.#fill(false)
+        return found
+      },
+      release: () => {
+        if (taken !== undefined) this.#end(taken)
+      },
+    }
+    return readFrames(stored, run, this.#bounds)
+  }
+
+  /** Reads under way are awaited, because their memory is in use until then. */
+  async close(): Promise<void> {
+    for (const read of [...this.#held]) {
+      await read.run.catch(() => undefined)
+      this.#end(read)
+    }
+  }
+
+  #reach({ ref, start }: RowRun): Reading {
+    for (; ; this.#current++) {
+      const reading = this.#readingOf(this.#current)
+      const { run } = reading
+      if (run.ref.object === ref.object && run.start === start) return reading
+    }
+  }
+
+  #readingOf(at: number): Reading {
+    const known = this.#readings[at]
+    if (known !== undefined) return known
+    const run = this.#runs[at]
+    invariant(run !== undefined, 'a walk reads the runs that it has named, in order')
+    const reading = new Reading(run)
+    this.#readings[at] = reading
+    return reading
+  }
+
+  /** Begins reads as long as there is room. @param isAwaited - Whether the walk has nothing in hand. */
+  #fill(isAwaited: boolean): void {
+    for (let at = this.#current; at < this.#runs.length; at++) {
+      const reading = this.#readingOf(at)
+      for (;;) {
+        const isNeeded = isAwaited && at === this.#current && reading.reads.length === 0
+        const room = this.#room
+        const next = this.#plan(reading, Math.max(room, READ_BYTES_MIN), isNeeded)
+        if (next === undefined) break
+        if (isNeeded) checkMemoryFor(next.isFrame ? next.bytes : 0, this.#bounds)
+        else if (next.bytes > room || this.#held.size >= READS_AHEAD_MAX) return
+        this.#begin(reading, next)
+      }
+      if (!reading.isBegun) return
+    }
+  }
+
+  /** Bytes that may be read now, before they are needed. */
+  get #room(): number {
+    const { aheadBytes, memoryBytes, wanted } = this.#bounds
+    const expansion =
+      this.#storedBytes > 0 ? Math.max(1, this.#rawBytes / this.#storedBytes) : EXPANSION_FIRST
+    return Math.min(aheadBytes, memoryBytes / COPIES, wanted() / expansion) - this.#heldBytes
+  }
+
+  /** The next read of a run; undefined: there is none, or it is not known yet. */
+  #plan(reading: Reading, windowBytes: number, isNeeded: boolean): PlannedRead | undefined {
+    const { run } = reading
+    if (reading.frames === undefined) {
+      if (reading.opening !== undefined) return undefined
+      const known = this.#cache.framesNow(run.ref)
+      if (known === undefined) return this.#planOpening(reading, windowBytes, isNeeded)
+      reading.know(known, known.frameOf(run.start))
+    }
+    const bytesMax = Math.min(windowBytes, this.#bounds.bytes)
+    const frames = frameRun(reading.frames ?? [], reading.next, run.limit, bytesMax)
+    const [first] = frames
+    if (first === undefined) return undefined
+    const { offset } = first
+    const bytes = runBytes(frames)
+    const begin = async (buffer: Read['buffer']): Promise<StoredRun> => {
+      reading.next += frames.length
+      const range = { start: offset, limit: offset + bytes }
+      return { frames, bytes: await this.#reads.range(run.ref, range, buffer), offset, buffer }
+    }
+    return { bytes, begin, isFrame: frames.length === 1 }
+  }
+
+  #planOpening(reading: Reading, windowBytes: number, isNeeded: boolean): PlannedRead {
+    const { run } = reading
+    const { requestCostBytes } = this.#reads
+    const bytes = Math.max(this.#bounds.bytes, READ_BYTES_MIN)
+    const window = Math.min(windowBytes, bytes)
+    const limits = { requestCostBytes, windowBytes: window, bytesMax: isNeeded ? bytes : window }
+    const opening = openingOf(run, limits)
+    const begin = (buffer: Read['buffer']): Promise<StoredRun> => {
+      reading.opening = opening
+      return this.#open(reading, opening, buffer)
+    }
+    return { bytes: opening.bytes, begin, isFrame: false }
+  }
+
+  async #open(reading: Reading, opening: Opening, buffer: Read['buffer']): Promise<StoredRun> {
+    const { ref, start, limit } = reading.run
+    const opened = await readOpening(this.#reads, ref, opening, buffer)
+    const footer = decodeFooter(ref, new Uint8Array(opened.footer)) // It stays when the buffer is reused.
+    this.#cache.keepFooter(ref, footer)
+    const first = footer.frameOf(start)
+    const frames = framesIn(opened, footer.frames, first, limit)
+    reading.know(footer, first + frames.length)
+    return { frames, bytes: opened.frames, offset: opened.offset, buffer }
+  }
+
+  #begin(reading: Reading, { bytes, begin }: PlannedRead): void {
+    const buffer = this.#reads.buffers.take(bytes)
+    const run = begin(buffer)
+    run.catch(() => undefined) // Whoever needs the frames awaits it.
+    const read = { bytes, buffer, run }
+    this.#held.add(read)
+    this.#heldBytes += bytes
+    reading.reads.push(read)
+  }
+
+  #end(read: Read): void {
+    if (!this.#held.delete(read)) return
+    this.#heldBytes -= read.bytes
+    this.#reads.buffers.give(read.buffer)
+  }
+
+  /** Notes how much longer rows are than what is stored of them. */
+  #learn({ frames, bytes, offset }: StoredRun): void {
+    for (const place of frames) {
+      this.#storedBytes += place.bytes
+      this.#rawBytes += claimedBytes(bytes.subarray(place.offset - offset))
+    }
+  }
+}

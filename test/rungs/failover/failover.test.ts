@@ -17,7 +17,7 @@ import {
 } from '../../support/postgres-cluster.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
 import { cutOften } from './cuts.js'
-import { CHAINS, Journal } from './journal.js'
+import { CHAINS, Journal, type Pace } from './journal.js'
 
 const SUITE = 'T19 failover of PostgreSQL'
 /** Load before each kill, in milliseconds; a random time of as much is added. */
@@ -39,7 +39,7 @@ if (typeof programs === 'string') {
       const cluster = await startCluster(programs, { isDurable: true })
       const journal = new Journal()
       try {
-        await withLoad(cluster, journal, () => failOver(cluster, seeded(seed)))
+        await withLoad(cluster, journal, () => failOver(cluster, seeded(seed), journal.pace))
       } finally {
         await cluster.stop()
       }
@@ -107,17 +107,23 @@ async function withLoad(
   for (const proxy of proxies) await proxy.close()
 }
 
-async function failOver(cluster: PostgresCluster, random: Seeded): Promise<void> {
+async function failOver(cluster: PostgresCluster, random: Seeded, pace: Pace): Promise<void> {
   let [primary, standby]: [PostgresNode, PostgresNode] = [cluster.primary, cluster.standby]
   for (let time = 1; time <= times; time++) {
     await sleep(LOAD_MS + random.below(LOAD_MS))
+    const loadGapMs = pace.takeGap()
     const killedAt = performance.now()
     await primary.kill()
     await standby.promote()
     const promotedMs = performance.now() - killedAt
     await sleep(LOAD_MS)
+    const failGapMs = pace.takeGap()
     await primary.follow(standby)
-    console.log(`failover ${time} of ${times}: promoted after ${promotedMs.toFixed(0)} ms`)
+    const gaps = [failGapMs, pace.takeGap(), loadGapMs].map((ms) => ms.toFixed(0))
+    console.log(
+      `failover ${time} of ${times}: promoted after ${promotedMs.toFixed(0)} ms; ` +
+        `no answer for ${gaps[0]} ms, while the new standby was made for ${gaps[1]} ms, before the kill for ${gaps[2]} ms`,
+    )
     ;[primary, standby] = [standby, primary]
   }
   await sleep(LOAD_MS)

@@ -26,14 +26,23 @@ export class Pace {
   longestMs = 0
   /** The longest time in which none was acknowledged. */
   longestGapMs = 0
+  #gapMs = 0
   #last = performance.now()
 
   /** Notes that a request that began at `began` was acknowledged. */
   note(began: number): void {
     const now = performance.now()
     this.longestMs = Math.max(this.longestMs, now - began)
-    this.longestGapMs = Math.max(this.longestGapMs, now - this.#last)
+    this.#gapMs = Math.max(this.#gapMs, now - this.#last)
+    this.longestGapMs = Math.max(this.longestGapMs, this.#gapMs)
     this.#last = now
+  }
+
+  /** The longest time in which none was acknowledged since this was asked last. */
+  takeGap(): number {
+    const gap = Math.max(this.#gapMs, performance.now() - this.#last)
+    this.#gapMs = 0
+    return gap
   }
 }
 

@@ -14,6 +14,9 @@ const DAY_MS = 86_400_000
 const SWEEPS_MAX = 10
 const RECORDS_MAX = 100_000
 
+/** The key of the last scan of a duty: its space and the duty. Those of hints go on. */
+const LAST_SCAN_KEY_BYTES = 2
+
 /** Records that stay as long as there is a table, or has been a file. */
 const LASTING_SPACES: ReadonlySet<number> = new Set([
   KEY_SPACE.teamHead,
@@ -134,7 +137,7 @@ async function checkFiles(team: Team, ledger: Ledger, wrong: string[]): Promise<
 }
 
 function checkRemains({ objects, keys: all }: Remains, wrong: string[]): void {
-  const keys = all.filter((key) => key[0] !== KEY_SPACE.duty) // Leases, which stay where processes share a store.
+  const keys = all.filter((key) => !isOfDuty(key))
   for (const name of objects) wrong.push(`${name} is left among the objects`)
   const lasting = keys.filter((key) => LASTING_SPACES.has(key[0] ?? 0))
   const other = keys.filter((key) => !LASTING_SPACES.has(key[0] ?? 0))
@@ -146,6 +149,12 @@ function checkRemains({ objects, keys: all }: Remains, wrong: string[]): void {
   const ofTables = keys.filter((key) => key[0] === KEY_SPACE.tableHead).length
   const perTable = lasting.length / Math.max(1, ofTables)
   if (perTable > RECORDS_OF_TABLE_MAX) wrong.push(`${perTable} records for each table are left`)
+}
+
+/** A lease or the last scan of a duty: they stay where processes share a store. */
+function isOfDuty(key: Uint8Array): boolean {
+  const isLastScan = key[0] === KEY_SPACE.workHint && key.length === LAST_SCAN_KEY_BYTES
+  return key[0] === KEY_SPACE.duty || isLastScan
 }
 
 /** Catalog entry, head, schema, row, extent page, and the share of two heads. */

@@ -133,21 +133,23 @@ export class CommitStatements {
   /**
    * Sends a commit. Resolves when it was written, or to false if a record is not as it must be; rejects with the failure
    * of its first statement that failed.
+   * @param isBegun - Whether it is made in the transaction of the connection, which ends with it.
    */
   async commit(
     { connection, id }: CommitSession,
     number: number,
     partition: Bytes,
     plan: CommitPlan,
+    isBegun = false,
   ): Promise<boolean> {
     const main = this.#mainOf(connection, id, number, partition, plan)
     const { held, blind } = plan
-    if (held.length === 0 && blind.length === 0) {
+    if (!isBegun && held.length === 0 && blind.length === 0) {
       return isWritten(await main())
     }
     const on = (statement: Statement, keys: readonly Bytes[]): Promise<Row[]> =>
       connection.query(statement, [partition, encodeByteaArray(keys)])
-    const sent: Promise<Row[]>[] = [connection.query({ text: 'begin' })]
+    const sent: Promise<Row[]>[] = isBegun ? [] : [connection.query({ text: 'begin' })]
     if (held.length > 0) sent.push(on(this.#hold, held))
     const written = main()
     sent.push(written)

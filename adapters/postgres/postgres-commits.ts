@@ -13,20 +13,22 @@ import type { CommitSession } from './commit-session.js'
 import type { ConnectionPool } from './connection-pool.js'
 import { openCell, type PartitionNames } from './partition-names.js'
 import { SessionGone } from './portable-commit.js'
-import type { Statement } from './postgres-connection.js'
+import type { Row, Statement } from './postgres-connection.js'
 import { type FailureKind, kindOfFailure, postgresError } from './postgres-error.js'
 import type { RecordCache } from './record-cache.js'
+import type { RecordHolds } from './record-holds.js'
 import type { TableNames } from './tables.js'
 
 /** Records of one statement of a sweep, so that it never holds locks for long. */
 const SWEEP_COUNT = 500
 
-/** Sends one attempt of a commit; false: a check does not hold. */
-type SendCommit = (
+/** Sends one attempt of a commit, in a transaction that has begun or not; false: a check does not hold. */
+export type SendCommit = (
   session: CommitSession,
   number: number,
   partition: Bytes,
   plan: CommitPlan,
+  isBegun: boolean,
 ) => Promise<boolean>
 
 export type CommitsOptions = Readonly<{
@@ -34,6 +36,8 @@ export type CommitsOptions = Readonly<{
   names: TableNames
   getMany: Statement
   send: SendCommit
+  /** undefined: records are not held. */
+  holds: RecordHolds | undefined
   cache: RecordCache
   retryMsMax: number
   pauseMs: Backoff
@@ -124,7 +128,8 @@ export class PostgresCommits {
     deadline: number,
   ): Promise<Attempt> {
     const { id, number, result, failure } = await this.#send(partition, plan)
-    if (result !== undefined) return result ? WRITTEN : this.#judge(partition, checks, plan)
+    if (result === true) return WRITTEN
+    if (result === false) return this.#refuse(partition, checks, plan)
     const kind = kindOf(failure)
     if (kind === 'refused') return this.#judge(partition, checks, plan)
     if (kind === 'failed') throw postgresError(failure, 'PostgreSQL refused a commit', 'unchanged')
@@ -134,12 +139,15 @@ export class PostgresCommits {
 
   /** One attempt, which takes a connection for itself. @returns `result`, unless there was a failure. */
   async #send(partition: PartitionNames, plan: CommitPlan) {
-    const { pool, send } = this.#options
-    const session = await pool.acquire()
+    const { pool, holds, send } = this.#options
+    const keys = holds?.isIdle === false ? textsOf(partition, plan.touched.keys()) : []
+    const held = holds?.take(keys)
+    const session = held ?? (await pool.acquire())
     const { id } = session
     const number = session.nextNumber()
     try {
-      const result = await send(session, number, partition.bytes, plan)
+      const result = await send(session, number, partition.bytes, plan, held !== undefined)
+      if (result) holds?.forget(keys)
       if (result) assertReplicated(session)
       return { id, number, result }
     } catch (failure) {
@@ -150,18 +158,35 @@ export class PostgresCommits {
     }
   }
 
-  /** Compares the checks with the present records. If all hold, the commit met another one and is due again. */
-  async #judge(
+  /** As `#judge`, after a refusal. What was refused several times in a row is held for the next commit. */
+  #refuse(
     partition: PartitionNames,
     checks: readonly KvCheck[],
     plan: CommitPlan,
   ): Promise<Attempt> {
-    const { pool, getMany, cache } = this.#options
+    const { holds, getMany } = this.#options
+    const keys = textsOf(partition, plan.locked.keys.map(byteText))
+    if (!holds?.noteRefused(keys)) return this.#judge(partition, checks, plan)
+    return this.#judge(partition, checks, plan, () =>
+      holds.hold(partition.bytes, plan, keys, getMany),
+    )
+  }
+
+  /**
+   * Compares the checks with the present records. If all hold, the commit met another one and is due again.
+   * @param read - Reads the records that are checked.
+   */
+  async #judge(
+    partition: PartitionNames,
+    checks: readonly KvCheck[],
+    plan: CommitPlan,
+    read = () => this.#readChecked(partition, plan),
+  ): Promise<Attempt> {
+    const { cache } = this.#options
     const { checked } = plan
     let present: ReadonlyMap<string, Bytes>
     try {
-      const parameters = [partition.bytes, encodeByteaArray(checked)]
-      const rows = await pool.use(({ connection }) => connection.query(getMany, parameters))
+      const rows = await read()
       present = new Map(
         rows.flatMap(([ordinal, value]) => {
           const key = checked[Number(ordinal) - 1]
@@ -175,6 +200,13 @@ export class PostgresCommits {
     }
     const judged = judgeChecks(checks, present)
     return judged.ok && plan.records > 0 ? { again: metAnother() } : judged
+  }
+
+  #readChecked({ bytes }: PartitionNames, { checked }: CommitPlan): Promise<Row[]> {
+    const { pool, getMany } = this.#options
+    return pool.use(({ connection }) =>
+      connection.query(getMany, [bytes, encodeByteaArray(checked)]),
+    )
   }
 
   /**
@@ -213,6 +245,11 @@ export class PostgresCommits {
       }
     }
   }
+}
+
+/** Keys of a partition by their texts. */
+function textsOf({ text }: PartitionNames, keys: Iterable<string>): string[] {
+  return Array.from(keys, (key) => text + key)
 }
 
 function kindOf(failure: unknown): FailureKind {

@@ -17,7 +17,7 @@ import { ConnectionPool, closedError } from './connection-pool.js'
 import { partitionNames } from './partition-names.js'
 import { PortableCommits } from './portable-commit.js'
 import { checkTables } from './postgres-check.js'
-import { PostgresCommits } from './postgres-commits.js'
+import { PostgresCommits, type SendCommit } from './postgres-commits.js'
 import type { PostgresConnection } from './postgres-connection.js'
 import {
   type PostgresKvOptions,
@@ -27,6 +27,7 @@ import {
 import { PostgresView, type ViewSource, ViewTransaction, viewStatements } from './postgres-views.js'
 import { PrimaryFinder } from './primary.js'
 import { RecordCache } from './record-cache.js'
+import { RecordHolds } from './record-holds.js'
 import { prepareTables, type TableNames, tableNames } from './tables.js'
 import { raiseTo, readBase } from './version-base.js'
 
@@ -95,12 +96,16 @@ class PostgresKv implements KvStore {
         ),
       { max: commitConnectionsMax, waitMsMax: retryMsMax, what: 'commits' },
     )
-    const commits = mode === 'portable' ? new PortableCommits(names) : new CommitStatements(names)
+    const isPortable = mode === 'portable'
+    const commits: Readonly<{ commit: SendCommit }> = isPortable
+      ? new PortableCommits(names)
+      : new CommitStatements(names)
     this.#commits = new PostgresCommits({
       pool: this.#sessions,
       names,
       getMany: statements.getMany,
-      send: (session, number, partition, plan) => commits.commit(session, number, partition, plan),
+      send: (...args) => commits.commit(...args),
+      holds: isPortable ? undefined : new RecordHolds(this.#sessions, names),
       cache,
       retryMsMax,
       pauseMs,

@@ -20,4 +20,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: 'where id = $2 and n >= 0 and',
     replace: 'where id = $2 and',
   },
+  {
+    name: 'a store in PostgreSQL that loses every race never gets its turn',
+    file: 'record-holds.ts',
+    find: 'isDue ||= count >= REFUSALS_MIN',
+    replace: 'isDue ||= count < REFUSALS_MIN && count < 0',
+  },
 ]

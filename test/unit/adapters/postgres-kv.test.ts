@@ -320,6 +320,58 @@ describe.skipIf(typeof server === 'string')(
       expect(await late).toEqual({ ok: false, failed })
     })
 
+    test('a store that has its next commit ready whenever one ends does not keep another one out', async () => {
+      const options = optionsOf()
+      const [busy, other] = [await open(options), await open(options)].map((kv) =>
+        kv.partition('team'),
+      )
+      if (busy === undefined || other === undefined) throw new Error('there are two stores')
+      await put(busy, 'key', 'begin')
+      await slowCommits(options, 10)
+      let over = false
+      let busyCommits = 0
+      const commit = async (partition: KvPartition, before: Uint8Array, text: string) => {
+        const checks = [{ key: utf8('key'), equals: before }]
+        const result = await partition.commit({ checks, puts: [[utf8('key'), utf8(text)]] })
+        return result.ok ? undefined : (result.failed[0]?.value ?? utf8(''))
+      }
+      const keepBusy = async (): Promise<void> => {
+        for (let last = utf8('begin'); !over; busyCommits++) {
+          const text = `busy ${busyCommits}`
+          last = (await commit(busy, last, text)) ?? utf8(text)
+        }
+      }
+      /** @returns how often a commit was refused before it was written. */
+      const refusalsOf = async (text: string): Promise<number> => {
+        for (let refusals = 0; ; refusals++) {
+          const before = await other.read((view) => view.get(utf8('key')))
+          const isWritten = (await commit(other, before ?? utf8(''), text)) === undefined
+          if (isWritten || refusals > 100) return refusals
+        }
+      }
+
+      const working = keepBusy()
+      const refusals: number[] = []
+      for (let round = 0; round < 5; round++) {
+        const begun = busyCommits
+        await expect.poll(() => busyCommits).toBeGreaterThan(begun + 3)
+        refusals.push(await refusalsOf(`other ${round}`))
+      }
+      over = true
+      await working
+
+      expect(Math.max(...refusals)).toBeLessThan(10)
+    })
+
+    /** Lets each commit take so long before it ends, as where it waits for disks and a standby. */
+    async function slowCommits({ schema }: PostgresKvOptions, ms: number): Promise<void> {
+      const client = await connect()
+      await client.query(`create function ${schema}.slow() returns trigger language plpgsql
+        as $$ begin perform pg_sleep(${ms / 1_000}); return null; end $$`)
+      await client.query(`create constraint trigger slow after insert or update on ${schema}.records
+        deferrable initially deferred for each row execute function ${schema}.slow()`)
+    }
+
     /** Waits until so many backends wait for a lock, as another connection sees it. */
     async function waitForLocks(count: number): Promise<void> {
       const client = await connect()

@@ -182,7 +182,8 @@ export class ReadAhead implements FrameSource {
     const { aheadBytes, memoryBytes, wanted } = this.#bounds
     const expansion =
       this.#storedBytes > 0 ? Math.max(1, this.#rawBytes / this.#storedBytes) : EXPANSION_FIRST
-    return Math.min(aheadBytes, memoryBytes / COPIES, wanted() / expansion) - this.#heldBytes
+    const bytes = Math.min(aheadBytes, memoryBytes / COPIES, wanted() / expansion)
+    return Math.floor(bytes) - this.#heldBytes
   }
 
   /** The next read of a run; undefined: there is none, or it is not known yet. */

@@ -64,8 +64,11 @@ type RowPlace = Readonly<{ index: number; place: FramePlace; row: number }>
 /** A row of a segment that a fold made. */
 export type FoldedRow = Readonly<{ footer: SegmentFooter; text: string }>
 
-/** Memory of point reads that open segments at the same time, in bytes. Further ones read footer and frame in turn. */
-const OPENING_BYTES_MAX = 32 * 1024 * 1024
+/**
+ * Memory of point reads that open segments at the same time, in bytes. Further ones read footer and frame in turn: that
+ * is slower for one, but of many at once the bytes are what takes time.
+ */
+const OPENING_BYTES_MAX = 4 * 1024 * 1024
 
 export class SegmentCache implements FooterCache {
   readonly #reads: SegmentReads

@@ -11,6 +11,7 @@ import type { RowRun } from '../../../src/engine/segments/segment-opening.js'
 import type { SegmentRef } from '../../../src/format/extent-page.js'
 import type { Compression } from '../../../src/format/frame-codec.js'
 import { memoryObjects } from '../../../src/objects/memory-objects.js'
+import { assertRange } from '../../../src/objects/object-arguments.js'
 import type { ObjectId, ObjectStore } from '../../../src/objects/objects.js'
 import { newSummary } from '../../../src/schema/summarize.js'
 import { buildSegment } from '../../support/build-segment.js'
@@ -37,6 +38,7 @@ class FarObjects {
       ...memoryObjects(),
       requestCostBytes,
       get: async (id, range = { start: 0, limit: 0 }, memory) => {
+        assertRange(range)
         this.reads++
         const bytes = range.limit - range.start
         this.underWayMax = Math.max(this.underWayMax, ++this.underWay)
@@ -184,6 +186,18 @@ describe('reads of a segment that is not known yet', () => {
 
     expect(await cache.rowText(ref, 1_500)).toBe(texts[1_500])
     expect(far.reads).toBe(1)
+  })
+
+  test('a walk reads no more of a long segment ahead than it takes', async () => {
+    const long = [...texts, ...texts, ...texts]
+    const far = new FarObjects(random, 64 * KIB)
+    const ref = await far.add(1, long, 'none')
+    const run = { ref, start: 0, limit: long.length }
+
+    const found = await walk(segmentCacheOf(far.store, 0), [run], () => 1_000_003)
+
+    expect(found).toEqual(long)
+    expect(far.bytesUnderWayMax).toBeLessThanOrEqual(1_000_003)
   })
 
   test('a folded row that does not count is not returned', async () => {

@@ -27,6 +27,7 @@ import { Background } from './context/background.js'
 import { bufferSharesOf, cacheSharesOf } from './context/cache-shares.js'
 import { withCheckedPuts } from './context/checked-puts.js'
 import { ChunkCounts } from './context/chunk-counts.js'
+import { CountShares } from './context/count-shares.js'
 import { DiskSpace, withDiskSpace } from './context/disk-space.js'
 import { DueTeams } from './context/due-teams.js'
 import { ExtentEntries } from './context/extents.js'
@@ -97,7 +98,8 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const onDisk = withDiskSpace(given, disk)
   const objects = kv.shared ? withCheckedPuts(onDisk, () => incarnation.ready()) : onDisk
   const heads = new TableHeads(shares.heads)
-  const uploads = new OpenUploads(options)
+  const counts = new CountShares(kv)
+  const uploads = new OpenUploads(options, counts)
   const readBuffers = new BufferPool(bufferShares.reading)
   const shared = kv.shared ? { onRefused: incarnation.noteRefused } : undefined
   const activity = new Activity(options.onEvent)
@@ -120,7 +122,7 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     heads,
     extents: new ExtentEntries(shares.extents),
     chunkCounts: new ChunkCounts(),
-    limits: new TeamLimits(options),
+    limits: new TeamLimits({ options, shares: counts }),
     hotRows: new HotRowCache(shares.hotRows),
     pointReads: new PointReadCache(shares.pointReads),
     writers: new TableWriters(options.random, heads, shared),

@@ -20,7 +20,9 @@ export interface LimitOptions {
   readonly tablesMax?: number
   /**
    * Stashes of one team that have not expired, at most; a chunk of one more fails with LIMIT_EXCEEDED. Chunks that are
-   * put at the same time may pass together. Default: 1,000. Range: 0 to 1,000,000.
+   * put at the same time may pass together. Processes that share a store count what the others have put when they have
+   * used their shares of the limit, so all together may pass it by a part; so may they the limits of bytes, keys and
+   * uploads below. Default: 1,000. Range: 0 to 1,000,000.
    */
   readonly stashesMax?: number
   /**
@@ -49,7 +51,10 @@ export interface LimitOptions {
   readonly pageRowsMax?: number
   /** Text of one page, in bytes, at most; a page of a single row may be larger. Default: 16 MiB. Range: 1 KiB to 256 MiB. */
   readonly pageBytesMax?: number
-  /** Chunks of one stash, at most. Default: 20,000. Range: 1 to 65,535. */
+  /**
+   * Chunks of one stash, at most; a stash to which several processes added more cannot be used. Default: 20,000. Range: 1
+   * to 65,535.
+   */
   readonly stashChunksMax?: number
   /** Overwritten row sets of a table that stay readable, at most. Default: 2. Range: 0 to 100. */
   readonly overwrittenRowSetsMax?: number

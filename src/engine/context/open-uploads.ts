@@ -1,5 +1,6 @@
 // Counts open uploads of each owner, and received bytes of uploads that are not completed. Counted once, then updated.
-// A guard against endless uploads, not exact: on a shared store other processes open uploads too.
+// A guard against endless uploads, not exact: on a shared store other processes open uploads too, so that an owner who has
+// used the share of this process is counted again (count-shares).
 import { BoundedMap } from '../../base/bounded-map.js'
 import { toHex } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
@@ -8,6 +9,7 @@ import { type FileKey, fileOfKey, UPLOADS_RANGE } from '../../format/keys.js'
 import type { KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
+import { CountShare, type CountShares } from './count-shares.js'
 import { endOfUpload } from './upload-life.js'
 
 /** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
@@ -20,17 +22,19 @@ type Open = Readonly<{ endsAt: number; bytes: number }>
 
 export class OpenUploads {
   readonly #options: ResolvedOptions
+  readonly #shares: CountShares
   readonly #teams = new BoundedMap<string, Promise<Counted>>(TEAMS_MAX)
 
-  constructor(options: ResolvedOptions) {
+  constructor(options: ResolvedOptions, shares: CountShares) {
     this.#options = options
+    this.#shares = shares
   }
 
   /** Counts an upload that is about to be created. @throws {StoreError} RATE_LIMITED: too many are open. */
   async enter(team: UploadsOfTeam, key: FileKey, upload: UploadRecord): Promise<void> {
     if (upload.owner === '') return
     const { uploadsOpenMax, clock } = this.#options
-    const counted = await this.of(team)
+    const counted = await this.#recent(team, upload.owner)
     if (counted.openOf(upload.owner, clock.now()) >= uploadsOpenMax) {
       const message = `${uploadsOpenMax} uploads are open already; complete some of them`
       throw new StoreError('RATE_LIMITED', message)
@@ -65,38 +69,57 @@ export class OpenUploads {
     return this.#teams.get(teamId)?.catch(() => undefined)
   }
 
+  /** The counts of a team; new ones if the owner has used the share of this process. */
+  async #recent(team: UploadsOfTeam, owner: string): Promise<Counted> {
+    const { uploadsOpenMax, clock } = this.#options
+    const counted = await this.of(team)
+    const open = counted.openOf(owner, clock.now())
+    if (!counted.share?.isSpent([uploadsOpenMax - open])) return counted
+    this.forget(team.teamId)
+    return this.of(team)
+  }
+
   /** The counts of a team, which are updated from now on. */
   of({ teamId, partition }: UploadsOfTeam): Promise<Counted> {
     const known = this.#teams.get(teamId)
     if (known !== undefined) return known
-    const counting = count(partition, this.#options).catch((failure: unknown) => {
+    const counting = this.#count(partition).catch((failure: unknown) => {
       if (this.#teams.get(teamId) === counting) this.#teams.delete(teamId)
       throw failure
     })
     this.#teams.set(teamId, counting)
     return counting
   }
-}
 
-async function count(partition: KvPartition, options: ResolvedOptions): Promise<Counted> {
-  const counted = new Counted()
-  await partition.read(async (view) => {
-    for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
-      for (const [key, bytes] of entries) {
-        const upload = decodeUpload(bytes)
-        if (upload.state === 'completed') continue
-        counted.set(fileOfKey(key), upload, endOfUpload(options, upload))
+  async #count(partition: KvPartition): Promise<Counted> {
+    const processes = await this.#shares.processes()
+    const { uploadsOpenMax } = this.#options
+    const share = processes === undefined ? undefined : new CountShare([uploadsOpenMax], processes)
+    const counted = new Counted(share)
+    await partition.read(async (view) => {
+      for await (const entries of scanBatches(view, UPLOADS_RANGE)) {
+        for (const [key, bytes] of entries) {
+          const upload = decodeUpload(bytes)
+          if (upload.state === 'completed') continue
+          counted.set(fileOfKey(key), upload, endOfUpload(this.#options, upload))
+        }
       }
-    }
-  })
-  return counted
+    })
+    return counted
+  }
 }
 
 /** The open uploads of one team. */
 export class Counted {
+  /** undefined: no other process opens uploads. */
+  readonly share: CountShare | undefined
   /** By owner, then by key in hex. */
   readonly #owners = new Map<string, Map<string, Open>>()
   #receivedBytes = 0
+
+  constructor(share: CountShare | undefined) {
+    this.share = share
+  }
 
   /** Received bytes of all open uploads. */
   get receivedBytes(): number {

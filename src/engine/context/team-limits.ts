@@ -1,8 +1,9 @@
 // Limits of what a team keeps: stashes and their bytes, rows, idempotency keys. Counted when a team first needs the number
 // after an open, then updated, and counted again after each sweep.
 //
-// Guards against endless data, not exact: what is on its way beside a call may still pass, and on a shared store other
-// processes write too. (The number of tables is exact: it is a record, see `table/create-table`.)
+// Guards against endless data, not exact: what is on its way beside a call may still pass. On a shared store other
+// processes write too: of the room that a count has found, each may use its share, and then counts again
+// (count-shares). (The number of tables is exact: it is a record, see `table/create-table`.)
 //
 // Not part of the cache memory: without the counts, each call would count all records of the team.
 import { type Awaitable, chain } from '../../base/awaitable.js'
@@ -22,11 +23,14 @@ import { decodeStashHead } from '../../format/records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
+import { CountShare, type CountShares } from './count-shares.js'
 
 /** Teams with known counts, at most. Beyond it the oldest is dropped, and counted again when it is needed. */
 const TEAMS_MAX = 1_000
 
 export type CountedTeam = Readonly<{ teamId: string; partition: KvPartition }>
+
+type TeamLimitsOptions = Readonly<{ options: Limits; shares: CountShares }>
 
 type Limits = Pick<
   ResolvedOptions,
@@ -42,13 +46,18 @@ type Rows = { bytes: number }
 
 export class TeamLimits {
   readonly #limits: Limits
-  readonly #stashes = new TeamCounts<Stashes>()
-  readonly #keys = new TeamCounts<Keys>()
+  readonly #stashes: TeamCounts<Stashes>
+  readonly #keys: TeamCounts<Keys>
+  readonly #rows: TeamCounts<Rows>
 
-  readonly #rows = new TeamCounts<Rows>()
-
-  constructor(limits: Limits) {
-    this.#limits = limits
+  constructor({ options, shares }: TeamLimitsOptions) {
+    this.#limits = options
+    const { stashesMax, stashBytesMax, idempotencyKeysMax, teamRowBytesMax } = options
+    this.#stashes = new TeamCounts(shares, ({ bytes, total }) => {
+      return [stashesMax - bytes.size, stashBytesMax - total]
+    })
+    this.#keys = new TeamCounts(shares, ({ count }) => [idempotencyKeysMax - count])
+    this.#rows = new TeamCounts(shares, ({ bytes }) => [teamRowBytesMax - bytes])
   }
 
   /**
@@ -149,26 +158,49 @@ export class TeamLimits {
   }
 }
 
+type KnownCount<T> = Readonly<{ state: T; share: CountShare | undefined }>
+
 /** A count of each team. Calls that need it at the same time each count, so that none waits for the reads of another. */
 class TeamCounts<T extends object> {
-  readonly #counts = new BoundedMap<string, T>(TEAMS_MAX)
+  readonly #counts = new BoundedMap<string, KnownCount<T>>(TEAMS_MAX)
+  readonly #shares: CountShares
+  readonly #roomOf: (state: T) => readonly number[]
   /** How often a count was dropped: one that was begun before that is not kept. */
   #drops = 0
 
-  get(teamId: string): T | undefined {
-    return this.#counts.get(teamId)
+  /** @param roomOf - What may be added until each of the limits is reached. */
+  constructor(shares: CountShares, roomOf: (state: T) => readonly number[]) {
+    this.#shares = shares
+    this.#roomOf = roomOf
   }
 
-  of({ teamId, partition }: CountedTeam, count: (view: KvView) => Promise<T>): Awaitable<T> {
-    const known = this.#counts.get(teamId)
-    if (known !== undefined) return known
+  get(teamId: string): T | undefined {
+    return this.#counts.get(teamId)?.state
+  }
+
+  of(team: CountedTeam, count: (view: KvView) => Promise<T>): Awaitable<T> {
+    const known = this.#counts.get(team.teamId)
+    if (known === undefined) return this.#count(team, count)
+    if (known.share === undefined || !known.share.isSpent(this.#roomOf(known.state))) {
+      return known.state
+    }
+    this.delete(team.teamId)
+    return this.#count(team, count)
+  }
+
+  async #count(
+    { teamId, partition }: CountedTeam,
+    count: (view: KvView) => Promise<T>,
+  ): Promise<T> {
+    const processes = await this.#shares.processes()
     const drops = this.#drops
-    return partition.read(count).then((found) => {
-      const other = this.#counts.get(teamId)
-      if (other !== undefined) return other
-      if (drops === this.#drops) this.#counts.set(teamId, found)
-      return found
-    })
+    const state = await partition.read(count)
+    const share =
+      processes === undefined ? undefined : new CountShare(this.#roomOf(state), processes)
+    const other = this.#counts.get(teamId)
+    if (other !== undefined) return other.state
+    if (drops === this.#drops) this.#counts.set(teamId, { state, share })
+    return state
   }
 
   delete(teamId: string): void {

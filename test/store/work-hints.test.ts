@@ -413,6 +413,7 @@ describe('a store', () => {
     await store.close()
     expect(await countOf(world, KEY_SPACE.workHint)).toBe(1)
     expect(await world.keys('', KEY_SPACE.dueTeam)).toHaveLength(2) // With that of objects.
+    await clear(world, '', KEY_SPACE.incarnation, () => true) // As if another process had ended it.
     const again = await world.open({}, false)
     await again.store.sweep()
 

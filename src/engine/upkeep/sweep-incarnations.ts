@@ -28,6 +28,8 @@ type Seen = Pick<FoundIncarnation, 'bytes'> & Readonly<{ since: number }>
 export class IncarnationSweeper {
   readonly #context: SweepContext
   #seen: ReadonlyMap<string, Seen> = new Map()
+  /** Whether nothing is left of processes that shared the store before this opening. */
+  #isAlone = false
 
   constructor(context: SweepContext) {
     this.#context = context
@@ -37,6 +39,7 @@ export class IncarnationSweeper {
   async sweep(): Promise<number> {
     const { kv, dueTeams } = this.#context
     const system = kv.partition('')
+    if (!kv.shared && !this.#isAlone) await this.#deleteDuties()
     const over = this.#findOver(await system.read(readIncarnations))
     // Before they are marked, so that a crash in between leaves it to the next sweep.
     const hasDied = over.some(({ record }) => !record.hasEnded)
@@ -53,10 +56,19 @@ export class IncarnationSweeper {
     // Listed now: a writer record that is put from here on never counts.
     for (const teamId of await system.read(readTeams)) {
       await deleteWriters(kv.partition(teamId), names)
-      if (!kv.shared) await deleteDuties(kv.partition(teamId))
     }
-    if (!kv.shared) await deleteDuties(system)
     return deleteUnchanged(system, ended)
+  }
+
+  /** Deletes what only processes that share a store look at: leases of duties, and hints. */
+  async #deleteDuties(): Promise<void> {
+    const { kv } = this.#context
+    for (const name of ['', ...(await kv.partition('').read(readTeams))]) {
+      for (const range of [DUTIES_RANGE, WORK_HINTS_RANGE, DUE_TEAMS_RANGE]) {
+        await sweepRange(kv.partition(name), range)
+      }
+    }
+    this.#isAlone = true
   }
 
   #findOver(all: readonly FoundIncarnation[]): FoundIncarnation[] {
@@ -91,13 +103,6 @@ export class IncarnationSweeper {
       puts: [[key, marked]],
     })
     return ok ? { key, equals: marked } : null
-  }
-}
-
-/** Deletes what only processes that share a store look at: leases of duties, and hints. */
-async function deleteDuties(partition: KvPartition): Promise<void> {
-  for (const range of [DUTIES_RANGE, WORK_HINTS_RANGE, DUE_TEAMS_RANGE]) {
-    await sweepRange(partition, range)
   }
 }
 

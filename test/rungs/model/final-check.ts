@@ -202,7 +202,8 @@ async function readData(world: World, team: string): Promise<[Uint8Array, Uint8A
 /** Whether a record is of a process that has a shared store open, not of the data. */
 function isOfProcess(key: Uint8Array): boolean {
   const space: string = spaceOf(key)
-  return space === 'writer' || space === 'duty'
+  const isLastScan = space === 'workHint' && key.length === 2
+  return space === 'writer' || space === 'duty' || isLastScan
 }
 
 function spaceOf(key: Uint8Array): Space {

@@ -70,8 +70,9 @@ async function ask(
   // The server may wait for the rest: at its own limit of time it refuses, and the client rarely waits for that.
   if (sent.form === 'cut' && !isPatient) wire.endAfter(PATIENCE_MS)
   if (sent.form === 'broken' && !isPatient) wire.endAfter(PATIENCE_MS)
-  // Without a version of its own a request is one of HTTP/0.9, which Node's parser takes.
-  const [, method = 'GET', target = ''] = /^([A-Z]+) (\S+)(?: HTTP\/\d\.\d)?$/.exec(sent.line) ?? []
+  // Node's parser takes a request without a version as one of HTTP/0.9, and ends a target at a space only.
+  const [, method = 'GET', target = ''] =
+    /^([A-Z]+) +([^ ]+)(?: +HTTP\/\d\.\d)?$/.exec(sent.line) ?? []
   const reply = await wire.reply(method)
   if (reply === undefined) return undefined
   return { ...reply, method, path: target.startsWith('/') ? target : '/unparsed' }

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { defineConfig, type Options } from 'tsup'
 import { openApiJson } from './src/contract/openapi/document.js'
@@ -10,6 +11,10 @@ const library = {
   s3: 'adapters/s3.ts',
   testing: 'test/conformance/testing.ts',
 }
+
+/** The files that are entries, or imported when they are needed, and use a part of the core. */
+const BEGINS_BUNDLE =
+  /[\\/](?:adapters[\\/](?:postgres|s3)|s3[\\/]s3-objects|openapi[\\/]document)\.ts$/
 
 /** What other entries import of the core in their declarations: it stays an import, of the core's own file. */
 const CORE = /(?:\.\.\/)+src\/index\.js/
@@ -23,6 +28,30 @@ const constants = {
   renderChunk(code: string) {
     return { code: code.replace(/^var (?=[A-Z][A-Z0-9_]* = )/gm, 'const ') }
   },
+}
+
+/**
+ * Lets each file that begins a bundle reach the whole core, which esbuild then keeps in one file: V8 reads a constant
+ * of another file at every use (PERFORMANCE.md, P12).
+ */
+const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'one-core',
+  setup(build) {
+    const core = JSON.stringify(resolve('src/index.ts'))
+    build.onLoad({ filter: BEGINS_BUNDLE }, ({ path }) => {
+      return { contents: `${readFileSync(path, 'utf8')}\nimport ${core}`, loader: 'ts' }
+    })
+  },
+}
+
+/** Of the core only the OpenAPI document is in another file: it is read when somebody asks for it. */
+function checkOneCore(outDir: string): void {
+  const files = readdirSync(outDir).filter((name) => {
+    if (!name.endsWith('.js') || name.startsWith('document-')) return false
+    return /^\/\/ src\//m.test(readFileSync(`${outDir}/${name}`, 'utf8'))
+  })
+  if (files.length === 1) return
+  throw new Error(`The core is in ${files.join(', ')}: BEGINS_BUNDLE lacks what divides it`)
 }
 
 /** One file of declarations for an entry, with nothing in it that the entry does not need. */
@@ -61,7 +90,9 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
       // that goes elsewhere takes it in.
       external: outDir === 'dist' ? ['#csv-parse'] : [],
       plugins: [constants],
+      esbuildPlugins: [oneCore],
       async onSuccess() {
+        checkOneCore(outDir)
         if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())
       },
     },

@@ -33,8 +33,6 @@ import { parseDeleteError, parseListing, renderDelete, xmlText } from './s3-xml.
 
 const LIST_COUNT_MAX = 1_000
 const DELETE_COUNT_MAX = 1_000
-/** A server of S3 answers a small read in 10 to 30 ms, and sends 50 to 100 MB/s on a connection. */
-const REQUEST_COST_BYTES = 1024 * 1024
 /** Bytes that one `get` returns, at most. */
 const GET_BYTES_MAX = 2 ** 31 - 1
 /** Pages of keys of others that a listing passes over, at most. */
@@ -65,7 +63,7 @@ export async function openS3Objects(options: S3Options): Promise<ObjectStore> {
 type FoundRange = Readonly<{ bytes: Bytes; total: number; etag: string | undefined }>
 
 class S3Objects implements ObjectStore {
-  readonly requestCostBytes = REQUEST_COST_BYTES
+  readonly requestCostBytes: number
   readonly #settings: S3Settings
   readonly #client: S3Client
   /** Ids of puts in progress. */
@@ -73,6 +71,7 @@ class S3Objects implements ObjectStore {
   readonly #remains = new Map<ObjectId, Remains>()
 
   constructor(settings: S3Settings, client: S3Client) {
+    this.requestCostBytes = settings.requestCostBytes
     this.#settings = settings
     this.#client = client
   }

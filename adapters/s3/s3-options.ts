@@ -72,6 +72,12 @@ export interface S3Options {
    * reader pauses. Default: 4 MiB. Range: 64 KiB to 256 MiB.
    */
   readonly readBytes?: number
+  /**
+   * What one more request costs, as the number of bytes that take as long to read: a row that no cache has is read with up
+   * to that many bytes around it if this saves a request. More suits a server far away on a fast network, less a busy one
+   * nearby. Default: 512 KiB. Range: 0 to 1 MiB.
+   */
+  readonly requestCostBytes?: number
   /** Connections to the server; further requests wait for one. Default: 64. Range: 1 to 1,000. */
   readonly socketsMax?: number
   /** Time for DNS, connection and TLS, in milliseconds. Default: 5 seconds. Range: 10 ms to 1 minute. */
@@ -115,6 +121,7 @@ const RANGES = {
   partBytes: { default: 8 * MIB, min: 8 * MIB, max: 1_024 * MIB },
   partsAtOnce: { default: 2, min: 1, max: 16 },
   readBytes: { default: 4 * MIB, min: 64 * KIB, max: 256 * MIB },
+  requestCostBytes: { default: 512 * KIB, min: 0, max: MIB },
   socketsMax: { default: 64, min: 1, max: 1_000 },
   connectTimeoutMs: { default: 5 * SECOND_MS, min: 10, max: MINUTE_MS },
   idleTimeoutMs: { default: 15 * SECOND_MS, min: 10, max: 10 * MINUTE_MS },

@@ -23,7 +23,8 @@ that clients know (ETags, continuations) return with other contents. Without --y
   --yes           raise it
   -h, --help      show this text
 
-Processes that have the store open refuse changes from then on: start them again. Their reads go on.
+Processes that have the store open refuse changes from then on, and reads by new connections: start them
+again.
 `
 
 /** Runs `rowstash recover`. @throws {ProgramFailure} */

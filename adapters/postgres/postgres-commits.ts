@@ -1,11 +1,10 @@
 // Makes commits: in their order, again where that is safe, and finds out what became of those whose connection broke.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backoff, pause } from '../../src/base/backoff.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { byteText } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { KeyRange, KvCheck, KvCommit, KvCommitResult, KvGroup } from '../../src/kv/kv.js'
-import type { Backoff } from '../base/backoff.js'
 import { encodeByteaArray } from './bytea-array.js'
 import { CommitOrder } from './commit-order.js'
 import { type CommitPlan, judgeChecks, planCommit } from './commit-plan.js'
@@ -113,7 +112,7 @@ export class PostgresCommits {
       if (monotonicMs() + ms > deadline) {
         throw postgresError(made.again, 'The commit was not written', 'unchanged')
       }
-      await sleep(ms)
+      await pause(ms)
     }
   }
 
@@ -224,7 +223,7 @@ export class PostgresCommits {
         if (failure instanceof StoreError || monotonicMs() + ms > deadline) {
           throw unknownOutcome(failure instanceof StoreError ? cause : failure)
         }
-        await sleep(ms)
+        await pause(ms)
       }
     }
   }
@@ -241,7 +240,7 @@ export class PostgresCommits {
         if (kindOf(failure) === 'failed' || monotonicMs() + ms > deadline) {
           throw postgresError(failure, 'A sweep failed', 'unknown')
         }
-        await sleep(ms)
+        await pause(ms)
       }
     }
   }

@@ -5,7 +5,7 @@
 //   a lost answer is no failure.
 // - A put whose source is slow holds no connection and no transaction.
 // - Pieces of puts and deletions that were cut off are removed by a listing, an hour later or more.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../src/base/backoff.js'
 import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
@@ -291,7 +291,7 @@ class PostgresObjects implements ObjectStore {
         if (kindOfFailure(failure) === 'failed' || monotonicMs() + ms > deadline) {
           throw postgresError(failure, message, outcome)
         }
-        await sleep(ms)
+        await pause(ms)
       }
     }
   }

@@ -1,3 +1,4 @@
+import { type Backoff, openBackoff } from '../../src/base/backoff.js'
 import {
   booleanOption,
   checkFunctionOption,
@@ -10,7 +11,6 @@ import {
 } from '../../src/base/options.js'
 import { openSystemRandom } from '../../src/base/random.js'
 import type { Random } from '../../src/index.js'
-import { type Backoff, openBackoff } from '../base/backoff.js'
 
 /** A condition of the database that the operator should know of. */
 export type PostgresWarning = Readonly<{

@@ -1,11 +1,10 @@
 // Views: a transaction that only reads, REPEATABLE READ, so that all of it sees one snapshot. It begins with the first
 // query, in the same round trip, and its end is not waited for.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backoff, pause } from '../../src/base/backoff.js'
 import { type Bytes, compareBytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
 import type { KvScan, KvView } from '../../src/kv/kv.js'
-import type { Backoff } from '../base/backoff.js'
 import { encodeByteaArray } from './bytea-array.js'
 import type { ConnectionPool } from './connection-pool.js'
 import { bytesOfCell, openCell, type PartitionNames } from './partition-names.js'
@@ -91,7 +90,7 @@ export class ViewTransaction {
           throw postgresError(failure, 'PostgreSQL cannot be read')
         }
         this.#drop(begun)
-        await sleep(ms)
+        await pause(ms)
       }
     }
   }

@@ -1,5 +1,5 @@
 // Finds the server that takes writes, among those of several URLs.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../src/base/backoff.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { warn } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
@@ -56,7 +56,7 @@ export class PrimaryFinder {
       }
       const ms = pauseMs(attempt)
       if (monotonicMs() + ms > deadline) throw unavailable(failure)
-      await sleep(ms)
+      await pause(ms)
     }
   }
 

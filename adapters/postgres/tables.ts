@@ -9,7 +9,7 @@
 // - Everything of a key is bytea, so that order and equality are those of bytes, whatever the collation.
 // - A migration runs under an advisory lock and can be repeated: any number of processes may open a new store at once.
 // - The mode never changes: row locks and SERIALIZABLE transactions do not protect from each other.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../src/base/backoff.js'
 import { utf8 } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { crc32 } from '../../src/base/platform.js'
@@ -85,7 +85,7 @@ export async function readOrCreate<T>(
     } catch (failure) {
       await connection.query({ text: 'rollback' })
       if (!MET.has(sqlState(failure)) || monotonicMs() > deadline) throw failure
-      await sleep(options.pauseMs(attempt))
+      await pause(options.pauseMs(attempt))
     }
   }
 }

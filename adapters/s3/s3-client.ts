@@ -5,11 +5,10 @@
 // - Repetitions wait a random time, so that many clients of a busy server do not come back together.
 // - `mayHaveHappened` of a reply is true if an earlier attempt was not answered: it may have had the effect before.
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backoff, openBackoff, pause } from '../../src/base/backoff.js'
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { StoreError } from '../../src/base/store-error.js'
-import { type Backoff, openBackoff } from '../base/backoff.js'
 import { answerFailure, credentialsFailure, S3Failure } from './s3-failure.js'
 import type { S3Settings } from './s3-options.js'
 import { S3Signer } from './s3-signer.js'
@@ -118,7 +117,7 @@ export class S3Client {
         const isLast = attempt >= attemptsMax || spentMs + waitMs > retryTimeMs
         if (isLast || !failure.isRetryable || failure.retryAfterMs > this.#settings.retryAfterMaxMs)
           throw lastFailure(failure, attempt, mayHaveHappened)
-        await sleep(waitMs)
+        await pause(waitMs)
       }
     }
   }

@@ -1,17 +1,17 @@
 // Options of the objects in an S3 store.
-
 import { systemClock } from '../../src/base/clock.js'
-import { choiceOption, hasMethods } from '../../src/base/options.js'
-import { openSystemRandom } from '../../src/base/random.js'
-import type { Awaitable, Clock, Random } from '../../src/index.js'
 import {
   booleanOption,
+  choiceOption,
+  hasMethods,
   type IntegerRange,
   integerOptions,
   optionError,
   shown,
   typeName,
-} from '../base/arguments.js'
+} from '../../src/base/options.js'
+import { openSystemRandom } from '../../src/base/random.js'
+import type { Awaitable, Clock, Random } from '../../src/index.js'
 
 /** The keys of an account, which sign requests. */
 export type S3Credentials = Readonly<{

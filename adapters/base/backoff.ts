@@ -1,1 +1,0 @@
-export { type Backoff, openBackoff } from '../../src/base/backoff.js'

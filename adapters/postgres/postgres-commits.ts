@@ -3,7 +3,7 @@ import { type Backoff, pause } from '../../src/base/backoff.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { byteText } from '../../src/base/platform.js'
-import { StoreError } from '../../src/base/store-error.js'
+import { isStoreError, StoreError } from '../../src/base/store-error.js'
 import type { KeyRange, KvCheck, KvCommit, KvCommitResult, KvGroup } from '../../src/kv/kv.js'
 import { encodeByteaArray } from './bytea-array.js'
 import { CommitOrder } from './commit-order.js'
@@ -13,9 +13,10 @@ import type { ConnectionPool } from './connection-pool.js'
 import { openCell, type PartitionNames } from './partition-names.js'
 import { SessionGone } from './portable-commit.js'
 import type { Row, Statement } from './postgres-connection.js'
-import { type FailureKind, kindOfFailure, postgresError } from './postgres-error.js'
+import { type FailureKind, isFinal, kindOfFailure, postgresError } from './postgres-error.js'
 import type { RecordCache } from './record-cache.js'
 import type { RecordHolds } from './record-holds.js'
+import { retry } from './retry.js'
 import type { TableNames } from './tables.js'
 
 /** Records of one statement of a sweep, so that it never holds locks for long. */
@@ -213,35 +214,24 @@ export class PostgresCommits {
    * @throws {StoreError} STORAGE_UNAVAILABLE with the outcome `unknown`: it could not be found out
    */
   async #isWritten(id: Bytes, number: number, cause: unknown, deadline: number): Promise<boolean> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const last = await this.#options.pool.use((session) => session.endOther(id))
-        if (last === undefined) throw unknownOutcome(cause)
-        return last === number
-      } catch (failure) {
-        const ms = this.#options.pauseMs(attempt)
-        if (failure instanceof StoreError || monotonicMs() + ms > deadline) {
-          throw unknownOutcome(failure instanceof StoreError ? cause : failure)
-        }
-        await pause(ms)
-      }
-    }
+    const end = () => this.#options.pool.use((session) => session.endOther(id))
+    const last = await retry(end, isStoreError, this.#options, deadline).catch(
+      (failure: unknown) => {
+        throw unknownOutcome(isStoreError(failure) ? cause : failure)
+      },
+    )
+    if (last === undefined) throw unknownOutcome(cause)
+    return last === number
   }
 
   async #sweepSome(parameters: [Bytes, Bytes, Bytes, number]): Promise<number> {
-    const { pool, retryMsMax } = this.#options
-    const deadline = monotonicMs() + retryMsMax
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const rows = await pool.use(({ connection }) => connection.query(this.#sweep, parameters))
-        return Number(rows[0]?.[0])
-      } catch (failure) {
-        const ms = this.#options.pauseMs(attempt)
-        if (kindOf(failure) === 'failed' || monotonicMs() + ms > deadline) {
-          throw postgresError(failure, 'A sweep failed', 'unknown')
-        }
-        await pause(ms)
-      }
+    const { pool } = this.#options
+    const sweep = () => pool.use(({ connection }) => connection.query(this.#sweep, parameters))
+    try {
+      const [row] = await retry(sweep, isFinal, this.#options)
+      return Number(row?.[0])
+    } catch (failure) {
+      throw postgresError(failure, 'A sweep failed', 'unknown')
     }
   }
 }

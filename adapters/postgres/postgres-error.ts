@@ -51,6 +51,11 @@ export function kindOfFailure(failure: unknown): FailureKind {
   return state.startsWith('08') ? 'unknown' : 'failed'
 }
 
+/** Whether another attempt would fail, too. */
+export function isFinal(failure: unknown): boolean {
+  return kindOfFailure(failure) === 'failed'
+}
+
 /** Whether other statements on the same connection may succeed. */
 export function leavesConnection(failure: unknown): boolean {
   const kind = kindOfFailure(failure)

@@ -5,7 +5,6 @@
 //   a lost answer is no failure.
 // - A put whose source is slow holds no connection and no transaction.
 // - Pieces of puts and deletions that were cut off are removed by a listing, an hour later or more.
-import { pause } from '../../src/base/backoff.js'
 import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
@@ -35,8 +34,9 @@ import {
 } from './object-tables.js'
 import { bytesOfCell } from './partition-names.js'
 import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
-import { kindOfFailure, postgresError } from './postgres-error.js'
+import { isFinal, postgresError } from './postgres-error.js'
 import { PrimaryFinder } from './primary.js'
+import { retry } from './retry.js'
 
 const LIST_COUNT_MAX = 1_000
 /** Objects of one statement that deletes, at most. */
@@ -281,18 +281,11 @@ class PostgresObjects implements ObjectStore {
     message: string,
     outcome?: WriteOutcome,
   ): Promise<Row[]> {
-    const { retryMsMax, pauseMs } = this.#options
-    const deadline = monotonicMs() + retryMsMax
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#pool.use((connection) => replicated(connection, statement, parameters))
-      } catch (failure) {
-        const ms = pauseMs(attempt)
-        if (kindOfFailure(failure) === 'failed' || monotonicMs() + ms > deadline) {
-          throw postgresError(failure, message, outcome)
-        }
-        await pause(ms)
-      }
+    const run = () => this.#pool.use((connection) => replicated(connection, statement, parameters))
+    try {
+      return await retry(run, isFinal, this.#options)
+    } catch (failure) {
+      throw postgresError(failure, message, outcome)
     }
   }
 }

@@ -1,11 +1,10 @@
 // Finds the server that takes writes, among those of several URLs.
-import { pause } from '../../src/base/backoff.js'
-import { monotonicMs } from '../../src/base/clock.js'
 import { warn } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import { PostgresConnection } from './postgres-connection.js'
 import { postgresError, sqlState } from './postgres-error.js'
 import type { PostgresWarning, ResolvedPostgresOptions } from './postgres-options.js'
+import { retry } from './retry.js'
 
 const VERSION_MIN = 140_000
 
@@ -39,25 +38,29 @@ export class PrimaryFinder {
    * @throws {StoreError} STORAGE_UNAVAILABLE, OPTION_NOT_ALLOWED, and what `begin` throws
    */
   async open<T>(begin: (connection: PostgresConnection) => Promise<T>): Promise<T> {
-    const { urls, retryMsMax, pauseMs } = this.#options
-    const deadline = monotonicMs() + retryMsMax
-    let failure: unknown
-    for (let attempt = 0; ; attempt++) {
-      for (let tried = 0; tried < urls.length; tried++) {
-        const at = (this.#last + tried) % urls.length
-        try {
-          const ready = await this.#openPrimary(urls[at] ?? '', begin)
-          this.#last = at
-          return ready
-        } catch (thrown) {
-          if (isPermanent(thrown)) throw unavailable(thrown)
-          failure = thrown
-        }
-      }
-      const ms = pauseMs(attempt)
-      if (monotonicMs() + ms > deadline) throw unavailable(failure)
-      await pause(ms)
+    try {
+      return await retry(() => this.#openAny(begin), isPermanent, this.#options)
+    } catch (failure) {
+      throw postgresError(failure, 'PostgreSQL cannot be reached', 'unchanged')
     }
+  }
+
+  /** Tries each URL once. */
+  async #openAny<T>(begin: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    const { urls } = this.#options
+    let failure: unknown
+    for (let tried = 0; tried < urls.length; tried++) {
+      const at = (this.#last + tried) % urls.length
+      try {
+        const ready = await this.#openPrimary(urls[at] ?? '', begin)
+        this.#last = at
+        return ready
+      } catch (thrown) {
+        if (isPermanent(thrown)) throw thrown
+        failure = thrown
+      }
+    }
+    throw failure
   }
 
   async #openPrimary<T>(
@@ -108,10 +111,6 @@ export class PrimaryFinder {
 
 function isPermanent(failure: unknown): boolean {
   return failure instanceof StoreError || PERMANENT.has(sqlState(failure))
-}
-
-function unavailable(failure: unknown): StoreError {
-  return postgresError(failure, 'PostgreSQL cannot be reached', 'unchanged')
 }
 
 function tooOld(version: number): StoreError {

@@ -108,7 +108,7 @@ class PostgresObjects implements ObjectStore {
 
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
     const key = keyOf(id)
-    const mark = crypto.getRandomValues(new Uint8Array(MARK_BYTES))
+    const mark = this.#options.random.bytes(MARK_BYTES)
     try {
       return await this.#put(key, mark, content)
     } catch (failure) {

@@ -45,13 +45,11 @@ export async function openPostgresKv(options: PostgresKvOptions): Promise<KvStor
   const resolved = resolvePostgresOptions(options)
   const { versionBaseMin } = resolved
   const finder = new PrimaryFinder(resolved)
-  const versionBase = await finder.open(async (connection) => {
+  const versionBase = await finder.use(async (connection) => {
     const names = tableNames(resolved)
     const base = await prepareTables(connection, names, resolved)
-    const isRaised = base < versionBaseMin
-    if (isRaised) await raiseTo(connection, names, versionBaseMin)
-    await connection.close()
-    return isRaised ? versionBaseMin : base
+    if (base < versionBaseMin) await raiseTo(connection, names, versionBaseMin)
+    return Math.max(base, versionBaseMin)
   })
   return new PostgresKv(finder, resolved, versionBase, options.recordCacheBytes !== undefined)
 }

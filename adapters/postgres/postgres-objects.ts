@@ -72,10 +72,7 @@ export async function openPostgresObjects(options: PostgresObjectsOptions): Prom
   const resolved = resolveObjectsOptions(options)
   const names = objectTables(resolved)
   const finder = new PrimaryFinder(resolved)
-  await finder.open(async (connection) => {
-    await prepareObjectTables(connection, names, resolved)
-    await connection.close()
-  })
+  await finder.use((connection) => prepareObjectTables(connection, names, resolved))
   return new PostgresObjects(finder, resolved, objectStatements(names))
 }
 

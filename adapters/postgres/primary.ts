@@ -45,6 +45,15 @@ export class PrimaryFinder {
     }
   }
 
+  /** Runs `use` on a connection of its own to the primary. After a failure it may run again: see `open`. */
+  use<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    return this.open(async (connection) => {
+      const result = await use(connection)
+      await connection.close()
+      return result
+    })
+  }
+
   /** Tries each URL once. */
   async #openAny<T>(begin: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     const { urls } = this.#options

@@ -75,11 +75,9 @@ export async function onStore<T>(
 ): Promise<T> {
   const resolved = resolvePostgresOptions(options, what)
   const finder = new PrimaryFinder({ ...resolved, onWarning: () => undefined })
-  return finder.open(async (connection) => {
+  return finder.use(async (connection) => {
     try {
-      const result = await use(connection, tableNames(resolved))
-      await connection.close()
-      return result
+      return await use(connection, tableNames(resolved))
     } catch (failure) {
       throw IS_MISSING.has(sqlState(failure)) ? noStore(resolved.schema, failure) : failure
     }

@@ -21,9 +21,8 @@ async function readBytes(handle: FileHandle, start: number, length: number): Pro
 /** The bytes of a range of a file, which is open while they are read. @throws {StoreError} STORAGE_UNAVAILABLE */
 export async function* filePieces(
   path: string,
-  range: ByteRange | undefined,
+  { start, limit }: ByteRange,
 ): AsyncGenerator<Bytes> {
-  const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
   try {
     const handle = await withDescriptor(() => open(path, 'r'))
     try {

@@ -13,6 +13,7 @@ import { type Awaitable, isSync } from '../../src/base/awaitable.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
+import { assertObjectId, assertRange, WHOLE_RANGE } from '../../src/objects/object-arguments.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
 import type { DescriptorCache } from './descriptor-cache.js'
@@ -38,8 +39,6 @@ import { removeFile, removeTemporaryFiles } from './temporary-files.js'
 
 const LIST_COUNT_MAX = 1_000
 const DELETES_AT_ONCE = 16
-
-const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
 /** How often the folders of one object are made, because another process has removed them. */
 const CREATES_MAX = 10
@@ -111,7 +110,7 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  get(id: ObjectId, range: ByteRange = WHOLE, memory?: Bytes): Awaitable<Bytes | null> {
+  get(id: ObjectId, range: ByteRange = WHOLE_RANGE, memory?: Bytes): Awaitable<Bytes | null> {
     try {
       assertRange(range)
       this.#assertOpen()
@@ -130,9 +129,9 @@ class FsObjects implements ObjectStore {
     }
   }
 
-  async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Bytes> | null> {
+  async stream(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<AsyncIterable<Bytes> | null> {
     const { path } = this.#place(id)
-    if (range !== undefined) assertRange(range)
+    assertRange(range)
     try {
       // Opened only when the pieces are asked for: a stream that nobody reads holds no file open.
       if (!(await exists(path))) return null
@@ -206,7 +205,7 @@ class FsObjects implements ObjectStore {
   }
 
   #path(id: ObjectId): string {
-    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    assertObjectId(id)
     this.#assertOpen()
     return objectPath(this.#directory, id)
   }
@@ -357,11 +356,6 @@ async function openNew(path: string, flags: 'wx' | number): Promise<number> {
 
 function readFailed(failure: unknown): never {
   throw fileError(failure, 'An object cannot be read')
-}
-
-function assertRange({ start, limit }: ByteRange): void {
-  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
-  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
 }
 
 /** Whether ids that begin with `part` may begin with `prefix` and come after `after`. */

@@ -9,12 +9,8 @@ import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/bas
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
 import { isStoreError, StoreError, type WriteOutcome } from '../../src/base/store-error.js'
-import {
-  assertObjectId,
-  assertRange,
-  inPieces,
-  WHOLE_RANGE,
-} from '../../src/objects/object-arguments.js'
+import { assertObjectId, assertRange, WHOLE_RANGE } from '../../src/objects/object-arguments.js'
+import { inPieces } from '../../src/objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { encodeByteaArray } from './bytea-array.js'
 import { ConnectionPool } from './connection-pool.js'

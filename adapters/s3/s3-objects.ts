@@ -11,12 +11,8 @@ import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/index.js'
-import {
-  assertObjectId,
-  assertRange,
-  inPieces,
-  WHOLE_RANGE,
-} from '../../src/objects/object-arguments.js'
+import { assertObjectId, assertRange, WHOLE_RANGE } from '../../src/objects/object-arguments.js'
+import { inPieces } from '../../src/objects/object-parts.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
 import { S3Client } from './s3-client.js'
 import {

@@ -8,7 +8,7 @@
 import { type Bytes, NO_BYTES, toHex, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
-import { partsOf } from './object-parts.js'
+import { partsOf } from '../../src/objects/object-parts.js'
 import type { S3Client, S3Reply, S3Request } from './s3-client.js'
 import { answerFailure, S3Failure } from './s3-failure.js'
 import type { S3Settings } from './s3-options.js'

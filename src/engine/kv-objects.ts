@@ -20,15 +20,15 @@ import {
 } from '../format/object-records.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvCommit, KvPartition, KvStore } from '../kv/kv.js'
+import { assertObjectId, assertRange, WHOLE_RANGE } from '../objects/object-arguments.js'
+import { partsOf } from '../objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
-import { OBJECT_ID_PATTERN } from '../objects/objects.js'
 import { checkKv } from './api/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
 const LIST_COUNT_MAX = 1_000
 const NO_VALUE = new Uint8Array(0)
-const WHOLE: ByteRange = { start: 0, limit: Number.MAX_SAFE_INTEGER }
 
 /**
  * An object store in a key-value store of its own, which it closes. Objects are stored in records of 64 KiB. One
@@ -52,7 +52,7 @@ class KvObjects implements ObjectStore {
   }
 
   async put(id: ObjectId, content: Bytes | AsyncIterable<Bytes>): Promise<number> {
-    checkId(id)
+    assertObjectId(id)
     invariant(!this.#incoming.has(id), 'an object id is put once')
     this.#incoming.add(id)
     try {
@@ -73,7 +73,7 @@ class KvObjects implements ObjectStore {
     let bytes = 0
     let number = 0
     try {
-      for await (const piece of inPieces(content)) {
+      for await (const piece of partsOf(content, PIECE_BYTES)) {
         await this.#commit({ puts: [[objectPieceKey(id, number++), piece]] })
         bytes += piece.length
       }
@@ -89,7 +89,7 @@ class KvObjects implements ObjectStore {
     }
   }
 
-  async get(id: ObjectId, range: ByteRange = WHOLE): Promise<Bytes | null> {
+  async get(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<Bytes | null> {
     const pieces = await this.stream(id, range)
     if (pieces === null) return null
     const parts: Bytes[] = []
@@ -97,14 +97,12 @@ class KvObjects implements ObjectStore {
     return concatBytes(parts)
   }
 
-  async stream(id: ObjectId, range: ByteRange = WHOLE): Promise<AsyncIterable<Bytes> | null> {
-    checkId(id)
-    const { start, limit } = range
-    const isValid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
-    invariant(isValid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+  async stream(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<AsyncIterable<Bytes> | null> {
+    assertObjectId(id)
+    assertRange(range)
     const head = await this.#partition.read((view) => view.get(objectHeadKey(id)))
     if (head === null) return null
-    return this.#pieces(id, start, Math.min(limit, decodeObjectHead(head)))
+    return this.#pieces(id, range.start, Math.min(range.limit, decodeObjectHead(head)))
   }
 
   async *#pieces(id: ObjectId, start: number, limit: number): AsyncGenerator<Bytes, void> {
@@ -122,7 +120,7 @@ class KvObjects implements ObjectStore {
   }
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
-    for (const id of ids) checkId(id)
+    for (const id of ids) assertObjectId(id)
     for (const id of ids) {
       // Named again first, so that a crash leaves no pieces that nothing names.
       const key = objectHeadKey(id)
@@ -164,29 +162,4 @@ class KvObjects implements ObjectStore {
     const { ok } = await this.#partition.commit(commit)
     invariant(ok, 'an object id is put once')
   }
-}
-
-function checkId(id: ObjectId): void {
-  invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
-}
-
-/** Content in pieces of `PIECE_BYTES`, the last one shorter, none of them empty. */
-async function* inPieces(content: Bytes | AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {
-  const given = content instanceof Uint8Array ? [content] : content
-  let held: Bytes[] = []
-  let heldBytes = 0
-  for await (const part of given) {
-    let at = 0
-    while (at < part.length) {
-      const taken = part.slice(at, at + PIECE_BYTES - heldBytes) // The caller's buffer may change.
-      held.push(taken)
-      heldBytes += taken.length
-      at += taken.length
-      if (heldBytes < PIECE_BYTES) continue
-      yield concatBytes(held)
-      held = []
-      heldBytes = 0
-    }
-  }
-  if (heldBytes > 0) yield concatBytes(held)
 }

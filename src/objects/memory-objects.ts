@@ -3,7 +3,8 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
-import { assertObjectId, assertRange, inPieces } from './object-arguments.js'
+import { assertObjectId, assertRange } from './object-arguments.js'
+import { inPieces } from './object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from './objects.js'
 
 const LIST_COUNT_MAX = 1_000

@@ -4,14 +4,14 @@
 import { concatBytes } from '../../../src/base/bytes.js'
 import { invariant } from '../../../src/base/invariant.js'
 import { StoreError } from '../../../src/base/store-error.js'
+import { assertObjectId, assertRange, WHOLE_RANGE } from '../../../src/objects/object-arguments.js'
+import { inPieces } from '../../../src/objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../../src/objects/objects.js'
-import { OBJECT_ID_PATTERN } from '../../../src/objects/objects.js'
 import { type DiskAccess, flipBit, type Life } from './fault-level.js'
 import { DiskFault, DiskGone, type Fault, type PortStep } from './fault-plan.js'
 import { portError } from './port-error.js'
 
 const LIST_COUNT_MAX = 1_000
-const PIECE_BYTES_MAX = 65_536
 
 type StoredObject = {
   bytes: Uint8Array
@@ -120,10 +120,10 @@ export class FaultObjects implements ObjectStore {
     }
   }
 
-  async get(id: ObjectId, range?: ByteRange): Promise<Uint8Array | null> {
+  async get(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<Uint8Array | null> {
     this.#assertUsable(id)
-    if (range !== undefined) assertRange(range)
-    const { start, limit } = range ?? { start: 0, limit: Number.MAX_SAFE_INTEGER }
+    assertRange(range)
+    const { start, limit } = range
     const fault = await this.#meet('get')
     const whole = this.#bytesOf(id, fault)
     const bytes = whole === null ? null : whole.subarray(start, limit)
@@ -132,9 +132,12 @@ export class FaultObjects implements ObjectStore {
     return flipBit(bytes, this.#disk.below(bytes.length * 8))
   }
 
-  async stream(id: ObjectId, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | null> {
+  async stream(
+    id: ObjectId,
+    range: ByteRange = WHOLE_RANGE,
+  ): Promise<AsyncIterable<Uint8Array> | null> {
     this.#assertUsable(id)
-    if (range !== undefined) assertRange(range)
+    assertRange(range)
     await this.#step('stream')
     if (!this.#files.named.has(id)) return null
     const read = () => this.get(id, range)
@@ -215,7 +218,7 @@ export class FaultObjects implements ObjectStore {
   }
 
   #assertUsable(id: ObjectId): void {
-    invariant(OBJECT_ID_PATTERN.test(id), 'an object id has 32 lower-case hex digits')
+    assertObjectId(id)
     this.#assertOpen()
     this.#assertAlive()
   }
@@ -242,12 +245,5 @@ async function* pieces(read: () => Promise<Uint8Array | null>): AsyncGenerator<U
   if (content === null) {
     throw new StoreError('STORAGE_UNAVAILABLE', 'The object was deleted meanwhile')
   }
-  for (let at = 0; at < content.length; at += PIECE_BYTES_MAX) {
-    yield content.subarray(at, at + PIECE_BYTES_MAX)
-  }
-}
-
-function assertRange({ start, limit }: ByteRange): void {
-  const valid = Number.isSafeInteger(start) && Number.isSafeInteger(limit)
-  invariant(valid && 0 <= start && start <= limit, 'a byte range does not end before its start')
+  yield* inPieces(content)
 }

@@ -1,8 +1,16 @@
-// Content in the parts of an upload.
-import type { Bytes } from '../../src/base/bytes.js'
+// Content in parts of one length, as stores write it, and in the pieces of a stream.
+import type { Bytes } from '../base/bytes.js'
 
-/** The first memory for pieces of a stream; it grows as they come. */
+/** The longest piece of a stream, in bytes. */
+const PIECE_BYTES_MAX = 65_536
+
+/** The first memory for a part of a stream; it grows as pieces come. */
 const ROOM_BYTES = 64 * 1_024
+
+/** Bytes in the pieces of a stream, none of them empty. */
+export function* inPieces(bytes: Bytes, pieceBytes = PIECE_BYTES_MAX): Generator<Bytes, void> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
+}
 
 /**
  * Content in parts of `partBytes`, of which the last may be shorter; none of them is empty. Parts of a stream are copies,
@@ -13,9 +21,7 @@ export async function* partsOf(
   partBytes: number,
 ): AsyncGenerator<Bytes, void> {
   if (content instanceof Uint8Array) {
-    for (let at = 0; at < content.length; at += partBytes) {
-      yield content.subarray(at, at + partBytes)
-    }
+    yield* inPieces(content, partBytes)
     return
   }
   let part = new Uint8Array(0)

@@ -1,5 +1,5 @@
 // What a commit asks of the database: each key once, in order, sealed.
-import { type Bytes, compareBytes, concatBytes, sameBytes } from '../../src/base/bytes.js'
+import { type Bytes, compareBytes, concatBytes, sameValue } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { byteText } from '../../src/base/platform.js'
 import type { KvCheck, KvCommit, KvCommitResult } from '../../src/kv/kv.js'
@@ -50,7 +50,7 @@ export function planCommit(prefix: Bytes, commit: KvCommit): CommitPlan {
   let isImpossible = false
   for (const { key, equals } of commit.checks ?? []) {
     const entry = entryOf(key)
-    isImpossible ||= entry.equals !== undefined && !isSame(entry.equals, equals)
+    isImpossible ||= entry.equals !== undefined && !sameValue(entry.equals, equals)
     entry.equals = equals
   }
   for (const [key, value] of commit.puts ?? []) {
@@ -112,10 +112,6 @@ function bytesOf(value: Bytes | null | undefined): Bytes {
   return value
 }
 
-function isSame(left: Bytes | null, right: Bytes | null): boolean {
-  return left === null || right === null ? left === right : sameBytes(left, right)
-}
-
 /**
  * Judges checks on the present values.
  * @param present - Values by the texts of their keys; absent ones are left out.
@@ -127,7 +123,7 @@ export function judgeChecks(
   const failed: { key: Bytes; value: Bytes | null }[] = []
   for (const { key, equals } of checks) {
     const value = present.get(byteText(key)) ?? null
-    if (!isSame(value, equals)) failed.push({ key, value })
+    if (!sameValue(value, equals)) failed.push({ key, value })
   }
   return failed.length === 0 ? { ok: true } : { ok: false, failed }
 }

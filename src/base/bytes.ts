@@ -35,6 +35,11 @@ export function sameBytes(left: Bytes, right: Bytes): boolean {
   return true
 }
 
+/** As `sameBytes`, for values that may be absent: null is the same as null only. */
+export function sameValue(left: Bytes | null, right: Bytes | null): boolean {
+  return left === null || right === null ? left === right : sameBytes(left, right)
+}
+
 /** Byte order, as LevelDB sorts keys. */
 export function compareBytes(left: Bytes, right: Bytes): number {
   const shared = Math.min(left.length, right.length)

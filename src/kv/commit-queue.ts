@@ -12,7 +12,7 @@
 
 import { type Awaitable, chain, isSync } from '../base/awaitable.js'
 import type { Bytes } from '../base/bytes.js'
-import { NO_BYTES, sameBytes } from '../base/bytes.js'
+import { NO_BYTES, sameValue } from '../base/bytes.js'
 import { monotonicMs } from '../base/clock.js'
 import { invariant } from '../base/invariant.js'
 import { every, yieldToEventLoop } from '../base/platform.js'
@@ -390,8 +390,4 @@ function areDistinct(texts: readonly string[]): boolean {
 function presentValue({ found, changes }: GroupState, text: string): Bytes | null {
   const change = changes.get(text)
   return change === undefined ? (found.get(text) ?? null) : change.payload
-}
-
-function sameValue(left: Bytes | null, right: Bytes | null): boolean {
-  return left === null || right === null ? left === right : sameBytes(left, right)
 }

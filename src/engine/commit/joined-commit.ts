@@ -1,5 +1,5 @@
 // Changes of one table that are committed together, each planned on the head that the one before it makes.
-import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type Bytes, sameValue } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import type { KvCheck, KvCommit } from '../../kv/kv.js'
 import type { Change } from './table-writer.js'
@@ -71,7 +71,7 @@ export class JoinedCommit {
       const text = byteText(check.key)
       const expected = this.#expected.get(text)
       if (expected === undefined) fresh.push([text, check])
-      else if (!isSame(expected, check.equals)) return false
+      else if (!sameValue(expected, check.equals)) return false
     }
     for (const [text, check] of fresh) {
       this.#checks.push(check)
@@ -119,8 +119,4 @@ export class JoinedCommit {
 
 function ignore(): void {
   // Replaced by the functions of the promise.
-}
-
-function isSame(left: Bytes | null, right: Bytes | null): boolean {
-  return left === null || right === null ? left === right : sameBytes(left, right)
 }

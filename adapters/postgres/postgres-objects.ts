@@ -5,6 +5,7 @@
 //   a lost answer is no failure.
 // - A put whose source is slow holds no connection and no transaction.
 // - Pieces of puts and deletions that were cut off are removed by a listing, an hour later or more.
+import { BoundedMap } from '../../src/base/bounded-map.js'
 import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
@@ -81,7 +82,7 @@ class PostgresObjects implements ObjectStore {
   readonly #statements: ObjectStatements
   readonly #options: ResolvedObjectsOptions
   /** The marks of failed puts that may have left an object, which does not show. */
-  readonly #failed = new Map<ObjectId, Bytes>()
+  readonly #failed = new BoundedMap<ObjectId, Bytes>(FAILED_MAX)
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(
@@ -105,7 +106,7 @@ class PostgresObjects implements ObjectStore {
     try {
       return await this.#put(key, mark, content)
     } catch (failure) {
-      this.#noteFailed(id, mark)
+      this.#failed.set(id, mark)
       // A server that does not answer is not asked again: the next listing does it.
       if (!isStoreError(failure)) await this.#discard(id, mark).catch(() => undefined)
       throw failure
@@ -229,19 +230,13 @@ class PostgresObjects implements ObjectStore {
 
   /** Removes what failed puts and processes that ended have left. */
   async #removeRemains(): Promise<void> {
-    for (const [id, mark] of [...this.#failed].slice(0, FAILED_TRIED_MAX)) {
+    for (const [id, mark] of this.#failed.oldest(FAILED_TRIED_MAX)) {
       await this.#discard(id, mark)
     }
     if (monotonicMs() - this.#lookedAt < ABANDONED_EVERY_MS) return
     const rows = await this.#write(this.#statements.abandoned, [DELETE_COUNT_MAX], LISTING)
     await this.#remove(rows.map(([cell]) => bytesOfCell(cell)))
     if (rows.length < DELETE_COUNT_MAX) this.#lookedAt = monotonicMs()
-  }
-
-  #noteFailed(id: ObjectId, mark: Bytes): void {
-    const [oldest] = this.#failed.keys()
-    if (this.#failed.size >= FAILED_MAX && oldest !== undefined) this.#failed.delete(oldest)
-    this.#failed.set(id, mark)
   }
 
   /** Removes what a put has left, and nothing of another put of the same ID. */

@@ -7,6 +7,7 @@
 // - A read is whole: its length is compared with the range that the server names.
 // - A stream that waits for its reader holds no connection.
 import { createHash } from 'node:crypto'
+import { BoundedMap } from '../../src/base/bounded-map.js'
 import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
@@ -64,7 +65,7 @@ class S3Objects implements ObjectStore {
   readonly #client: S3Client
   /** Ids of puts in progress. */
   readonly #incoming = new Set<ObjectId>()
-  readonly #remains = new Map<ObjectId, Remains>()
+  readonly #remains = new BoundedMap<ObjectId, Remains>(REMAINS_MAX)
 
   constructor(settings: S3Settings, client: S3Client) {
     this.requestCostBytes = settings.requestCostBytes
@@ -80,7 +81,7 @@ class S3Objects implements ObjectStore {
       return await new S3Upload(this.#client, this.#settings, key).put(content)
     } catch (failure) {
       const { cause, remains } = failure instanceof PutFailure ? failure : { cause: failure }
-      if (remains !== undefined) this.#keepRemains(id, remains)
+      if (remains !== undefined) this.#remains.set(id, remains)
       throw s3Error(cause, 'An object cannot be written', 'unchanged')
     } finally {
       this.#incoming.delete(id)
@@ -249,15 +250,8 @@ class S3Objects implements ObjectStore {
     throw new StoreError('STORAGE_UNAVAILABLE', `${problem}; give the store a keyPrefix of its own`)
   }
 
-  #keepRemains(id: ObjectId, remains: Remains): void {
-    const [oldest] = this.#remains.keys()
-    if (this.#remains.size >= REMAINS_MAX && oldest !== undefined) this.#remains.delete(oldest)
-    this.#remains.set(id, remains)
-  }
-
   async #removeRemains(): Promise<void> {
-    const tried = [...this.#remains].slice(0, REMAINS_TRIED_MAX)
-    for (const [id, remains] of tried) {
+    for (const [id, remains] of this.#remains.oldest(REMAINS_TRIED_MAX)) {
       if (!(await removeRemains(this.#client, remains))) return
       this.#remains.delete(id)
     }

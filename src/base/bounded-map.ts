@@ -11,6 +11,10 @@ export class BoundedMap<Key, Value> {
     return this.#entries.get(key)
   }
 
+  has(key: Key): boolean {
+    return this.#entries.has(key)
+  }
+
   set(key: Key, value: Value): void {
     if (this.#entries.size >= this.#countMax && !this.#entries.has(key)) {
       const oldest = this.#entries.keys().next()
@@ -25,5 +29,10 @@ export class BoundedMap<Key, Value> {
 
   clear(): void {
     this.#entries.clear()
+  }
+
+  /** The oldest entries, `countMax` at most. */
+  oldest(countMax: number): [Key, Value][] {
+    return [...this.#entries].slice(0, countMax)
   }
 }

@@ -1,4 +1,5 @@
 // The jobs of a team: started, read, listed.
+import { pause } from '../../base/backoff.js'
 import { deferred } from '../../base/data-error.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
@@ -161,7 +162,7 @@ class TeamJob implements Job {
       const isHere = await this.#runner.wait(job, Math.max(0, left))
       const status = await lifecycle.run(() => this.#status(job))
       if (status.status !== 'running' || isHere || left <= 0) return status
-      await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS, left)))
+      await pause(Math.min(POLL_MS, left))
     }
   }
 

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDirectory } from '../../adapters/node.js'
 import { openPostgresKv } from '../../adapters/postgres/postgres-kv.js'
@@ -14,13 +13,14 @@ import { openStore, RESTORED_VERSION_STEP } from '../../src/index.js'
 import { TestClock } from '../conformance/store/fixture.js'
 import { runCli } from '../support/built-cli.js'
 import { cliOnPostgres } from '../support/cli-on-postgres.js'
+import { connectTo } from '../support/postgres-client.js'
 import { fillRichly, RICH_SIZES, RICH_TEAMS } from '../support/rich-store.js'
 
 const BIG_ROWS = Number(process.env['ROWSTASH_MOVE_ROWS'] ?? 3_000)
 const BIG_FILES = Number(process.env['ROWSTASH_MOVE_FILES'] ?? 12)
 const CHUNK_ROWS = 10_000
 
-const { cli, folder, server, missing } = await cliOnPostgres()
+const { cli, folder, url: database, missing } = await cliOnPostgres()
 
 const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
 
@@ -28,7 +28,7 @@ let schemas = 0
 
 function newSchema(): Readonly<{ url: string; schema: string }> {
   const schema = `m${++schemas}`
-  return { url: typeof server === 'string' ? '' : `${server.url}&schema=${schema}`, schema }
+  return { url: `${database}&schema=${schema}`, schema }
 }
 
 /** A store with something of everything, and a large table and files. @returns the IDs of these files */
@@ -93,8 +93,7 @@ async function contentOf(store: Store, files: readonly string[]): Promise<Conten
 }
 
 async function openMoved(schema: string): Promise<Store> {
-  if (typeof server === 'string') throw new Error(server)
-  const at = { urls: [server.url], schema, onWarning: () => undefined }
+  const at = { urls: [database], schema, onWarning: () => undefined }
   const store = await openStore({
     ...QUIET,
     kv: await openPostgresKv(at),
@@ -184,10 +183,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
     expect(opened).toMatchObject({ code: 2, stdout: '' })
     expect(opened.stderr).toContain('is not complete: it is being filled, or that was cut off')
 
-    if (typeof server === 'string') return
-    const client = new pg.Client({ connectionString: server.url })
-    await client.connect()
-    onTestFinished(() => client.end())
+    const client = await connectTo(database)
     await client.query(`drop schema ${schema} cascade`)
     const empty = join(folder, 'empty')
     await (await openDirectory(empty)).close()

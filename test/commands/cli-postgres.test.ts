@@ -1,7 +1,6 @@
 // Goal: `rowstash serve --postgres` lets any number of processes serve one store, and the other commands reach it.
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseServeArgs } from '../../adapters/programs/cli-serve.js'
 import {
@@ -11,10 +10,11 @@ import {
 } from '../../adapters/programs/postgres-place.js'
 import { type Environment, runCli, type Serving, serveCli } from '../support/built-cli.js'
 import { cliOnPostgres } from '../support/cli-on-postgres.js'
+import { connectTo } from '../support/postgres-client.js'
 import { ROOT, readText } from '../support/project.js'
 import { S3Double } from '../support/s3-double.js'
 
-const { cli, folder, server, missing } = await cliOnPostgres()
+const { cli, folder, url: database, missing } = await cliOnPostgres()
 
 const KEY = 'a-key-for-the-tests'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -23,7 +23,7 @@ let schemas = 0
 
 /** The URL of the server, with a schema that is new. */
 function newUrl(): string {
-  return typeof server === 'string' ? '' : `${server.url}&schema=c${++schemas}`
+  return `${database}&schema=c${++schemas}`
 }
 
 async function serve(env: Environment, ...args: string[]): Promise<Serving> {
@@ -174,10 +174,7 @@ describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missin
   })
 
   test('a standby is not taken for missing: the message names it', async () => {
-    if (typeof server === 'string') return
-    const client = new pg.Client({ connectionString: server.url })
-    await client.connect()
-    onTestFinished(() => client.end())
+    const client = await connectTo(database)
     await client.query('create role reader login')
     await client.query('alter role reader set default_transaction_read_only = on')
     const url = newUrl().replace('rowstash@', 'reader@')

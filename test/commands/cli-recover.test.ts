@@ -1,24 +1,13 @@
 // Goal: `rowstash recover` raises the version base of a store in PostgreSQL, and only when it is told to.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openPostgresKv } from '../../adapters/postgres.js'
 import { RESTORED_VERSION_STEP } from '../../src/index.js'
-import { type BuiltCli, buildCli, runCli } from '../support/built-cli.js'
-import { startPostgres } from '../support/postgres-server.js'
+import { runCli } from '../support/built-cli.js'
+import { cliOnPostgres } from '../support/cli-on-postgres.js'
 
-const server = await startPostgres()
-const url = typeof server === 'string' ? '' : server.url
-let cli: BuiltCli | undefined
+const { cli, url, missing } = await cliOnPostgres()
 
-beforeAll(async () => {
-  cli = await buildCli()
-})
-
-afterAll(async () => {
-  await cli?.remove()
-  if (typeof server !== 'string') await server.stop()
-})
-
-const run = (...args: string[]) => runCli(cli?.path ?? '', ['recover', ...args])
+const run = (...args: string[]) => runCli(cli.path, ['recover', ...args])
 
 async function versionBase(): Promise<number | undefined> {
   const kv = await openPostgresKv({ urls: [url], onWarning: () => undefined })
@@ -39,39 +28,35 @@ test('without a database it is a wrong call', async () => {
   ])
 })
 
-describe.skipIf(typeof server === 'string')(
-  `on PostgreSQL${typeof server === 'string' ? `, but ${server}` : ''}`,
-  () => {
-    test('it refuses where there is no store, and without --yes', async () => {
-      const lost = await run('--postgres', url, '--schema', 'other', '--yes')
-      expect([lost.code, lost.stdout]).toEqual([1, ''])
-      expect(lost.stderr).toMatch(/^rowstash: There is no store in the schema "other": check/)
+describe.skipIf(missing !== undefined)(`on PostgreSQL${missing ? `, but ${missing}` : ''}`, () => {
+  test('it refuses where there is no store, and without --yes', async () => {
+    const lost = await run('--postgres', url, '--schema', 'other', '--yes')
+    expect([lost.code, lost.stdout]).toEqual([1, ''])
+    expect(lost.stderr).toMatch(/^rowstash: There is no store in the schema "other": check/)
 
-      expect(await versionBase()).toBe(0)
-      expect(await run('--postgres', url)).toEqual({
-        code: 1,
-        stdout: '',
-        stderr:
-          'rowstash: The version base is 0, and nothing was changed. Give --yes to raise it\n',
-      })
-      expect(await versionBase()).toBe(0)
+    expect(await versionBase()).toBe(0)
+    expect(await run('--postgres', url)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'rowstash: The version base is 0, and nothing was changed. Give --yes to raise it\n',
     })
+    expect(await versionBase()).toBe(0)
+  })
 
-    test('it raises the version base each time, on the server that takes writes', async () => {
-      const urls = ['--postgres', 'postgres://u@127.0.0.1:1/d', '--postgres', url, '--yes']
-      const step = RESTORED_VERSION_STEP
+  test('it raises the version base each time, on the server that takes writes', async () => {
+    const urls = ['--postgres', 'postgres://u@127.0.0.1:1/d', '--postgres', url, '--yes']
+    const step = RESTORED_VERSION_STEP
 
-      const first = await run(...urls)
-      const second = await run(...urls)
+    const first = await run(...urls)
+    const second = await run(...urls)
 
-      expect([first, second]).toEqual([
-        { code: 0, stdout: `raised the version base from 0 to ${step}\n`, stderr: '' },
-        { code: 0, stdout: `raised the version base from ${step} to ${2 * step}\n`, stderr: '' },
-      ])
-      expect(await versionBase()).toBe(2 * step)
-      const env = { ROWSTASH_POSTGRES: url }
-      const third = await runCli(cli?.path ?? '', ['recover'], env)
-      expect(third.stderr).toContain(`The version base is ${2 * step}, and nothing was changed`)
-    })
-  },
-)
+    expect([first, second]).toEqual([
+      { code: 0, stdout: `raised the version base from 0 to ${step}\n`, stderr: '' },
+      { code: 0, stdout: `raised the version base from ${step} to ${2 * step}\n`, stderr: '' },
+    ])
+    expect(await versionBase()).toBe(2 * step)
+    const env = { ROWSTASH_POSTGRES: url }
+    const third = await runCli(cli.path, ['recover'], env)
+    expect(third.stderr).toContain(`The version base is ${2 * step}, and nothing was changed`)
+  })
+})

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { type BuiltCli, buildCli } from './built-cli.js'
-import { type PostgresServer, startPostgres } from './postgres-server.js'
+import { startPostgres } from './postgres-server.js'
 
 export type CliOnPostgres = Readonly<{
   cli: BuiltCli
   folder: string
-  /** Or why there is none. */
-  server: PostgresServer | string
-  /** undefined: there is a server. */
+  /** The database; empty if there is no server. */
+  url: string
+  /** Why there is no server; undefined: there is one. */
   missing: string | undefined
 }>
 
@@ -23,5 +23,6 @@ export async function cliOnPostgres(): Promise<CliOnPostgres> {
     await cli.remove()
     await rm(folder, { recursive: true })
   })
-  return { cli, folder, server, missing: typeof server === 'string' ? server : undefined }
+  if (typeof server === 'string') return { cli, folder, url: '', missing: server }
+  return { cli, folder, url: server.url, missing: undefined }
 }

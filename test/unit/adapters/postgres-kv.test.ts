@@ -1,5 +1,4 @@
 // What a KvStore on PostgreSQL does beyond the suite of its port.
-import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   openPostgresKv,
@@ -11,6 +10,7 @@ import { fromUtf8, utf8 } from '../../../src/base/bytes.js'
 import { RESTORED_VERSION_STEP } from '../../../src/index.js'
 import type { KvCheckItem, KvPartition, KvStore } from '../../../src/kv/kv.js'
 import { openCutProxy } from '../../support/cut-proxy.js'
+import { connectTo } from '../../support/postgres-client.js'
 import { startPostgres } from '../../support/postgres-server.js'
 
 const server = await startPostgres()
@@ -74,14 +74,6 @@ describe.skipIf(typeof server === 'string')(
       return kv
     }
 
-    /** A connection of somebody else. */
-    async function connect(): Promise<pg.Client> {
-      const client = new pg.Client({ connectionString: url })
-      await client.connect()
-      onTestFinished(() => client.end())
-      return client
-    }
-
     test('many processes may open a new store at once', async () => {
       const options = optionsOf({ viewConnectionsMax: 1, commitConnectionsMax: 1 })
 
@@ -98,7 +90,7 @@ describe.skipIf(typeof server === 'string')(
       const other = openPostgresKv({ ...options, mode: 'portable' })
       await expect(other).rejects.toThrow('Option "mode" must be what the tables were created with')
 
-      const client = await connect()
+      const client = await connectTo(url)
       await client.query(
         `update ${options.schema}.records_meta set value = 2 where name = 'format'`,
       )
@@ -138,7 +130,7 @@ describe.skipIf(typeof server === 'string')(
       const options = optionsOf()
       const kv = await open(options)
       for (const key of ['a', 'b', 'c']) await put(kv.partition('team'), key, 'value')
-      const client = await connect()
+      const client = await connectTo(url)
       await client.query(sql.replace('TABLE', `${options.schema}.records`))
 
       const teams = ['team', 'tea'].map((name) => kv.partition(name))
@@ -234,7 +226,7 @@ describe.skipIf(typeof server === 'string')(
     test('a raise of the version base is not missed by a connection that begins meanwhile', async () => {
       const options = optionsOf()
       const kv = await open(options)
-      const client = await connect()
+      const client = await connectTo(url)
       await client.query('begin')
       await client.query(
         `update ${options.schema}.records_meta set value = 1 where name = 'version_base'`,
@@ -262,7 +254,7 @@ describe.skipIf(typeof server === 'string')(
     test('the version base of a store that is not there is not raised, and none is made', async () => {
       const options = optionsOf()
       await expect(raiseVersionBase(options)).rejects.toThrow(/^There is no store in the schema "u/)
-      const client = await connect()
+      const client = await connectTo(url)
       const text = `select from pg_namespace where nspname = '${options.schema}'`
       expect((await client.query(text)).rowCount).toBe(0)
     })
@@ -277,7 +269,7 @@ describe.skipIf(typeof server === 'string')(
         const kv = await open(options)
         const partition = kv.partition('team')
         await put(partition, 'key', 'old')
-        const client = await connect()
+        const client = await connectTo(url)
         await client.query('begin')
         await client.query(`select from ${options.schema}.records where k = 'key' for update`)
 
@@ -300,7 +292,7 @@ describe.skipIf(typeof server === 'string')(
       const options = optionsOf()
       const [first, second] = [await open(options), await open(options)]
       for (const key of ['a', 'b', 'x']) await put(first.partition('team'), key, 'old')
-      const client = await connect()
+      const client = await connectTo(url)
       await client.query('begin')
       await client.query(`select from ${options.schema}.records where k = 'x' for update`)
       const change = (checked: string, ...keys: string[]) => ({
@@ -365,7 +357,7 @@ describe.skipIf(typeof server === 'string')(
 
     /** Lets each commit take so long before it ends, as where it waits for disks and a standby. */
     async function slowCommits({ schema }: PostgresKvOptions, ms: number): Promise<void> {
-      const client = await connect()
+      const client = await connectTo(url)
       await client.query(`create function ${schema}.slow() returns trigger language plpgsql
         as $$ begin perform pg_sleep(${ms / 1_000}); return null; end $$`)
       await client.query(`create constraint trigger slow after insert or update on ${schema}.records
@@ -374,7 +366,7 @@ describe.skipIf(typeof server === 'string')(
 
     /** Waits until so many backends wait for a lock, as another connection sees it. */
     async function waitForLocks(count: number): Promise<void> {
-      const client = await connect()
+      const client = await connectTo(url)
       const text = `select count(*)::int from pg_stat_activity where wait_event_type = 'Lock'`
       const waiting = async () => (await client.query(text)).rows[0].count as number
       await expect.poll(waiting).toBeGreaterThanOrEqual(count)

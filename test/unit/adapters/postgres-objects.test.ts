@@ -1,5 +1,4 @@
 // What an ObjectStore on PostgreSQL does beyond the suite of its port.
-import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PostgresObjectsOptions } from '../../../adapters/postgres/object-options.js'
 import { PIECE_BYTES } from '../../../adapters/postgres/object-tables.js'
@@ -9,6 +8,7 @@ import type { Bytes } from '../../../src/base/bytes.js'
 import { toHex, utf8 } from '../../../src/base/bytes.js'
 import type { ObjectStore } from '../../../src/objects/objects.js'
 import { openCutProxy } from '../../support/cut-proxy.js'
+import { connectTo } from '../../support/postgres-client.js'
 import { startPostgres } from '../../support/postgres-server.js'
 import { seeded } from '../../support/seeded.js'
 
@@ -64,11 +64,9 @@ describe.skipIf(typeof server === 'string')(
       return objects
     }
 
-    /** A connection of somebody else, which counts what is in the tables. */
+    /** Changes the tables by SQL, and counts what is in them. */
     async function look({ schema = '' }: PostgresObjectsOptions) {
-      const client = new pg.Client({ connectionString: url })
-      await client.connect()
-      onTestFinished(() => client.end())
+      const client = await connectTo(url)
       const count = async (table: string): Promise<number> => {
         const { rows } = await client.query(`select count(*)::int from ${schema}.${table}`)
         return Number(rows[0]?.count)

@@ -136,10 +136,7 @@ describe('answers that take a server of their own', () => {
   })
 
   test('an object store that signs for itself, which takes what it gets', async () => {
-    const level = new MemoryLevel<Uint8Array, Uint8Array>({
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-    })
+    const level = new MemoryLevel<Uint8Array, Uint8Array>()
     const [kv, objects] = await Promise.all([openLevelKv(level), openSigningObjects()])
     const server = await serveContract(
       (options) => openStore({ ...options, kv, objects, fileBytesMax: 10 }),

@@ -141,10 +141,7 @@ export class Replay {
 
   /** Timers and `performance` must be the test's. */
   static async open(): Promise<Replay> {
-    const level = new MemoryLevel<Uint8Array, Uint8Array>({
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-    })
+    const level = new MemoryLevel<Uint8Array, Uint8Array>()
     const [kv, objects] = [await openLevelKv(level), memoryObjects()]
     const alone: KvStore = {
       shared: false,

@@ -198,10 +198,7 @@ test('no file of the store has a key, and a restart keeps what was added and rev
 test('a backup has the keys, and verify reads them', async () => {
   const store = await memory()
   const { key, ...about } = await store.keys.add({ teamId: 'team', tables: [TABLE] })
-  const level = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const level = new MemoryLevel<Uint8Array, Uint8Array>()
   const objects = memoryObjects()
   let kv: KvStore | undefined
   await restoreBackup(store.backup(), {

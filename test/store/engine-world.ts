@@ -141,10 +141,7 @@ export class EngineWorld {
   static async create(): Promise<EngineWorld> {
     vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
-    const level = new MemoryLevel<Uint8Array, Uint8Array>({
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-    })
+    const level = new MemoryLevel<Uint8Array, Uint8Array>()
     return new EngineWorld(await openLevelKv(level))
   }
 

@@ -43,9 +43,7 @@ type World = Readonly<{
 /** A store with a stash of the numbers 0 to 4, a chunk each, that is past its lifetime. */
 async function newWorld(): Promise<World> {
   const [clock, hooks] = [new FakeClock(), new Hooks()]
-  const kv = await openLevelKv(
-    new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
-  )
+  const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   onTestFinished(() => kv.close())
   const ports = {
     kv: hookedKv(kv, hooks, false),

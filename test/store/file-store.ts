@@ -39,10 +39,7 @@ export async function openFileStore(
   beforeCommit?: BeforeCommit,
 ): Promise<FileStore> {
   const clock = new TestClock()
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   const objects = wrap(memoryObjects())
   const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0, clock }

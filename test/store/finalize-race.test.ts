@@ -15,10 +15,7 @@ async function openWithGap(): Promise<{
   store: Store
   beforeLink(act: () => Promise<void>): void
 }> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   let armed: (() => Promise<void>) | undefined
   const withGap = (partition: KvPartition): KvPartition => ({

@@ -38,9 +38,7 @@ type Opened = Readonly<{
 
 async function open(options: StoreOptions = {}): Promise<Opened> {
   const clock = new FakeClock()
-  const level = await openLevelKv(
-    new MemoryLevel<Uint8Array, Uint8Array>({ keyEncoding: 'view', valueEncoding: 'view' }),
-  )
+  const level = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   let views = 0
   let held: (() => Promise<void>) | undefined
   const kv: KvStore = {

@@ -32,10 +32,7 @@ export class World {
 
   /** @param shared - Several engines may be alive at the same time. */
   static async create(shared: boolean): Promise<World> {
-    const level = new MemoryLevel<Uint8Array, Uint8Array>({
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-    })
+    const level = new MemoryLevel<Uint8Array, Uint8Array>()
     return new World(await openLevelKv(level), shared)
   }
 

@@ -34,10 +34,7 @@ async function restore(
   }
   return restoreBackup(source(), {
     async open(versionBaseMin) {
-      const database = new MemoryLevel<Uint8Array, Uint8Array>({
-        keyEncoding: 'view',
-        valueEncoding: 'view',
-      })
+      const database = new MemoryLevel<Uint8Array, Uint8Array>()
       return { kv: await openLevelKv(database, { versionBaseMin }), objects: memoryObjects() }
     },
   })

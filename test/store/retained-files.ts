@@ -41,10 +41,7 @@ export const RETENTION_MS = 24 * HOUR_MS
 
 export async function openWorld(options: StoreOptions = {}, shared = false): Promise<World> {
   const clock = new TestClock()
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   const objects = memoryObjects()
   onTestFinished(async () => {

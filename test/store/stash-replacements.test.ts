@@ -9,10 +9,7 @@ const PUTS_OF_CHUNK = 5
 
 /** A store, and the number of its commits that were refused. */
 async function openCounted() {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const kv = await openLevelKv(database)
   const refusals = { count: 0 }
   const counted: KvStore = {

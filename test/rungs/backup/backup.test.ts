@@ -46,10 +46,7 @@ const SIZES = {
 const DIRECTORY_RUNS = 5
 
 async function memoryPorts(versionBaseMin = 0): Promise<RestorePorts> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   return { kv: await openLevelKv(database, { versionBaseMin }), objects: memoryObjects() }
 }
 

@@ -45,10 +45,7 @@ export class World {
   }
 
   static async open(profile: Profile, seed: number): Promise<World> {
-    const database = new MemoryLevel<Uint8Array, Uint8Array>({
-      keyEncoding: 'view',
-      valueEncoding: 'view',
-    })
+    const database = new MemoryLevel<Uint8Array, Uint8Array>()
     const world = new World(profile, seed, await openLevelKv(database))
     for (let i = 0; i < profile.instances; i++) world.#opened.push(await world.#openOne())
     return world

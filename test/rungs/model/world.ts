@@ -27,10 +27,7 @@ type Ports = Readonly<{
 export type Medium = Readonly<{ open(instances: number): Promise<Ports>; remove(): Promise<void> }>
 
 export function memoryMedium(): Medium {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const objects = memoryObjects()
   return {
     async open() {

@@ -37,10 +37,7 @@ type Server = Readonly<{
 }>
 
 async function serve(answerBytesInFlightMax?: number, objects?: ObjectStore): Promise<Server> {
-  const database = new MemoryLevel<Uint8Array, Uint8Array>({
-    keyEncoding: 'view',
-    valueEncoding: 'view',
-  })
+  const database = new MemoryLevel<Uint8Array, Uint8Array>()
   const store = await openStore({
     kv: await openLevelKv(database),
     objects: objects ?? memoryObjects(),

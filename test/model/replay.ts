@@ -15,6 +15,7 @@ import {
   type Store,
   type StoreOptions,
 } from '../../src/index.js'
+import { objectsClosedBy } from '../support/objects-closed-by.js'
 import { type Call, type Fate, SteppedEngine, type Thread } from './stepped-engine.js'
 import { Stored } from './stored.js'
 import type { ModelState, ModelStep, ModelTrace } from './trace.js'
@@ -148,7 +149,7 @@ export class Replay {
       partition: (name) => kv.partition(name),
       close: async () => undefined,
     }
-    const keptObjects: ObjectStore = { ...objectsBelow(objects), close: async () => undefined }
+    const keptObjects = objectsClosedBy(objects, async () => undefined)
     const maker = await openStore({ ...optionsOf(() => BEGIN), kv: alone, objects: keptObjects })
     const made = await maker.team(TEAM).createTable({ name: 'x', rows: rowsOf(1) })
     await maker.close()
@@ -410,16 +411,6 @@ function show({ port, partition, space, commit, ids }: Call): string {
 
 function rowsOf(object: number): { n: number }[] {
   return [{ n: object }]
-}
-
-function objectsBelow(objects: ObjectStore): Omit<ObjectStore, 'close'> {
-  return {
-    put: (id, content) => objects.put(id, content),
-    get: (id, range) => objects.get(id, range),
-    stream: (id, range) => objects.stream(id, range),
-    list: (prefix, after) => objects.list(prefix, after),
-    delete: (ids) => objects.delete(ids),
-  }
 }
 
 function optionsOf(now: () => number): Omit<StoreOptions, 'kv' | 'objects'> {

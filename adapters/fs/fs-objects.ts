@@ -13,7 +13,12 @@ import { type Awaitable, isSync } from '../../src/base/awaitable.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
-import { assertObjectId, assertRange, WHOLE_RANGE } from '../../src/objects/object-arguments.js'
+import {
+  assertObjectId,
+  assertRange,
+  LIST_COUNT_MAX,
+  WHOLE_RANGE,
+} from '../../src/objects/object-arguments.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
 import type { DescriptorCache } from './descriptor-cache.js'
@@ -37,7 +42,6 @@ import { INNER_PATTERN, OUTER_PATTERN, objectPath } from './object-path.js'
 import { processDescriptors } from './process-descriptors.js'
 import { removeFile, removeTemporaryFiles } from './temporary-files.js'
 
-const LIST_COUNT_MAX = 1_000
 const DELETES_AT_ONCE = 16
 
 /** How often the folders of one object are made, because another process has removed them. */

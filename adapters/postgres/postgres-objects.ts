@@ -10,7 +10,12 @@ import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/bas
 import { monotonicMs } from '../../src/base/clock.js'
 import { invariant } from '../../src/base/invariant.js'
 import { isStoreError, StoreError, type WriteOutcome } from '../../src/base/store-error.js'
-import { assertObjectId, assertRange, WHOLE_RANGE } from '../../src/objects/object-arguments.js'
+import {
+  assertObjectId,
+  assertRange,
+  LIST_COUNT_MAX,
+  WHOLE_RANGE,
+} from '../../src/objects/object-arguments.js'
 import { inPieces } from '../../src/objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { encodeByteaArray } from './bytea-array.js'
@@ -35,7 +40,6 @@ import { isFinal, postgresError } from './postgres-error.js'
 import { PrimaryFinder } from './primary.js'
 import { retry } from './retry.js'
 
-const LIST_COUNT_MAX = 1_000
 /** Objects of one statement that deletes, at most. */
 const DELETE_COUNT_MAX = 1_000
 /** Pieces of one statement that deletes, at most. */

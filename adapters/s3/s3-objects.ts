@@ -12,7 +12,12 @@ import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
 import type { ByteRange, ObjectId, ObjectStore, PresignTerms } from '../../src/index.js'
-import { assertObjectId, assertRange, WHOLE_RANGE } from '../../src/objects/object-arguments.js'
+import {
+  assertObjectId,
+  assertRange,
+  LIST_COUNT_MAX,
+  WHOLE_RANGE,
+} from '../../src/objects/object-arguments.js'
 import { inPieces } from '../../src/objects/object-parts.js'
 import { OBJECT_ID_PATTERN } from '../../src/objects/objects.js'
 import { S3Client } from './s3-client.js'
@@ -28,7 +33,6 @@ import type { S3Answer } from './s3-sockets.js'
 import { PutFailure, type Remains, removeRemains, S3Upload } from './s3-upload.js'
 import { parseDeleteError, parseListing, renderDelete, xmlText } from './s3-xml.js'
 
-const LIST_COUNT_MAX = 1_000
 const DELETE_COUNT_MAX = 1_000
 /** Bytes that one `get` returns, at most. */
 const GET_BYTES_MAX = 2 ** 31 - 1

@@ -20,14 +20,18 @@ import {
 } from '../format/object-records.js'
 import { keyAfter } from '../kv/key-range.js'
 import type { KvCommit, KvPartition, KvStore } from '../kv/kv.js'
-import { assertObjectId, assertRange, WHOLE_RANGE } from '../objects/object-arguments.js'
+import {
+  assertObjectId,
+  assertRange,
+  LIST_COUNT_MAX,
+  WHOLE_RANGE,
+} from '../objects/object-arguments.js'
 import { partsOf } from '../objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../objects/objects.js'
 import { checkKv } from './api/arguments.js'
 
 const PARTITION = 'objects'
 const PIECE_BYTES = 64 * 1024
-const LIST_COUNT_MAX = 1_000
 const NO_VALUE = new Uint8Array(0)
 
 /**

@@ -3,11 +3,9 @@ import type { Bytes } from '../base/bytes.js'
 import { concatBytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { StoreError } from '../base/store-error.js'
-import { assertObjectId, assertRange } from './object-arguments.js'
+import { assertObjectId, assertRange, LIST_COUNT_MAX } from './object-arguments.js'
 import { inPieces } from './object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from './objects.js'
-
-const LIST_COUNT_MAX = 1_000
 
 /** An empty object store in memory. Its objects are gone when the process ends. */
 export function memoryObjects(): ObjectStore {

@@ -1,7 +1,10 @@
-// Arguments of an ObjectStore, which its implementations check alike.
+// Arguments and bounds that all implementations of ObjectStore have in common.
 import { invariant } from '../base/invariant.js'
 import type { ByteRange, ObjectId } from './objects.js'
 import { OBJECT_ID_PATTERN } from './objects.js'
+
+/** IDs that one listing returns, at most. */
+export const LIST_COUNT_MAX = 1_000
 
 /** A range that has all bytes of any object. */
 export const WHOLE_RANGE: ByteRange = Object.freeze({ start: 0, limit: Number.MAX_SAFE_INTEGER })

@@ -4,14 +4,17 @@
 import { concatBytes } from '../../../src/base/bytes.js'
 import { invariant } from '../../../src/base/invariant.js'
 import { StoreError } from '../../../src/base/store-error.js'
-import { assertObjectId, assertRange, WHOLE_RANGE } from '../../../src/objects/object-arguments.js'
+import {
+  assertObjectId,
+  assertRange,
+  LIST_COUNT_MAX,
+  WHOLE_RANGE,
+} from '../../../src/objects/object-arguments.js'
 import { inPieces } from '../../../src/objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../../src/objects/objects.js'
 import { type DiskAccess, flipBit, type Life } from './fault-level.js'
 import { DiskFault, DiskGone, type Fault, type PortStep } from './fault-plan.js'
 import { portError } from './port-error.js'
-
-const LIST_COUNT_MAX = 1_000
 
 type StoredObject = {
   bytes: Uint8Array

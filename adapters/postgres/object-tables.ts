@@ -12,7 +12,7 @@
 import { StoreError } from '../../src/base/store-error.js'
 import type { PostgresConnection, Statement } from './postgres-connection.js'
 import type { ResolvedPostgresOptions } from './postgres-options.js'
-import { creationLock, readOrCreate } from './tables.js'
+import { creationLock, readNumber, readOrCreate } from './tables.js'
 
 /** Version of the tables. */
 const FORMAT = 1
@@ -58,15 +58,13 @@ export async function prepareObjectTables(
   names: ObjectTables,
   options: ResolvedPostgresOptions,
 ): Promise<void> {
-  const { meta } = names
-  const text = `select value from ${meta} where name = 'objects_format'`
-  const [row] = await readOrCreate(connection, {
-    read: () => connection.query({ text }),
+  const format = await readOrCreate(connection, {
+    read: () => readNumber(connection, names, 'objects_format'),
     statements: creation(names, options),
     options,
   })
-  if (row !== undefined && Number(row[0]) === FORMAT) return
-  const found = row === undefined ? 'are none of objects' : `have format ${row[0]}`
+  if (format === FORMAT) return
+  const found = format === undefined ? 'are none of objects' : `have format ${format}`
   const message = `The tables ${names.objects} ${found}; this version of the package knows ${FORMAT}`
   throw new StoreError('FORMAT_UNKNOWN', message)
 }

@@ -3,7 +3,7 @@ import { utf8 } from '../../src/base/bytes.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
 import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
-import { FILLED, FILLING } from './tables.js'
+import { FILLED, FILLING, readNumber } from './tables.js'
 import { onStore } from './version-base.js'
 
 /** Stands for objects in tables of the same database. */
@@ -20,20 +20,19 @@ export async function noteObjectsPlace(
   bucket: string | null,
 ): Promise<void> {
   const place = bucket === null ? IN_POSTGRES : crc32(utf8(bucket))
-  const noted = await onStore('noteObjectsPlace', options, async (connection, { meta }) => {
+  const noted = await onStore('noteObjectsPlace', options, async (connection, names) => {
+    const { meta } = names
     await connection.query({
       text: `insert into ${meta} (name, value) values ('objects_at', ${place}) on conflict (name) do nothing`,
     })
-    const read = { text: `select value from ${meta} where name = 'objects_at'` }
-    const [row] = await connection.query(read)
-    if (place === IN_POSTGRES || Number(row?.[0]) !== IN_POSTGRES) return Number(row?.[0])
+    const first = await readNumber(connection, names, 'objects_at')
+    if (place === IN_POSTGRES || first !== IN_POSTGRES) return first
     const { schema } = resolvePostgresOptions(options)
     await connection.query({
       text: `update ${meta} set value = ${place} where name = 'objects_at' and value = ${IN_POSTGRES}
         and not exists (select from "${schema}"."objects")`,
     })
-    const [again] = await connection.query(read)
-    return Number(again?.[0])
+    return readNumber(connection, names, 'objects_at')
   })
   if (noted === place) return
   const where = noted === IN_POSTGRES ? 'in PostgreSQL, without S3' : 'in another bucket or prefix'

@@ -95,6 +95,17 @@ export function creationLock(table: string): string {
   return `select pg_advisory_xact_lock(${LOCK_CLASS}, ${crc32(utf8(table)) | 0})`
 }
 
+/** A number that the tables of a store, or of objects, have a name for; undefined: there is none. */
+export async function readNumber(
+  connection: PostgresConnection,
+  { meta }: Pick<TableNames, 'meta'>,
+  name: string,
+): Promise<number | undefined> {
+  const text = `select value from ${meta} where name = '${name}'`
+  const [row] = await connection.query({ text })
+  return row && Number(row[0])
+}
+
 async function readMeta(
   connection: PostgresConnection,
   { meta }: TableNames,

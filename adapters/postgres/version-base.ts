@@ -9,7 +9,7 @@ import type { PostgresConnection } from './postgres-connection.js'
 import { sqlState } from './postgres-error.js'
 import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
 import { PrimaryFinder } from './primary.js'
-import { IS_MISSING, type TableNames, tableNames } from './tables.js'
+import { IS_MISSING, readNumber, type TableNames, tableNames } from './tables.js'
 
 export type RaisedVersionBase = Readonly<{
   /** The version base before. */
@@ -58,13 +58,8 @@ export async function raiseTo(
 }
 
 /** The version base on a connection. */
-export async function readBase(
-  connection: PostgresConnection,
-  { meta }: TableNames,
-): Promise<number> {
-  const text = `select value from ${meta} where name = 'version_base'`
-  const [row] = await connection.query({ text })
-  return Number(row?.[0] ?? 0)
+export async function readBase(connection: PostgresConnection, names: TableNames): Promise<number> {
+  return (await readNumber(connection, names, 'version_base')) ?? 0
 }
 
 /** Runs `use` on the primary. After a failure of the connection it may run again. */

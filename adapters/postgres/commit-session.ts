@@ -35,14 +35,14 @@ function statementsOf({ sessions, meta }: TableNames): SessionStatements {
 
 export class CommitSession implements Pooled {
   readonly connection: PostgresConnection
-  readonly #names: TableNames
+  readonly #statements: SessionStatements
   readonly #random: Random
   #id: Bytes = NO_BYTES
   #number = 0
 
   constructor(connection: PostgresConnection, names: TableNames, random: Random) {
     this.connection = connection
-    this.#names = names
+    this.#statements = statementsOf(names)
     this.#random = random
   }
 
@@ -67,7 +67,7 @@ export class CommitSession implements Pooled {
 
   /** Writes the row of the session. @returns the version base of the store */
   async begin(): Promise<number> {
-    const { begin, prune } = statementsOf(this.#names)
+    const { begin, prune } = this.#statements
     this.#id = this.#random.bytes(ID_BYTES)
     this.#number = 0
     const [[row]] = await Promise.all([
@@ -78,7 +78,7 @@ export class CommitSession implements Pooled {
   }
 
   async close(): Promise<void> {
-    await this.connection.query(statementsOf(this.#names).forget, [this.#id]).catch(() => undefined)
+    await this.connection.query(this.#statements.forget, [this.#id]).catch(() => undefined)
     await this.connection.close()
   }
 
@@ -87,7 +87,7 @@ export class CommitSession implements Pooled {
    * @returns the number of its last commit that was written; undefined: its row was not there any more.
    */
   async endOther(id: Bytes): Promise<number | undefined> {
-    const [row] = await this.connection.query(statementsOf(this.#names).end, [id])
+    const [row] = await this.connection.query(this.#statements.end, [id])
     return row === undefined ? undefined : Number(row[0])
   }
 }

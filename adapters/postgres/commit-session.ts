@@ -2,8 +2,9 @@
 //
 // Invariants:
 // - Every commit writes its number into the row of its session, together with its records. Without that row it fails.
-// - Whoever ends the session in its row learns the number of the last commit that was written, and no later one will
-//   be: a server that still works on a statement of a broken connection finds the session ended, or is waited for.
+// - Another connection that ends the session in its row reads the number of the last commit that was written, and no
+//   later one will be: a server that still works on a statement of a broken connection finds the session ended, or is
+//   waited for.
 import { type Bytes, NO_BYTES } from '../../src/base/bytes.js'
 import type { Random } from '../../src/index.js'
 import type { Pooled } from './connection-pool.js'
@@ -25,7 +26,7 @@ function statementsOf({ sessions, meta }: TableNames): SessionStatements {
     },
     prune: { text: `delete from ${sessions} where at < now() - ${LEFT_OVER}` },
     forget: { text: `delete from ${sessions} where id = $1` },
-    // Again if need be: the answer may get lost, too.
+    // May be repeated, as its answer may get lost, too.
     end: {
       text: `update ${sessions} set n = case when n < 0 then n else -1 - n end where id = $1
         returning -1 - n`,

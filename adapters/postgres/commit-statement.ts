@@ -12,7 +12,7 @@
 // - Locks of each kind are taken in the order of keys, so that commits seldom meet in a deadlock.
 //
 // If the locked records are not as expected, nothing is written and the statement returns false. An insert that found a
-// record divides by zero, which undoes everything and is told from all other failures.
+// record divides by zero, which undoes everything and differs from all other failures.
 
 import type { Bytes } from '../../src/base/bytes.js'
 import { encodeByteaArray } from './bytea-array.js'

@@ -8,7 +8,7 @@ const BATCH_PIECES = 4
 /** Pieces that are written together. All are as long as they may be, but for the last one of the content. */
 export type Batch = Readonly<{ pieces: readonly Bytes[]; bytes: number; isLast: boolean }>
 
-/** At least one batch. Of a stream, two are in memory. */
+/** At least one batch. Two batches of a stream are in memory at a time. */
 export async function* batchesOf(
   content: Bytes | AsyncIterable<Bytes>,
   pieceBytes: number,

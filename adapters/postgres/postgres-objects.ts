@@ -54,7 +54,7 @@ const OBJECT_BYTES_MAX = 2 ** 40
 const ABANDONED_EVERY_MS = 600_000
 /** Failed puts that may have left something, at most; others are left to the sweep of the store. */
 const FAILED_MAX = 10_000
-/** Of those, how many a listing discards. */
+/** Failed puts that one listing discards, at most. */
 const FAILED_TRIED_MAX = 16
 const ID_DIGITS = 32
 const MARK_BYTES = 16

@@ -68,8 +68,8 @@ ${PLACE_USAGE}
   -h, --help        show this text
 
 Environment: PORT, ROWSTASH_KEY (written as KEY or KEY=TEAM), and a variable for each limit, such as
-ROWSTASH_LIMIT_STASHES_MAX. Of a limit that is given several times, --limit counts first, then the
-variable, then the file.
+ROWSTASH_LIMIT_STASHES_MAX. If a limit is given several times, --limit counts first, then the variable,
+then the file.
 ${PLACE_ENVIRONMENT}
 `
 
@@ -167,7 +167,7 @@ type ServeCommand = Readonly<{
   corsOrigins: readonly string[] | undefined
   apps: readonly string[] | undefined
   allowPrivateSources: boolean
-  /** Of options of their own, which count before the same limit elsewhere. */
+  /** Limits that have options of their own, which count before the same limit elsewhere. */
   connections: ConnectionLimits
   trustedProxies: readonly string[]
   limitSources: LimitSources

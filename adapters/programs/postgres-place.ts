@@ -248,8 +248,8 @@ async function reaching<T>(at: string, opening: Promise<T>): Promise<T> {
 type Reason = Readonly<{ code: string | undefined; message: string }>
 
 /**
- * A host with several addresses fails with a list of failures, and no message. A package that is missing is told by the
- * failure itself.
+ * A host with several addresses fails with a list of failures, and no message. The failure itself names a package that is
+ * missing.
  */
 function reasonOf({ cause, message: whole }: StoreError): Reason {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause

@@ -49,7 +49,7 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'TooManyRequests',
   'XAmzContentSHA256Mismatch',
 ])
-/** Of temporary credentials, which may be renewed by the next attempt. */
+/** Codes of temporary credentials that have expired: the next attempt may have new ones. */
 const EXPIRED_CODES: ReadonlySet<string> = new Set(['ExpiredToken', 'TokenRefreshRequired'])
 /** 5xx that another attempt does not change: not implemented, HTTP version, no space. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([501, 505, 507])

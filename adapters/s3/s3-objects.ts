@@ -40,7 +40,7 @@ const GET_BYTES_MAX = 2 ** 31 - 1
 const FOREIGN_PAGES_MAX = 1_000
 /** Objects of failed puts that could not be removed yet, at most; older ones are left to the sweep. */
 const REMAINS_MAX = 10_000
-/** Of those, how many a listing tries to remove. */
+/** Objects of failed puts that one listing tries to remove, at most. */
 const REMAINS_TRIED_MAX = 16
 
 /**

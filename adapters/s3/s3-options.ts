@@ -17,7 +17,7 @@ import type { Awaitable, Clock, Random } from '../../src/index.js'
 export type S3Credentials = Readonly<{
   accessKeyId: string
   secretAccessKey: string
-  /** Of temporary credentials. */
+  /** Only temporary credentials have one. */
   sessionToken?: string | undefined
 }>
 

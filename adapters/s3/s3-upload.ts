@@ -4,7 +4,7 @@
 // - An object shows when it is whole: after its one request, or after the request that completes its parts.
 // - Every put marks its object with a random text. So after a lost answer it can be told whether the object that is
 //   there is of this put, and nothing but that is removed after a failure.
-// - A put in parts is completed or aborted. What a dying process leaves is for a lifecycle rule of the bucket.
+// - A put in parts is completed or aborted. The parts that a dying process leaves are for a lifecycle rule of the bucket.
 import { type Bytes, NO_BYTES, toHex, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'

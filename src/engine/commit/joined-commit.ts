@@ -13,7 +13,7 @@ const BYTES_MAX = 1024 * 1024
 type Settle = Readonly<{ resolve(isAccepted: boolean): void; reject(failure: unknown): void }>
 
 export class JoinedCommit {
-  /** Of the commits of a queue, each has a larger one. */
+  /** Each commit of a queue has a larger one than the commit before. */
   readonly number: number
   /** The head that it checks. */
   readonly before: Bytes

@@ -3,7 +3,7 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 
-/** Who has a lease, and how often it was taken. */
+/** The holder of a lease, and how often the lease was taken. */
 export type Holder = Readonly<{ owner: Bytes; epoch: number }>
 
 /** Another process has the lease, or the work has ended: nothing more may be done for it here. */

@@ -3,8 +3,8 @@
 //
 // Invariants:
 // - A plan sees the head and the records after all changes that were planned here before it; nobody else does.
-// - What was read before a turn counts only if its head is one of the chain that leads to the head of the turn: then
-//   nobody else has changed the table since, and what this queue wrote since is laid over it.
+// - A look before a turn counts only if its head is one of the chain that leads to the head of the turn: then nobody
+//   else has changed the table since, and what this queue wrote since is laid over the look.
 // - A commit checks the head that its first change was planned on, and carries what the changes check of other records.
 //   So if others have changed the table, it is refused, with all that was planned on top of it.
 // - After a refusal nothing is planned until every commit in flight has settled, and nothing read before counts.

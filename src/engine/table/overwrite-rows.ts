@@ -64,7 +64,7 @@ type KeptIds = Readonly<{
   keepAgain: (() => Promise<PreservedIds>) | null
 }>
 
-/** Of a shared store. */
+/** What is read before the turn on a shared store; undefined on others. */
 type ReadAhead = Readonly<{ ahead: AheadOfTurn | undefined; look: TableLook | undefined }>
 
 export async function overwriteRows(place: TablePlace, given: GivenRequest): Promise<ChangeResult> {

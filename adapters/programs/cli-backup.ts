@@ -2,14 +2,14 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { BackupOptions, Store } from '../../src/index.js'
+import type { BackupOptions } from '../../src/index.js'
 import { backupToFile, saveBackup } from '../directory/backup-file.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { backupServed } from './admin-client.js'
 import { type CommandIo, HELP_OPTION } from './cli-command.js'
-import { openStoreOf, type StorePlace, servedInstead } from './cli-verify.js'
 import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
+import { openStoreOrServer, type StorePlace } from './store-place.js'
 
 export const BACKUP_USAGE = `Usage: rowstash backup DIR FILE [--files include|reference]
        rowstash backup --postgres URL [--s3 URL] FILE [--files include|reference]
@@ -67,14 +67,9 @@ async function backUp(
   io: CommandIo,
 ): Promise<number> {
   const { signal } = io
-  let store: Store
-  try {
-    store = await openStoreOf(place, io)
-  } catch (failure) {
-    const served = await servedInstead(place, failure)
-    if (served === null) throw failure
-    return saveBackup(file, () => backupServed(served, files, signal))
-  }
+  const opened = await openStoreOrServer(place, io)
+  if ('served' in opened) return saveBackup(file, () => backupServed(opened.served, files, signal))
+  const { store } = opened
   try {
     return await backupToFile(store, file, { files, signal })
   } finally {

@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../src/index.js'
 import { servedKeys } from './admin-client.js'
 import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
-import { openStoreOf, type StorePlace, servedInstead } from './cli-verify.js'
 import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
+import { openStoreOrServer, type StorePlace } from './store-place.js'
 
 export const KEYS_USAGE = `Usage: rowstash keys add --directory DIR [--team TEAM] [--label TEXT] [--scope SCOPE]...
                      [--table TABLEID]... [--expires DAYS]
@@ -127,14 +127,9 @@ async function withKeys(
   io: CommandIo,
   use: (keys: Pick<ApiKeys, 'add' | 'list' | 'revoke'>) => Promise<void>,
 ): Promise<void> {
-  let store: Awaited<ReturnType<typeof openStoreOf>>
-  try {
-    store = await openStoreOf(place, io)
-  } catch (failure) {
-    const served = await servedInstead(place, failure)
-    if (served === null) throw failure
-    return use(servedKeys(served, io.signal))
-  }
+  const opened = await openStoreOrServer(place, io)
+  if ('served' in opened) return use(servedKeys(opened.served, io.signal))
+  const { store } = opened
   try {
     await use(store.keys)
   } finally {

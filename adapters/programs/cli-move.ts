@@ -6,7 +6,6 @@ import { isStoreError, openStore, restoreBackup, StoreError } from '../../src/in
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { markFilling } from '../postgres/store-marks.js'
 import { type CommandIo, HELP_OPTION } from './cli-command.js'
-import { openStoreOf, QUIET } from './cli-verify.js'
 import {
   closePorts,
   openSharedPorts,
@@ -18,6 +17,7 @@ import {
   shownPlace,
 } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
+import { openStoreOf, QUIET } from './store-place.js'
 
 export const MOVE_USAGE = `Usage: rowstash move --from DIR --to URL [--s3 URL]
        rowstash move --from URL [--s3 URL] --to DIR

@@ -1,21 +1,11 @@
-import { stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Store, VerifyFinding, VerifyReport } from '../../src/index.js'
+import type { VerifyFinding, VerifyReport } from '../../src/index.js'
 import { isStoreError } from '../../src/index.js'
-import { FORMAT_FILE } from '../directory/directory-format.js'
-import { openDirectory } from '../open-directory.js'
-import { isReached, verifyServed } from './admin-client.js'
+import { verifyServed } from './admin-client.js'
 import { type CommandIo, EXIT_CODE, HELP_OPTION } from './cli-command.js'
-import {
-  openSharedStore,
-  PLACE_HINT,
-  PLACE_OPTIONS,
-  type PostgresPlace,
-  parsePostgresPlace,
-} from './postgres-place.js'
+import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
-import { readServed, type Served } from './served-file.js'
+import { openStoreOrServer, type StoreOrServer } from './store-place.js'
 
 export const VERIFY_USAGE = `Usage: rowstash verify DIR [--full] [--json] [--verbose]
        rowstash verify --postgres URL [--s3 URL] [--full] [--json] [--verbose]
@@ -35,9 +25,6 @@ ${PLACE_HINT}
 
 Exit code: 0 nothing is damaged, 1 something is, 2 the store cannot be opened.
 `
-
-/** Options that switch off background work. */
-export const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
 
 /** Runs `rowstash verify`. @returns the exit code. */
 export async function runVerify(args: readonly string[], io: CommandIo): Promise<number> {
@@ -64,18 +51,17 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
   }
   const { full } = values
   const output = values.json ? jsonOutput(io) : textOutput(io, values.verbose)
-  let store: Store
+  let opened: StoreOrServer
   try {
-    store = await openStoreOf(place, io)
+    opened = await openStoreOrServer(place, io)
   } catch (failure) {
-    const served = await servedInstead(place, failure)
-    if (served === null) return cannotOpen(failure, full, output, io)
-    const request = { full, signal: io.signal, onFinding: output.finding }
-    return endWith(await verifyServed(served, request), output)
+    return cannotOpen(failure, full, output, io)
   }
+  const request = { full, signal: io.signal, onFinding: output.finding }
+  if ('served' in opened) return endWith(await verifyServed(opened.served, request), output)
+  const { store } = opened
   try {
-    const report = await store.verify({ full, signal: io.signal, onFinding: output.finding })
-    return endWith(report, output)
+    return endWith(await store.verify(request), output)
   } finally {
     await store.close()
   }
@@ -84,34 +70,6 @@ export async function runVerify(args: readonly string[], io: CommandIo): Promise
 function endWith(report: VerifyReport, output: Output): number {
   output.end(report)
   return report.ok ? EXIT_CODE.done : EXIT_CODE.damaged
-}
-
-/** Where the store of a command is: a directory, or a place in PostgreSQL. */
-export type StorePlace = string | PostgresPlace
-
-/** The server that has a locked directory open; null if no server does. */
-export async function servedInstead(place: StorePlace, failure: unknown): Promise<Served | null> {
-  if (!isStoreError(failure) || failure.code !== 'STORE_LOCKED') return null
-  if (typeof place !== 'string') return null
-  const served = await readServed(resolve(place))
-  return served !== null && (await isReached(served)) ? served : null
-}
-
-/** Opens an existing store; creates none in a directory. @throws {ProgramFailure} */
-export async function openStoreOf(
-  place: StorePlace,
-  { warn }: Pick<CommandIo, 'warn'>,
-): Promise<Store> {
-  if (typeof place !== 'string') {
-    return openSharedStore(place, QUIET, { warn: (message) => warn(`rowstash: ${message}`) })
-  }
-  const path = resolve(place)
-  const isThere = await stat(join(path, FORMAT_FILE)).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) throw new ProgramFailure('failed', `There is no store in ${path}`)
-  return openDirectory(path, QUIET)
 }
 
 /** Reports a store that cannot be opened. If damage is the reason, the result is damage. */

@@ -1,7 +1,7 @@
 // Moves a store between a directory and PostgreSQL: a backup of the one, restored into the other as it is made.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { RestoreResult, Store } from '../../src/index.js'
+import type { RestoreResult } from '../../src/index.js'
 import { isStoreError, openStore, restoreBackup, StoreError } from '../../src/index.js'
 import { restoreDirectory } from '../directory/restore-directory.js'
 import { markFilling } from '../postgres/store-marks.js'
@@ -167,14 +167,14 @@ class Target {
   /** Verifies what was restored, and lets it be opened. @throws {StoreError} DATA_CORRUPT */
   async finish(): Promise<void> {
     if (this.#ports === undefined) return
-    const store: Store = await openStore({ ...QUIET, ...this.#ports })
-    const { findings } = await store.verify({ full: true, signal: this.#io.signal })
+    const store = await openStore({ ...QUIET, ...this.#ports })
+    const verifying = store.verify({ full: true, signal: this.#io.signal })
+    const { findings } = await verifying.finally(() => store.close())
     const damage = findings.find(({ severity }) => severity === 'damage')
     if (damage !== undefined) {
       const message = `The copy holds damaged data: ${damage.kind}: ${damage.message}`
       throw new StoreError('DATA_CORRUPT', message)
     }
-    await store.close()
     await this.#mark(false)
   }
 

@@ -98,15 +98,12 @@ const SWEEP_WRITES: Readonly<Record<string, readonly Fits[]>> = {
   list: [commits(TEAM, 'deletes', KEY_SPACE.deadStash), ({ port }) => port === 'clear'],
 }
 
-/** The key space of leases of duties: of several processes, one does each duty of a team at a time. */
-const DUTY_SPACE = 0x14
-
-/** Housekeeping that the model does not have. */
+/** Housekeeping that the model does not have. Duties are not in it: one process of several does each at a time. */
 const isHousekeeping: Fits = (call) =>
   call.port === 'clear' ||
   commits(TEAM, 'deletes', KEY_SPACE.schema)(call) ||
-  commits(TEAM, 'puts', DUTY_SPACE)(call) ||
-  commits('', 'puts', DUTY_SPACE)(call) ||
+  commits(TEAM, 'puts', KEY_SPACE.duty)(call) ||
+  commits('', 'puts', KEY_SPACE.duty)(call) ||
   isOfHints(call)
 
 /** Hints say where to look, and decide nothing. */

@@ -25,6 +25,9 @@ export interface PostgresObjectsOptions extends Pick<PostgresKvOptions, SharedOp
   readonly connectionsMax?: number
 }
 
+/** The table of the objects of a store, unless an option names another one. */
+export const OBJECTS_TABLE = 'objects'
+
 const RANGES = {
   connectionsMax: { default: 8, min: 1, max: 1_000 },
 } as const satisfies Record<'connectionsMax', IntegerRange>
@@ -45,6 +48,6 @@ export type ResolvedObjectsOptions = ResolvedPostgresOptions & Readonly<{ connec
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 export function resolveObjectsOptions(given: PostgresObjectsOptions): ResolvedObjectsOptions {
   const { connectionsMax } = integerOptions('openPostgresObjects', given, RANGES, OTHER_OPTIONS)
-  const { connectionsMax: _, table = 'objects', ...shared } = given
+  const { connectionsMax: _, table = OBJECTS_TABLE, ...shared } = given
   return Object.freeze({ ...resolvePostgresOptions({ ...shared, table }), connectionsMax })
 }

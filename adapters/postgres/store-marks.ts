@@ -2,6 +2,7 @@
 import { utf8 } from '../../src/base/bytes.js'
 import { crc32 } from '../../src/base/platform.js'
 import { StoreError } from '../../src/base/store-error.js'
+import { OBJECTS_TABLE } from './object-options.js'
 import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-options.js'
 import { FILLED, FILLING, readNumber } from './tables.js'
 import { onStore } from './version-base.js'
@@ -30,7 +31,7 @@ export async function noteObjectsPlace(
     const { schema } = resolvePostgresOptions(options)
     await connection.query({
       text: `update ${meta} set value = ${place} where name = 'objects_at' and value = ${IN_POSTGRES}
-        and not exists (select from "${schema}"."objects")`,
+        and not exists (select from "${schema}"."${OBJECTS_TABLE}")`,
     })
     return readNumber(connection, names, 'objects_at')
   })

@@ -1,5 +1,6 @@
 // The servers of a fleet as the store of lanes.
 import { randomUUID } from 'node:crypto'
+import { StoreError } from '../../../src/index.js'
 import type {
   LaneChange,
   LaneRow,
@@ -76,15 +77,25 @@ class HttpTeam implements LaneTeam {
       body: { contentType, fileName },
     })
     const { uploadID, uploadLocation } = begun.data as Record<string, string>
-    const { pathname, search } = new URL(uploadLocation ?? '')
-    const headers = { 'content-type': contentType }
-    const body = new TextDecoder().decode(bytes)
-    await this.#http.ask({ method: 'PUT', path: pathname + search, headers, body })
+    await this.#upload(new URL(uploadLocation ?? ''), contentType, new TextDecoder().decode(bytes))
     const path = `${uploads}/${uploadID}/complete`
     const completed = await this.#http.ask({ method: 'POST', path })
     const { url = '' } = completed.data as Record<string, string>
     const place = url.slice(`${FILES_URL}/`.length)
     return { id: place.split('/')[1] ?? '', path: place }
+  }
+
+  /** Sends the bytes of a file to a server of the fleet, or to S3, where the location is. */
+  async #upload({ origin, pathname, search, href }: URL, contentType: string, body: string) {
+    const headers = { 'content-type': contentType }
+    if (origin === FILES_URL) {
+      await this.#http.ask({ method: 'PUT', path: pathname + search, headers, body })
+      return
+    }
+    const { ok, status } = await fetch(href, { method: 'PUT', headers, body })
+    if (ok) return
+    const outcome = 'unchanged' // Nothing names what was put.
+    throw new StoreError('STORAGE_UNAVAILABLE', `S3 answers ${status}`, { outcome })
   }
 }
 

@@ -153,9 +153,9 @@ export const PLANTED_BUGS: readonly PlantedLadderBug[] = [
   },
   {
     test: 'faults',
-    name: 'a commit to PostgreSQL is repeated although it was written before its connection broke',
-    file: 'postgres-commits.ts',
-    find: 'return last === number',
-    replace: 'return last === number && number === 0',
+    name: 'a repeated put to S3 fails because its first attempt was written',
+    file: 's3-upload.ts',
+    find: 'if (this.#mayShow && (await isMarked(this.#client, this.#key, this.#mark))) return',
+    replace: "if (this.#mayShow && this.#mark === '') return",
   },
 ]

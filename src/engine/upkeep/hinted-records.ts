@@ -1,5 +1,7 @@
 // The records that a step of a sweep looks at: all of a range, or those that hints name.
+import type { Awaitable } from '../../base/awaitable.js'
 import type { Bytes } from '../../base/bytes.js'
+import type { Hint, HintKind } from '../../format/work-records.js'
 import type { KeyRange, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { DELETE_COUNT } from '../commit/delete-records.js'
@@ -10,7 +12,7 @@ type Entry = [key: Bytes, value: Bytes]
 /** Names to look at; null: everything is looked at. */
 export type Names = readonly Bytes[] | null
 
-export function namesOf({ isFull, about }: Visit, kind: Parameters<Visit['about']>[0]): Names {
+export function namesOf({ isFull, about }: Visit, kind: HintKind): Names {
   return isFull ? null : about(kind)
 }
 
@@ -32,4 +34,29 @@ export async function* recordsOf(
       return value === null ? [] : [[key, value]]
     })
   }
+}
+
+/**
+ * Hints of what was looked at too early, of the records that are there still.
+ * @param dueOf - When it is time to look again.
+ */
+export async function laterHints(
+  { partition, about }: Visit,
+  kind: HintKind,
+  keyOf: (name: Bytes) => Bytes,
+  dueOf: (record: Bytes, view: KvView) => Awaitable<number>,
+): Promise<Hint[]> {
+  const names = about(kind)
+  const later: Hint[] = []
+  for (let i = 0; i < names.length; i += DELETE_COUNT) {
+    const some = names.slice(i, i + DELETE_COUNT)
+    await partition.read(async (view) => {
+      const records = await view.getMany(some.map(keyOf))
+      for (const [at, name] of some.entries()) {
+        const record = records[at] ?? null
+        if (record !== null) later.push({ due: await dueOf(record, view), kind, about: name })
+      }
+    })
+  }
+  return later
 }

@@ -19,7 +19,7 @@ import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { sweepRange } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
-import { namesOf, recordsOf } from './hinted-records.js'
+import { laterHints, namesOf, recordsOf } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
 type Found = Readonly<{
@@ -104,21 +104,10 @@ async function findNamed(
 }
 
 /** Hints of the jobs that were looked at too early. */
-export async function laterJobs(
-  { options }: StoreContext,
-  { partition, about }: Visit,
-): Promise<Hint[]> {
-  const keys = about('job').map(jobKey)
-  if (keys.length === 0) return []
-  return partition.read(async (view) => {
-    const later: Hint[] = []
-    for await (const entries of recordsOf(view, JOBS_RANGE, keys)) {
-      for (const [key, record] of entries) {
-        const { state } = decodeJob(record)
-        const since = state.name === 'running' ? options.clock.now() : state.endedAt
-        later.push({ due: since + options.jobTtlMs, kind: 'job', about: key.slice(1, 17) })
-      }
-    }
-    return later
+export function laterJobs({ options }: StoreContext, visit: Visit): Promise<Hint[]> {
+  return laterHints(visit, 'job', jobKey, (record) => {
+    const { state } = decodeJob(record)
+    const since = state.name === 'running' ? options.clock.now() : state.endedAt
+    return since + options.jobTtlMs
   })
 }

@@ -23,7 +23,7 @@ import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged, sweepRange } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { planExpire } from '../ingest/stash-records.js'
-import { type Names, namesOf, recordsOf } from './hinted-records.js'
+import { laterHints, type Names, namesOf, recordsOf } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
 /** How long the head of an expired stash is kept, in milliseconds (FORMAT.md, section 4). */
@@ -46,25 +46,11 @@ export async function sweepStashes(context: StoreContext, visit: Visit): Promise
 }
 
 /** Hints of the stashes that were looked at and are there still. */
-export async function laterStashes(
-  { options }: StoreContext,
-  { partition, about }: Visit,
-): Promise<Hint[]> {
-  const heads = about('stash').map(headKeyOf)
-  if (heads.length === 0) return []
-  return partition.read(async (view) => {
-    const later: Hint[] = []
-    for await (const entries of recordsOf(view, STASH_HEADS_RANGE, heads)) {
-      for (const [key, bytes] of entries) {
-        const head = decodeStashHead(bytes)
-        const due =
-          head.state === 'expired'
-            ? head.since + EXPIRED_KEPT_MS
-            : (await lastPutAt(view, head)) + options.stashTtlMs
-        later.push({ due, kind: 'stash', about: key.slice(1) })
-      }
-    }
-    return later
+export function laterStashes({ options }: StoreContext, visit: Visit): Promise<Hint[]> {
+  return laterHints(visit, 'stash', headKeyOf, async (record, view) => {
+    const head = decodeStashHead(record)
+    if (head.state === 'expired') return head.since + EXPIRED_KEPT_MS
+    return (await lastPutAt(view, head)) + options.stashTtlMs
   })
 }
 

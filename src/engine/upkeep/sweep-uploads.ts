@@ -1,11 +1,11 @@
 import { decodeUpload } from '../../format/file-records.js'
-import { fileOfKey, UPLOADS_RANGE, uploadKey } from '../../format/keys.js'
+import { UPLOADS_RANGE, uploadKey } from '../../format/keys.js'
 import type { Hint } from '../../format/work-records.js'
 import type { KvCheck } from '../../kv/kv.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import type { StoreContext } from '../context/store-context.js'
 import { endOfUpload } from '../context/upload-life.js'
-import { namesOf, recordsOf } from './hinted-records.js'
+import { laterHints, namesOf, recordsOf } from './hinted-records.js'
 import type { Visit } from './team-visits.js'
 
 type UploadContext = Pick<StoreContext, 'options' | 'uploads'>
@@ -36,20 +36,8 @@ export async function sweepUploads(
 }
 
 /** Hints of the uploads that were looked at too early: they have a later end by now. */
-export async function laterUploads(
-  { options }: UploadContext,
-  { partition, about }: Visit,
-): Promise<Hint[]> {
-  const keys = about('upload').map(uploadKey)
-  if (keys.length === 0) return []
-  return partition.read(async (view) => {
-    const later: Hint[] = []
-    for await (const entries of recordsOf(view, UPLOADS_RANGE, keys)) {
-      for (const [key, record] of entries) {
-        const due = endOfUpload(options, decodeUpload(record)) + 1
-        later.push({ due, kind: 'upload', about: fileOfKey(key) })
-      }
-    }
-    return later
+export function laterUploads({ options }: UploadContext, visit: Visit): Promise<Hint[]> {
+  return laterHints(visit, 'upload', uploadKey, (record) => {
+    return endOfUpload(options, decodeUpload(record)) + 1
   })
 }

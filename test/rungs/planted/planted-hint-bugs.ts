@@ -1,83 +1,117 @@
-// Bugs that the test of hints of work must find; see planted-bugs.ts.
+// Bugs that the tests of hints of work, and of limits of several processes, must find; see planted-bugs.ts.
 import type { PlantedBug } from './planted-bugs.js'
 
-export const PLANTED_BUGS: readonly PlantedBug[] = [
+export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'hints' | 'limits' }>)[] = [
   {
+    test: 'hints',
     name: 'a hint is deleted although it was put again',
     file: 'team-visits.ts',
     find: 'await deleteUnchanged(partition, found)',
     replace: 'await partition.commit({ deletes: found.map(({ key }) => key) })',
   },
   {
+    test: 'hints',
     name: 'all hints of a table have the same bytes',
     file: 'commit/work-hints.ts',
     find: "return [putHint('sweep', { due: 0, kind: 'table', about: table }, version)]",
     replace: "return [putHint('sweep', { due: 0, kind: 'table', about: table }, version * 0)]",
   },
   {
+    test: 'hints',
     name: 'hints that are still of use are not put again',
     file: 'team-visits.ts',
     find: 'await this.#putHints(partition, hints, isFull ? now : null)',
     replace: 'await this.#putHints(partition, hints.slice(0, 0), isFull ? now : null)',
   },
   {
+    test: 'hints',
     name: 'no last scan is recorded',
     file: 'team-visits.ts',
     find: 'await this.#putHints(partition, hints, isFull ? now : null)',
     replace: 'await this.#putHints(partition, hints, null)',
   },
   {
+    test: 'hints',
     name: 'everything is looked at once and never again',
     file: 'team-visits.ts',
     find: 'now - scannedAt < FULL_SCAN_MS',
     replace: 'now - scannedAt < Number.POSITIVE_INFINITY',
   },
   {
+    test: 'hints',
     name: 'a store of an earlier version is not looked at whole',
     file: 'team-visits.ts',
     find: 'const isFull = takesOver || !isRecent',
     replace: 'const isFull = takesOver || (scannedAt !== null && !isRecent)',
   },
   {
+    test: 'hints',
     name: 'a team is not due again when its next hint is',
     file: 'team-visits.ts',
     find: 'return isDue ? 0 : partition.read((view) => readNext(view, this.#duty))',
     replace: 'return isDue ? 0 : null',
   },
   {
+    test: 'hints',
     name: 'notes of a process that died are lost',
     file: 'sweep-incarnations.ts',
     find: 'if (kv.shared && hasDied)',
     replace: 'if (kv.shared && hasDied && over.length > 1_000)',
   },
   {
+    test: 'hints',
     name: 'objects that sweeps leave without a name stay',
     file: 'upkeep/sweep.ts',
     find: 'return due.length > 0 && since >= options.orphanGraceMs ? due : null',
     replace: 'return due.length < 0 && since >= options.orphanGraceMs ? due : null',
   },
   {
+    test: 'hints',
     name: 'objects are forgotten that wait for their end',
     file: 'upkeep/sweep.ts',
     find: 'this.#unnamed.size > 0 ? 0 : null',
     replace: 'null',
   },
   {
+    test: 'hints',
     name: 'a closed extent has no hint',
     file: 'commit/work-hints.ts',
     find: 'if (!kv.shared || before === null || before.extent === after?.extent) return NO_PUTS',
     replace: 'if (kv.shared || before === null || before.extent === after?.extent) return NO_PUTS',
   },
   {
+    test: 'hints',
     name: 'a stash has no hint',
     file: 'ingest/stash.ts',
     find: 'const isNew = state.headBytes === null',
     replace: 'const isNew = state.headBytes !== null',
   },
   {
+    test: 'hints',
     name: 'an opening that is alone keeps hints of others',
     file: 'sweep-incarnations.ts',
     find: '[DUTIES_RANGE, WORK_HINTS_RANGE, DUE_TEAMS_RANGE]',
     replace: '[DUTIES_RANGE]',
+  },
+  {
+    test: 'limits',
+    name: 'each process may use all the room that it has counted',
+    file: 'count-shares.ts',
+    find: 'return this.#processes * used >= before',
+    replace: 'return used >= before',
+  },
+  {
+    test: 'limits',
+    name: 'a process whose share is used never counts again',
+    file: 'team-limits.ts',
+    find: 'if (known.share === undefined || !known.share.isSpent(this.#roomOf(known.state))) {',
+    replace: 'if (known.share === undefined || this.#roomOf(known.state).length > 0) {',
+  },
+  {
+    test: 'limits',
+    name: 'open uploads of other processes do not count',
+    file: 'open-uploads.ts',
+    find: 'if (!counted.share?.isSpent([uploadsOpenMax - open])) return counted',
+    replace: 'if (open >= 0 || uploadsOpenMax < 0) return counted',
   },
 ]

@@ -60,7 +60,14 @@ const SUITES = [
     isPlain: true,
   },
   { list: 'planted-duty-bugs.ts', test: 'test/store/duties.test.ts', only: '', isPlain: true },
-  { list: 'planted-hint-bugs.ts', test: 'test/store/work-hints.test.ts', only: '', isPlain: true },
+  {
+    list: 'planted-hint-bugs.ts',
+    tests: {
+      hints: 'test/store/work-hints.test.ts',
+      limits: 'test/store/shared-limits.test.ts',
+    },
+    isPlain: true,
+  },
   {
     list: 'planted-crash-bugs.ts',
     tests: {

@@ -10,6 +10,7 @@
 import { stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Awaitable, isSync } from '../../src/base/awaitable.js'
+import { inBatches } from '../../src/base/batches.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
 import { StoreError } from '../../src/base/store-error.js'
@@ -149,8 +150,7 @@ class FsObjects implements ObjectStore {
     const places = ids.map((id) => this.#place(id))
     for (const id of ids) this.#files.drop(id)
     try {
-      for (let at = 0; at < places.length; at += DELETES_AT_ONCE) {
-        const some = places.slice(at, at + DELETES_AT_ONCE)
+      for (const some of inBatches(places, DELETES_AT_ONCE)) {
         await Promise.all(some.map(({ path }) => removeFile(path)))
       }
     } catch (failure) {

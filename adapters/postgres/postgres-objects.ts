@@ -5,6 +5,7 @@
 //   a lost answer is no failure.
 // - A put whose source is slow holds no connection and no transaction.
 // - Pieces of puts and deletions that were cut off are removed by a listing, an hour later or more.
+import { inBatches } from '../../src/base/batches.js'
 import { BoundedMap } from '../../src/base/bounded-map.js'
 import { type Bytes, concatBytes, fromHex, NO_BYTES, toHex } from '../../src/base/bytes.js'
 import { monotonicMs } from '../../src/base/clock.js'
@@ -163,8 +164,7 @@ class PostgresObjects implements ObjectStore {
 
   async delete(ids: readonly ObjectId[]): Promise<void> {
     const keys = ids.map(keyOf)
-    for (let at = 0; at < keys.length; at += DELETE_COUNT_MAX) {
-      const some = keys.slice(at, at + DELETE_COUNT_MAX)
+    for (const some of inBatches(keys, DELETE_COUNT_MAX)) {
       await this.#write(this.#statements.hide, [encodeByteaArray(some)], DELETING)
       await this.#remove(some)
     }

@@ -7,6 +7,7 @@
 // - A read is whole: its length is compared with the range that the server names.
 // - A stream that waits for its reader holds no connection.
 import { createHash } from 'node:crypto'
+import { inBatches } from '../../src/base/batches.js'
 import { BoundedMap } from '../../src/base/bounded-map.js'
 import { type Bytes, NO_BYTES, utf8 } from '../../src/base/bytes.js'
 import { invariant } from '../../src/base/invariant.js'
@@ -122,9 +123,7 @@ class S3Objects implements ObjectStore {
     const keys = ids.map((id) => this.#key(id))
     this.#client.assertOpen()
     try {
-      for (let at = 0; at < keys.length; at += DELETE_COUNT_MAX) {
-        await this.#delete(keys.slice(at, at + DELETE_COUNT_MAX))
-      }
+      for (const some of inBatches(keys, DELETE_COUNT_MAX)) await this.#delete(some)
     } catch (failure) {
       throw s3Error(failure, 'An object cannot be deleted')
     }

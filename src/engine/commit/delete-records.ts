@@ -1,8 +1,9 @@
-import { toHex } from '../../base/bytes.js'
+import { inBatches } from '../../base/batches.js'
+import { type Bytes, toHex } from '../../base/bytes.js'
 import type { KeyRange, KvCheck, KvPartition } from '../../kv/kv.js'
 
 /** Records deleted in one commit. */
-export const DELETE_COUNT = 500
+const DELETE_COUNT = 500
 
 /**
  * Deletes records that still have the bytes given; one that has changed stays.
@@ -13,8 +14,8 @@ export async function deleteUnchanged(
   records: readonly KvCheck[],
 ): Promise<number> {
   let deleted = 0
-  for (let i = 0; i < records.length; i += DELETE_COUNT) {
-    let left = records.slice(i, i + DELETE_COUNT)
+  for (const batch of inBatches(records, DELETE_COUNT)) {
+    let left = batch
     while (left.length > 0) {
       const result = await partition.commit({ checks: left, deletes: left.map(({ key }) => key) })
       if (result.ok) break
@@ -24,6 +25,11 @@ export async function deleteUnchanged(
     deleted += left.length
   }
   return deleted
+}
+
+/** Deletes records, whatever their bytes are by now. */
+export async function deleteKeys(partition: KvPartition, keys: readonly Bytes[]): Promise<void> {
+  for (const deletes of inBatches(keys, DELETE_COUNT)) await partition.commit({ deletes })
 }
 
 /** Deletes a range that nothing reads any more. */

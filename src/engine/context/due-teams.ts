@@ -9,6 +9,7 @@
 // - Notes are written a while after the commit, many in one, so that no operation waits for them. If a process ends with
 //   notes unwritten, whoever takes its incarnation for ended notes all teams (upkeep/sweep-incarnations).
 
+import { inBatches } from '../../base/batches.js'
 import { BoundedMap } from '../../base/bounded-map.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { every } from '../../base/platform.js'
@@ -143,8 +144,7 @@ export class DueTeams {
   }
 
   async #put(notes: readonly Note[]): Promise<void> {
-    for (let i = 0; i < notes.length; i += PUT_COUNT) {
-      const some = notes.slice(i, i + PUT_COUNT)
+    for (const some of inBatches(notes, PUT_COUNT)) {
       await this.#system.commit({ puts: some.map((note) => this.#putOf(note)) })
       for (const note of some) this.#noteVisit(note)
     }

@@ -7,6 +7,7 @@
 // - Folded row records are deleted only after the swap, each checked by its exact bytes: a newer one stays
 //   above the new segment. A crash in between leaves records that equal the rows of the segment.
 // - Cells are copied as they are stored; conversions on read stay necessary.
+import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import { toHex } from '../../base/bytes.js'
 import type { ExtentEntry, SegmentRef } from '../../format/extent-page.js'
@@ -79,8 +80,7 @@ async function findCandidates(
   const candidates: Candidate[] = []
   const named = new Map(about('extent').map((extent) => [toHex(extent), extentOfHint(extent)]))
   const places = [...named.values()]
-  for (let i = 0; i < places.length; i += LOOKED_AT_ONCE) {
-    const some = places.slice(i, i + LOOKED_AT_ONCE)
+  for (const some of inBatches(places, LOOKED_AT_ONCE)) {
     const found = await partition.read((view) =>
       Promise.all(
         some.map(async ({ table, extent }) => {

@@ -1,11 +1,14 @@
 // The records that a step of a sweep looks at: all of a range, or those that hints name.
 import type { Awaitable } from '../../base/awaitable.js'
+import { inBatches } from '../../base/batches.js'
 import type { Bytes } from '../../base/bytes.js'
 import type { Hint, HintKind } from '../../format/work-records.js'
 import type { KeyRange, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { DELETE_COUNT } from '../commit/delete-records.js'
 import type { Visit } from './team-visits.js'
+
+/** Records that one query reads by their keys, at most. */
+const READ_COUNT = 500
 
 type Entry = [key: Bytes, value: Bytes]
 
@@ -26,8 +29,7 @@ export async function* recordsOf(
     yield* scanBatches(view, range)
     return
   }
-  for (let i = 0; i < keys.length; i += DELETE_COUNT) {
-    const some = keys.slice(i, i + DELETE_COUNT)
+  for (const some of inBatches(keys, READ_COUNT)) {
     const values = await view.getMany(some)
     yield some.flatMap((key, at): Entry[] => {
       const value = values[at] ?? null
@@ -48,8 +50,7 @@ export async function laterHints(
 ): Promise<Hint[]> {
   const names = about(kind)
   const later: Hint[] = []
-  for (let i = 0; i < names.length; i += DELETE_COUNT) {
-    const some = names.slice(i, i + DELETE_COUNT)
+  for (const some of inBatches(names, READ_COUNT)) {
     await partition.read(async (view) => {
       const records = await view.getMany(some.map(keyOf))
       for (const [at, name] of some.entries()) {

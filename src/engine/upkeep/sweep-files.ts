@@ -7,6 +7,7 @@
 // - A file is never deleted before `fileRetentionMs` after its completion, which is 24 hours or more.
 // - The commit that deletes files checks their records and the files head, so the sum of the bytes stays exact.
 //   Their objects are left to the sweep of objects, which spares those being read.
+import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { decodeFile, decodeFilesHeadOrEmpty, encodeFilesHead } from '../../format/file-records.js'
 import {
@@ -103,8 +104,8 @@ async function sweepPass(
   const doomed = await collectUnreferenced(context, partition, [...byFile.keys()])
   if (doomed === null) return { files: 0, next }
   let files = 0
-  for (let i = 0; i < doomed.length; i += DELETE_COUNT) {
-    const some = doomed.slice(i, i + DELETE_COUNT).flatMap((file) => byFile.get(file) ?? [])
+  for (const batch of inBatches(doomed, DELETE_COUNT)) {
+    const some = batch.flatMap((file) => byFile.get(file) ?? [])
     files += await deleteFiles(context.options, partition, some, manyMarker)
   }
   return { files, next }

@@ -27,7 +27,7 @@ import {
 import type { Hint } from '../../format/work-records.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
-import { DELETE_COUNT, sweepRange } from '../commit/delete-records.js'
+import { deleteKeys, sweepRange } from '../commit/delete-records.js'
 import { generationsOf } from '../context/named-objects.js'
 import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -161,9 +161,7 @@ export async function sweepSchemas(visit: Visit): Promise<void> {
     }
     return found
   })
-  for (let i = 0; i < unused.length; i += DELETE_COUNT) {
-    await partition.commit({ deletes: unused.slice(i, i + DELETE_COUNT) })
-  }
+  await deleteKeys(partition, unused)
 }
 
 async function usedSchemas(view: KvView, tables: Names): Promise<Set<string>> {

@@ -15,7 +15,7 @@ import { DUTIES_RANGE, incarnationOfKey, WRITERS_RANGE } from '../../format/keys
 import { DUE_TEAMS_RANGE, WORK_HINTS_RANGE } from '../../format/work-records.js'
 import type { KvCheck, KvPartition } from '../../kv/kv.js'
 import { scanKeys } from '../../kv/scan-batches.js'
-import { DELETE_COUNT, deleteUnchanged, sweepRange } from '../commit/delete-records.js'
+import { deleteKeys, deleteUnchanged, sweepRange } from '../commit/delete-records.js'
 import { type FoundIncarnation, readIncarnations } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
@@ -118,7 +118,5 @@ async function deleteWriters(
     }
     return found
   })
-  for (let i = 0; i < keys.length; i += DELETE_COUNT) {
-    await partition.commit({ deletes: keys.slice(i, i + DELETE_COUNT) })
-  }
+  await deleteKeys(partition, keys)
 }

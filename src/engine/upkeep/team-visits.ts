@@ -7,6 +7,7 @@
 // - A hint says where to look, and nothing else. What is deleted, and when, follows from the records alone: a hint that
 //   is missing delays work until the daily scan, one too many costs a look.
 // - A store that is not shared has no hints: each run looks at everything.
+import { inBatches } from '../../base/batches.js'
 import { type Bytes, toHex } from '../../base/bytes.js'
 import { monotonicMs } from '../../base/clock.js'
 import {
@@ -21,7 +22,7 @@ import {
 } from '../../format/work-records.js'
 import type { KvCheck, KvPartition, KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { DELETE_COUNT, deleteUnchanged } from '../commit/delete-records.js'
+import { deleteUnchanged } from '../commit/delete-records.js'
 import { putHint } from '../commit/work-hints.js'
 import type { TEAM_DUTIES } from '../context/due-teams.js'
 import type { StoreContext } from '../context/store-context.js'
@@ -33,6 +34,9 @@ export const FULL_SCAN_MS = 24 * 3_600_000
 
 /** Hints that one visit works on, at most; the next visit comes at the next run. */
 const HINTS_MAX = 10_000
+
+/** Hints that one commit puts, at most. */
+const PUT_COUNT = 500
 
 type TeamDuty = (typeof TEAM_DUTIES)[number]
 
@@ -129,9 +133,7 @@ export class TeamVisits {
     const puts = new Map(hints.map((hint) => [keyText(hint), putHint(this.#duty, hint)]))
     const all = [...puts.values()]
     if (scannedAt !== null) all.push([lastScanKey(this.#duty), encodeLastScan(scannedAt)])
-    for (let i = 0; i < all.length; i += DELETE_COUNT) {
-      await partition.commit({ puts: all.slice(i, i + DELETE_COUNT) })
-    }
+    for (const puts of inBatches(all, PUT_COUNT)) await partition.commit({ puts })
   }
 }
 

@@ -8,6 +8,7 @@
 // - It ends with the next commit of this store that touches one of them, which is made in that transaction, or after
 //   HOLD_MS_MAX.
 // - A process that stops ends its holds: PostgreSQL ends the transaction with the connection, or after IDLE_MS_MAX.
+import { BoundedMap } from '../../src/base/bounded-map.js'
 import type { Bytes } from '../../src/base/bytes.js'
 import { encodeByteaArray } from './bytea-array.js'
 import type { CommitPlan } from './commit-plan.js'
@@ -39,7 +40,7 @@ export class RecordHolds {
   readonly #pool: ConnectionPool<CommitSession>
   readonly #lock: Statement
   /** By the texts of partition and key: commits that were refused in a row. */
-  readonly #refusals = new Map<string, number>()
+  readonly #refusals = new BoundedMap<string, number>(COUNTED_MAX)
   readonly #holds = new Map<string, Hold>()
 
   constructor(pool: ConnectionPool<CommitSession>, { records }: TableNames) {
@@ -73,13 +74,9 @@ export class RecordHolds {
     let isDue = false
     for (const key of keys) {
       const count = (this.#refusals.get(key) ?? 0) + 1
-      this.#refusals.delete(key)
+      this.#refusals.delete(key) // So that it counts as the newest.
       this.#refusals.set(key, count)
       isDue ||= count >= REFUSALS_MIN
-    }
-    while (this.#refusals.size > COUNTED_MAX) {
-      const [oldest = ''] = this.#refusals.keys()
-      this.#refusals.delete(oldest)
     }
     return isDue
   }

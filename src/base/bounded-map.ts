@@ -7,6 +7,10 @@ export class BoundedMap<Key, Value> {
     this.#countMax = countMax
   }
 
+  get size(): number {
+    return this.#entries.size
+  }
+
   get(key: Key): Value | undefined {
     return this.#entries.get(key)
   }

@@ -3,7 +3,7 @@
 //
 // Invariant: nothing depends on a hint. It says where a duty looks; the duty does only what the records there allow, and
 // a daily scan of all records (upkeep/team-visits) finds what no hint names.
-import { type Bytes, utf8 } from '../../base/bytes.js'
+import { type Bytes, NO_BYTES, utf8 } from '../../base/bytes.js'
 import type { Duty, TableKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import { aboutExtent, encodeHint, type Hint, hintKey } from '../../format/work-records.js'
@@ -18,7 +18,6 @@ type HintContext = Readonly<{
 }>
 
 const NO_PUTS: Puts = Object.freeze([])
-const NO_BYTES: Bytes = new Uint8Array(0)
 
 /**
  * Hints that an extent gets, about, while `foldRecordsMin` records are laid over it: with each record, the commits of a

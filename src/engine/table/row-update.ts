@@ -167,7 +167,7 @@ function writeText(
     if (newSchema !== null) {
       puts.push(putSchema(table, next, newSchema), ...hintOfTable(team, table, version + 1))
     }
-    if (team.kv.shared) puts.push(...hintOfRecord(team, head, table, position.extent))
+    puts.push(...hintOfRecord(team, head, table, position.extent))
     return { result: { version: version + 1 }, change: { next, puts } }
   })
 }

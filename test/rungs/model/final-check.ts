@@ -7,7 +7,14 @@ import { decodeTableHead } from '../../../src/format/records.js'
 import type { SampleRow } from './input.js'
 import { type Model, runAlone } from './model.js'
 import type { Operation } from './operation.js'
-import { currentOf, type ModelRow, type ModelTable, type State, shownCells } from './oracle.js'
+import {
+  currentOf,
+  EXPIRED_KEPT_MS,
+  type ModelRow,
+  type ModelTable,
+  type State,
+  shownCells,
+} from './oracle.js'
 import { create, deleteStash, overwrite, putChunk } from './row-operations.js'
 import { idsBeside } from './row-picks.js'
 import {
@@ -140,7 +147,9 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   for (const state of model.states) state.scans = []
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
   const { overwrittenRowsTtlMs, idempotencyTtlMs } = world.profile.options
-  world.clock.pass(Math.max(overwrittenRowsTtlMs, idempotencyTtlMs, JOB_TTL_MS) + 1)
+  // The hint of an expired stash stays until it is due, also if the stash was deleted.
+  const ttls = [overwrittenRowsTtlMs, idempotencyTtlMs, JOB_TTL_MS, EXPIRED_KEPT_MS]
+  world.clock.pass(Math.max(...ttls) + 1)
   await check(runSweep(0))
   await sweepAll(world)
 

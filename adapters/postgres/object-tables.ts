@@ -10,6 +10,7 @@
 // - A piece is written only by a statement that finds, and locks, the row of its put. So the pieces of a row that is
 //   being deleted grow no more, and no piece is left without a row.
 import { StoreError } from '../../src/base/store-error.js'
+import type { ObjectId } from '../../src/objects/objects.js'
 import type { PostgresConnection, Statement } from './postgres-connection.js'
 import type { ResolvedPostgresOptions } from './postgres-options.js'
 import { creationLock, readNumber, readOrCreate } from './tables.js'
@@ -41,8 +42,21 @@ export type ObjectStatements = Readonly<
     | 'read'
     | 'list',
     Statement
-  >
+  > & {
+    /** `read` as a COPY, which has no parameters. */
+    copy: (id: ObjectId, window: Window) => string
+  }
 >
+
+/** A part of an object, as its pieces. */
+export type Window = Readonly<{
+  first: number
+  last: number
+  /** Bytes to leave out of the first piece. */
+  skip: number
+  /** Bytes of the last piece up to which it is read. */
+  limit: number
+}>
 
 export function objectTables({ schema, table }: ResolvedPostgresOptions): ObjectTables {
   const named = (suffix: string): string => `"${schema}"."${table}${suffix}"`
@@ -93,16 +107,13 @@ export function objectStatements({ objects, pieces }: ObjectTables): ObjectState
   return {
     ...putStatements(objects, pieces, numbered),
     ...deleteStatements(objects, pieces),
-    // Parameters: object, first and last piece, bytes to leave out of the first, bytes to read up to in the last.
     read: {
       name: 'rowstash_read_object',
-      text: `select o.bytes, p.v from ${objects} o left join lateral (
-          select q.n, substring(q.v
-            from 1 + case when q.n = $2::int then $4::int else 0 end
-            for case when q.n = $3::int then $5::int else ${PIECE_BYTES} end
-              - case when q.n = $2::int then $4::int else 0 end) as v
-          from ${pieces} q where q.id = o.id and q.n between $2::int and $3::int
-        ) p on true where o.id = $1 and o.bytes is not null order by p.n`,
+      text: readText(objects, pieces, ['$1', '$2::int', '$3::int', '$4::int', '$5::int']),
+    },
+    copy: (id, { first, last, skip, limit }) => {
+      const text = readText(objects, pieces, [`'\\x${id}'::bytea`, first, last, skip, limit])
+      return `copy (${text}) to stdout (format binary)`
     },
     list: {
       name: 'rowstash_list_objects',
@@ -110,6 +121,23 @@ export function objectStatements({ objects, pieces }: ObjectTables): ObjectState
         order by id limit $4`,
     },
   }
+}
+
+type Expression = string | number
+
+/** The length of an object, and what a window has of each of its pieces. */
+function readText(
+  objects: string,
+  pieces: string,
+  [id, first, last, skip, limit]: readonly [id: Expression, ...window: Expression[]],
+): string {
+  return `select o.bytes, p.v from ${objects} o left join lateral (
+      select q.n, substring(q.v
+        from 1 + case when q.n = ${first} then ${skip} else 0 end
+        for case when q.n = ${last} then ${limit} else ${PIECE_BYTES} end
+          - case when q.n = ${first} then ${skip} else 0 end) as v
+      from ${pieces} q where q.id = o.id and q.n between ${first} and ${last}
+    ) p on true where o.id = ${id} and o.bytes is not null order by p.n`
 }
 
 function putStatements(objects: string, pieces: string, numbered: string) {

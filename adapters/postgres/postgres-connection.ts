@@ -48,6 +48,9 @@ function parserOf(oid: number): (text: string) => Cell {
   return INTEGER_OIDS.has(oid) ? Number : String
 }
 
+/** What is used of the package `pg`. */
+type Driver = Pick<typeof pg, 'Client' | 'Query'>
+
 const TYPES = { getTypeParser: parserOf } as pg.CustomTypesConfig
 
 /** The connection of a view or a commit. */
@@ -55,13 +58,15 @@ export class PostgresConnection {
   /** When it was opened, by the monotonic clock. */
   readonly openedAt = monotonicMs()
   readonly #client: pg.Client
+  readonly #Query: typeof pg.Query
   readonly #socket: Socket
   readonly #isPrepared: boolean
   #isBroken = false
   #isUnreplicated = false
 
-  private constructor(Client: typeof pg.Client, url: string, options: ResolvedPostgresOptions) {
+  private constructor({ Client, Query }: Driver, url: string, options: ResolvedPostgresOptions) {
     const { connectMsMax, statementMsMax, pgBouncer } = options
+    this.#Query = Query
     this.#isPrepared = !pgBouncer
     this.#socket = new Socket()
     this.#client = new Client({
@@ -87,7 +92,7 @@ export class PostgresConnection {
    * @throws {StoreError} STORAGE_UNAVAILABLE: the package `pg` is not installed
    */
   static async open(url: string, options: ResolvedPostgresOptions): Promise<PostgresConnection> {
-    const connection = new PostgresConnection(await loadClient(), url, options)
+    const connection = new PostgresConnection(await loadDriver(), url, options)
     try {
       await connection.#client.connect()
       return connection
@@ -111,14 +116,35 @@ export class PostgresConnection {
   async query(statement: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
     const { text, name } = statement
     const isNamed = name !== undefined && this.#isPrepared
-    try {
-      const { rows } = await this.#client.query<Cell[]>({
+    const { rows } = await this.#ended(
+      this.#client.query<Cell[]>({
         text,
         values: [...parameters],
         rowMode: 'array',
         ...(isNamed ? { name } : {}),
+      }),
+    )
+    return rows
+  }
+
+  /** Sends a `COPY … TO STDOUT`, and resolves to what comes, part by part, when it has ended. */
+  copy(text: string): Promise<Bytes[]> {
+    const parts: Bytes[] = []
+    const ended = new Promise<void>((resolve, reject) => {
+      const query = Object.assign(new this.#Query(text), {
+        // The driver uses the memory of a part again.
+        handleCopyData: ({ chunk }: { chunk: Bytes }) => parts.push(new Uint8Array(chunk)),
+        callback: (failure?: Error | null) => (failure ? reject(failure) : resolve()),
       })
-      return rows
+      this.#client.query(query)
+    })
+    return this.#ended(ended.then(() => parts))
+  }
+
+  /** Destroys the connection if the failure of a statement leaves it in doubt. */
+  async #ended<T>(result: Promise<T>): Promise<T> {
+    try {
+      return await result
     } catch (failure) {
       if (!leavesConnection(failure)) this.destroy()
       throw failure
@@ -139,10 +165,9 @@ export class PostgresConnection {
 }
 
 /** The package `pg` is an optional peer: it is loaded when it is needed. */
-async function loadClient(): Promise<typeof pg.Client> {
+async function loadDriver(): Promise<Driver> {
   try {
-    const { Client } = await import('pg')
-    return Client
+    return await import('pg')
   } catch (cause) {
     const message =
       'Records in PostgreSQL need the package pg, which cannot be loaded: npm install pg'

@@ -56,8 +56,10 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'objects' | '
     test: 'objects',
     name: 'a range in PostgreSQL begins at the beginning of its first piece',
     file: 'object-tables.ts',
-    find: 'from 1 + case when q.n = $2::int then $4::int else 0 end',
-    replace: 'from 1 + case when q.n = $2::int - 1 then $4::int else 0 end',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code that builds a statement
+    find: 'from 1 + case when q.n = ${first} then ${skip} else 0 end',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code that builds a statement
+    replace: 'from 1 + case when q.n = ${first} - 1 then ${skip} else 0 end',
   },
   {
     test: 'move',

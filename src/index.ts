@@ -42,6 +42,7 @@ export type {
   KeyRights,
   KeyScope,
 } from './engine/api/key-types.js'
+export type * from './engine/api/many-types.js'
 export type * from './engine/api/memory-types.js'
 export type * from './engine/api/preflight-types.js'
 export type * from './engine/api/receipt-types.js'
@@ -50,6 +51,7 @@ export { STORE_LIMITS } from './engine/api/resolve-options.js'
 export type * from './engine/api/row-types.js'
 export type * from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
+export type * from './engine/api/transaction-types.js'
 export type {
   FetchedSource,
   SourceLimits,

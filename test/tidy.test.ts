@@ -31,7 +31,7 @@ const ENGINE_FLOORS = [
   [''],
   ['backup'],
   ['verify'],
-  ['jobs'],
+  ['jobs', 'transaction'],
   ['table', 'upkeep'],
   ['ingest', 'read', 'files'],
   ['context'],

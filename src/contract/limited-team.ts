@@ -79,6 +79,8 @@ function missingTable(id: string): Table {
     updateRow: fail,
     updateRowJson: fail,
     deleteRow: fail,
+    updateRows: fail,
+    deleteRows: fail,
     version: fail,
     schema: fail,
   }

@@ -19,6 +19,7 @@ import type {
   Stash,
 } from './api/row-types.js'
 import type { Table, TableEntry, Team } from './api/store-types.js'
+import type { Transaction } from './api/transaction-types.js'
 import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { TeamFiles } from './files/files.js'
@@ -31,6 +32,7 @@ import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
 import { publicResult } from './table/receipts.js'
 import { TeamTable } from './table/table.js'
+import { runTransaction } from './transaction/transaction.js'
 
 export class StoreTeam implements Team {
   readonly id: string
@@ -73,6 +75,10 @@ export class StoreTeam implements Team {
       const created = await importTable(this.#context, source, () => undefined)
       return toPublicVersion(this.#context, created)
     })
+  }
+
+  transaction<T>(run: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#context.lifecycle.runWriting(() => runTransaction(this.#context, run))
   }
 
   startJob(request: JobRequest): Promise<Job> {

@@ -5,17 +5,21 @@ import { changeCases } from './store/change-cases.js'
 import { fileCases } from './store/file-cases.js'
 import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
 import { lifeCases } from './store/life-cases.js'
+import { manyCases } from './store/many-cases.js'
 import { pageCases } from './store/page-cases.js'
 import { preflightCases } from './store/preflight-cases.js'
 import { receiptCases } from './store/receipt-cases.js'
 import { rowCases } from './store/row-cases.js'
 import { stashCases } from './store/stash-cases.js'
 import { tableCases } from './store/table-cases.js'
+import { transactionCases } from './store/transaction-cases.js'
 import { valueCases } from './store/value-cases.js'
 
 const CASES: readonly StoreCase[] = [
   ...tableCases,
   ...rowCases,
+  ...manyCases,
+  ...transactionCases,
   ...stashCases,
   ...valueCases,
   ...pageCases,

@@ -11,6 +11,7 @@ import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
+import { CHANGE_PROGRAMS } from './change-programs.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
 
@@ -475,6 +476,7 @@ export const PROGRAMS: readonly Program[] = [
   preflight,
   receipt,
   missingRow,
+  ...CHANGE_PROGRAMS,
   memoryGauge,
   server,
   inFastify,

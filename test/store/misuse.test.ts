@@ -227,6 +227,10 @@ const TEAM: Readonly<Record<string, Call>> = {
     () => [{ name: 'y', rows: [] }],
     { 0: `name schema rows ${CELLS}` },
   ),
+  transaction: call(
+    (run) => team.transaction(run),
+    () => [async () => undefined],
+  ),
   importTable: call(
     (request) => team.importTable(request),
     () => [{ fromUrl: SOURCE_URLS.csv }],
@@ -323,6 +327,14 @@ const TABLE: Readonly<Record<string, Call>> = {
     (id, json, options) => table.updateRowJson(id, json, options),
     () => [rowId, '{"a":2}', {}],
     { 2: 'ifMatch onSchemaError' },
+  ),
+  updateRows: call(
+    (updates, options) => table.updateRows(updates, options),
+    () => [[{ rowId, cells: { n: 1 }, ifMatch: undefined }], { onSchemaError: undefined }],
+  ),
+  deleteRows: call(
+    (ids) => overwritten.deleteRows(ids),
+    () => [['x']],
   ),
   deleteRow: call(
     (id) => overwritten.deleteRow(id),
@@ -469,6 +481,7 @@ test('of the wrong values these work', () => {
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "TABLE deleteRows": "0: []",
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0.reserve: a function",
@@ -480,6 +493,7 @@ test('of the wrong values these work', () => {
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
+      "TABLE updateRows": "0: []",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TEAM job": "",
@@ -487,6 +501,7 @@ test('of the wrong values these work', () => {
       "TEAM startJob": "0.create: undefined | 0.overwrite: undefined | 0.note: undefined | 0.note: '' | 0.note: 'x' | 0.note: a text with a NUL",
       "TEAM stash": "0: 'x'",
       "TEAM table": "",
+      "TEAM transaction": "0: a function",
     }
   `)
 })

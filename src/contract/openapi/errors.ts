@@ -29,6 +29,10 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
     when: 'Not a continuation of this table, or its rows are gone.',
     ours: true,
   },
+  transaction_conflict: {
+    when: 'Others changed the tables of a transaction; nothing was changed.',
+    ours: true,
+  },
   source_url_not_allowed: { when: 'The store does not fetch this URL.' },
   source_url_failed: { when: 'The server of the source URL did not send the file.' },
   source_url_timeout: { when: 'The server of the source URL was too slow.' },

@@ -1,14 +1,23 @@
 // The public interfaces of a store, its teams, tables and stashes.
 import type { Bytes } from '../../base/bytes.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { NumberForm } from '../../schema/parse-rendered.js'
 import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
+import type { ManyRows } from './many-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Preflight, TablePreflightReport } from './preflight-types.js'
+import type {
+  DeleteResult,
+  Page,
+  PageBounds,
+  PageRequest,
+  ReadOptions,
+  ReadResult,
+  RowWithId,
+} from './read-types.js'
 import type { Receipts } from './receipt-types.js'
 import type { StoreStatus, SweepReport } from './report-types.js'
 import type {
@@ -23,28 +32,10 @@ import type {
   Stash,
   UpdateOptions,
 } from './row-types.js'
+import type { Transactions } from './transaction-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
-/** Options of reads. */
-export type ReadOptions = Readonly<{
-  /**
-   * The form of numbers. `'number'`: the nearest double. `'bigint'`: integers beyond 2^53 as BigInt. `'text'`:
-   * every number as it was sent. A BigInt can be written back as the same integer; a text does not fit a
-   * `number` column. Default: `'number'`.
-   */
-  numbers?: NumberForm
-}>
-
-/** The start and the size of a page. */
-export type PageBounds = Readonly<{
-  /** Rows of the page, at most: a positive integer. The store's `pageRowsMax` is a further limit. */
-  limit?: number | undefined
-  /** The `continuation` of the previous page. Default: the page begins at the first row. */
-  continuation?: string | undefined
-}>
-
-/** A request for a page of row objects. */
-export type PageRequest = PageBounds & ReadOptions
+export type { DeleteResult, Page, PageBounds, PageRequest, ReadOptions, ReadResult, RowWithId }
 
 /** A request for a page as JSON bytes. */
 export type PageBytesRequest = PageBounds &
@@ -109,24 +100,8 @@ export interface OpenPage {
   piece(request: PieceRequest): Promise<PagePiece | Readonly<{ needs: number }>>
 }
 
-/** A row with its `$rowID` and its non-empty cells. */
-export type RowWithId = Readonly<{ $rowID: string } & Record<string, unknown>>
-
-/** A row and its version: the version of the table when the row was last written. */
-export type ReadResult = Readonly<{ row: RowWithId; version: number }>
 /** A row as JSON text, and its version. */
 export type ReadJsonResult = Readonly<{ json: string; version: number }>
-/** The version of the table, and whether the row was there. */
-export type DeleteResult = Readonly<{ version: number; deleted: boolean }>
-
-/** A page of row objects. */
-export type Page = Readonly<{
-  rows: readonly RowWithId[]
-  /** Present if and only if more rows exist. */
-  continuation?: string
-  /** The version of the table that this page shows. */
-  version: number
-}>
 
 /** A page as JSON in UTF-8: an array of row objects. `json` lies in `memory` of the request if that was large enough. */
 export type PageBytes = Readonly<{
@@ -190,7 +165,7 @@ export type StoreLimits = Readonly<{
 }>
 
 /** The tables, stashes and files of one team. Nothing of another team can be seen through it. */
-export interface Team extends Preflight<CreateTableRequest> {
+export interface Team extends Preflight<CreateTableRequest>, Transactions {
   readonly id: string
   readonly files: Files
   /**
@@ -254,6 +229,7 @@ export interface TableJson {
 export interface Table
   extends TableJson,
     Preflight<OverwriteRequest, TablePreflightReport>,
+    ManyRows,
     Receipts {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */

@@ -107,6 +107,23 @@ export class SharedTableWriter {
     }
   }
 
+  /** As `TableWriter.alone`. */
+  async alone<T>(step: () => Promise<T>): Promise<T> {
+    this.#waiting++
+    try {
+      return await this.#inTurn(async () => {
+        await this.#untilSettled()
+        try {
+          return await step()
+        } finally {
+          await this.#forget()
+        }
+      })
+    } finally {
+      this.#waiting--
+    }
+  }
+
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     this.#ready++
     const result = this.#turn.then(step).finally(() => {

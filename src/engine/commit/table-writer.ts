@@ -102,12 +102,28 @@ export class TableWriter {
         return commit === undefined || (await commit) ? planned.result : REFUSED
       })
     } finally {
-      this.#waiting--
-      if (this.isIdle) {
-        this.#dropSettled()
-        this.#onIdle(this)
-      }
+      this.#endWait()
     }
+  }
+
+  /** Runs a step in its turn, with no commit of the queue in flight: one that may change the table by itself. */
+  async alone<T>(step: () => Promise<T>): Promise<T> {
+    this.#waiting++
+    try {
+      return await this.#inTurn(async () => {
+        await this.#forgetAll() // What the step commits is read anew.
+        return step()
+      })
+    } finally {
+      this.#endWait()
+    }
+  }
+
+  #endWait(): void {
+    this.#waiting--
+    if (!this.isIdle) return
+    this.#dropSettled()
+    this.#onIdle(this)
   }
 
   /** At once, if nobody is before it and nothing has to be waited for. */
@@ -150,7 +166,7 @@ export class TableWriter {
     })
   }
 
-  /** After a refusal: what was planned on top of the refused commit is worth nothing. */
+  /** After a refusal, what was planned on top of the refused commit is worth nothing. */
   async #forgetAll(): Promise<void> {
     await Promise.allSettled(this.#inFlight)
     this.#overlay.clear()

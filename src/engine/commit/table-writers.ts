@@ -12,14 +12,34 @@ import { type Plan, TableWriter } from './table-writer.js'
 const SHARED_WRITERS_MAX = 1_000
 
 /** The part of a TablePlace that a writer needs. */
-type WriterPlace = Readonly<{
+export type WriterPlace = Readonly<{
   team: Readonly<{ teamId: string; partition: KvPartition }>
   table: TableKey
   tableId: string
 }>
 
+/** What operations change tables with. */
+export type TableChanges = Readonly<{
+  /**
+   * Changes a table in its turn; see TableWriter.change.
+   * @param ahead - What the plan asks for; of a store that is not shared, nothing is read ahead.
+   * @param look - What was read of that already.
+   */
+  change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T>
+  /**
+   * The head of a table and records that a change will ask for; undefined: the store is not shared.
+   * @throws {StoreError} TABLE_NOT_FOUND
+   */
+  look(place: WriterPlace, ahead: AheadOfTurn): Promise<TableLook> | undefined
+  /**
+   * Runs a step in the turns of some tables, with no change of them under way in this process. Turns are taken in one
+   * order, so that no two steps wait for each other.
+   */
+  alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T>
+}>
+
 /** One for each table that has changes under way, and the last one that had; on a shared store, the last ones. */
-export class TableWriters {
+export class TableWriters implements TableChanges {
   readonly #writers = new Map<string, TableWriter>()
   readonly #random: Random
   readonly #heads: TableHeads
@@ -39,11 +59,6 @@ export class TableWriters {
     this.#shared = shared
   }
 
-  /**
-   * Changes a table in its turn; see TableWriter.change.
-   * @param ahead - What the plan asks for; of a store that is not shared, nothing is read ahead.
-   * @param look - What was read of that already.
-   */
   change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T> {
     const key = keyOf(place)
     if (this.#shared !== undefined) {
@@ -52,10 +67,20 @@ export class TableWriters {
     return (this.#writers.get(key) ?? this.#open(key, place)).change(plan)
   }
 
-  /**
-   * The head of a table and records that a change will ask for; undefined: the store is not shared.
-   * @throws {StoreError} TABLE_NOT_FOUND
-   */
+  alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T> {
+    const inOrder = places.map((place) => ({ place, key: keyOf(place) }))
+    inOrder.sort((left, right) => (left.key < right.key ? -1 : 1))
+    const stepOf = inOrder.reduceRight((next, { place, key }) => {
+      return () => this.#writerOf(key, place).alone(next)
+    }, step)
+    return stepOf()
+  }
+
+  #writerOf(key: string, place: WriterPlace): TableWriter | SharedTableWriter {
+    if (this.#shared !== undefined) return this.#sharedWriter(key, place, this.#shared)
+    return this.#writers.get(key) ?? this.#open(key, place)
+  }
+
   look(place: WriterPlace, ahead: AheadOfTurn): Promise<TableLook> | undefined {
     if (this.#shared === undefined) return undefined
     return this.#sharedWriter(keyOf(place), place, this.#shared).look(ahead)

@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../objects/objects.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { TableHeads } from '../commit/table-heads.js'
-import type { TableWriters } from '../commit/table-writers.js'
+import type { TableChanges } from '../commit/table-writers.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 import type { Activity } from './activity.js'
@@ -36,7 +36,7 @@ export type StoreContext = Readonly<{
   kv: KvStore
   objects: ObjectStore
   options: ResolvedOptions
-  ids: ObjectIds
+  ids: Pick<ObjectIds, 'incarnation' | 'next' | 'release' | 'releaseAfter' | 'isPending'>
   incarnation: Incarnation
   holds: ObjectHolds
   /** Buffers for building segments. */
@@ -55,7 +55,7 @@ export type StoreContext = Readonly<{
   limits: TeamLimits
   hotRows: HotRowCache
   pointReads: PointReadCache
-  writers: TableWriters
+  writers: TableChanges
   pins: GenerationPins
   dueTeams: DueTeams
   disk: DiskSpace

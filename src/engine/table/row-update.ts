@@ -212,14 +212,14 @@ function* judgeAndConform(
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
 ): Steps<Readonly<{ policy: RowPolicy; cells: CellChanges }>> {
-  const policy = yield* policyForChanges(team, changes, schema, onSchemaError)
+  const policy = yield* policyForChanges(team, [changes], schema, onSchemaError)
   return { policy, cells: yield* changesToStoredForm(changes, policy) }
 }
 
-/** The rules that the new cells are checked against; `updateSchema` widens the schema for them. */
-function* policyForChanges(
+/** The rules that the new cells of rows are checked against; `updateSchema` widens the schema for them. */
+export function* policyForChanges(
   { options }: TeamContext,
-  changes: CellChanges,
+  rows: readonly CellChanges[],
   schema: IndexedSchema,
   onSchemaError: OnSchemaError,
 ): Steps<RowPolicy> {
@@ -227,10 +227,12 @@ function* policyForChanges(
   const drops = onSchemaError === 'dropColumns'
   if (onSchemaError !== 'updateSchema') return { schema, formatChecks, inferred: false, drops }
   const merged = new Map<string, ColumnSummary>()
-  for (const [id, token] of changes) {
-    const summary = newSummary(id)
-    if (token !== null) yield* summarizeTokenInSteps(summary, token)
-    merged.set(id, summary)
+  for (const changes of rows) {
+    for (const [id, token] of changes) {
+      const summary = merged.get(id) ?? newSummary(id)
+      if (token !== null) yield* summarizeTokenInSteps(summary, token)
+      merged.set(id, summary)
+    }
   }
   const columns = widenColumns(schema, merged, formatChecks, drops)
   checkColumnCount(columns.length, columnsMax)
@@ -239,7 +241,7 @@ function* policyForChanges(
 }
 
 /** Judges changes, leaves out misfits that are to be dropped, and gives the rest the form that is stored. */
-function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): Steps<CellChanges> {
+export function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): Steps<CellChanges> {
   const cells = new Map<string, string | null>()
   for (const [id, token] of changes) {
     const column = policy.schema.columns.get(id)
@@ -256,7 +258,8 @@ function* changesToStoredForm(changes: CellChanges, policy: RowPolicy): Steps<Ce
   return cells
 }
 
-function checkRowSize(text: string, rowBytesMax: number): void {
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowSize(text: string, rowBytesMax: number): void {
   if (3 * text.length <= rowBytesMax || utf8(text).length <= rowBytesMax) return
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',

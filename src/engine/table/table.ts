@@ -1,6 +1,6 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
 import { fromUtf8 } from '../../base/bytes.js'
-import { type Deferred, deferred } from '../../base/data-error.js'
+import { deferred } from '../../base/data-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { TableKey } from '../../format/keys.js'
 import { parseTableId } from '../../format/table-id.js'
@@ -19,6 +19,7 @@ import {
   checkText,
   checkVersion,
 } from '../api/arguments.js'
+import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import type {
@@ -54,6 +55,7 @@ import { walkPages } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
 import { addRows } from './add-rows.js'
 import { checkOverwrite } from './check-requests.js'
+import { checkRowIds, checkUpdates, deleteRows, updateRows } from './many-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 import { findReceipt, publicResult } from './receipts.js'
@@ -220,6 +222,23 @@ export class TeamTable implements Table {
     })
   }
 
+  updateRows(updates: readonly RowUpdate[], options: UpdateRowsOptions = {}): Promise<Version> {
+    return this.#runWriting(async (place) => {
+      checkArguments('updateRows', options, ['onSchemaError'])
+      const onSchemaError = checkOnSchemaError(options.onSchemaError)
+      const given = this.#ofTable(() => checkUpdates(updates))
+      const updated = await updateRows(place, isSync(given) ? given : await given, onSchemaError)
+      place.team.activity.rowsIn += updates.length
+      return toPublicVersion(place.team, updated)
+    })
+  }
+
+  deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult> {
+    return this.#run(async (place) =>
+      toPublicVersion(place.team, await deleteRows(place, checkRowIds('deleteRows', rowIds))),
+    )
+  }
+
   version(): Promise<number> {
     return this.#run(async ({ team, table, tableId }) => {
       const head = await team.partition.read((view) => readHead(team, view, table, tableId))
@@ -244,17 +263,17 @@ export class TeamTable implements Table {
       const onSchemaError = checkOnSchemaError(options.onSchemaError)
       const ifMatch = checkIfMatchArgument(options.ifMatch)
       const wanted = { ifMatch, onSchemaError }
-      const given = this.#readChanges(changes)
+      const given = this.#ofTable(() => deferred(changes))
       const updated = await updateRow(place, rowId, isSync(given) ? given : await given, wanted)
       place.team.activity.rowsIn++
       return toPublicVersion(place.team, updated)
     })
   }
 
-  /** The new cells. That they are not well-formed is said only of a table that is there. */
-  #readChanges(changes: () => CellChanges): Awaitable<Deferred<CellChanges>> {
+  /** Reads new cells. That they are not well-formed is said only of a table that is there. */
+  #ofTable<T extends object>(read: () => T): Awaitable<T> {
     try {
-      return deferred(changes)
+      return read()
     } catch (failure) {
       return this.version().then(() => {
         throw failure

@@ -1,0 +1,39 @@
+// Changes of many rows of a table in one call.
+import type { OnSchemaError, RowInput } from './row-types.js'
+
+/** One row of `updateRows`, and its new cells. */
+export type RowUpdate = Readonly<{
+  rowId: string
+  /** As of `updateRow`: null empties a cell, absent columns stay. */
+  cells: RowInput
+  /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
+  ifMatch?: number | bigint | undefined
+}>
+
+/** Options of `updateRows`. */
+export type UpdateRowsOptions = Readonly<{ onSchemaError?: OnSchemaError | undefined }>
+
+/** The version of the table, how many rows were deleted, and how many IDs named no row. */
+export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
+
+/** Operations of a table on many rows, each in one commit. */
+export interface ManyRows {
+  /**
+   * Changes the given cells of many rows, all or none, in one commit: all of them get the same version. At most 10,000
+   * rows, and 16 MiB of their text after the update. No row may occur twice. An update without cells only checks its row.
+   *
+   * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the arguments and the cells), then for the first
+   * update that fails ROW_NOT_FOUND and PRECONDITION_FAILED (`ifMatch` against the row's version), then COLUMN_…. The
+   * error's `row` is the index of the update; its message has the index and the row ID.
+   */
+  updateRows(
+    updates: readonly RowUpdate[],
+    options?: UpdateRowsOptions,
+  ): Promise<Readonly<{ version: number }>>
+  /**
+   * Deletes rows, all in one commit. An ID without a row is no error: it is counted as missing, and so is the second
+   * occurrence of one ID. If no row is there, the version stays. At most 10,000 row IDs.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR
+   */
+  deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult>
+}

@@ -1,0 +1,88 @@
+// Transactions: several changes of the tables of a team, in one commit.
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from './many-types.js'
+import type {
+  DeleteResult,
+  Page,
+  PageRequest,
+  ReadOptions,
+  ReadResult,
+  RowWithId,
+} from './read-types.js'
+import type {
+  ChangeResult,
+  CreateResult,
+  CreateTableRequest,
+  OnSchemaError,
+  OverwriteRequest,
+  RowInput,
+  RowsInput,
+  Stash,
+  UpdateOptions,
+} from './row-types.js'
+
+/** Options of `addRows` in a transaction. */
+export type TransactionAddOptions = Readonly<{ onSchemaError?: OnSchemaError | undefined }>
+
+/**
+ * A table in a transaction. Reads see the table at the one moment of the transaction, with its own changes. All changes
+ * of a table together make one version, which is the version of each result. Errors are those of `Table`.
+ */
+export interface TransactionTable {
+  readonly id: string
+  version(): Promise<number>
+  schema(): Promise<TableSchema>
+  get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
+  /** `get` for each row ID, in their order: null for a row that is not there. At most 10,000 row IDs. */
+  getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
+  page(request?: PageRequest): Promise<Page>
+  /** All rows, in order, if the transaction may read so many: 100,000 in all. */
+  scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  /** Adds rows. A stash must be put before: putting its chunks is no part of the transaction. */
+  addRows(rows: RowsInput | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
+  /** Replaces all rows. It must be the first change of the table in the transaction. */
+  overwrite(request: Omit<OverwriteRequest, 'receipt'>): Promise<ChangeResult>
+  updateRow(
+    rowId: string,
+    cells: RowInput,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+  updateRows(
+    updates: readonly RowUpdate[],
+    options?: UpdateRowsOptions,
+  ): Promise<Readonly<{ version: number }>>
+  deleteRow(rowId: string): Promise<DeleteResult>
+  deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult>
+}
+
+/** A transaction that is open. It ends when the function that got it settles; then its methods fail. */
+export interface Transaction {
+  /** A table of the team, by its ID: one that was there before, or that the transaction has created. */
+  table(tableId: string): TransactionTable
+  /** Creates a table with its rows. Nobody else sees it before the commit. */
+  createTable(
+    request: Pick<CreateTableRequest, 'name' | 'schema' | 'rows' | 'onSchemaError'>,
+  ): Promise<CreateResult>
+}
+
+/** Transactions of a team. */
+export interface Transactions {
+  /**
+   * Runs a function whose changes of tables are committed together when it resolves, or not at all when it rejects.
+   *
+   * All its reads are of one moment, and nobody has changed any of the tables between that moment and the commit: the
+   * transactions and all other operations of the team are serializable. Nothing is locked. If others have changed a
+   * table that it read or changed, the function is called again, on the tables as they are then, 10 times in all. So it
+   * must have no effects beside those on the transaction, and must await all that it calls. What it reads is of one
+   * moment also in a call that will be repeated.
+   *
+   * Limits of one transaction: 100 tables, 20,000 records and 16 MiB of changes (a record is a changed row; a segment of
+   * added rows counts as a part of one), 100,000 rows read. Receipts, idempotency keys, jobs, imports, files and other
+   * transactions are no part of it: a call of `team.transaction` within the function is a transaction of its own, which
+   * does not see this one's changes and makes it be repeated if it changes the same tables.
+   * @returns What the function resolved to.
+   * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
+   *   throws; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   */
+  transaction<T>(run: (transaction: Transaction) => Promise<T>): Promise<T>
+}

@@ -1,0 +1,308 @@
+// Updating and deleting many rows of a table: row records laid over their positions by one commit.
+
+import type { Bytes } from '../../base/bytes.js'
+import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
+import { shown, typeName } from '../../base/options.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
+import { TimeSlices } from '../../base/time-slices.js'
+import { type Position, rowKey, schemaKey } from '../../format/keys.js'
+import { encodeRowRecord, type TableHead } from '../../format/records.js'
+import { spliceRowText } from '../../format/row-text.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import { checkArguments, checkIfMatchArgument, checkText } from '../api/arguments.js'
+import type { DeleteRowsResult, RowUpdate } from '../api/many-types.js'
+import type { OnSchemaError } from '../api/row-types.js'
+import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
+import type { AheadOfTurn } from '../commit/table-looks.js'
+import type { Plan } from '../commit/table-writer.js'
+import { hintOfRecord, hintOfTable } from '../commit/work-hints.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import type { RowPolicy } from '../ingest/stored-form.js'
+import {
+  type FoundRow,
+  findPosition,
+  findRow,
+  recordsOfRow,
+  rowNotFound,
+} from '../read/row-lookup.js'
+import { checkIfMatch } from './if-match.js'
+import {
+  type CellChanges,
+  changesOfObject,
+  changesToStoredForm,
+  checkRowSize,
+  policyForChanges,
+} from './row-update.js'
+import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
+
+/** Rows of one call, at most: they are found and written in one turn of their table. */
+export const ROWS_PER_CALL_MAX = 10_000
+
+/** Text of the rows that one call writes, in bytes, at most. */
+const CALL_BYTES_MAX = 16 * 1024 * 1024
+
+type Version = Readonly<{ version: number }>
+
+/** An update whose arguments were checked. An error in the values of its cells is thrown when they are used. */
+export type CheckedUpdate = Readonly<{
+  rowId: string
+  ifMatch: number | bigint | undefined
+  cells: Deferred<CellChanges>
+}>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
+export function checkUpdates(updates: readonly RowUpdate[]): readonly CheckedUpdate[] {
+  checkCount('updateRows', 'an array of updates', updates)
+  return updates.map((update, index) => {
+    let rowId: string | undefined
+    try {
+      checkArguments('An update', update, ['rowId', 'cells', 'ifMatch'])
+      rowId = checkText('rowId', update.rowId)
+      const ifMatch = checkIfMatchArgument(update.ifMatch)
+      return { rowId, ifMatch, cells: deferred(() => changesOfObject(update.cells)) }
+    } catch (failure) {
+      throw ofUpdate(failure, index, rowId)
+    }
+  })
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowIds(what: string, rowIds: readonly string[]): readonly string[] {
+  checkCount(what, 'an array of row IDs', rowIds)
+  return rowIds.map((rowId, index) => checkText(`The row ID at index ${index}`, rowId))
+}
+
+function checkCount(what: string, wanted: string, given: unknown): void {
+  if (!Array.isArray(given)) throw invalid(`${what} takes ${wanted}, not ${typeName(given)}`)
+  if (given.length <= ROWS_PER_CALL_MAX) return
+  throw invalid(
+    `${what} takes at most ${ROWS_PER_CALL_MAX} rows, not ${shown(given.length)}: use several calls`,
+  )
+}
+
+/** The failure of one update, with its index and its row ID. */
+function ofUpdate(failure: unknown, index: number, rowId: string | undefined): unknown {
+  if (!isStoreError(failure)) return failure
+  const { code, message, column, value, rule } = failure
+  const which = rowId === undefined ? '' : ` with the ID '${rowId}'`
+  return new StoreError(code, `Update of row ${index} (counted from 0)${which}: ${message}`, {
+    row: index,
+    ...(column !== undefined && { column }),
+    ...(value !== undefined && { value }),
+    ...(rule !== undefined && { rule }),
+    cause: failure,
+  })
+}
+
+/** Updates rows; without new cells, the version stays. */
+export function updateRows(
+  place: TablePlace,
+  updates: readonly CheckedUpdate[],
+  onSchemaError: OnSchemaError,
+): Promise<Version> {
+  const { team, table } = place
+  const plan: Plan<Version> = async (head, read) => {
+    const rows = await findRows(place, head, read, updates)
+    const { generation } = head
+    const schema = await team.schemas.get(table, generation.schemaNumber, read)
+    const { cells, policy } = await judgeAll(team, updates, schema, onSchemaError)
+    const newSchema = newSchemaOf(schema, policy.schema)
+    const version = head.version + 1
+    const next = newSchema === null ? generation : underSchema(generation, newSchema, version)
+    const records = new RowPuts(place, head)
+    for (const [index, { stored, position }] of rows.entries()) {
+      const changed = cells[index]
+      if (changed === undefined || changed.size === 0) continue
+      const text = spliceRowText(stored.text, changed)
+      const { schemaNumber: storedUnder } = stored
+      // A column that one update has given another type may have a cell of the old type in the row of another.
+      const isOfNext = newSchema?.retypes !== true && storedUnder === generation.schemaNumber
+      const schemaNumber = isOfNext ? next.schemaNumber : storedUnder
+      try {
+        checkRowSize(text, team.options.rowBytesMax)
+        records.add(position, encodeRowRecord({ version, schemaNumber, text }))
+      } catch (failure) {
+        throw ofUpdate(failure, index, updates[index]?.rowId)
+      }
+    }
+    if (records.count === 0) return { result: { version: head.version } }
+    const markers = await putMarkers(read, team.options.random, filesOfRecords(records.records))
+    const puts = [...records.puts(), ...markers]
+    if (newSchema !== null) {
+      puts.push(putSchema(table, next, newSchema), ...hintOfTable(team, table, version))
+    }
+    return { result: { version }, change: { next, puts } }
+  }
+  const rowIds = updates.map(({ rowId }) => rowId)
+  return team.writers.change(place, plan, aheadOfRows(place, rowIds, true))
+}
+
+/** Deletes rows; if none is there, the version stays. */
+export function deleteRows(
+  place: TablePlace,
+  rowIds: readonly string[],
+): Promise<DeleteRowsResult> {
+  const { team, table } = place
+  const plan: Plan<DeleteRowsResult> = async (head, read) => {
+    const { generation } = head
+    const { schemaNumber, liveRows, deletedRows } = generation
+    const version = head.version + 1
+    const tombstone = encodeRowRecord({ version, schemaNumber, text: null })
+    const records = new RowPuts(place, head)
+    for (const rowId of rowIds) {
+      const position = await findPosition(team, read, table, generation, rowId)
+      if (position !== null && !records.has(position)) records.add(position, tombstone)
+    }
+    const deleted = records.count
+    const missing = rowIds.length - deleted
+    if (deleted === 0) return { result: { version: head.version, deleted, missing } }
+    const next = { ...generation, liveRows: liveRows - deleted, deletedRows: deletedRows + deleted }
+    return { result: { version, deleted, missing }, change: { next, puts: records.puts() } }
+  }
+  return team.writers.change(place, plan, aheadOfRows(place, rowIds, false))
+}
+
+/** @returns undefined: queries cost nothing here. */
+function aheadOfRows(
+  { team, table }: TablePlace,
+  rowIds: readonly string[],
+  withTexts: boolean,
+): AheadOfTurn | undefined {
+  if (!team.kv.shared) return undefined
+  const records = rowIds.flatMap((rowId) => recordsOfRow(table, rowId))
+  return {
+    keys: (head) => [...records, schemaKey(table, head?.generation.schemaNumber ?? 0)],
+    warm: async ({ generation }, read) => {
+      const find = withTexts ? findRow : findPosition
+      // Each asks for what it lacks; that one lacks something must not keep the others from asking.
+      await Promise.allSettled(
+        rowIds.map(async (rowId) => find(team, read, table, generation, rowId)),
+      )
+    },
+  }
+}
+
+/** The rows of updates, which must be there, as expected, and each named once. */
+async function findRows(
+  { team, table }: TablePlace,
+  { generation }: TableHead,
+  read: ReadRecord,
+  updates: readonly CheckedUpdate[],
+): Promise<readonly FoundRow[]> {
+  const rows: FoundRow[] = []
+  const known = new Map<string, number>()
+  for (const [index, { rowId, ifMatch }] of updates.entries()) {
+    try {
+      const row = await findRow(team, read, table, generation, rowId)
+      if (row === null) throw rowNotFound(rowId)
+      const name = nameOf(row.position)
+      const first = known.get(name)
+      if (first !== undefined) throw invalid(`update ${first} is of the same row; make one of them`)
+      known.set(name, index)
+      checkIfMatch('row', ifMatch, toPublicVersion(team, row).version)
+      rows.push(row)
+    } catch (failure) {
+      throw ofUpdate(failure, index, rowId)
+    }
+  }
+  return rows
+}
+
+type Judged = Readonly<{ policy: RowPolicy; cells: readonly CellChanges[] }>
+
+/** Judges all new cells against one schema: the table's, or with `updateSchema` the one that they all fit. */
+async function judgeAll(
+  team: TeamContext,
+  updates: readonly CheckedUpdate[],
+  schema: IndexedSchema,
+  onSchemaError: OnSchemaError,
+): Promise<Judged> {
+  const slices = new TimeSlices(team.options.clock)
+  const given = updates.map(({ rowId, cells }, index) => {
+    try {
+      return cells()
+    } catch (failure) {
+      throw ofUpdate(failure, index, rowId)
+    }
+  })
+  const policyOf = async (changes: readonly CellChanges[]): Promise<RowPolicy> =>
+    slices.run(policyForChanges(team, changes, schema, onSchemaError))
+  const eachOf = async (judge: (changes: CellChanges) => Promise<CellChanges>) => {
+    const judged: CellChanges[] = []
+    for (const [index, changes] of given.entries()) {
+      try {
+        judged.push(await judge(changes))
+      } catch (failure) {
+        throw ofUpdate(failure, index, updates[index]?.rowId)
+      }
+    }
+    return judged
+  }
+  let policy: RowPolicy
+  try {
+    policy = await policyOf(given)
+  } catch (failure) {
+    // Which one it is: the first that cannot be taken by itself. Else it is all of them together.
+    const judgeAlone = (changes: CellChanges) => policyOf([changes]).then(() => changes)
+    if (isDataError(failure)) await eachOf(judgeAlone)
+    throw failure
+  }
+  const cells = await eachOf(async (changes) => slices.run(changesToStoredForm(changes, policy)))
+  return { policy, cells }
+}
+
+/** Records that a commit lays over rows of a table. */
+class RowPuts {
+  readonly #place: TablePlace
+  readonly #head: TableHead
+  readonly #puts = new Map<string, readonly [key: Bytes, record: Bytes]>()
+  readonly #extents = new Set<number>()
+  #bytes = 0
+
+  constructor(place: TablePlace, head: TableHead) {
+    this.#place = place
+    this.#head = head
+  }
+
+  get count(): number {
+    return this.#puts.size
+  }
+
+  get records(): readonly Bytes[] {
+    return [...this.#puts.values()].map(([, record]) => record)
+  }
+
+  has(position: Position): boolean {
+    return this.#puts.has(nameOf(position))
+  }
+
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+  add(position: Position, record: Bytes): void {
+    this.#bytes += record.length
+    if (this.#bytes > CALL_BYTES_MAX) {
+      throw invalid(
+        `the updated rows would have more than ${CALL_BYTES_MAX} bytes; use several calls`,
+      )
+    }
+    this.#extents.add(position.extent)
+    this.#puts.set(nameOf(position), [rowKey(this.#place.table, position), record])
+  }
+
+  /** The records, and what they leave to do for the fold. */
+  puts(): (readonly [key: Bytes, value: Bytes])[] {
+    const { team, table } = this.#place
+    const puts = [...this.#puts.values()]
+    for (const extent of this.#extents) puts.push(...hintOfRecord(team, this.#head, table, extent))
+    return puts
+  }
+}
+
+function nameOf({ extent, slot }: Position): string {
+  return `${extent}:${slot}`
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

@@ -1,0 +1,239 @@
+// What a transaction has read and what it will commit. To the operations of the engine it is the partition of the team, and
+// the commit queue of its tables: what they commit is staged, and what they read has what is staged laid over it.
+//
+// Invariants:
+// - Whenever a view opens, the heads of all tables that were read before are compared with those of the view. So all
+//   that was read so far is of the moment of the last view; else the transaction is in conflict, and nothing that it
+//   does from there on counts.
+// - The commit checks all these heads, and what the operations check beside them.
+// - All changes of a table are planned on the version that it had before the transaction, so that they make one version.
+
+import { type Bytes, sameValue } from '../../base/bytes.js'
+import { byteText } from '../../base/platform.js'
+import { StoreError } from '../../base/store-error.js'
+import { KEY_SPACE, type TableKey, tableHeadKey } from '../../format/keys.js'
+import { decodeTableHead, encodeTableHead, type TableHead } from '../../format/records.js'
+import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvView } from '../../kv/kv.js'
+import { KeyedMutex } from '../commit/keyed-mutex.js'
+import { nextHead, type Plan, type Planned, tableNotFound } from '../commit/table-writer.js'
+import type { TableChanges, WriterPlace } from '../commit/table-writers.js'
+import type { TeamContext } from '../context/store-context.js'
+import { type StagedRecord, StagedView } from './staged-view.js'
+
+/** Tables that a transaction reads or changes, at most: each view and the commit compare their heads. */
+export const TABLES_MAX = 100
+
+/** Records that a transaction writes, and their bytes, at most: they are in memory, and in one commit. */
+export const RECORDS_MAX = 20_000
+export const BYTES_MAX = 16 * 1024 * 1024
+
+/** Others have changed a table that the transaction read. */
+export function transactionConflict(): StoreError {
+  const message = 'Others have changed a table that the transaction uses; run it again'
+  return new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
+}
+
+export class StagedChanges implements KvPartition, TableChanges {
+  readonly #team: TeamContext
+  readonly #turns = new KeyedMutex()
+  readonly #staged = new Map<string, StagedRecord>()
+  #bytes = 0
+  /** Heads of tables as they were before, by the texts of their keys. */
+  readonly #heads = new Map<string, StagedRecord>()
+  /** What operations check of records that the transaction has not staged. */
+  readonly #checks = new Map<string, KvCheck>()
+  /** Tables with staged changes. */
+  readonly #changed = new Map<string, WriterPlace>()
+  #isConflict = false
+  #hasEnded = false
+
+  constructor(team: TeamContext) {
+    this.#team = team
+  }
+
+  /** Whether nothing that the transaction does counts any more. */
+  get isConflict(): boolean {
+    return this.#isConflict
+  }
+
+  get isEmpty(): boolean {
+    return this.#staged.size === 0
+  }
+
+  /** The tables that the commit changes, and that were there before. */
+  get changed(): readonly WriterPlace[] {
+    return [...this.#changed.values()]
+  }
+
+  /** Whether a table has staged changes. */
+  hasChanged(table: TableKey): boolean {
+    return this.#staged.has(byteText(tableHeadKey(table)))
+  }
+
+  /** Lets operations under way come to their ends, and refuses others. */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    await this.#turns.run('', async () => undefined)
+  }
+
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR after the end, TRANSACTION_CONFLICT */
+  checkOpen(): void {
+    if (this.#hasEnded) {
+      const message =
+        'The transaction has ended: await all that it does before its function returns'
+      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+    }
+    if (this.#isConflict) throw transactionConflict()
+  }
+
+  /** @throws {StoreError} as `checkOpen`; LIMIT_EXCEEDED */
+  read<T>(use: (view: KvView) => T | Promise<T>): Promise<T> {
+    return this.#team.partition.read(async (view) => {
+      this.checkOpen()
+      await this.#compareHeads(view)
+      return use(new StagedView(view, this.#staged, (key, value) => this.#note(key, value)))
+    })
+  }
+
+  async #compareHeads(view: KvView): Promise<void> {
+    if (this.#heads.size === 0) return
+    const heads = [...this.#heads.values()]
+    const now = await view.getMany(heads.map(({ key }) => key))
+    if (heads.every(({ value }, at) => sameValue(value, now[at] ?? null))) return
+    this.#isConflict = true
+    throw transactionConflict()
+  }
+
+  #note(key: Bytes, value: Bytes | null): void {
+    if (key[0] !== KEY_SPACE.tableHead) return
+    const text = byteText(key)
+    const known = this.#heads.get(text)
+    if (known === undefined && this.#heads.size >= TABLES_MAX) {
+      throw limitExceeded(`use more than ${TABLES_MAX} tables`)
+    }
+    if (known === undefined) this.#heads.set(text, { key, value })
+  }
+
+  /** Plans a change in its turn, and stages it. */
+  change<T>(place: WriterPlace, plan: Plan<T>): Promise<T> {
+    return this.#turns.run('', async () => {
+      const { before, planned } = await this.read((view) => this.#plan(view, place, plan))
+      this.checkOpen()
+      if (planned.change !== undefined) {
+        const { checks = [], puts, deletes = [] } = planned.change
+        const key = tableHeadKey(place.table)
+        const head = encodeTableHead(nextHead(before, planned.change, this.#team.options.random))
+        this.#stage({ checks, puts: [...puts, [key, head]], deletes })
+        if (this.#heads.has(byteText(key))) this.#changed.set(place.tableId, place)
+      }
+      return planned.result
+    })
+  }
+
+  async #plan<T>(
+    view: KvView,
+    { table, tableId }: WriterPlace,
+    plan: Plan<T>,
+  ): Promise<Readonly<{ before: TableHead; planned: Planned<T> }>> {
+    const key = tableHeadKey(table)
+    const bytes = await view.get(key)
+    if (bytes === null) throw tableNotFound(tableId)
+    const head = decodeTableHead(bytes)
+    const before = { ...head, version: this.#versionBefore(key, head) }
+    return { before, planned: await plan(before, (record) => view.get(record)) }
+  }
+
+  /** The version of a table before the transaction; 0: there was no table. */
+  #versionBefore(key: Bytes, head: TableHead): number {
+    const text = byteText(key)
+    if (!this.#staged.has(text)) return head.version
+    const first = this.#heads.get(text)?.value ?? null
+    return first === null ? 0 : decodeTableHead(first).version
+  }
+
+  /** Nothing is read ahead: each view is compared anyway. */
+  look(): undefined {
+    return undefined
+  }
+
+  /** What is staged meets nobody: the commit of the transaction takes the turns. */
+  alone<T>(_: unknown, step: () => Promise<T>): Promise<T> {
+    return step()
+  }
+
+  /** Stages a commit. Of what it checks, records that are not staged are checked by the commit of the transaction. */
+  commit(commit: KvCommit): Promise<KvCommitResult> {
+    return this.#turns.run('', async () => {
+      this.checkOpen()
+      const failed: { key: Bytes; value: Bytes | null }[] = []
+      for (const { key, equals } of commit.checks ?? []) {
+        const staged = this.#staged.get(byteText(key))
+        if (staged !== undefined && !sameValue(staged.value, equals)) {
+          failed.push({ key, value: staged.value })
+        }
+      }
+      if (failed.length > 0) return { ok: false, failed }
+      this.#stage(commit)
+      return { ok: true }
+    })
+  }
+
+  /** Nothing that a transaction may do sweeps. */
+  sweep(): Promise<number> {
+    return Promise.resolve(0)
+  }
+
+  #stage({ checks = [], puts = [], deletes = [] }: KvCommit): void {
+    this.#checkSize(puts)
+    for (const check of checks) {
+      const text = byteText(check.key)
+      const staged = this.#staged.get(text)
+      const known = staged === undefined ? this.#checks.get(text)?.equals : staged.value
+      if (known !== undefined && !sameValue(known, check.equals)) {
+        this.#isConflict = true // Others have changed the record between two operations.
+        throw transactionConflict()
+      }
+      if (known === undefined) this.#checks.set(text, check)
+    }
+    for (const [key, value] of puts) this.#write(key, value)
+    for (const key of deletes) this.#write(key, null)
+  }
+
+  #write(key: Bytes, value: Bytes | null): void {
+    const text = byteText(key)
+    this.#bytes += sizeOf(key, value) - sizeOf(key, this.#staged.get(text)?.value ?? null)
+    this.#staged.set(text, { key, value })
+  }
+
+  /** Counts what is put as if nothing of it were staged. @throws {StoreError} LIMIT_EXCEEDED */
+  #checkSize(puts: NonNullable<KvCommit['puts']>): void {
+    if (this.#staged.size + puts.length > RECORDS_MAX) {
+      throw limitExceeded(`write more than ${RECORDS_MAX} records`)
+    }
+    const more = puts.reduce((sum, [key, value]) => sum + sizeOf(key, value), 0)
+    if (this.#bytes + more > BYTES_MAX) {
+      throw limitExceeded(`write more than ${BYTES_MAX} bytes beside new segments`)
+    }
+  }
+
+  /** All of it. */
+  wholeCommit(): Required<KvCommit> {
+    const puts: [Bytes, Bytes][] = []
+    const deletes: Bytes[] = []
+    for (const { key, value } of this.#staged.values()) {
+      if (value === null) deletes.push(key)
+      else puts.push([key, value])
+    }
+    const checks = [...this.#heads.values()].map(({ key, value }) => ({ key, equals: value }))
+    const others = [...this.#checks.values()].filter(({ key }) => !this.#heads.has(byteText(key)))
+    return { checks: [...checks, ...others], puts, deletes }
+  }
+}
+
+function sizeOf(key: Bytes, value: Bytes | null): number {
+  return value === null ? 0 : key.length + value.length
+}
+
+export function limitExceeded(what: string): StoreError {
+  return new StoreError('LIMIT_EXCEEDED', `A transaction must not ${what}; use several`)
+}

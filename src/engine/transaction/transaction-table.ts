@@ -1,0 +1,136 @@
+// A table in a transaction: the operations of a table, on what the transaction sees, within its limits.
+
+import { StoreError } from '../../base/store-error.js'
+import { parseTableId } from '../../format/table-id.js'
+import { checkArguments } from '../api/arguments.js'
+import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
+import type {
+  ChangeResult,
+  OverwriteRequest,
+  RowInput,
+  RowsInput,
+  Stash,
+  UpdateOptions,
+} from '../api/row-types.js'
+import type {
+  DeleteResult,
+  Page,
+  PageRequest,
+  ReadOptions,
+  ReadResult,
+  RowWithId,
+} from '../api/store-types.js'
+import type { TransactionAddOptions, TransactionTable } from '../api/transaction-types.js'
+import type { TeamContext } from '../context/store-context.js'
+import { checkRowIds } from '../table/many-rows.js'
+import { TeamTable } from '../table/table.js'
+import { limitExceeded, type StagedChanges } from './staged-changes.js'
+
+/** Rows that a transaction reads, at most: each call again reads them again. */
+const ROWS_READ_MAX = 100_000
+
+/** How many rows a transaction has read. */
+export class RowsRead {
+  #count = 0
+
+  /** @throws {StoreError} LIMIT_EXCEEDED */
+  add(count: number): void {
+    this.#count += count
+    if (this.#count > ROWS_READ_MAX) throw limitExceeded(`read more than ${ROWS_READ_MAX} rows`)
+  }
+}
+
+type Version = Readonly<{ version: number }>
+
+export class StagedTable implements TransactionTable {
+  readonly id: string
+  readonly #table: TeamTable
+  readonly #changes: StagedChanges
+  readonly #rowsRead: RowsRead
+
+  /** @param team - Of the transaction. */
+  constructor(team: TeamContext, changes: StagedChanges, rowsRead: RowsRead, tableId: string) {
+    this.#table = new TeamTable(team, tableId)
+    this.id = this.#table.id
+    this.#changes = changes
+    this.#rowsRead = rowsRead
+  }
+
+  async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
+    this.#rowsRead.add(1)
+    return this.#open().get(rowId, options)
+  }
+
+  async getMany(
+    rowIds: readonly string[],
+    options?: ReadOptions,
+  ): Promise<readonly (ReadResult | null)[]> {
+    const found: (ReadResult | null)[] = []
+    for (const rowId of checkRowIds('getMany', rowIds)) found.push(await this.get(rowId, options))
+    return found
+  }
+
+  async page(request?: PageRequest): Promise<Page> {
+    const page = await this.#open().page(request)
+    this.#rowsRead.add(page.rows.length)
+    return page
+  }
+
+  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+    for await (const row of this.#open().scan(options)) {
+      this.#changes.checkOpen()
+      this.#rowsRead.add(1)
+      yield row
+    }
+  }
+
+  async addRows(
+    rows: RowsInput | Stash,
+    options: TransactionAddOptions = {},
+  ): Promise<ChangeResult> {
+    checkArguments('addRows in a transaction', options, ['onSchemaError'])
+    return this.#open().addRows(rows, options)
+  }
+
+  async overwrite(request: Omit<OverwriteRequest, 'receipt'>): Promise<ChangeResult> {
+    const known = ['schema', 'rows', 'ifMatch', 'onSchemaError']
+    checkArguments('overwrite in a transaction', request, known)
+    const table = this.#open()
+    const key = parseTableId(this.id)
+    // The rows that it retires must be those of a version that there was.
+    if (key !== null && this.#changes.hasChanged(key)) {
+      const message = 'An overwrite must be the first change of its table in a transaction'
+      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+    }
+    return table.overwrite(request)
+  }
+
+  async updateRow(rowId: string, cells: RowInput, options?: UpdateOptions): Promise<Version> {
+    return this.#open().updateRow(rowId, cells, options)
+  }
+
+  async updateRows(updates: readonly RowUpdate[], options?: UpdateRowsOptions): Promise<Version> {
+    return this.#open().updateRows(updates, options)
+  }
+
+  async deleteRow(rowId: string): Promise<DeleteResult> {
+    return this.#open().deleteRow(rowId)
+  }
+
+  async deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult> {
+    return this.#open().deleteRows(rowIds)
+  }
+
+  async version(): Promise<number> {
+    return this.#open().version()
+  }
+
+  async schema(): ReturnType<TeamTable['schema']> {
+    return this.#open().schema()
+  }
+
+  #open(): TeamTable {
+    this.#changes.checkOpen()
+    return this.#table
+  }
+}

@@ -1,0 +1,117 @@
+// Runs transactions: optimistic, all or nothing, in one commit.
+import { NO_BYTES } from '../../base/bytes.js'
+import { typeName } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import { parseTableId } from '../../format/table-id.js'
+
+import { checkArguments } from '../api/arguments.js'
+import type { CreateResult, CreateTableRequest } from '../api/row-types.js'
+import type { Transaction, TransactionTable } from '../api/transaction-types.js'
+import { REFUSED, tryToCommit } from '../commit/commit-until-accepted.js'
+import type { TeamContext } from '../context/store-context.js'
+import { checkCreate } from '../table/check-requests.js'
+import { createTable } from '../table/create-table.js'
+import { publicResult } from '../table/receipts.js'
+import { HeldIds } from './held-ids.js'
+import { StagedChanges } from './staged-changes.js'
+import { RowsRead, StagedTable } from './transaction-table.js'
+
+/** Calls of the function of a transaction, at most. */
+const CALLS_MAX = 10
+
+export async function runTransaction<T>(
+  team: TeamContext,
+  run: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  if (typeof run !== 'function') {
+    throw invalid(`transaction takes an async function, not ${typeName(run)}`)
+  }
+  return tryToCommit(
+    team.options.random,
+    () => attempt(team, run),
+    CALLS_MAX,
+    () => {
+      const message = `Others changed tables that the transaction uses during each of ${CALLS_MAX} calls; try again`
+      throw new StoreError('TRANSACTION_CONFLICT', message, { outcome: 'unchanged' })
+    },
+  )
+}
+
+async function attempt<T>(
+  team: TeamContext,
+  run: (transaction: Transaction) => Promise<T>,
+): Promise<T | typeof REFUSED> {
+  const changes = new StagedChanges(team)
+  const ids = new HeldIds(team.ids)
+  const staged: TeamContext = { ...team, partition: changes, writers: changes, ids }
+  try {
+    const result = await run(new OpenTransaction(staged, changes))
+    await changes.end()
+    const isDone = !changes.isConflict && (await commitChanges(team, changes))
+    ids.end()
+    return isDone ? result : REFUSED
+  } catch (failure) {
+    await changes.end()
+    ids.endAfter(failure)
+    if (changes.isConflict) return REFUSED
+    throw failure
+  }
+}
+
+/** In the turns of all tables that it changes, so that it meets no commit of this process that is under way. */
+async function commitChanges(team: TeamContext, changes: StagedChanges): Promise<boolean> {
+  if (changes.isEmpty) return true // All its reads are of one moment.
+  return team.writers.alone(changes.changed, async () => {
+    const result = await team.partition.commit(changes.wholeCommit())
+    if (!result.ok) team.incarnation.noteRefused(result.failed)
+    return result.ok
+  })
+}
+
+class OpenTransaction implements Transaction {
+  readonly #team: TeamContext
+  readonly #changes: StagedChanges
+  readonly #rowsRead = new RowsRead()
+
+  /** @param team - As the transaction sees it. */
+  constructor(team: TeamContext, changes: StagedChanges) {
+    this.#team = team
+    this.#changes = changes
+  }
+
+  table(tableId: string): TransactionTable {
+    this.#changes.checkOpen()
+    return new StagedTable(this.#team, this.#changes, this.#rowsRead, tableId)
+  }
+
+  async createTable(
+    request: Pick<CreateTableRequest, 'name' | 'schema' | 'rows' | 'onSchemaError'>,
+  ): Promise<CreateResult> {
+    this.#changes.checkOpen()
+    const known = ['name', 'schema', 'rows', 'onSchemaError']
+    checkArguments('createTable in a transaction', request, known)
+    return this.#team.lifecycle.runWriting(async () => {
+      const { columnsMax } = this.#team.options
+      const created = await createTable(
+        this.#team,
+        await checkCreate('createTable', request, columnsMax),
+      )
+      const place = { team: this.#team, table: parseTableId(created.tableId) ?? NO_BYTES }
+      return publicResult(place, created, undefined)
+    })
+  }
+
+  /** For callers without types. */
+  transaction(): never {
+    throw invalid('Transactions do not nest: use the one that is open')
+  }
+
+  /** For callers without types. */
+  get files(): never {
+    throw invalid('Files are no part of a transaction: upload and delete them outside of it')
+  }
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

@@ -1,0 +1,161 @@
+// Many rows of a table changed by one call.
+import assert from 'node:assert/strict'
+import {
+  cellsOf,
+  columnOf,
+  fails,
+  failsWithoutEffect,
+  numbered,
+  type StoreCase,
+} from './fixture.js'
+
+const TOO_MANY = 10_001
+
+export const manyCases: readonly StoreCase[] = [
+  {
+    name: 'updates of many rows are one version, of rows in records and in segments',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 2 },
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(9))
+      const more = await table.addRows(numbered(2))
+      const ids = [...rowIds, ...more.rowIds]
+      await table.updateRow(ids[1] ?? '', { n: 100 })
+
+      const updates = [0, 1, 5, 10].map((at) => ({
+        rowId: ids[at] ?? '',
+        cells: { n: 0 - at, m: at },
+      }))
+      const { version } = await table.updateRows(updates, { onSchemaError: 'updateSchema' })
+
+      assert.equal(version, 4)
+      const expected = [0, -1, 2, 3, 4, -5, 6, 7, 8, 0, -10]
+      assert.deepEqual(await columnOf(table, 'n'), expected)
+      for (const at of [0, 1, 5, 10]) assert.equal((await table.get(ids[at] ?? ''))?.version, 4)
+      assert.equal((await table.get(ids[2] ?? ''))?.version, 1)
+      await fixture.store.sweep()
+      assert.deepEqual(await columnOf(table, 'n'), expected)
+    },
+  },
+  {
+    name: 'updates of many rows are all or none, and the error names the one that failed',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(3), { n: 'number' })
+      const [a = '', b = '', c = ''] = rowIds
+      await table.deleteRow(c)
+      const ok = { rowId: a, cells: { n: 7 } }
+      const refused = (update: unknown, code: Parameters<typeof fails>[1], row = 1) =>
+        failsWithoutEffect(table, () => table.updateRows([ok, update as never]), code, { row })
+
+      await refused({ rowId: c, cells: { n: 1 } }, 'ROW_NOT_FOUND')
+      await refused({ rowId: b, cells: { n: 1 }, ifMatch: 0 }, 'PRECONDITION_FAILED')
+      await refused({ rowId: b, cells: { n: 'x' } }, 'COLUMN_HAS_INVALID_VALUE')
+      await refused({ rowId: b, cells: { m: 1 } }, 'COLUMN_ID_NOT_FOUND')
+      await refused({ rowId: b, cells: [] }, 'REQUEST_VALIDATION_ERROR')
+      await refused({ rowId: b, cells: {}, other: 1 }, 'REQUEST_VALIDATION_ERROR')
+      await refused({ rowId: 1, cells: {} }, 'REQUEST_VALIDATION_ERROR')
+      await refused({ rowId: a, cells: { n: 8 } }, 'REQUEST_VALIDATION_ERROR')
+      await assert.rejects(table.updateRows([ok, { rowId: c, cells: {} }]), new RegExp(`'${c}'`))
+    },
+  },
+  {
+    name: 'updates without cells check their rows and make no version',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(2))
+
+      assert.deepEqual(await table.updateRows([]), { version: 1 })
+      assert.deepEqual(await table.updateRows([{ rowId: rowIds.get(0), cells: {} }]), {
+        version: 1,
+      })
+      await fails(table.updateRows([{ rowId: 'x', cells: {} }]), 'ROW_NOT_FOUND', { row: 0 })
+    },
+  },
+  {
+    name: 'a column that one of many updates widens reads so in all rows',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create([
+        { n: 1, m: 1 },
+        { n: 2, m: 2 },
+      ])
+      const [a = '', b = ''] = rowIds
+
+      await table.updateRows(
+        [
+          { rowId: a, cells: { n: 'text' } },
+          { rowId: b, cells: { m: 3 } },
+        ],
+        { onSchemaError: 'updateSchema' },
+      )
+
+      assert.deepEqual(await cellsOf(table), ['{"n":"text","m":1}', '{"n":"2","m":3}'])
+      await fixture.store.sweep()
+      assert.deepEqual(await columnOf(table, 'n'), ['text', '2'])
+    },
+  },
+  {
+    name: 'dropColumns leaves out cells of many updates that do not fit',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(2), { n: 'number' })
+      const updates = [
+        { rowId: rowIds.get(0), cells: { n: 'x' } },
+        { rowId: rowIds.get(1), cells: { n: 5, m: 1 } },
+      ]
+
+      await table.updateRows(updates, { onSchemaError: 'dropColumns' })
+
+      assert.deepEqual(await columnOf(table, 'n'), [0, 5])
+      assert.deepEqual((await table.get(rowIds.get(0)))?.version, 1)
+    },
+  },
+  {
+    name: 'deletes of many rows are one version, and count what was missing',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4, foldRecordsMin: 2 },
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(9))
+      const [a = '', b = '', c = ''] = rowIds
+      await table.deleteRow(b)
+
+      const deleted = await table.deleteRows([a, b, 'x', c, a])
+
+      assert.deepEqual(deleted, { version: 3, deleted: 2, missing: 3 })
+      assert.deepEqual(await columnOf(table, 'n'), [3, 4, 5, 6, 7, 8])
+      const again = await table.deleteRows([a, c])
+      assert.deepEqual(again, { version: 3, deleted: 0, missing: 2 })
+      await fixture.store.sweep()
+      assert.deepEqual(await columnOf(table, 'n'), [3, 4, 5, 6, 7, 8])
+      assert.deepEqual(await table.deleteRows([...rowIds]), { version: 4, deleted: 6, missing: 3 })
+      assert.deepEqual(await columnOf(table, 'n'), [])
+    },
+  },
+  {
+    name: 'calls for too many rows are refused',
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(1))
+      const rowId = rowIds.get(0)
+      const many = Array.from({ length: TOO_MANY }, () => rowId)
+
+      const code = 'REQUEST_VALIDATION_ERROR'
+      await failsWithoutEffect(table, () => table.deleteRows(many), code)
+      const updates = many.map((id) => ({ rowId: id, cells: { n: 1 } }))
+      await failsWithoutEffect(table, () => table.updateRows(updates), code)
+      await failsWithoutEffect(table, () => table.deleteRows('x' as never), code)
+      await failsWithoutEffect(table, () => table.deleteRows([1 as never]), code)
+      await failsWithoutEffect(table, () => table.updateRows(null as never), code)
+      const absent = fixture.team.table('00000000-0000-4000-8000-000000000000')
+      await fails(absent.updateRows([{ rowId, cells: 1 as never }]), 'TABLE_NOT_FOUND')
+      await fails(absent.deleteRows([rowId]), 'TABLE_NOT_FOUND')
+    },
+  },
+  {
+    name: 'updates that write too much text are refused',
+    options: { rowBytesMax: 8 * 1024 * 1024 },
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(Array.from({ length: 3 }, () => ({ t: 'x' })))
+      const cells = { t: 'y'.repeat(6 * 1024 * 1024) }
+      const updates = [...rowIds].map((rowId) => ({ rowId, cells }))
+
+      await failsWithoutEffect(table, () => table.updateRows(updates), 'REQUEST_VALIDATION_ERROR')
+      await table.updateRows(updates.slice(0, 2))
+      assert.deepEqual((await columnOf(table, 't'))[2], 'x')
+    },
+  },
+]

@@ -1,0 +1,47 @@
+// The programs of the documents that change many rows, or several tables.
+import assert from 'node:assert/strict'
+import { memory, type Program, runModule } from './run-module.js'
+
+const DECLARED = [
+  "declare const team: import('rowstash').Team",
+  "declare const table: import('rowstash').Table",
+  'declare const rowId: string',
+].join(';')
+
+const manyRows: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { rows } = await table.page({ limit: 100 })',
+  declared: DECLARED,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const paid = Array.from({ length: 120 }, () => ({ paid: false }))
+    const { tableId } = await team.createTable({ name: 'Orders', rows: paid })
+    const table = team.table(tableId)
+    await runModule(text, { table })
+
+    assert.equal((await table.page()).rows.length, 20)
+    assert.equal(await table.version(), 3)
+  },
+}
+
+const transaction: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "const made = await team.createTable({ name: 'Archive', rows: [] })",
+  declared: DECLARED,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const made = await team.createTable({ name: 'Orders', rows: [{ total: 1 }, { total: 2 }] })
+    const table = team.table(made.tableId)
+    await runModule(text, { team, table, rowId: made.rowIds.get(0) })
+
+    const [, archive] = await team.tables()
+    const { rows } = await team.table(archive?.id ?? '').page()
+    assert.deepEqual(
+      rows.map(({ total }) => total),
+      [1],
+    )
+    assert.equal((await table.page()).rows.length, 1)
+  },
+}
+
+export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction]

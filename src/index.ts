@@ -12,6 +12,8 @@ export type { ContractLimitOptions } from './contract/contract-limits.js'
 export { CONTRACT_LIMITS } from './contract/contract-limits.js'
 export type { ContractOptions } from './contract/contract-options.js'
 export type { CorsOptions } from './contract/cors.js'
+export type { FetchHandler, FetchHandlerOptions } from './contract/fetch-handler.js'
+export { fetchHandler } from './contract/fetch-handler.js'
 export type { AuditEvent, ContractHooks, HookRequest } from './contract/hooks.js'
 export type { ContractKey } from './contract/key-options.js'
 export type {

@@ -5,6 +5,7 @@ import { typeName } from '../../src/base/options.js'
 import { StoreError } from '../../src/base/store-error.js'
 
 export {
+  basePathOption,
   booleanOption,
   checkFunctionOption,
   checkOptionNames,

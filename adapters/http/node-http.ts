@@ -14,7 +14,7 @@ import type {
   Store,
 } from '../../src/index.js'
 import { createContract } from '../../src/index.js'
-import { checkOptionNames, invalid, optionError, shown, typeName } from '../base/arguments.js'
+import { basePathOption, checkOptionNames, invalid, typeName } from '../base/arguments.js'
 import { publishRequest } from '../base/diagnostics.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
@@ -57,14 +57,12 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
 export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHandler {
   checkOptionNames('nodeHandler', options ?? {}, () => true) // The contract knows the names.
   const {
-    basePath = '',
+    basePath: path,
     trustedProxies,
     onWarning = warnProcess,
     ...contractOptions
   } = options ?? {}
-  if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)*$/.test(basePath)) {
-    throw optionError('basePath', `must be like "/api/v2", not ${shown(basePath)}`)
-  }
+  const basePath = basePathOption(path)
   const { moreMetrics = processMetrics() } = contractOptions
   const contract = createContract(store, { ...contractOptions, onWarning, moreMetrics })
 
@@ -208,7 +206,7 @@ function isEndless({ headers }: IncomingMessage): boolean {
 /** Sends the whole response before this turn ends. */
 function refuseAtOnce(response: ServerResponse, { status, headers, body }: ContractResponse): void {
   response.setHeader('connection', 'close')
-  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthOf(body, 'POST') })
+  response.writeHead(status, { ...headers, ...lengthOf(body, 'POST') })
   response.end(body)
 }
 
@@ -234,7 +232,7 @@ function refuse(
   type = 'request_validation_error',
 ): ContractResponse {
   const body = errorJson(type, `Invalid request: ${problem}`)
-  return { status, headers: { 'content-type': JSON_TYPE }, body, close: true }
+  return { status, headers: { ...SECURITY_HEADERS, 'content-type': JSON_TYPE }, body, close: true }
 }
 
 /** Refuses a request whose body arrives too slowly, and ends its connection. */
@@ -316,7 +314,7 @@ async function deliver(
   const isUnread = !request.complete
   if (close || (isUnread && !drainsQuickly(request))) response.setHeader('connection', 'close')
   const lengthHeader = STATUSES_WITHOUT_BODY.has(status) ? {} : lengthOf(body, request.method)
-  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, ...lengthHeader })
+  response.writeHead(status, { ...headers, ...lengthHeader })
   onBytes(lengthHeader['content-length'] ?? 0)
   const isSent = await sendBody(response, body, signal)
   // Ending a response that closes its connection would cut off a client that is still writing.

@@ -91,6 +91,15 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
 }
 
 /**
+ * The path under which a handler is mounted: empty, or beginning with a slash and ending without one.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function basePathOption(value: unknown = ''): string {
+  if (typeof value === 'string' && /^(?:\/[^/?#\s]+)*$/.test(value)) return value
+  throw optionError('basePath', `must be like "/api/v2", not ${shown(value)}`)
+}
+
+/**
  * One of some words, of which the first is the default.
  * @throws {StoreError} OPTION_NOT_ALLOWED
  */

@@ -20,6 +20,12 @@ import { Metrics, NO_OPERATION } from './metrics.js'
 import type { OnRoute } from './order-of-refusals.js'
 import { type Receive, type ReceiveFor, withBody } from './read-body.js'
 
+/** Headers of all answers, which those of the answer itself replace. */
+const SECURITY_HEADERS = Object.freeze({
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-cache',
+})
+
 const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
 
@@ -65,7 +71,9 @@ export function createContract(store: Store, options: ContractOptions): Contract
         return failed(failure, isKeyRefused, resolved.onFailure)
       })
       const response = cors === undefined ? made : shared(made, request.headers, cors)
-      const sent = request.method === 'HEAD' ? { ...response, body: null } : response
+      const headers = { ...SECURITY_HEADERS, ...response.headers }
+      const body = request.method === 'HEAD' ? null : response.body
+      const sent = { ...response, headers, body }
       const ms = monotonicMs() - began
       metrics.answered(seen.operation, sent.status, ms)
       reportAnswer(resolved, request, seen, sent, ms)

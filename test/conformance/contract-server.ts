@@ -10,6 +10,12 @@ import type { ContractExchange, ContractServer } from './contract-suite.js'
 const KEY = 'a-key-of-the-first-team'
 const OTHER_KEY = 'a-key-of-the-second-team'
 
+/** The keys of the two teams. */
+export const CONTRACT_KEYS = [
+  { key: KEY, teamId: 'first' },
+  { key: OTHER_KEY, teamId: 'second' },
+] as const
+
 /** The system's time and some more. */
 class ForwardClock implements Clock {
   #ahead = 0
@@ -25,31 +31,24 @@ class ForwardClock implements Clock {
 
 type ServeOptions = Readonly<{ basePath?: string; proof: OpenApiProof }> & Partial<ContractOptions>
 
+/** A server over a store that was opened for it. */
+type Served = Readonly<{ url: string; close: () => Promise<void> }>
+
+type ContractServerOptions = Readonly<{
+  proof: OpenApiProof
+  serve: (store: Store) => Promise<Served>
+}>
+
 /** Opens a store, and serves it as the suite wants. An answer that the OpenAPI document does not have is a failure. */
-export async function serveContract(
+export async function contractServer(
   open: (options: StoreOptions) => Promise<Store>,
-  { basePath = '', proof, ...options }: ServeOptions,
+  { proof, serve }: ContractServerOptions,
 ): Promise<ContractServer> {
   const clock = new ForwardClock()
   const store = await open({ clock })
-
-  const server = createServer(
-    serverOptions,
-    nodeHandler(store, {
-      basePath,
-      keys: [
-        { key: KEY, teamId: 'first' },
-        { key: OTHER_KEY, teamId: 'second' },
-      ],
-      onFailure: (failure) => console.error(failure),
-      ...options,
-    }),
-  )
-  hardenServer(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await serve(store)
   return {
-    url: `http://127.0.0.1:${port}${basePath}`,
+    url,
     key: KEY,
     otherKey: OTHER_KEY,
     onExchange: (exchange) => {
@@ -61,10 +60,39 @@ export async function serveContract(
       await store.sweep()
     },
     async close() {
+      await close()
+      await store.close()
+    },
+  }
+}
+
+/** The same, over `node:http`. */
+export function serveContract(
+  open: (options: StoreOptions) => Promise<Store>,
+  { proof, ...options }: ServeOptions,
+): Promise<ContractServer> {
+  return contractServer(open, { proof, serve: (store) => listen(store, options) })
+}
+
+async function listen(
+  store: Store,
+  { basePath = '', ...options }: Omit<ServeOptions, 'proof'>,
+): Promise<Served> {
+  const handler = nodeHandler(store, {
+    basePath,
+    keys: CONTRACT_KEYS,
+    onFailure: (failure) => console.error(failure),
+    ...options,
+  })
+  const server = hardenServer(createServer(serverOptions, handler))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}${basePath}`,
+    async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
       await closed
-      await store.close()
     },
   }
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import fastify from 'fastify'
+import { Hono } from 'hono'
 import { MemoryLevel } from 'memory-level'
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
@@ -206,6 +207,33 @@ const server: Program = {
     const answer = await fetch(`http://127.0.0.1:${port}/api/tables`, { headers })
     assert.deepEqual([answer.status, await answer.json()], [200, { data: [] }])
     assert(listening.maxConnections > 0, 'the server was hardened')
+  },
+}
+
+const inHono: Program = {
+  document: 'src/contract/HOSTING.md',
+  begins: "import { fetchHandler } from 'rowstash'",
+  declared: [
+    "declare const app: import('hono').Hono",
+    "declare const store: import('rowstash').Store",
+    'declare const keys: { key: string; teamId: string }[]',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const key = 'a-long-random-text-of-the-host'
+    const app = new Hono()
+    const store = await memory(surroundings)
+    await runModule(text, { app, store, keys: [{ key, teamId: 'acme' }] })
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
+
+    const created = await app.request('/api/tables?name=x', {
+      method: 'POST',
+      headers,
+      body: 'a\n1\n',
+    })
+    const listed = await app.request('/api/tables', { headers })
+
+    assert.equal(created.status, 201, await created.text())
+    assert.match(await listed.text(), /"name":"x"/)
   },
 }
 
@@ -480,6 +508,7 @@ export const PROGRAMS: readonly Program[] = [
   memoryGauge,
   server,
   inFastify,
+  inHono,
   files,
   job,
   hosting('nodeHandler(store, { keys, baseUrl:'),

@@ -1,0 +1,147 @@
+// The contract as a function from a Request to a Response, for frameworks and runtimes that have those of the platform:
+// Hono, Next.js, Bun, Deno, Lambda, workers.
+//
+// Invariants:
+// - Bodies are streamed both ways, at the pace of the slower side.
+// - An answer of which the rest will not come fails its stream, so that the runtime cuts the connection: a client never
+//   takes a part for the whole.
+import { basePathOption, checkOptionNames, typeName } from '../base/options.js'
+import { StoreError } from '../base/store-error.js'
+import type { Store } from '../engine/api/store-types.js'
+import { createContract } from './contract.js'
+import type { ContractOptions } from './contract-options.js'
+import type { ContractRequest, ContractResponse } from './message.js'
+
+/** Statuses of answers that end with their headers. */
+const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304])
+
+/** Options of `fetchHandler`. Unknown names are refused. */
+export interface FetchHandlerOptions extends ContractOptions {
+  /**
+   * Path under which the handler is mounted, like `/api/v2`: starts with a slash and ends without one. Leave it out if
+   * the framework removes it from the URL of the request. Default: none.
+   */
+  readonly basePath?: string | undefined
+  /**
+   * Returns the client of a request, such as its address, which `refusedKeysPerMinuteMax` counts by; a Request does
+   * not have it. undefined: unknown, and not counted. Default: every client is unknown.
+   */
+  readonly clientOf?: ((request: Request) => string | undefined) | undefined
+}
+
+/** Answers a request. It never rejects, but for an argument that is no Request. */
+export type FetchHandler = (request: Request) => Promise<Response>
+
+/**
+ * Serves a store to frameworks and runtimes whose handlers take a Request and return a Response. The runtime has the
+ * connections: how many there are, and how slow a client may be, is limited by it, or by a proxy. On `node:http`, use
+ * `nodeHandler` and `hardenServer` of `rowstash/node`, which limit both.
+ *
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ */
+export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchHandler {
+  checkOptionNames('fetchHandler', options ?? {}, () => true) // The contract knows the names.
+  const { basePath: path, clientOf = noClient, ...contractOptions } = options ?? {}
+  const basePath = basePathOption(path)
+  const contract = createContract(store, contractOptions)
+  return async (request) => {
+    checkRequest(request)
+    const asked = contractRequest(request, basePath, clientOf(request))
+    const answer = await contract.handle(asked)
+    return responseOf(request.method, answer, contract.countSent)
+  }
+}
+
+function noClient(): undefined {
+  return undefined
+}
+
+function checkRequest(given: Partial<Request> | undefined): void {
+  if (typeof given?.url === 'string' && typeof given.headers?.get === 'function') return
+  const message = `The handler takes a Request, not ${typeName(given)}; for node:http there is nodeHandler`
+  throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+function contractRequest(
+  { url, method, headers, body }: Request,
+  basePath: string,
+  client: string | undefined,
+): ContractRequest {
+  const { origin, pathname, search } = new URL(url)
+  const isBelow = pathname === basePath || pathname.startsWith(`${basePath}/`)
+  return {
+    method,
+    path: isBelow ? pathname.slice(basePath.length) : '', // An empty path is an unknown one.
+    query: search.slice(1),
+    headers: [...headers],
+    origin: origin + basePath,
+    body: { [Symbol.asyncIterator]: () => piecesOf(body) },
+    client,
+  }
+}
+
+/** What is left of a body when its reader stops is for the runtime: it must deliver the answer first. */
+async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  if (body === null) return
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.releaseLock()
+  }
+}
+
+function responseOf(
+  method: string,
+  { status, headers, body, signal }: ContractResponse,
+  onBytes: (bytes: number) => void,
+): Response {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const sent = new Headers(headers)
+  const isWhole = bytes === null || bytes instanceof Uint8Array
+  const hasLength = isWhole && method !== 'HEAD' && !STATUSES_WITHOUT_BODY.has(status)
+  if (hasLength) sent.set('content-length', String(bytes?.length ?? 0))
+  if (isWhole) onBytes(bytes?.length ?? 0)
+  return new Response(isWhole ? bytesOf(bytes) : streamOf(bytes, signal), { status, headers: sent })
+}
+
+/** A Response takes bytes whose memory is not shared with other threads, as ours never is. */
+function bytesOf(bytes: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
+  return bytes as Uint8Array<ArrayBuffer> | null
+}
+
+function streamOf(
+  pieces: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  let cut: (() => void) | undefined
+  const end = (): void => {
+    if (cut !== undefined) signal?.removeEventListener('abort', cut)
+  }
+  return new ReadableStream(
+    {
+      start(controller) {
+        cut = () => controller.error(new Error('The rest of the answer cannot be read'))
+        if (signal?.aborted) cut()
+        else signal?.addEventListener('abort', cut, { once: true })
+      },
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (signal?.aborted) return
+        if (!done) return controller.enqueue(value)
+        end()
+        controller.close()
+      },
+      async cancel() {
+        end()
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,5 +1,5 @@
 // The entry point `rowstash/testing`: the suites that prove an implementation of a port, a store or a
-// server of the contract, with any test runner:
+// server of the contract, with any test runner, and a server of the contract for the tests of programs that use one:
 //
 //     for (const { name, run } of kvSuite(openEmpty)) test(name, run)
 
@@ -18,4 +18,8 @@ export { nthStep } from './faults/fault-plan.js'
 export { anyColumnType, anyRowOf, anySchema, anyValueOfKind, ODD_COLUMN_IDS } from './generators.js'
 export { kvSuite } from './kv/kv-suite.js'
 export { objectsSuite } from './objects/objects-suite.js'
+export type { FaultRule, RequestFault } from './server/request-faults.js'
+export type { TestClock } from './server/test-clock.js'
+export type { RecordedRequest, TestServer, TestServerOptions } from './server/test-server.js'
+export { createTestServer } from './server/test-server.js'
 export { storeSuite } from './store-suite.js'

@@ -497,6 +497,31 @@ const suites: Program = {
   },
 }
 
+const testServer: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "import { createTestServer } from 'rowstash/testing'",
+  declared: 'declare const importOrders: (url: string, key: string) => Promise<void>',
+  async run({ text }) {
+    const lines: unknown[] = []
+    let answers = 0
+    const importOrders = async (url: string, key: string): Promise<void> => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
+      const init = { method: 'POST', headers, body: 'id\n1\n' }
+      const create = () => fetch(`${url}/tables?name=Orders`, init).then(() => answers++)
+      await create().catch(create)
+    }
+    await runModule(text, { importOrders, console: { log: (line: unknown) => lines.push(line) } })
+
+    assert.equal(answers, 1)
+    const [requests, tables] = lines as [string[], { name: string }[]]
+    assert.deepEqual(requests, Array(2).fill('POST /tables?name=Orders'))
+    assert.deepEqual(
+      tables.map(({ name }) => name),
+      ['Orders', 'Orders'],
+    )
+  },
+}
+
 export const PROGRAMS: readonly Program[] = [
   firstProgram,
   library,
@@ -519,4 +544,5 @@ export const PROGRAMS: readonly Program[] = [
   inPostgres,
   inBucket,
   suites,
+  testServer,
 ]

@@ -44,6 +44,7 @@ export type {
   KeyRights,
   KeyScope,
 } from './engine/api/key-types.js'
+export type * from './engine/api/life-types.js'
 export type * from './engine/api/many-types.js'
 export type * from './engine/api/memory-types.js'
 export type * from './engine/api/preflight-types.js'

@@ -3,14 +3,16 @@
 //     format_file :=
 //       "rowstash store\n"
 //       "format: " digits "\n"                  // number of the byte format, 1
-//       [ "requires: " name *( " " name ) "\n" ] // features that a reader must know; none so far
+//       [ "requires: " name *( " " name ) "\n" ] // features that a reader must know
 //       "created-by: rowstash " version "\n"    // for people; nothing depends on it
 //       "store: " hex[32] "\n"                  // random name of this store
 //
 // A store of another format keeps the first two lines, so that its number can be read.
-import { open } from 'node:fs/promises'
+import { open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StoreError } from '../../src/base/store-error.js'
+import { PRIVATE_FILE } from '../fs/fs-calls.js'
+import { syncDirectory } from '../fs/fs-folders.js'
 
 export const FORMAT_FILE = 'FORMAT'
 
@@ -20,7 +22,10 @@ export const PACKAGE_VERSION = '0.1.0'
 const FORMAT_NUMBER = 1
 const FORMAT_BYTES_MAX = 1_024
 const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
-/** Features that a later version may add to format 1 and that this one would misread. */
+/** What this version may write and earlier ones would misread. The names are on disk: never change or reuse one. */
+const FEATURES: readonly string[] = ['table-life']
+
+/** The names of such features. */
 const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/
 const REST_PATTERN = /^created-by: rowstash [0-9A-Za-z.+-]{1,64}\nstore: ([0-9a-f]{32})\n$/
 
@@ -29,6 +34,7 @@ export function renderFormatFile(store: string): string {
   return [
     'rowstash store',
     `format: ${FORMAT_NUMBER}`,
+    `requires: ${FEATURES.join(' ')}`,
     `created-by: rowstash ${PACKAGE_VERSION}`,
     `store: ${store}\n`,
   ].join('\n')
@@ -41,10 +47,42 @@ export function renderFormatFile(store: string): string {
  */
 export async function readFormatFile(directory: string): Promise<string> {
   const path = join(directory, FORMAT_FILE)
+  return parseFormatFile(await readText(path), path)
+}
+
+/**
+ * Adds the features of this version to a FORMAT file that lacks one, so that earlier versions refuse the store from now
+ * on. The caller holds the lock of the store.
+ */
+export async function addFeatures(directory: string): Promise<void> {
+  const path = join(directory, FORMAT_FILE)
+  const text = await readText(path)
+  const required = requiredOf(text)
+  if (FEATURES.every((name) => required.includes(name))) return
+  const temporary = `${path}.tmp`
+  const file = await open(temporary, 'w', PRIVATE_FILE)
+  try {
+    await file.writeFile(withFeatures(text))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+  await syncDirectory(directory)
+}
+
+/** The text of a FORMAT file of this format, with all features of this version. */
+function withFeatures(text: string): string {
+  const [head = ''] = HEAD_PATTERN.exec(text) ?? []
+  const rest = text.slice(head.length).replace(REQUIRES_PATTERN, '')
+  return `${head}requires: ${FEATURES.join(' ')}\n${rest}`
+}
+
+async function readText(path: string): Promise<string> {
   const handle = await open(path, 'r')
   try {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(FORMAT_BYTES_MAX + 1))
-    return parseFormatFile(buffer.toString('latin1', 0, bytesRead), path)
+    return buffer.toString('latin1', 0, bytesRead)
   } finally {
     await handle.close()
   }
@@ -60,12 +98,19 @@ export function parseFormatFile(text: string, path: string): string {
     throw new StoreError('FORMAT_UNKNOWN', message)
   }
   const rest = text.slice(head[0].length)
-  const [, required] = REQUIRES_PATTERN.exec(rest) ?? []
-  if (required !== undefined) {
-    const message = `${path} names features that this version does not know: ${required}`
+  const unknown = requiredOf(text).filter((name) => !FEATURES.includes(name))
+  if (unknown.length > 0) {
+    const names = unknown.join(' ')
+    const message = `${path} names features that this version does not know: ${names}`
     throw new StoreError('FORMAT_UNKNOWN', message)
   }
-  const [, store] = REST_PATTERN.exec(rest) ?? []
+  const [, store] = REST_PATTERN.exec(rest.replace(REQUIRES_PATTERN, '')) ?? []
   if (store === undefined) throw new StoreError('FORMAT_UNKNOWN', `${path} is damaged`)
   return store
+}
+
+/** The features that a FORMAT file names. */
+function requiredOf(text: string): readonly string[] {
+  const rest = text.replace(HEAD_PATTERN, '')
+  return REQUIRES_PATTERN.exec(rest)?.[1]?.split(' ') ?? []
 }

@@ -28,7 +28,7 @@ import { DirectoryLevel, isLocked } from '../leveldb/directory-level.js'
 import { checkDatabase } from '../leveldb/leveldb-check.js'
 import { openStandIn } from '../leveldb/stand-in-level.js'
 import { createDirectory } from './directory-creation.js'
-import { FORMAT_FILE, readFormatFile } from './directory-format.js'
+import { addFeatures, FORMAT_FILE, readFormatFile } from './directory-format.js'
 import { highWaterOf } from './high-water-file.js'
 
 export type DirectoryPorts = Readonly<{
@@ -157,6 +157,7 @@ async function openRegistered(
     await checkFiles(path, store, options)
     const { kv, isClosed } = await openKv(path, store, options)
     const objects = await openObjects(path, kv, options)
+    await requireFeatures(path, { kv, objects })
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
       await objects.close()
@@ -180,6 +181,27 @@ async function openRegistered(
     throw failure
   }
 }
+
+/**
+ * Tells earlier versions that they cannot read what this one writes. On a full disk the store is opened all the same, to
+ * be read: the next opening tries again.
+ */
+async function requireFeatures(
+  path: string,
+  { kv, objects }: Pick<DirectoryPorts, 'kv' | 'objects'>,
+): Promise<void> {
+  try {
+    await addFeatures(path)
+  } catch (failure) {
+    if (FULL_CODES.has(systemCode(failure))) return
+    await objects.close()
+    await kv.close()
+    throw failure
+  }
+}
+
+/** Errors of a disk that takes no more. */
+const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 /**
  * Checks, without changing anything, that a directory has all parts of a store.

@@ -40,7 +40,7 @@ async function start(signal: AbortSignal): Promise<void> {
     onWarning: (warning) => console.error(warning),
   })
   try {
-    const tables = await store.team(TEAM).tables()
+    const tables = await store.team(TEAM).tableNames()
     if (tables.length === 0) await importDataSet(server.url, key, signal)
     console.log(await renderCommands(store, server.url, key))
     console.log(`\nlistening on ${server.url}, data in ${directory}; Ctrl-C ends it`)
@@ -85,7 +85,7 @@ const CURL = `curl -sS -w '\\n'`
 
 /** Lines for a shell, which work as they stand. */
 async function renderCommands(store: Store, url: string, key: string): Promise<string> {
-  const tables = await store.team(TEAM).tables()
+  const tables = await store.team(TEAM).tableNames()
   const table = tables.find(({ name }) => name === TABLE) ?? tables[0]
   const authorization = `-H 'Authorization: Bearer ${key}'`
   const json = `-H 'Content-Type: application/json'`

@@ -63,6 +63,14 @@ export function parseAddBody(body: ReceivedBody, team: CallTeam): TextRows | Sta
   return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
+/** PATCH /tables/{tableID}: `{ name }`. */
+export function parseAlterBody({ bytes }: ReceivedBody): Readonly<{ name: string }> {
+  if (firstByte(bytes) !== OPEN_BRACE) {
+    throw invalidRequest('body', 'it is not an object; send { name }')
+  }
+  return { name: parseName(required(readMembers(wholeText(bytes), ['name']), 'name')) }
+}
+
 /** PUT /stashes/{stashID}/{serial}: an array of rows or CSV/TSV, nothing else. */
 export function parseChunkBody(body: ReceivedBody): TextRows {
   const rows = bareRows(body, SEND_ARRAY)

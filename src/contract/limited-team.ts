@@ -14,7 +14,7 @@ export type CallTeam = Pick<
   | 'importTable'
   | 'startJob'
   | 'job'
-  | 'tables'
+  | 'tableNames'
   | 'table'
   | 'stash'
 >
@@ -33,7 +33,7 @@ export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
       return team.startJob(request)
     },
     job: (jobId) => limitJob(team.job(jobId), tables),
-    tables: async () => (await team.tables()).filter(({ id }) => tables.has(id)),
+    tableNames: async () => (await team.tableNames()).filter(({ id }) => tables.has(id)),
     table: (tableId) => (tables.has(tableId) ? team.table(tableId) : missingTable(tableId)),
   }
 }
@@ -83,5 +83,8 @@ function missingTable(id: string): Table {
     deleteRows: fail,
     version: fail,
     schema: fail,
+    info: fail,
+    rename: fail,
+    delete: fail,
   }
 }

@@ -7,6 +7,7 @@ import { importTable } from './imports.js'
 import { readJob } from './jobs.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
+import { alterTable, deleteTable, readTable } from './table-life.js'
 import { createTable, listTables, overwriteTable, readReceipt } from './tables.js'
 import { completeUpload, createUpload } from './uploads.js'
 
@@ -25,6 +26,8 @@ const WRITE_TEAM: Access = { scopes: ['write'], reach: 'team', stores: true }
 const FILL: Access = { ...WRITE, stores: 'unlessChecked' }
 const CREATE: Access = { ...WRITE_TEAM, stores: 'unlessChecked' }
 const DELETE: Access = { ...WRITE, stores: false }
+/** Of what a table is, without its rows. */
+const ALTER: Access = DELETE
 const DELETE_TEAM: Access = { ...WRITE_TEAM, stores: false }
 /** A key that may start a job may read its status too. */
 const READ_JOB: Access = { ...READ, scopes: ['read', 'write'] }
@@ -37,6 +40,9 @@ export const ROUTES = [
   ['GET', '/tables', READ, listTables],
   ['POST', '/tables', CREATE, createTable],
   ['PUT', '/tables/{tableID}', FILL, overwriteTable],
+  ['GET', '/tables/{tableID}', READ, readTable],
+  ['PATCH', '/tables/{tableID}', ALTER, alterTable],
+  ['DELETE', '/tables/{tableID}', DELETE, deleteTable],
   ['GET', '/tables/{tableID}/receipts/{version}', READ, readReceipt],
   ['POST', '/tables/import', WRITE_TEAM, importTable],
   ['GET', '/tables/{tableID}/rows', READ, listRows],

@@ -17,8 +17,7 @@ import { tableResponse } from './table-response.js'
 
 /** GET /tables */
 export async function listTables(call: Call): Promise<ContractResponse> {
-  const tables = await call.team.tables()
-  const data = tables.map(({ id, name }) => ({ id, name }))
+  const data = (await call.team.tableNames()).map(({ id, name }) => ({ id, name }))
   return jsonResponse(200, JSON.stringify({ data }))
 }
 

@@ -44,6 +44,7 @@ import { SchemaCache } from './context/schema-cache.js'
 import { SegmentCodecs } from './context/segment-codecs.js'
 import { SigningKeys } from './context/signing-keys.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
+import { TableCounts } from './context/table-counts.js'
 import { TeamAliases } from './context/team-alias.js'
 import { TeamLimits } from './context/team-limits.js'
 import { TransferLimit } from './context/transfer-limit.js'
@@ -123,9 +124,10 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     extents: new ExtentEntries(shares.extents),
     chunkCounts: new ChunkCounts(),
     limits: new TeamLimits({ options, shares: counts }),
+    tableCounts: new TableCounts(options),
     hotRows: new HotRowCache(shares.hotRows),
     pointReads: new PointReadCache(shares.pointReads),
-    writers: new TableWriters(options.random, heads, shared),
+    writers: new TableWriters(options, heads, shared),
     pins,
     dueTeams: new DueTeams({ kv, options, background }),
     disk,

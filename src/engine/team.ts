@@ -1,16 +1,17 @@
 import { NO_BYTES } from '../base/bytes.js'
-import { CATALOG_RANGE, teamEntryKey } from '../format/keys.js'
-import { decodeCatalogEntry, EMPTY_RECORD } from '../format/records.js'
-import { parseTableId, renderTableId } from '../format/table-id.js'
-import { scanBatches } from '../kv/scan-batches.js'
+import { teamEntryKey } from '../format/keys.js'
+import { EMPTY_RECORD } from '../format/records.js'
+import { parseTableId } from '../format/table-id.js'
 import {
   checkIdempotencyKey,
   checkRequestDigest,
   checkStashName,
   checkTeamId,
+  checkText,
 } from './api/arguments.js'
 import type { Files } from './api/file-types.js'
 import type { Job, JobEntry, JobRequest } from './api/job-types.js'
+import type { TableEntry, TableInfo } from './api/life-types.js'
 import type { PreflightReport } from './api/preflight-types.js'
 import type {
   CreateResult,
@@ -18,7 +19,7 @@ import type {
   ImportTableRequest,
   Stash,
 } from './api/row-types.js'
-import type { Table, TableEntry, Team } from './api/store-types.js'
+import type { Table, Team } from './api/store-types.js'
 import type { Transaction } from './api/transaction-types.js'
 import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
@@ -26,6 +27,7 @@ import { TeamFiles } from './files/files.js'
 import { TeamStash } from './ingest/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
+import { readTableInfos, readTableNames } from './read/table-infos.js'
 import { checkCreate, checkCreateArguments, checkImport } from './table/check-requests.js'
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
@@ -93,20 +95,23 @@ export class StoreTeam implements Team {
     return this.#jobs.list()
   }
 
-  tables(): Promise<readonly TableEntry[]> {
-    const { lifecycle, partition } = this.#context
-    return lifecycle.run(() =>
-      partition.read(async (view) => {
-        const tables: TableEntry[] = []
-        for await (const entries of scanBatches(view, CATALOG_RANGE)) {
-          for (const [, bytes] of entries) {
-            const { table, name } = decodeCatalogEntry(bytes)
-            tables.push({ id: renderTableId(table), name })
-          }
-        }
-        return tables
-      }),
-    )
+  tables(): Promise<readonly TableInfo[]> {
+    return this.#context.lifecycle.run(() => readTableInfos(this.#context))
+  }
+
+  tableNames(): Promise<readonly TableEntry[]> {
+    return this.#context.lifecycle.run(() => readTableNames(this.#context, null))
+  }
+
+  async tableByName(name: string): Promise<Table | null> {
+    return (await this.tablesByName(name))[0] ?? null
+  }
+
+  async tablesByName(name: string): Promise<readonly Table[]> {
+    const found = await this.#context.lifecycle.run(() => {
+      return readTableNames(this.#context, checkText('A table name', name))
+    })
+    return found.map(({ id }) => this.table(id))
   }
 
   table(tableId: string): Table {

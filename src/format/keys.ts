@@ -30,6 +30,7 @@ export const KEY_SPACE = Object.freeze({
   writer: 0x13,
   duty: 0x14,
   workHint: 0x15,
+  deadTable: 0x16,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,
@@ -173,7 +174,7 @@ export function receiptsRange(table: TableKey): KeyRange {
   return prefixRange(receiptListKey(table))
 }
 
-/** The table that a key of the spaces tableHead to retirement, or receipt, belongs to. */
+/** The table that a key of the spaces tableHead to retirement, receipt, or deadTable, belongs to. */
 export function tableOfKey(key: Bytes): TableKey {
   invariant(key.length >= 17, 'the key names a table')
   return key.slice(1, 17)

@@ -49,6 +49,9 @@ export type Generation = Readonly<{
 /** The object with the kept row IDs of a generation. */
 export type ForwardRef = Readonly<{ object: ObjectId; objectBytes: number }>
 
+/** When a table was created, and when it was last changed. 0: not known. */
+export type TableTimes = Readonly<{ createdAt: number; updatedAt: number }>
+
 /** The one record that every change of a table checks and rewrites. */
 export type TableHead = Readonly<{
   version: number
@@ -56,6 +59,8 @@ export type TableHead = Readonly<{
   commitNonce: Bytes
   order: number
   generation: Generation
+  /** Heads that earlier versions wrote have none. */
+  times?: TableTimes | undefined
 }>
 
 /** A generation that an overwrite replaced and that walks may still read. */
@@ -139,10 +144,13 @@ export function decodeCatalogEntry(bytes: Bytes): CatalogEntry {
 /** Team entries and dead stashes: their key says it all. */
 export const EMPTY_RECORD: Bytes = Uint8Array.of(RECORD_VERSION)
 
-export function encodeTableHead({ version, commitNonce, order, generation }: TableHead): Bytes {
+export function encodeTableHead(head: TableHead): Bytes {
+  const { version, commitNonce, order, generation, times } = head
   invariant(commitNonce.length === 8, 'a commit nonce has 8 bytes')
-  const writer = newRecord(80).u64(version).bytes(commitNonce).u48(order)
-  return writeGeneration(writer, generation).finish()
+  const writer = newRecord(96).u64(version).bytes(commitNonce).u48(order)
+  writeGeneration(writer, generation)
+  if (times !== undefined) writer.u48(times.createdAt).u48(times.updatedAt)
+  return writer.finish()
 }
 
 export function decodeTableHead(bytes: Bytes): TableHead {
@@ -152,6 +160,7 @@ export function decodeTableHead(bytes: Bytes): TableHead {
     commitNonce: reader.bytes(8),
     order: reader.u48(),
     generation: readGeneration(reader),
+    times: reader.left === 0 ? undefined : { createdAt: reader.u48(), updatedAt: reader.u48() },
   }
   reader.end()
   return head

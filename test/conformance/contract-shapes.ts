@@ -111,6 +111,9 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
     check: (body) => checkReceipt(closed(body, ['data'])['data']),
   },
   'PUT table': { status: 200, hasETag: true, check: checkChanged },
+  'GET table': { status: 200, hasETag: true, check: checkTable },
+  'PATCH table': { status: 200, hasETag: true, check: checkEmpty },
+  'DELETE table': { status: 200, hasETag: false, check: checkEmpty },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
   'GET job': { status: 200, hasETag: false, check: checkJob },
   'GET rows': { status: 200, hasETag: true, check: checkPage },
@@ -249,6 +252,30 @@ function checkUpload(body: unknown): void {
 
 function checkFileUrl(body: unknown): void {
   assert.match(String(closed(closed(body, ['data'])['data'], ['url'])['url']), FILE_URL)
+}
+
+const TABLE_MEMBERS = [
+  'id',
+  'name',
+  'schema',
+  'rowCount',
+  'version',
+  'createdAt',
+  'updatedAt',
+  'bytes',
+]
+
+function checkTable(body: unknown): void {
+  const table = closed(closed(body, ['data'])['data'], TABLE_MEMBERS)
+  assert.match(String(table['id']), UUID)
+  assert.equal(typeof table['name'], 'string')
+  array(closed(table['schema'], ['columns'])['columns'])
+  for (const member of ['rowCount', 'version', 'bytes']) {
+    assert.ok(Number.isSafeInteger(table[member]), member)
+  }
+  for (const member of ['createdAt', 'updatedAt']) {
+    assert.ok(table[member] === null || Number.isSafeInteger(table[member]), member)
+  }
 }
 
 function checkTableList(body: unknown): void {

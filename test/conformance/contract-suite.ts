@@ -31,6 +31,7 @@ import { schemaErrorOperationCases } from './contract/schema-error-operation-cas
 import { schemaErrorRuleCases } from './contract/schema-error-rule-cases.js'
 import { stashCases } from './contract/stash-cases.js'
 import { tableCases } from './contract/table-cases.js'
+import { tableLifeCases } from './contract/table-life-cases.js'
 import { updateCases } from './contract/update-cases.js'
 import { uploadBodyCases } from './contract/upload-body-cases.js'
 import { uploadCases } from './contract/upload-cases.js'
@@ -66,6 +67,7 @@ const CASES: readonly ContractCase[] = [
   ...inferenceCases,
   ...bodyCases,
   ...tableCases,
+  ...tableLifeCases,
   ...importCases,
   ...jobCases,
   ...overwriteCases,

@@ -322,6 +322,23 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
+  test('a table that is read, altered and deleted oddly', async () => {
+    const server = await serveContract((options) => openMemory(options), {
+      proof,
+      bodyBytesMax: 1_024,
+    })
+    const { path } = await new Api(server).createTable()
+    const body = { name: 'x'.repeat(2_000) }
+    expect((await send(server, 'HEAD', path)).status).toBe(200)
+    expect((await send(server, 'HEAD', `${path}x`)).status).toBe(404)
+    expect((await send(server, 'PATCH', path, { body })).status).toBe(413)
+    for (const method of ['GET', 'HEAD', 'PATCH', 'DELETE']) {
+      expect((await send(server, method, '/tables/%zz')).status).toBe(400)
+      expect((await send(server, method, path, { key: 'unknown' })).status).toBe(404)
+    }
+    await server.close()
+  })
+
   test('HEAD of a list', async () => {
     const server = await serveContract((options) => openMemory(options), { proof })
     expect((await send(server, 'HEAD', '/tables', { key: 'unknown' })).status).toBe(404)

@@ -101,6 +101,26 @@ const failure: Program = {
   },
 }
 
+const tableLife: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "const orders = await team.tableByName('Orders')",
+  declared: "declare const team: import('rowstash').Team",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    for (const name of ['Other', 'Orders', 'Orders']) {
+      await team.createTable({ name, rows: [{ total: 1 }] })
+    }
+    const printed: string[] = []
+    await runModule(text, { team, console: { log: (line: string) => printed.push(line) } })
+
+    assert.match(printed.join(), /^1 rows, [1-9][0-9]* bytes, since [0-9]+$/)
+    assert.deepEqual(
+      (await team.tableNames()).map(({ name }) => name),
+      ['Other', 'Orders'],
+    )
+  },
+}
+
 const preflight: Program = {
   document: 'src/EMBEDDING.md',
   begins: 'const { rows: rowCount, problems, problemCount, schema } = await table.preflight',
@@ -526,6 +546,7 @@ export const PROGRAMS: readonly Program[] = [
   firstProgram,
   library,
   failure,
+  tableLife,
   preflight,
   receipt,
   missingRow,

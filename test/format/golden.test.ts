@@ -14,6 +14,7 @@ import {
 } from '../../src/format/chunk-records.js'
 import { decodeClaims } from '../../src/format/claims.js'
 import { parseContinuation, renderContinuation } from '../../src/format/continuation-token.js'
+import { deadTableKey, decodeDeadTable, encodeDeadTable } from '../../src/format/dead-table.js'
 import { decodeExtentPage, encodeExtentPage } from '../../src/format/extent-page.js'
 import {
   parseFileId,
@@ -57,6 +58,7 @@ const BASED_HEAD = {
   ...HEAD,
   generation: { ...GENERATION, open: { ...OPEN, base: 2 ** 32 + 2 ** 20 } },
 }
+const TIMED_HEAD = { ...HEAD, times: { createdAt: 1_760_000_000_000, updatedAt: 2 ** 47 + 1 } }
 const RETIREMENT = {
   dropping: true,
   lastVersion: 8,
@@ -188,6 +190,8 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'catalog-entry': () => records.encodeCatalogEntry({ table: TABLE, name: 'Orders ✓' }),
   'table-head': () => records.encodeTableHead(HEAD),
   'table-head-with-base': () => records.encodeTableHead(BASED_HEAD),
+  'table-head-with-times': () => records.encodeTableHead(TIMED_HEAD),
+  'dead-table': () => encodeDeadTable(1_760_000_000_000),
   retirement: () => records.encodeRetirement(RETIREMENT),
   schema: () => records.encodeSchema('{"columns":[]}'),
   'row-record': () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: '"a":"é"' }),
@@ -233,6 +237,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'key-extent-page': () => keys.extentPageKey(TABLE, 2),
   'key-row': () => keys.rowKey(TABLE, { extent: 513, slot: 258 }),
   'key-retirement': () => keys.retirementKey(TABLE, 512),
+  'key-dead-table': () => deadTableKey(TABLE),
   'key-stash-head': () => keys.stashHeadKey('20240215-job32'),
   'key-chunk': () => keys.chunkKey(NONCE, '007'),
   'key-column-list': () => keys.columnListKey(NONCE, 0xdeadbeef, 1),
@@ -313,6 +318,8 @@ describe('golden bytes', () => {
     })
     expect(records.decodeTableHead(goldenBytes('table-head'))).toEqual(HEAD)
     expect(records.decodeTableHead(goldenBytes('table-head-with-base'))).toEqual(BASED_HEAD)
+    expect(records.decodeTableHead(goldenBytes('table-head-with-times'))).toEqual(TIMED_HEAD)
+    expect(decodeDeadTable(goldenBytes('dead-table'))).toBe(1_760_000_000_000)
     expect(records.decodeRetirement(goldenBytes('retirement'))).toEqual(RETIREMENT)
     expect(records.decodeSchema(goldenBytes('schema'))).toBe('{"columns":[]}')
     expect(records.decodeStashHead(goldenBytes('stash-head'))).toEqual(STASH)

@@ -140,7 +140,7 @@ describe.each(SOURCES)('the second time with the same key, %s', (_, rowsFor) => 
     const second = await team.createTable({ name: 'A', rows, idempotencyKey: 'k' })
 
     expect(shown(second)).toEqual(shown(first))
-    expect(await team.tables()).toEqual([{ id: first.tableId, name: 'A' }])
+    expect(await team.tableNames()).toEqual([{ id: first.tableId, name: 'A' }])
     expect(await listedIds(team.table(first.tableId))).toEqual([...second.rowIds])
   })
 

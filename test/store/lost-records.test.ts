@@ -36,7 +36,7 @@ async function reopened({ kv, objects, clock }: Opened): Promise<Store> {
 }
 
 async function tableOf(team: Team, name: string) {
-  const found = (await team.tables()).find((entry) => entry.name === name)
+  const found = (await team.tableNames()).find((entry) => entry.name === name)
   return team.table(found?.id ?? '')
 }
 

@@ -253,6 +253,14 @@ const TEAM: Readonly<Record<string, Call>> = {
     (id) => team.stash(id).delete(),
     () => ['stash'],
   ),
+  tableByName: call(
+    (name) => team.tableByName(name),
+    () => ['x'],
+  ),
+  tablesByName: call(
+    (name) => team.tablesByName(name),
+    () => ['x'],
+  ),
 }
 
 const JOB: Readonly<Record<string, Call>> = {
@@ -339,6 +347,19 @@ const TABLE: Readonly<Record<string, Call>> = {
   deleteRow: call(
     (id) => overwritten.deleteRow(id),
     () => [rowId],
+  ),
+  rename: call(
+    (name, options) => table.rename(name, options),
+    () => ['x', {}],
+    { 1: 'ifMatch' },
+  ),
+  delete: call(
+    async (options) => {
+      const { tableId } = await team.createTable({ name: 'doomed', rows: [] })
+      return team.table(tableId).delete(options)
+    },
+    () => [{}],
+    { 0: 'ifMatch' },
   ),
 }
 
@@ -480,6 +501,7 @@ test('of the wrong values these work', () => {
       "STORE team": "0: 'x' | 0: a text with a NUL",
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
+      "TABLE delete": "0: undefined | 0.ifMatch: undefined | 0.ifMatch: 1n | 0: {} | 0: an object without a prototype",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE deleteRows": "0: []",
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
@@ -490,6 +512,7 @@ test('of the wrong values these work', () => {
       "TABLE pageBytes": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.memory: undefined | 0: {} | 0: an object without a prototype | 0.memory: bytes",
       "TABLE preflight": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.ifMatch: 1n | 0.rows: []",
       "TABLE receipt": "",
+      "TABLE rename": "0: 'x' | 0: a text with a NUL | 1: undefined | 1.ifMatch: undefined | 1: {} | 1: an object without a prototype",
       "TABLE scan": "0: undefined | 0.numbers: undefined | 0: {} | 0: an object without a prototype",
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
@@ -501,6 +524,8 @@ test('of the wrong values these work', () => {
       "TEAM startJob": "0.create: undefined | 0.overwrite: undefined | 0.note: undefined | 0.note: '' | 0.note: 'x' | 0.note: a text with a NUL",
       "TEAM stash": "0: 'x'",
       "TEAM table": "",
+      "TEAM tableByName": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
+      "TEAM tablesByName": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TEAM transaction": "0: a function",
     }
   `)
@@ -508,7 +533,7 @@ test('of the wrong values these work', () => {
 
 /** Methods that take no arguments. */
 const WITHOUT_ARGUMENTS =
-  'activity close delete jobs memory schema status sweep tables version'.split(' ')
+  'activity close delete info jobs memory schema status sweep tableNames tables version'.split(' ')
 
 test('every public function is among those that were called', () => {
   const functionsOf = (holder: object): string[] => {

@@ -52,6 +52,7 @@ const RECEIPT = { receipt: at('Receipt') }
 const CREATED = closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS, ...RECEIPT })
 const WRITTEN = closed({ rowIDs: ROW_IDS }, RECEIPT)
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
+const SOME_TIME: JsonSchema = { type: ['integer', 'null'], minimum: 0 }
 const PROBLEM = described(
   'A value that does not fit; without a value, a column that the schema lacks.',
   closed(
@@ -153,6 +154,22 @@ export const SCHEMAS = {
     additionalProperties: { oneOf: [SCALAR, list(SCALAR)] },
   }),
   TableList: data(list(closed({ id: at('TableID'), name: NAME }))),
+  TableAnswer: {
+    ...data(
+      closed({
+        id: at('TableID'),
+        name: NAME,
+        schema: at('TableSchema'),
+        rowCount: COUNT,
+        version: COUNT,
+        createdAt: described('Milliseconds since 1970; null: not known.', SOME_TIME),
+        updatedAt: described('Milliseconds since 1970; null: not known.', SOME_TIME),
+        bytes: described('Of the rows as they are stored, without overwritten ones.', COUNT),
+      }),
+    ),
+    'x-rowstash': true,
+  },
+  AlterRequest: { ...closed({ name: NAME }), 'x-rowstash': true },
   CreateRequest: {
     oneOf: [
       closed({ name: NAME, ...ROWS_MEMBER }, { ...SCHEMA_MEMBER, appsToLink: APPS }),

@@ -1,6 +1,6 @@
 // CONTRACT.md, section 5.
-import { changed, json, type Operation, tabular, unversioned } from './bodies.js'
-import { FILLING, KEYED, RECEIVING, SOURCE_FAILURES } from './codes.js'
+import { changed, EMPTY, json, type Operation, tabular, unversioned, versioned } from './bodies.js'
+import { FILLING, KEYED, RECEIVING, SOURCE_FAILURES, WRITING } from './codes.js'
 import { ref } from './schemas.js'
 
 export const TABLE_OPERATIONS = {
@@ -72,6 +72,45 @@ export const TABLE_OPERATIONS = {
       202: unversioned('The rows are being replaced.', ref('OverwriteJob')),
     },
     errors: [...FILLING, 'TABLE_NOT_FOUND', 'PRECONDITION_FAILED'],
+  },
+  'GET /tables/{tableID}': {
+    operationId: 'readTable',
+    tag: 'Tables',
+    summary: 'Read what a table is',
+    description: 'Its name, its columns, and how many rows it has, without reading them.',
+    security: 'team',
+    success: { 200: versioned('The table.', ref('TableAnswer')) },
+    errors: [...KEYED, 'TABLE_NOT_FOUND'],
+    ours: true,
+  },
+  'PATCH /tables/{tableID}': {
+    operationId: 'alterTable',
+    tag: 'Tables',
+    summary: 'Give a table another name',
+    description: 'The rows stay as they are.',
+    security: 'team',
+    parameters: ['ifTableMatch'],
+    body: { description: 'What changes.', content: json(ref('AlterRequest')) },
+    success: { 200: versioned('The ETag is the new version of the table.', EMPTY) },
+    errors: [
+      ...WRITING,
+      'REQUEST_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'TABLE_NOT_FOUND',
+      'PRECONDITION_FAILED',
+    ],
+    ours: true,
+  },
+  'DELETE /tables/{tableID}': {
+    operationId: 'deleteTable',
+    tag: 'Tables',
+    summary: 'Delete a table with all its rows',
+    description: 'Later requests for the table are answered 404. Its ID is never given again.',
+    security: 'team',
+    parameters: ['ifTableMatch'],
+    success: { 200: unversioned('The table was deleted.', EMPTY) },
+    errors: [...WRITING, 'TABLE_NOT_FOUND', 'PRECONDITION_FAILED'],
+    ours: true,
   },
   'GET /tables/{tableID}/receipts/{version}': {
     operationId: 'readReceipt',

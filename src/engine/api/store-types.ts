@@ -6,6 +6,7 @@ import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
+import type { TableLife, TeamTables } from './life-types.js'
 import type { ManyRows } from './many-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Preflight, TablePreflightReport } from './preflight-types.js'
@@ -111,9 +112,6 @@ export type PageBytes = Readonly<{
   version: number
 }>
 
-/** A table in the list of a team. */
-export type TableEntry = Readonly<{ id: string; name: string }>
-
 /** An open store. Everything in it belongs to a team; see `team`. */
 export interface Store {
   /** The tables, stashes and files of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
@@ -165,7 +163,7 @@ export type StoreLimits = Readonly<{
 }>
 
 /** The tables, stashes and files of one team. Nothing of another team can be seen through it. */
-export interface Team extends Preflight<CreateTableRequest>, Transactions {
+export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, Transactions {
   readonly id: string
   readonly files: Files
   /**
@@ -193,8 +191,6 @@ export interface Team extends Preflight<CreateTableRequest>, Transactions {
   job(jobId: string): Job
   /** The open jobs, and those that ended at most `jobTtlMs` ago, the newest last. */
   jobs(): Promise<readonly JobEntry[]>
-  /** All tables in order of creation, including every table whose create has resolved. */
-  tables(): Promise<readonly TableEntry[]>
   /** A table by its ID. Does not check that it exists: its operations fail with TABLE_NOT_FOUND. */
   table(tableId: string): Table
   /**
@@ -228,6 +224,7 @@ export interface TableJson {
  */
 export interface Table
   extends TableJson,
+    TableLife,
     Preflight<OverwriteRequest, TablePreflightReport>,
     ManyRows,
     Receipts {

@@ -21,7 +21,7 @@ export class JoinedCommit {
   readonly outcome: Promise<boolean>
   readonly #headKey: Bytes
   readonly #settle: Settle
-  #head: Bytes
+  #head: Bytes | null
   #isDurable = false
   #changes = 0
   #bytes = 0
@@ -58,10 +58,11 @@ export class JoinedCommit {
   }
 
   /**
-   * Adds a change, which makes this head.
+   * Adds a change.
+   * @param head - The head that it makes; null: it deletes the table.
    * @returns false: it has to be of another commit. The first change always fits.
    */
-  add(change: Change, head: Bytes): boolean {
+  add(change: Change, head: Bytes | null): boolean {
     const { checks = [], puts, deletes = [] } = change
     const bytes = puts.reduce((sum, [key, value]) => sum + key.length + value.length, 0)
     const isFirst = this.#changes === 0
@@ -98,7 +99,8 @@ export class JoinedCommit {
       if (value === null) deletes.push(key)
       else puts.push([key, value])
     }
-    puts.push([this.#headKey, this.#head])
+    if (this.#head === null) deletes.push(this.#headKey)
+    else puts.push([this.#headKey, this.#head])
     return { checks: [{ key: this.#headKey, equals: this.before }, ...this.#checks], puts, deletes }
   }
 

@@ -14,7 +14,6 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { byteText } from '../../base/platform.js'
-import type { Random } from '../../base/random.js'
 import { tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type TableHead } from '../../format/records.js'
 import type { KvCommitResult } from '../../kv/kv.js'
@@ -27,7 +26,7 @@ import {
   TableLooks,
   withKeys,
 } from './table-looks.js'
-import { type Change, nextHead, type Plan, type Planned } from './table-writer.js'
+import { type Change, type HeadSources, nextHead, type Plan, type Planned } from './table-writer.js'
 
 /** Commits that are kept after they are durable, and bytes of what they wrote: looks that began before them count still. */
 const CHAIN_MAX = 64
@@ -40,7 +39,7 @@ export type FailedChecks = Extract<KvCommitResult, { ok: false }>['failed']
 
 export type SharedTableWriterOptions = LookedAt &
   Readonly<{
-    random: Random
+    sources: HeadSources
     /** Called with the failed checks of each commit that was refused. */
     onRefused: (failed: FailedChecks) => void
   }>
@@ -67,6 +66,8 @@ export class SharedTableWriter {
   /** How many commits there have been: the number of the next one. */
   #commits = 0
   #refused = false
+  /** Whether the last commit deletes the table: nothing is planned on it before it has settled. */
+  #deletes = false
   /** How often a commit became durable, or a chain was given up. A look that began before that may be older. */
   #moves = 0
   #turn: Promise<unknown> = Promise.resolve()
@@ -95,12 +96,16 @@ export class SharedTableWriter {
     this.#waiting++
     let seen = look
     try {
-      return await commitUntilAccepted('The table is too busy', this.#options.random, async () => {
-        const first = seen ?? (await this.#looks.warm(ahead))
-        seen = undefined
-        const { result, commit } = await this.#inTurn(() => this.#planNext(plan, ahead, first))
-        return commit === undefined || (await commit) ? result : REFUSED
-      })
+      return await commitUntilAccepted(
+        'The table is too busy',
+        this.#options.sources.random,
+        async () => {
+          const first = seen ?? (await this.#looks.warm(ahead))
+          seen = undefined
+          const { result, commit } = await this.#inTurn(() => this.#planNext(plan, ahead, first))
+          return commit === undefined || (await commit) ? result : REFUSED
+        },
+      )
     } finally {
       this.#waiting--
       if (this.#waiting === 0 && this.#isSettled) this.#dropChain()
@@ -138,7 +143,7 @@ export class SharedTableWriter {
     let look: TableLook | undefined = first
     const missed: Bytes[] = []
     for (;;) {
-      if (this.#refused) {
+      if (this.#refused || this.#deletes) {
         await this.#forget()
         look = undefined
       }
@@ -212,14 +217,22 @@ export class SharedTableWriter {
     if (this.#refused) return Promise.resolve(false)
     const before = this.#head
     invariant(before !== undefined, 'a change is planned on a head')
-    const head = nextHead(before.head, change, this.#options.random)
+    const { next } = change
+    if (next === null) {
+      const last = this.#commitWith(change, before.bytes, null)
+      this.#send() // It takes up no more changes.
+      this.#deletes = true
+      return last.outcome
+    }
+    const head = nextHead(before.head, next, this.#options.sources)
     const bytes = encodeTableHead(head)
     const commit = this.#commitWith(change, before.bytes, bytes)
     this.#head = { bytes, head }
     return commit.outcome
   }
 
-  #commitWith(change: Change, before: Bytes, head: Bytes): JoinedCommit {
+  /** @param head - That the change makes; null: it deletes the table. */
+  #commitWith(change: Change, before: Bytes, head: Bytes | null): JoinedCommit {
     const open = this.#next
     const bytes = open?.bytes ?? 0
     let commit = open
@@ -292,13 +305,14 @@ export class SharedTableWriter {
     }
   }
 
-  /** After a refusal: what was planned on top of the refused commit is worth nothing. */
+  /** After a refusal, what was planned on top of the refused commit is worth nothing; after a deletion, nothing is left. */
   async #forget(): Promise<void> {
     await this.#untilSettled()
     this.#dropChain()
     this.#head = undefined
     this.#moves++
     this.#refused = false
+    this.#deletes = false
   }
 
   #dropChain(): void {

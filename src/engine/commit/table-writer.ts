@@ -11,6 +11,7 @@
 
 import { type Awaitable, chain, isSync, tryCall } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
+import type { Clock } from '../../base/clock.js'
 import { byteText } from '../../base/platform.js'
 import type { Random } from '../../base/random.js'
 import { StoreError } from '../../base/store-error.js'
@@ -21,9 +22,10 @@ import { readAwaitable } from '../../kv/read-awaitable.js'
 import { commitUntilAccepted, REFUSED } from './commit-until-accepted.js'
 import type { TableHeads } from './table-heads.js'
 
-/** The writes of a change beside the head. `next` is the new generation state; the version grows by one. */
+/** The writes of a change beside the head. The version grows by one. */
 export type Change = Readonly<{
-  next: Generation
+  /** The new state of the generation; null: the table is deleted. */
+  next: Generation | null
   checks?: readonly KvCheck[]
   puts: readonly (readonly [key: Bytes, value: Bytes])[]
   deletes?: readonly Bytes[]
@@ -46,8 +48,11 @@ type Step<T> = Readonly<{ planned: Planned<T>; commit?: Promise<boolean> }>
 /** Records that a commit writes beside the head, by the texts of their keys. */
 type Written = readonly (readonly [text: string, value: Bytes | null])[]
 
+/** What a new head is made with. */
+export type HeadSources = Readonly<{ random: Random; clock: Clock }>
+
 export type TableWriterOptions = Readonly<{
-  random: Random
+  sources: HeadSources
   heads: TableHeads
   /** Called when a change has ended and no other is under way. */
   onIdle: (writer: TableWriter) => void
@@ -55,7 +60,7 @@ export type TableWriterOptions = Readonly<{
 
 export class TableWriter {
   readonly #partition: KvPartition
-  readonly #random: Random
+  readonly #sources: HeadSources
   readonly #heads: TableHeads
   readonly #onIdle: (writer: TableWriter) => void
   readonly #headKey: Bytes
@@ -67,18 +72,20 @@ export class TableWriter {
   /** Records that the last commit wrote. */
   #head: SeenHead | undefined
   #refused = false
+  /** Whether the last commit deletes the table: nothing is planned on it before it has settled. */
+  #deletes = false
   /** The last plan that is under way or waits for its turn; undefined: the next one may begin at once. */
   #turn: Promise<unknown> | undefined
   #waiting = 0
 
   constructor(
     partition: KvPartition,
-    { random, heads, onIdle }: TableWriterOptions,
+    { sources, heads, onIdle }: TableWriterOptions,
     table: TableKey,
     tableId: string,
   ) {
     this.#partition = partition
-    this.#random = random
+    this.#sources = sources
     this.#heads = heads
     this.#onIdle = onIdle
     this.#headKey = tableHeadKey(table)
@@ -96,7 +103,7 @@ export class TableWriter {
   async change<T>(plan: Plan<T>): Promise<T> {
     this.#waiting++
     try {
-      return await commitUntilAccepted('The table is too busy', this.#random, async () => {
+      return await commitUntilAccepted('The table is too busy', this.#sources.random, async () => {
         const step = this.#inTurn(() => this.#planNext(plan))
         const { planned, commit } = isSync(step) ? step : await step
         return commit === undefined || (await commit) ? planned.result : REFUSED
@@ -142,10 +149,14 @@ export class TableWriter {
     if (this.#refused) return this.#forgetAll().then(() => this.#planNext(plan))
     this.#dropSettled()
     // Known before the view opens: what is in flight may settle before the plan gets to see it.
-    if (this.#inFlight.size === 0) return this.#planOn(undefined, plan)
+    if (this.#inFlight.size === 0) {
+      this.#deletes = false
+      return this.#planOn(undefined, plan)
+    }
     const inFlight = [...this.#inFlight]
     const again = (): Promise<Step<T>> =>
       Promise.allSettled(inFlight).then(() => this.#planNext(plan))
+    if (this.#deletes) return again()
     const step = tryCall(() => this.#planOn(this.#head, plan))
     if (isSync(step)) return step.commit === undefined ? again() : step
     return step.then((late) => (late.commit === undefined ? again() : late), again)
@@ -192,18 +203,18 @@ export class TableWriter {
 
   #commit(before: SeenHead, change: Change): Promise<boolean> {
     const key = this.#headKey
-    const head = nextHead(before.head, change, this.#random)
-    const bytes = encodeTableHead(head)
-    const { puts, checks = [], deletes = [] } = change
+    const { next, puts, checks = [], deletes = [] } = change
+    const after = next === null ? undefined : nextSeen(before.head, next, this.#sources)
     const written: [string, Bytes | null][] = []
     for (const [put, value] of puts) written.push([byteText(put), value])
     for (const gone of deletes) written.push([byteText(gone), null])
     for (const [record, value] of written) this.#overlay.set(record, value)
-    this.#head = { bytes, head }
+    this.#head = after
+    this.#deletes = after === undefined
     const commit = this.#partition.commit({
       checks: [{ key, equals: before.bytes }, ...checks],
-      puts: [...puts, [key, bytes]],
-      deletes,
+      puts: after === undefined ? puts : [...puts, [key, after.bytes]],
+      deletes: after === undefined ? [...deletes, key] : deletes,
     })
     return this.#track(commit, written)
   }
@@ -237,14 +248,25 @@ export class TableWriter {
   }
 }
 
-/** The head that a change makes. */
-export function nextHead(before: TableHead, { next }: Change, random: Random): TableHead {
+/** The head that a change makes. @param next - The state of the generation. */
+export function nextHead(
+  { version, order, times }: TableHead,
+  next: Generation,
+  { random, clock }: HeadSources,
+): TableHead {
+  const updatedAt = Math.max(times?.updatedAt ?? 0, clock.now())
   return {
-    version: before.version + 1,
+    version: version + 1,
     commitNonce: random.bytes(8),
-    order: before.order,
+    order,
     generation: next,
+    times: { createdAt: times?.createdAt ?? 0, updatedAt },
   }
+}
+
+function nextSeen(before: TableHead, next: Generation, sources: HeadSources): SeenHead {
+  const head = nextHead(before, next, sources)
+  return { bytes: encodeTableHead(head), head }
 }
 
 export function tableNotFound(tableId: string): StoreError {

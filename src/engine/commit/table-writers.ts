@@ -1,12 +1,11 @@
 // The writers of the tables of a store.
 import { BoundedMap } from '../../base/bounded-map.js'
-import type { Random } from '../../base/random.js'
 import type { TableKey } from '../../format/keys.js'
 import type { KvPartition } from '../../kv/kv.js'
 import { SharedTableWriter, type SharedTableWriterOptions } from './shared-table-writer.js'
 import type { TableHeads } from './table-heads.js'
 import type { AheadOfTurn, TableLook } from './table-looks.js'
-import { type Plan, TableWriter } from './table-writer.js'
+import { type HeadSources, type Plan, TableWriter } from './table-writer.js'
 
 /** Writers of a shared store that are kept, at most: one that is dropped in use goes on, beside the next one. */
 const SHARED_WRITERS_MAX = 1_000
@@ -41,7 +40,7 @@ export type TableChanges = Readonly<{
 /** One for each table that has changes under way, and the last one that had; on a shared store, the last ones. */
 export class TableWriters implements TableChanges {
   readonly #writers = new Map<string, TableWriter>()
-  readonly #random: Random
+  readonly #sources: HeadSources
   readonly #heads: TableHeads
   readonly #shared: Pick<SharedTableWriterOptions, 'onRefused'> | undefined
   readonly #sharedWriters = new BoundedMap<string, SharedTableWriter>(SHARED_WRITERS_MAX)
@@ -50,11 +49,11 @@ export class TableWriters implements TableChanges {
 
   /** @param shared - Of a store that several processes share. */
   constructor(
-    random: Random,
+    { random, clock }: HeadSources,
     heads: TableHeads,
     shared?: Pick<SharedTableWriterOptions, 'onRefused'>,
   ) {
-    this.#random = random
+    this.#sources = { random, clock }
     this.#heads = heads
     this.#shared = shared
   }
@@ -95,7 +94,7 @@ export class TableWriters implements TableChanges {
     if (known !== undefined) return known
     const writer = new SharedTableWriter({
       partition: team.partition,
-      random: this.#random,
+      sources: this.#sources,
       heads: this.#heads,
       table,
       tableId,
@@ -107,7 +106,7 @@ export class TableWriters implements TableChanges {
 
   #open(key: string, { team, table, tableId }: WriterPlace): TableWriter {
     const options = {
-      random: this.#random,
+      sources: this.#sources,
       heads: this.#heads,
       onIdle: (writer: TableWriter): void => this.#rest(key, writer),
     }

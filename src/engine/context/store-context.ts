@@ -26,6 +26,7 @@ import type { PointReadCache } from './point-read-cache.js'
 import type { SchemaCache } from './schema-cache.js'
 import type { SegmentCodecs } from './segment-codecs.js'
 import type { SigningKeys } from './signing-keys.js'
+import type { TableCounts } from './table-counts.js'
 import type { TeamAliases } from './team-alias.js'
 import type { TeamLimits } from './team-limits.js'
 import type { TransferLimit } from './transfer-limit.js'
@@ -53,6 +54,7 @@ export type StoreContext = Readonly<{
   extents: ExtentEntries
   chunkCounts: ChunkCounts
   limits: TeamLimits
+  tableCounts: TableCounts
   hotRows: HotRowCache
   pointReads: PointReadCache
   writers: TableChanges

@@ -3,7 +3,7 @@
 //
 // Guards against endless data, not exact: what is on its way beside a call may still pass. On a shared store other
 // processes write too: of the room that a count has found, each may use its share, and then counts again
-// (count-shares). (The number of tables is exact: it is a record, see `table/create-table`.)
+// (count-shares). (The number of tables is exact: see `table-counts`.)
 //
 // Not part of the cache memory: without the counts, each call would count all records of the team.
 import { type Awaitable, chain } from '../../base/awaitable.js'
@@ -282,7 +282,7 @@ function limitExceeded(limit: string, remedy: string): StoreError {
 export function tooManyTables(tablesMax: number): StoreError {
   return limitExceeded(
     `${tablesMax} tables (tablesMax)`,
-    'overwrite a table instead of creating one',
+    'delete a table, or overwrite one instead of creating one',
   )
 }
 

@@ -34,26 +34,40 @@ export function readHead(
   })
 }
 
+/** As `readHead`; null: there is no such table. */
+export function readHeadOrNull(
+  { heads }: Pick<StoreContext, 'heads'>,
+  view: KvView,
+  table: TableKey,
+): Awaitable<TableHead | null> {
+  return chain(view.get(tableHeadKey(table)), (bytes) =>
+    bytes === null ? null : heads.decode(bytes),
+  )
+}
+
 /**
  * Finds the generation with a nonce: the table's own or a retired one within retention.
- * @throws {StoreError} CONTINUATION_INVALID
+ * @param head - null: the table was deleted, so only a generation that a scan has pinned can be read.
+ * @throws {StoreError} CONTINUATION_INVALID, TABLE_NOT_FOUND
  */
 export async function findGeneration(
   { options, pins }: TeamContext,
   view: KvView,
-  table: TableKey,
-  head: TableHead,
+  { table, tableId }: Pick<TablePlace, 'table' | 'tableId'>,
+  head: TableHead | null,
   nonce: Bytes,
 ): Promise<GenerationInUse> {
-  if (sameBytes(head.generation.nonce, nonce)) return inUse(head)
+  if (head !== null && sameBytes(head.generation.nonce, nonce)) return inUse(head)
   const retired = await readRetirements(view, table)
   const index = retired.findIndex(({ generation }) => sameBytes(generation.nonce, nonce))
   const found = retired[index]
   if (found !== undefined && !found.dropping) {
-    if (pins.has(nonce) || isRetained(found, index, options, options.clock.now())) {
+    const isKept = head !== null && isRetained(found, index, options, options.clock.now())
+    if (isKept || pins.has(nonce)) {
       return { generation: found.generation, version: found.lastVersion }
     }
   }
+  if (head === null) throw tableNotFound(tableId)
   throw continuationInvalid('the rows it continues were overwritten and are no longer kept')
 }
 

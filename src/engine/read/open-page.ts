@@ -1,5 +1,5 @@
 // A page of a table, from what a caller asks for to what it gets: whole, or in pieces.
-import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type Bytes, NO_BYTES, sameBytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import { parseContinuation, renderContinuation } from '../../format/continuation-token.js'
@@ -8,11 +8,12 @@ import type { KvView } from '../../kv/kv.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import { checkPiece, checkText } from '../api/arguments.js'
 import type { OpenPageRequest, PageBytes, PagePiece, PieceRequest } from '../api/store-types.js'
+import { tableNotFound } from '../commit/table-writer.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { NeedsMemory } from '../segments/frame-parts.js'
 import { FoldedFooters } from './folded-footers.js'
-import { continuationInvalid, findGeneration, inUse, readHead } from './generations.js'
+import { continuationInvalid, findGeneration, inUse, readHeadOrNull } from './generations.js'
 import { type PagePlan, type PlannedPage, planPage, readPagePiece } from './page-reader.js'
 import type { PageLimits } from './page-writer.js'
 import { aheadOfPlan } from './record-scan.js'
@@ -27,10 +28,13 @@ export type ChosenPage = Readonly<{
   tokenAt: (position: Position) => string
 }>
 
+/** @param pinned - The generation that a scan has pinned: it is read although its table was deleted. */
 export async function openPage(
-  { team, table, tableId }: TablePlace,
+  place: TablePlace,
   { limit, continuation, reserve }: OpenPageRequest,
+  pinned?: Bytes,
 ): Promise<ChosenPage> {
+  const { team, table, tableId } = place
   const { pageRowsMax, pageBytesMax } = team.options
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
   const token =
@@ -39,12 +43,15 @@ export async function openPage(
       : parseContinuation(checkText('continuation', continuation), versionBase(team))
   let start = token?.position // Where the page begins, as far as it is known.
   const planIn = async (view: KvView, footers?: FoldedFooters): Promise<PlannedPage> => {
-    const head = await readHead(team, view, table, tableId)
+    const head = await readHeadOrNull(team, view, table)
+    if (head === null && pinned === undefined) throw tableNotFound(tableId)
     if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
       throw continuationInvalid('it is not a token of this table')
     }
     const used =
-      token === null ? inUse(head) : await findGeneration(team, view, table, head, token.generation)
+      head !== null && token === null
+        ? inUse(head)
+        : await findGeneration(team, view, place, head, token?.generation ?? NO_BYTES)
     const { firstExtent, nextExtent } = used.generation
     const from = token?.position ?? { extent: firstExtent, slot: 0 }
     if (from.extent < firstExtent || from.extent > nextExtent) {

@@ -92,7 +92,7 @@ export async function createTable(
     const source = await team.partition.read((snapshot) =>
       readAhead(snapshot, aheadOfCreate(team, request), async (view) => {
         const first = createdOf(await readCreateRepeat(team, key, view))
-        if (first === null) checkTableCount(team, await view.get(TEAM_HEAD_KEY))
+        if (first === null) checkRoom(team, await readCatalogPlace(team, view))
         return first ?? reader.read(view)
       }),
     )
@@ -150,8 +150,8 @@ async function commitTable(
   const table = guard?.record.table ?? newUuid(random.bytes(16))
   const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
-  const place = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
-  const { next, puts, runs, files } = await appendRows(place, rows)
+  const start = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
+  const { next, puts, runs, files } = await appendRows(start, rows)
   const { puts: receiptPuts, receipt } = await saveReceipt(team, read, table, draft, 1)
   const records = [
     ...puts,
@@ -160,10 +160,10 @@ async function commitTable(
   ]
   return commitUntilAccepted('Too many tables are being created', random, async () => {
     const ahead = aheadOfCreate(team, request, files)
-    const { repeat, teamHead, holds, markers, job } = await team.partition.read((snapshot) =>
+    const { repeat, place, holds, markers, job } = await team.partition.read((snapshot) =>
       readAhead(snapshot, ahead, async (view) => ({
         repeat: await readCreateRepeat(team, request.key, view),
-        teamHead: await view.get(TEAM_HEAD_KEY),
+        place: await readCatalogPlace(team, view),
         holds: await sourceHolds(source, (key) => view.get(key)),
         markers: await putMarkers((key) => view.get(key), random, files),
         job: await readJobGuard(guard, (key) => view.get(key)),
@@ -172,8 +172,11 @@ async function commitTable(
     const first = createdOf(repeat)
     if (first !== null) return first
     if (!holds) return null
-    const order = checkTableCount(team, teamHead)
-    const head = { version: 1, commitNonce: random.bytes(8), order, generation: next }
+    checkRoom(team, place)
+    const { order, teamHead } = place
+    const now = team.options.clock.now()
+    const times = { createdAt: now, updatedAt: now }
+    const head = { version: 1, commitNonce: random.bytes(8), order, generation: next, times }
     const kept = saveResult(team, repeat, { operation: 'create', table, version: 1, runs })
     const ended = job.succeed({ table, version: 1, runs })
     const checks = [...checksOf(source), ...kept.checks, ...job.checks]
@@ -197,12 +200,21 @@ async function commitTable(
   })
 }
 
-/**
- * The number of tables that the team has made. None is ever deleted.
- * @throws {StoreError} LIMIT_EXCEEDED
- */
-function checkTableCount({ options }: TeamContext, teamHead: Bytes | null): number {
-  const count = teamHead === null ? 0 : decodeTeamHead(teamHead)
-  if (count >= options.tablesMax) throw tooManyTables(options.tablesMax)
-  return count
+/** The place of the next table in the catalog. */
+type CatalogPlace = Readonly<{
+  teamHead: Bytes | null
+  order: number
+  /** The team has as many tables as it may have. */
+  isFull: boolean
+}>
+
+async function readCatalogPlace(team: TeamContext, view: KvView): Promise<CatalogPlace> {
+  const teamHead = await view.get(TEAM_HEAD_KEY)
+  const order = teamHead === null ? 0 : decodeTeamHead(teamHead)
+  return { teamHead, order, isFull: await team.tableCounts.isFull(team.teamId, view, order) }
+}
+
+/** @throws {StoreError} LIMIT_EXCEEDED */
+function checkRoom({ options }: TeamContext, { isFull }: CatalogPlace): void {
+  if (isFull) throw tooManyTables(options.tablesMax)
 }

@@ -1,12 +1,12 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
-import { fromUtf8 } from '../../base/bytes.js'
+import { type Bytes, fromUtf8 } from '../../base/bytes.js'
 import { deferred } from '../../base/data-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import type { TableKey } from '../../format/keys.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import { parseRendered } from '../../schema/parse-rendered.js'
+import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
 import {
   checkArguments,
   checkFlag,
@@ -16,9 +16,11 @@ import {
   checkOnSchemaError,
   checkReadOptions,
   checkReserve,
+  checkTableName,
   checkText,
   checkVersion,
 } from '../api/arguments.js'
+import type { IfTableMatch, TableInfo } from '../api/life-types.js'
 import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { Receipt } from '../api/receipt-types.js'
@@ -53,6 +55,7 @@ import { pinGeneration, readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { walkPages } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
+import { readTableInfo } from '../read/table-infos.js'
 import { addRows } from './add-rows.js'
 import { checkOverwrite } from './check-requests.js'
 import { checkRowIds, checkUpdates, deleteRows, updateRows } from './many-rows.js'
@@ -67,6 +70,7 @@ import {
   deleteRow,
   updateRow,
 } from './row-update.js'
+import { deleteTable, renameTable } from './table-life.js'
 
 type Version = Readonly<{ version: number }>
 
@@ -134,8 +138,7 @@ export class TeamTable implements Table {
     checkArguments('page', request, [...PAGE_ARGUMENTS, 'numbers'])
     const { numbers: form, ...bounds } = request
     const numbers = checkNumbers(form)
-    const { json, rowCount: _, ...rest } = await this.#readPage('page', bounds, PAGE_ARGUMENTS)
-    return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
+    return parsedPage(await this.#readPage('page', bounds, PAGE_ARGUMENTS), numbers)
   }
 
   pageBytes(request: PageBytesRequest = {}): Promise<PageBytes> {
@@ -154,23 +157,31 @@ export class TeamTable implements Table {
     }
   }
 
-  #readPage(what: string, request: PageBytesRequest, known: readonly string[]): Promise<PageBytes> {
+  /** @param pinned - The generation that a scan has pinned: it is read although its table was deleted. */
+  #readPage(
+    what: string,
+    request: PageBytesRequest,
+    known: readonly string[],
+    pinned?: Bytes,
+  ): Promise<PageBytes> {
     return this.#run(async (place) => {
       checkArguments(what, request, known)
       checkMemory(request.memory)
-      return readPage(await openPage(place, request), request.memory)
+      return readPage(await openPage(place, request, pinned), request.memory)
     })
   }
 
   async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
     const numbers = checkReadOptions('scan', options)
     const { generation, unpin } = await this.#run(pinGeneration)
+    const { nonce } = generation
     try {
       const position = { extent: generation.firstExtent, slot: 0 }
-      const start = { table: tableKeyOf(this.id), generation: generation.nonce, position }
+      const start = { table: tableKeyOf(this.id), generation: nonce, position }
       const first = renderContinuation(start, versionBase(this.#team))
-      const read = (continuation: string): Promise<Page> => {
-        return this.page({ limit: SCAN_ROWS, continuation, numbers })
+      const read = async (continuation: string): Promise<Page> => {
+        const bounds = { limit: SCAN_ROWS, continuation }
+        return parsedPage(await this.#readPage('scan', bounds, PAGE_ARGUMENTS, nonce), numbers)
       }
       const { requestCostBytes = 0 } = this.#team.objects
       for await (const rows of walkPages(read, first, requestCostBytes > 0)) yield* rows
@@ -256,6 +267,22 @@ export class TeamTable implements Table {
     )
   }
 
+  info(): Promise<TableInfo> {
+    return this.#run(readTableInfo)
+  }
+
+  rename(name: string, options: IfTableMatch = {}): Promise<Version> {
+    return this.#runWriting(async (place) => {
+      checkTableName(name)
+      const { team } = place
+      return toPublicVersion(team, await renameTable(place, name, ifMatchOf('rename', options)))
+    })
+  }
+
+  delete(options: IfTableMatch = {}): Promise<void> {
+    return this.#run((place) => deleteTable(place, ifMatchOf('delete', options)))
+  }
+
   #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
     return this.#runWriting(async (place) => {
       checkText(ROW_ID, rowId)
@@ -293,6 +320,15 @@ export class TeamTable implements Table {
     this.#key ??= tableKeyOf(this.id)
     return { team: this.#team, table: this.#key, tableId: this.id }
   }
+}
+
+function ifMatchOf(what: string, options: IfTableMatch): number | bigint | undefined {
+  checkArguments(what, options, ['ifMatch'])
+  return checkIfMatchArgument(options.ifMatch)
+}
+
+function parsedPage({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
+  return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
 }
 
 /** The key of a table ID; a text that is no UUID is no table's ID. */

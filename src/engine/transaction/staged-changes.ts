@@ -9,6 +9,7 @@
 // - All changes of a table are planned on the version that it had before the transaction, so that they make one version.
 
 import { type Bytes, sameValue } from '../../base/bytes.js'
+import { invariant } from '../../base/invariant.js'
 import { byteText } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { KEY_SPACE, type TableKey, tableHeadKey } from '../../format/keys.js'
@@ -120,9 +121,10 @@ export class StagedChanges implements KvPartition, TableChanges {
       const { before, planned } = await this.read((view) => this.#plan(view, place, plan))
       this.checkOpen()
       if (planned.change !== undefined) {
-        const { checks = [], puts, deletes = [] } = planned.change
+        const { next, checks = [], puts, deletes = [] } = planned.change
+        invariant(next !== null, 'no transaction deletes a table')
         const key = tableHeadKey(place.table)
-        const head = encodeTableHead(nextHead(before, planned.change, this.#team.options.random))
+        const head = encodeTableHead(nextHead(before, next, this.#team.options))
         this.#stage({ checks, puts: [...puts, [key, head]], deletes })
         if (this.#heads.has(byteText(key))) this.#changed.set(place.tableId, place)
       }

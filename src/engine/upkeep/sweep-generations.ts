@@ -1,7 +1,10 @@
-// The sweep of overwritten rows and of schemas that are out of use.
+// The sweep of overwritten rows, of deleted tables, and of schemas that are out of use.
 //
-// Invariant: a retirement is marked as being dropped by a commit before anything that it names is deleted.
+// Invariants:
+// - A retirement is marked as being dropped by a commit before anything that it names is deleted.
+// - A dead table goes last of its records: until then all of them can be found.
 import { type Bytes, toHex } from '../../base/bytes.js'
+import { DEAD_TABLES_RANGE, deadTableKey, recordsOfTable } from '../../format/dead-table.js'
 import { decodeExtentPage } from '../../format/extent-page.js'
 import {
   extentPagesRange,
@@ -61,7 +64,7 @@ export async function sweepGenerations(context: StoreContext, visit: Visit): Pro
   return dropped.length
 }
 
-/** Retired generations that are past retention. */
+/** Retired generations that are past retention, or of deleted tables. */
 async function findOver(
   { options }: StoreContext,
   view: KvView,
@@ -70,6 +73,7 @@ async function findOver(
   const over: Retired[] = []
   const newer = new Map<string, { count: number; bytes: number }>()
   const all = await readRetired(view, tables)
+  const dead = await deadOf(view, all)
   const now = options.clock.now()
   for (const retired of all.reverse()) {
     const { table, retirement } = retired
@@ -79,9 +83,43 @@ async function findOver(
     newer.set(name, { count: count + 1, bytes: total })
     const isWithin =
       isRetained(retirement, count, options, now) && total <= options.overwrittenBytesMax
-    if (retirement.dropping || !isWithin) over.push(retired)
+    if (retirement.dropping || !isWithin || dead.has(toHex(table))) over.push(retired)
   }
   return over
+}
+
+/** Those of the tables that were deleted, in hex. */
+async function deadOf(view: KvView, retired: readonly Retired[]): Promise<ReadonlySet<string>> {
+  const tables = new Map(retired.map(({ table }) => [toHex(table), table]))
+  const dead = new Set<string>()
+  const keys = [...tables.values()].map(deadTableKey)
+  for await (const entries of recordsOf(view, DEAD_TABLES_RANGE, keys)) {
+    for (const [key] of entries) dead.add(toHex(tableOfKey(key)))
+  }
+  return dead
+}
+
+/** Deletes what is left of deleted tables whose rows are gone. */
+export async function sweepDeadTables(visit: Visit): Promise<void> {
+  const { partition } = visit
+  const tables = tablesOf(visit)
+  if (tables?.length === 0) return
+  const over = await partition.read(async (view) => {
+    const found: TableKey[] = []
+    const keys = tables?.map(deadTableKey) ?? null
+    for await (const entries of recordsOf(view, DEAD_TABLES_RANGE, keys)) {
+      for (const [key] of entries) {
+        const table = tableOfKey(key)
+        const retired = await view.scan({ ...retirementsRange(table), count: 1 })
+        if (retired.length === 0) found.push(table)
+      }
+    }
+    return found
+  })
+  for (const table of over) {
+    for (const range of recordsOfTable(table)) await sweepRange(partition, range)
+    await partition.commit({ deletes: [deadTableKey(table)] })
+  }
 }
 
 async function readRetired(view: KvView, tables: Names): Promise<Retired[]> {
@@ -96,18 +134,22 @@ async function readRetired(view: KvView, tables: Names): Promise<Retired[]> {
   return all
 }
 
-/** Hints of the tables that were looked at and have overwritten rows still. */
+/** Hints of the tables that were looked at and have overwritten rows still, or were deleted and are not gone. */
 export async function laterTables(
   { options }: StoreContext,
   { partition, about }: Visit,
 ): Promise<Hint[]> {
   const tables = about('table')
   if (tables.length === 0) return []
-  const left = await partition.read((view) => readRetired(view, tables))
+  const { left, dead } = await partition.read(async (view) => {
+    const retired = await readRetired(view, tables)
+    return { left: retired, dead: await deadOf(view, retired) }
+  })
   const soonest = options.clock.now() + 1
   const ends = new Map<string, Hint>()
   for (const { table, retirement } of left) {
-    const end = retirement.retiredAt + options.overwrittenRowsTtlMs + 1
+    const kept = dead.has(toHex(table)) ? 0 : options.overwrittenRowsTtlMs
+    const end = retirement.retiredAt + kept + 1
     const due = Math.max(soonest, Math.min(end, ends.get(toHex(table))?.due ?? end))
     ends.set(toHex(table), { due, kind: 'table', about: table })
   }

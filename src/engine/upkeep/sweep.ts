@@ -30,7 +30,12 @@ import { readTeams } from '../context/team-entries.js'
 import { DutyRun } from './duty-run.js'
 import { foldPartition } from './fold.js'
 import { FileSweeper, type FilesSwept } from './sweep-files.js'
-import { laterTables, sweepGenerations, sweepSchemas } from './sweep-generations.js'
+import {
+  laterTables,
+  sweepDeadTables,
+  sweepGenerations,
+  sweepSchemas,
+} from './sweep-generations.js'
 import { IncarnationSweeper } from './sweep-incarnations.js'
 import { laterJobs, sweepJobs } from './sweep-jobs.js'
 import { laterStashes, sweepStashes } from './sweep-stashes.js'
@@ -249,6 +254,7 @@ async function sweepTeam(
 ): Promise<Readonly<{ swept: TeamSwept; later: Hint[] }>> {
   const uploads = await sweepUploads(context, visit)
   const generations = await sweepGenerations(context, visit)
+  await sweepDeadTables(visit)
   await sweepSchemas(visit)
   const stashes = await sweepStashes(context, visit)
   if (visit.isFull || visit.about('results').length > 0) await sweepRepeats(context, visit)

@@ -1,5 +1,6 @@
 // Receipts: each that a table lists is there, and no other.
 import { sameBytes, toHex } from '../../base/bytes.js'
+import { deadTableKey } from '../../format/dead-table.js'
 import {
   RECEIPTS_RANGE,
   receiptKey,
@@ -43,6 +44,7 @@ async function verifyReceiptsOf(
   const where = { team, table: renderTableId(table) }
   const headBytes = await view.get(tableHeadKey(table))
   if (headBytes === null) {
+    if ((await view.get(deadTableKey(table))) !== null) return
     const message = 'Receipts remain of a table that is not there'
     return findings.add({ kind: 'orphan-record', message }, where)
   }

@@ -1,11 +1,13 @@
 // Checks the tables of a team: the catalog entries that name them, and their generations with all rows.
 import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
+import { DEAD_TABLES_RANGE, deadTableKey, decodeDeadTable } from '../../format/dead-table.js'
 import {
   CATALOG_RANGE,
   catalogKey,
   EXTENTS_MAX,
   extentPagesRange,
   PAGE_EXTENTS,
+  RETIREMENTS_RANGE,
   rowsRange,
   SLOTS_MAX,
   schemaKey,
@@ -48,6 +50,9 @@ export async function verifyTables(verifying: VerifyContext): Promise<void> {
   await findings.step({ team: teamId }, () =>
     partition.read((view) => verifyCatalog(findings, view, teamId)),
   )
+  await findings.step({ team: teamId }, () =>
+    partition.read((view) => verifyDeadTables(findings, view, teamId)),
+  )
   let start: Bytes | null = TABLE_HEADS_RANGE.start
   while (start !== null) {
     const from: Bytes = start
@@ -86,6 +91,33 @@ async function verifyCatalog(findings: Findings, view: KvView, team: string): Pr
     if (last !== undefined && !isBefore(last, catalogKey(nextOrder))) {
       const message = 'The catalog has entries beyond its next place'
       findings.add({ kind: 'record-mismatch', message }, { team })
+    }
+  }
+}
+
+/** Checks that a deleted table has no head, and that retired rows are those of a table, or of a deleted one. */
+async function verifyDeadTables(findings: Findings, view: KvView, team: string): Promise<void> {
+  for await (const entries of scanBatches(view, DEAD_TABLES_RANGE)) {
+    findings.checkGoesOn()
+    const heads = await view.getMany(entries.map(([key]) => tableHeadKey(tableOfKey(key))))
+    for (const [i, [key, record]] of entries.entries()) {
+      decodeDeadTable(record)
+      if ((heads[i] ?? null) === null) continue
+      const message = 'The table was deleted, but has a head'
+      findings.add(
+        { kind: 'record-mismatch', message },
+        { team, table: renderTableId(tableOfKey(key)) },
+      )
+    }
+  }
+  for await (const entries of scanBatches(view, RETIREMENTS_RANGE)) {
+    findings.checkGoesOn()
+    for (const [key] of entries) {
+      const table = tableOfKey(key)
+      const [head, dead] = await view.getMany([tableHeadKey(table), deadTableKey(table)])
+      if (head !== null || dead !== null) continue
+      const message = 'Overwritten rows remain of a table that is not there'
+      findings.add({ kind: 'orphan-record', message }, { team, table: renderTableId(table) })
     }
   }
 }

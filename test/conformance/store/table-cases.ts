@@ -35,7 +35,9 @@ export const tableCases: readonly StoreCase[] = [
       }
 
       const expected = ids.map((id, i) => ({ id, name: ['b', 'a', 'b'][i] }))
-      assert.deepEqual(await team.tables(), expected)
+      assert.deepEqual(await team.tableNames(), expected)
+      const infos = await Promise.all(ids.map((id) => team.table(id).info()))
+      assert.deepEqual(await team.tables(), infos)
     },
   },
   {

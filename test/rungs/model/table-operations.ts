@@ -58,7 +58,7 @@ export function readSchema(target: TableTarget): Operation {
 export function listTables(instance: number): Operation {
   return {
     text: 'list the tables',
-    run: (world) => world.team(instance).tables(),
+    run: (world) => world.team(instance).tableNames(),
     check(state, outcome) {
       const expected = state.tables.map(({ id, name }) => ({ id, name }))
       expectEqual('the tables', expectValue(outcome), expected)

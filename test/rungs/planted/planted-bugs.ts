@@ -103,8 +103,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a scan does not keep the rows that it reads',
     file: 'generations.ts',
-    find: 'if (pins.has(nonce) || isRetained(',
-    replace: 'if (isRetained(',
+    find: 'if (isKept || pins.has(nonce)) {',
+    replace: 'if (isKept) {',
   },
   {
     name: 'deleting a stash leaves it in use where it is put again',

@@ -17,7 +17,7 @@ import { allowAnyAnswer } from '../../support/undescribed-answers.js'
 function contractOver(failure: unknown, failures: unknown[] = []) {
   allowAnyAnswer()
   const team = {
-    tables: () => Promise.reject(failure),
+    tableNames: () => Promise.reject(failure),
     stash: () => ({ put: () => Promise.reject(failure) }),
   }
   const limits = { pageRowsMax: 10, pageBytesMax: 100 }

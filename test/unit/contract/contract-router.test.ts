@@ -51,7 +51,8 @@ describe('the routes', () => {
     expect(methods('/tables').get('HEAD')).toBe(methods('/tables').get('GET'))
     expect([...methods('/tables/a/rows').keys()]).toEqual(['GET', 'HEAD', 'POST'])
     expect(methods('/tables/a/rows').get('HEAD')).toBe(headRows)
-    expect([...methods('/tables/a').keys()]).toEqual(['PUT'])
+    expect([...methods('/tables/a').keys()]).toEqual(['PUT', 'GET', 'PATCH', 'DELETE', 'HEAD'])
+    expect([...methods('/stashes/s').keys()]).toEqual(['DELETE'])
   })
 })
 

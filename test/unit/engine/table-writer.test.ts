@@ -25,7 +25,7 @@ async function openTables() {
   const partition = (await openLevelKv(new MemoryLevel())).partition('p')
   const heads = new TableHeads(1_000_000)
   const decode = vi.spyOn(heads, 'decode')
-  const writers = new TableWriters(openSystemRandom(), heads)
+  const writers = new TableWriters({ random: openSystemRandom(), clock: { now: Date.now } }, heads)
   const put = async (number: number, version: number): Promise<void> => {
     const head = { version, commitNonce: new Uint8Array(8), order: 1, generation: GENERATION }
     const key = tableHeadKey(new Uint8Array(16).fill(number))

@@ -1,0 +1,40 @@
+// CONTRACT.md, section 5: what a table is, its name, and its end. The published interface has none of it.
+import { parseAlterBody } from './body-shapes.js'
+import type { Call } from './call.js'
+import type { ContractResponse } from './message.js'
+import { inOrder } from './order-of-refusals.js'
+import { parseIfMatch } from './precondition.js'
+import { refuseValidate } from './query.js'
+import { jsonResponse } from './render.js'
+
+/** GET /tables/{tableID} */
+export async function readTable(call: Call, tableId: string): Promise<ContractResponse> {
+  const info = await call.team.table(tableId).info()
+  return jsonResponse(200, JSON.stringify({ data: info }), info.version)
+}
+
+/** PATCH /tables/{tableID} */
+export async function alterTable(call: Call, tableId: string): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  return inOrder(call, {
+    parse: () => {
+      refuseValidate(call.query)
+      return parseIfMatch(call.headers)
+    },
+    table,
+    formats: ['json'],
+    change: async (body, ifMatch) => {
+      const { name } = parseAlterBody(body)
+      const { version } = await table.rename(name, ifMatch === undefined ? {} : { ifMatch })
+      return jsonResponse(200, '{}', version)
+    },
+  })
+}
+
+/** DELETE /tables/{tableID} */
+export async function deleteTable(call: Call, tableId: string): Promise<ContractResponse> {
+  refuseValidate(call.query)
+  const ifMatch = parseIfMatch(call.headers)
+  await call.team.table(tableId).delete(ifMatch === undefined ? {} : { ifMatch })
+  return jsonResponse(200, '{}')
+}

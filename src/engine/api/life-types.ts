@@ -1,0 +1,58 @@
+// The life of a table: what it is now, its name and columns, and its end.
+import type { TableSchema } from '../../schema/column-kind.js'
+
+/** The ID and the name of a table. */
+export type TableEntry = Readonly<{ id: string; name: string }>
+
+/** A table as it is now. */
+export type TableInfo = TableEntry &
+  Readonly<{
+    schema: TableSchema
+    rowCount: number
+    version: number
+    /** When it was created, in milliseconds since 1970 UTC; null: a version of this package that did not note it did so. */
+    createdAt: number | null
+    /** When it was last changed; null: not since such a version. Every change counts, also of the name. */
+    updatedAt: number | null
+    /**
+     * Bytes of its rows as they are stored, compressed where they are: of segments, and of the row records that no
+     * segment has yet. Records that lie over a segment until the next fold, and overwritten rows, are not counted.
+     */
+    bytes: number
+  }>
+
+/** A condition on the version of a table. */
+export type IfTableMatch = Readonly<{
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
+  ifMatch?: number | bigint | undefined
+}>
+
+/** What can be asked of a table, and done to it, beside its rows. */
+export interface TableLife {
+  /** The table as it is now. Reads a few records, however many rows it has. @throws {StoreError} TABLE_NOT_FOUND */
+  info(): Promise<TableInfo>
+  /**
+   * Gives the table another name. The same name makes no version.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED
+   */
+  rename(name: string, options?: IfTableMatch): Promise<Readonly<{ version: number }>>
+  /**
+   * Deletes the table with all rows, at once: from then on its operations fail with TABLE_NOT_FOUND. Scans under way end
+   * with their rows. The sweep gives the space back; files that no other row names go as after an overwrite. The ID is
+   * never given again.
+   * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED
+   */
+  delete(options?: IfTableMatch): Promise<void>
+}
+
+/** The tables of a team. */
+export interface TeamTables<T> {
+  /** All tables in order of creation, including every table whose create has resolved. */
+  tables(): Promise<readonly TableInfo[]>
+  /** As `tables`, with no more than their IDs and names, which is quicker. */
+  tableNames(): Promise<readonly TableEntry[]>
+  /** The oldest table with a name; null: there is none. */
+  tableByName(name: string): Promise<T | null>
+  /** All tables with a name, the oldest first. */
+  tablesByName(name: string): Promise<readonly T[]>
+}

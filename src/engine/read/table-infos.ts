@@ -1,0 +1,151 @@
+// What tables are, from their records: heads, schemas and extent pages, whatever the number of rows.
+import { inBatches } from '../../base/batches.js'
+import type { Bytes } from '../../base/bytes.js'
+import { byteText } from '../../base/platform.js'
+import { StoreError } from '../../base/store-error.js'
+import { decodeExtentPage } from '../../format/extent-page.js'
+import {
+  CATALOG_RANGE,
+  catalogKey,
+  extentPageKey,
+  PAGE_EXTENTS,
+  schemaKey,
+  type TableKey,
+  tableHeadKey,
+} from '../../format/keys.js'
+import {
+  type CatalogEntry,
+  decodeCatalogEntry,
+  type Generation,
+  type TableHead,
+} from '../../format/records.js'
+import { renderTableId } from '../../format/table-id.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { TableEntry, TableInfo } from '../api/life-types.js'
+import { versionBase } from '../context/public-versions.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { segmentBytes } from '../context/team-limits.js'
+import { readHead } from './generations.js'
+
+/** Records that one query reads by their keys, at most. */
+const READ_COUNT = 500
+
+/** @throws {StoreError} TABLE_NOT_FOUND */
+export function readTableInfo({ team, table, tableId }: TablePlace): Promise<TableInfo> {
+  return team.partition.read(async (view) => {
+    const head = await readHead(team, view, table, tableId)
+    const entry = await view.get(catalogKey(head.order))
+    if (entry === null) throw damaged(table, 'the catalog does not list it')
+    const [info] = await infosOf(team, view, [{ head, ...decodeCatalogEntry(entry) }])
+    if (info === undefined) throw damaged(table, 'it has no head')
+    return info
+  })
+}
+
+/** All tables of a team, in the order of the catalog. */
+export function readTableInfos(team: TeamContext): Promise<TableInfo[]> {
+  return team.partition.read(async (view) => {
+    const infos: TableInfo[] = []
+    for await (const listed of catalogOf(view)) {
+      for (const some of inBatches(listed, READ_COUNT)) {
+        const heads = await view.getMany(some.map(({ table }) => tableHeadKey(table)))
+        const found = some.map(({ table, name }, at) => {
+          const head = heads[at] ?? null
+          if (head === null) throw damaged(table, 'it has no head')
+          return { table, name, head: team.heads.decode(head) }
+        })
+        infos.push(...(await infosOf(team, view, found)))
+      }
+    }
+    return infos
+  })
+}
+
+/** @param name - null: of any name. */
+export function readTableNames(team: TeamContext, name: string | null): Promise<TableEntry[]> {
+  return team.partition.read(async (view) => {
+    const found: TableEntry[] = []
+    for await (const listed of catalogOf(view)) {
+      for (const entry of listed) {
+        if (name !== null && entry.name !== name) continue
+        found.push({ id: renderTableId(entry.table), name: entry.name })
+      }
+    }
+    return found
+  })
+}
+
+async function* catalogOf(view: KvView): AsyncGenerator<CatalogEntry[], void> {
+  for await (const entries of scanBatches(view, CATALOG_RANGE)) {
+    yield entries.map(([, bytes]) => decodeCatalogEntry(bytes))
+  }
+}
+
+type FoundTable = CatalogEntry & Readonly<{ head: TableHead }>
+
+async function infosOf(
+  team: TeamContext,
+  view: KvView,
+  found: readonly FoundTable[],
+): Promise<TableInfo[]> {
+  const records = await readRecords(view, found.flatMap(recordsOf))
+  const base = versionBase(team)
+  return Promise.all(
+    found.map(async ({ table, name, head }): Promise<TableInfo> => {
+      const { generation, version, times } = head
+      const read = (key: Bytes): Bytes | null => records.get(byteText(key)) ?? null
+      const { schema } = await team.schemas.get(table, generation.schemaNumber, read)
+      const pages = pageKeysOf(table, generation).map(read)
+      return {
+        id: renderTableId(table),
+        name,
+        schema,
+        rowCount: generation.liveRows,
+        version: version + base,
+        createdAt: times?.createdAt || null,
+        updatedAt: times?.updatedAt || null,
+        bytes: bytesOf(pages) + (generation.open?.textBytes ?? 0),
+      }
+    }),
+  )
+}
+
+function recordsOf({ table, head: { generation } }: FoundTable): Bytes[] {
+  return [schemaKey(table, generation.schemaNumber), ...pageKeysOf(table, generation)]
+}
+
+/** The extent pages of a generation: one for each 256 extents. */
+function pageKeysOf(table: TableKey, { firstExtent, nextExtent, open }: Generation): Bytes[] {
+  const keys: Bytes[] = []
+  const limit = open?.extent ?? nextExtent
+  for (let extent = firstExtent; extent < limit; extent += PAGE_EXTENTS) {
+    keys.push(extentPageKey(table, Math.floor(extent / PAGE_EXTENTS)))
+  }
+  return keys
+}
+
+async function readRecords(
+  view: KvView,
+  keys: readonly Bytes[],
+): Promise<ReadonlyMap<string, Bytes | null>> {
+  const records = new Map<string, Bytes | null>()
+  for (const some of inBatches(keys, READ_COUNT)) {
+    const values = await view.getMany(some)
+    for (const [at, key] of some.entries()) records.set(byteText(key), values[at] ?? null)
+  }
+  return records
+}
+
+function bytesOf(pages: readonly (Bytes | null)[]): number {
+  let bytes = 0
+  for (const page of pages) {
+    const entries = page === null ? [] : decodeExtentPage(page)
+    bytes += segmentBytes(entries.flatMap(({ segment }) => segment ?? []))
+  }
+  return bytes
+}
+
+function damaged(table: TableKey, problem: string): StoreError {
+  return new StoreError('DATA_CORRUPT', `Table ${renderTableId(table)} is damaged: ${problem}`)
+}

@@ -1,0 +1,374 @@
+// Goal: a table can be looked at, named anew and deleted, and a deleted one is gone at once for all but scans under way,
+// leaves nothing behind, and never comes back.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { KEY_SPACE } from '../../src/format/keys.js'
+import {
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  type RowWithId,
+  type Store,
+  type StoreOptions,
+  type Table,
+} from '../../src/index.js'
+import { plainDatabase } from '../support/plain-database.js'
+import { all } from '../support/rich-database.js'
+import { EngineWorld, MINUTE_MS } from './engine-world.js'
+
+const NOW = 1_800_000_000_000
+
+async function openLife(options: StoreOptions = {}) {
+  const clock = { now: () => at.now }
+  const at = { now: NOW }
+  const objects = memoryObjects()
+  const kv = await openLevelKv(plainDatabase())
+  const quiet = { sweepIntervalMs: 0, foldIntervalMs: 0, jobIntervalMs: 0 }
+  const store = await openStore({ kv, objects, clock, orphanGraceMs: 0, ...quiet, ...options })
+  onTestFinished(() => store.close())
+  const team = store.team('t')
+  const make = async (name: string, rows: object[] = [{ n: 1 }, { n: 2 }]): Promise<Table> => {
+    return team.table((await team.createTable({ name, rows })).tableId)
+  }
+  return { store, team, make, at, objects, partition: kv.partition('t') }
+}
+
+async function rowsOf(rows: AsyncIterable<RowWithId>): Promise<unknown[]> {
+  const found: unknown[] = []
+  for await (const { $rowID: _, ...cells } of rows) found.push(cells)
+  return found
+}
+
+async function expectSound(store: Store): Promise<void> {
+  const { findings } = await store.verify({ full: true })
+  expect(findings.filter(({ kind }) => kind !== 'orphan-object')).toEqual([])
+}
+
+const NOT_FOUND = { code: 'TABLE_NOT_FOUND' }
+
+describe('what a table is', () => {
+  test('its name, schema, rows, version, times and bytes are told, and change with it', async () => {
+    const { make, at } = await openLife()
+    const table = await make('first')
+    const before = await table.info()
+    expect(before).toMatchObject({
+      id: table.id,
+      name: 'first',
+      schema: await table.schema(),
+      rowCount: 2,
+      version: 1,
+      createdAt: NOW,
+      updatedAt: NOW,
+    })
+    expect(before.bytes).toBeGreaterThan(0)
+
+    at.now += 1_000
+    await table.addRows([{ n: 3 }])
+    const added = await table.info()
+    expect(added).toMatchObject({ rowCount: 3, version: 2, createdAt: NOW, updatedAt: NOW + 1_000 })
+    expect(added.bytes).toBeGreaterThan(before.bytes)
+
+    at.now -= 5_000 // A clock that was set back does not make a change older than the one before it.
+    await table.overwrite({ rows: [] })
+    expect(await table.info()).toMatchObject({ rowCount: 0, updatedAt: NOW + 1_000, bytes: 0 })
+  })
+
+  test('the bytes are those of its segments', async () => {
+    const { make, objects } = await openLife({ inlineRowsMax: 0 })
+    const rows = Array.from({ length: 5_000 }, (_, n) => ({ n, text: `row ${n}` }))
+    const table = await make('large', rows)
+    const [object = ''] = await objects.list('')
+
+    expect((await table.info()).bytes).toBe((await objects.get(object))?.length)
+  })
+
+  test('all tables of a team are told as each one is, over several batches', async () => {
+    const { team, make } = await openLife({ tablesMax: 2_000 })
+    for (let i = 0; i < 1_203; i++) await make(`table ${i % 7}`, [{ n: i }])
+    const tables = await team.tables()
+
+    expect(tables).toHaveLength(1_203)
+    expect(await team.tableNames()).toEqual(tables.map(({ id, name }) => ({ id, name })))
+    for (const at of [0, 499, 500, 1_000, 1_202]) {
+      const info = tables[at]
+      expect(await team.table(info?.id ?? '').info()).toEqual(info)
+    }
+  })
+
+  test('a name finds the oldest table that has it, or all of them, or none', async () => {
+    const { team, make } = await openLife()
+    const made = [await make('a'), await make('b'), await make('a')]
+
+    expect((await team.tableByName('a'))?.id).toBe(made[0]?.id)
+    expect((await team.tablesByName('a')).map(({ id }) => id)).toEqual([made[0]?.id, made[2]?.id])
+    expect(await team.tableByName('c')).toBeNull()
+    expect(await team.tablesByName('')).toEqual([])
+  })
+
+  test('nobody knows when a table of an earlier version was created, nor of a missing one anything', async () => {
+    const { team, make, partition } = await openLife()
+    const table = await make('old')
+    const [[key, head] = []] = await all(partition, KEY_SPACE.tableHead)
+    if (key === undefined || head === undefined) throw new Error('The table has a head')
+    await partition.commit({ puts: [[key, head.slice(0, -12)]] })
+
+    expect(await table.info()).toMatchObject({ createdAt: null, updatedAt: null })
+    await table.addRows([{ n: 3 }])
+    expect(await table.info()).toMatchObject({ createdAt: null, updatedAt: NOW })
+    await expect(team.table(table.id.replace(/^./, 'x')).info()).rejects.toMatchObject(NOT_FOUND)
+  })
+})
+
+describe('a table that gets another name', () => {
+  test('has it everywhere, in a new version, and keeps its place and its rows', async () => {
+    const { store, team, make } = await openLife()
+    const [first, second] = [await make('a'), await make('b')]
+
+    expect(await first.rename('ä new one')).toEqual({ version: 2 })
+    expect(await team.tableNames()).toEqual([
+      { id: first.id, name: 'ä new one' },
+      { id: second.id, name: 'b' },
+    ])
+    expect(await first.info()).toMatchObject({ name: 'ä new one', version: 2, rowCount: 2 })
+    expect(await rowsOf(first.scan())).toEqual([{ n: 1 }, { n: 2 }])
+    await expectSound(store)
+  })
+
+  test('has no new version if it had the name already', async () => {
+    const { make } = await openLife()
+    const table = await make('a')
+
+    expect(await table.rename('a')).toEqual({ version: 1 })
+  })
+
+  test('is refused a wrong name, and any name if it has changed', async () => {
+    const { make } = await openLife()
+    const table = await make('a')
+    await table.addRows([{ n: 3 }])
+
+    for (const name of ['', 'x'.repeat(1_001), '\ud800']) {
+      await expect(table.rename(name)).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    }
+    await expect(table.rename('b', { ifMatch: 1 })).rejects.toMatchObject({
+      code: 'PRECONDITION_FAILED',
+    })
+    expect(await table.rename('b', { ifMatch: 2 })).toEqual({ version: 3 })
+  })
+
+  test.each([false, true])('gets the last of many (shared: %s)', async (shared) => {
+    const world = await EngineWorld.create()
+    const { store } = await world.open({}, shared)
+    const team = store.team('t')
+    const { tableId } = await team.createTable({ name: 'a', rows: [] })
+    const table = team.table(tableId)
+    const names = Array.from({ length: 20 }, (_, i) => `name ${i}`)
+    const versions = await Promise.all(names.map((name) => table.rename(name)))
+
+    expect(new Set(versions.map(({ version }) => version)).size).toBe(20)
+    const last = versions.findIndex(({ version }) => version === 21)
+    expect(await table.info()).toMatchObject({ name: names[last], version: 21 })
+  })
+})
+
+describe('a deleted table', () => {
+  test('is gone at once, for every call', async () => {
+    const { store, team, make } = await openLife()
+    const [table, other] = [await make('a'), await make('b')]
+    const { rows, continuation } = await table.page({ limit: 1 })
+    const rowId = rows[0]?.$rowID ?? ''
+    await table.delete()
+
+    const calls: (() => Promise<unknown>)[] = [
+      () => table.info(),
+      () => table.version(),
+      () => table.schema(),
+      () => table.page(),
+      () => table.page({ continuation: continuation ?? '' }),
+      () => table.get(rowId),
+      () => table.addRows([]),
+      () => table.addRows([{ n: 1 }]),
+      () => table.overwrite({ rows: [] }),
+      () => table.updateRow(rowId, { n: 2 }),
+      () => table.deleteRow(rowId),
+      () => table.rename('c'),
+      () => table.receipt(1),
+      () => table.delete(),
+      () => rowsOf(table.scan()),
+    ]
+    for (const call of calls) await expect(call()).rejects.toMatchObject(NOT_FOUND)
+    expect(await team.tableNames()).toEqual([{ id: other.id, name: 'b' }])
+    expect(await team.tableByName('a')).toBeNull()
+    await expectSound(store)
+  })
+
+  test('leaves no record and no object after two sweeps', async () => {
+    const { store, team, make, objects, partition } = await openLife({ inlineRowsMax: 1 })
+    const rows = Array.from({ length: 3_000 }, (_, n) => ({ n }))
+    const { tableId } = await team.createTable({ name: 'a', rows, receipt: true })
+    const table = team.table(tableId)
+    const texts = rows.map(({ n }) => ({ n: `row ${n}` }))
+    await table.overwrite({
+      rows: texts,
+      schema: { columns: [{ id: 'n', type: 'string' }] },
+      receipt: true,
+    })
+    await table.addRows([{ n: 'one' }])
+    await table.deleteRow((await table.page({ limit: 1 })).rows[0]?.$rowID ?? '')
+    await table.delete()
+    expect((await all(partition, KEY_SPACE.deadTable)).length).toBe(1)
+    const { generations } = await store.sweep()
+    await store.sweep()
+
+    expect(generations).toBe(2)
+    for (const space of Object.values(KEY_SPACE)) {
+      const left = await all(partition, space)
+      expect([space, space === KEY_SPACE.teamHead ? 1 : 0]).toEqual([space, left.length])
+    }
+    expect(await objects.list('')).toEqual([])
+    await expectSound(store)
+    expect((await make('next')).id).not.toBe(tableId)
+  })
+
+  test('keeps its rows for a scan until that ends, over any sweep', async () => {
+    const { store, make, partition } = await openLife({ inlineRowsMax: 0 })
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
+    const table = await make('a', rows)
+    const scan = table.scan()
+    const first = await scan.next()
+    await table.delete()
+    for (let i = 0; i < 3; i++) expect((await store.sweep()).generations).toBe(0)
+
+    const { $rowID: _, ...cells } = first.value as RowWithId
+    expect([cells, ...(await rowsOf(scan))]).toEqual(rows)
+    expect((await store.sweep()).generations).toBe(1)
+    expect(await all(partition, KEY_SPACE.deadTable)).toEqual([])
+  })
+
+  test('is not deleted if it has changed after the version given', async () => {
+    const { make } = await openLife()
+    const table = await make('a')
+    await table.addRows([{ n: 3 }])
+
+    await expect(table.delete({ ifMatch: 1 })).rejects.toMatchObject({
+      code: 'PRECONDITION_FAILED',
+    })
+    expect((await table.info()).rowCount).toBe(3)
+    await table.delete({ ifMatch: 2 })
+    await expect(table.info()).rejects.toMatchObject(NOT_FOUND)
+  })
+
+  test('makes room for another one', async () => {
+    const { make } = await openLife({ tablesMax: 2 })
+    const [first, second] = [await make('a'), await make('b')]
+    await expect(make('c')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
+    await first.delete()
+    const third = await make('c')
+    await expect(make('d')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
+    await second.delete()
+    await third.delete()
+    await make('d')
+    await make('e')
+    await expect(make('f')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
+  })
+
+  test('is not made anew by a repeat of its create, and takes no repeat of an add', async () => {
+    const { store, team, make } = await openLife()
+    const create = { name: 'a', rows: [{ n: 1 }], idempotencyKey: 'one' }
+    const { tableId } = await team.createTable(create)
+    const add = (): Promise<unknown> =>
+      team.table(tableId).addRows([{ n: 2 }], { idempotencyKey: 'two' })
+    await add()
+    await team.table(tableId).delete()
+    await store.sweep()
+
+    expect((await team.createTable(create)).tableId).toBe(tableId)
+    await expect(add()).rejects.toMatchObject(NOT_FOUND)
+    expect(await team.tableNames()).toEqual([])
+    await make('b')
+    await expectSound(store)
+  })
+
+  test('fails the jobs that are under way on it', async () => {
+    const { team, make } = await openLife()
+    const table = await make('a')
+    await team.stash('s').put(0, [{ n: 3 }])
+    const job = await team.startJob({ overwrite: { tableId: table.id, rows: team.stash('s') } })
+    await table.delete()
+    const status = await job.wait(10_000)
+
+    if (status.status === 'succeeded') return // It came before.
+    expect(status).toMatchObject({ status: 'failed', error: NOT_FOUND })
+  })
+
+  test.each([false, true])('ends beside changes in some order (shared: %s)', async (shared) => {
+    const world = await EngineWorld.create()
+    const [one, two] = [await world.open({}, shared), await world.open({}, shared)]
+    const { tableId } = await one.store.team('t').createTable({ name: 'a', rows: [] })
+    const tables = [one, shared ? two : one].map(({ store }) => store.team('t').table(tableId))
+    const adds = tables.flatMap((table) =>
+      Array.from(
+        { length: 8 },
+        (_, n) => () => table.addRows([{ n }], { onSchemaError: 'updateSchema' }),
+      ),
+    )
+    const begun = adds.slice(0, 8).map((add) => add())
+    const ended = tables[0]?.delete()
+    const later = adds.slice(8).map((add) => add())
+    const settled = await Promise.allSettled([...begun, ...later])
+    await ended
+
+    for (const add of settled) {
+      if (add.status === 'rejected') expect(add.reason).toMatchObject(NOT_FOUND)
+    }
+    for (const table of tables) await expect(table.info()).rejects.toMatchObject(NOT_FOUND)
+    await world.pass(5 * MINUTE_MS)
+    await one.store.sweep()
+    expect(await world.keys('t', KEY_SPACE.row)).toEqual([])
+    expect(await world.keys('t', KEY_SPACE.deadTable)).toEqual([])
+  })
+
+  test('on a shared store is swept where a hint says so, but not while another process scans it', async () => {
+    const world = await EngineWorld.create()
+    const background = { sweepIntervalMs: MINUTE_MS, orphanGraceMs: 0 }
+    const [one, two] = [await world.open(background), await world.open(background)]
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
+    const { tableId } = await one.store.team('t').createTable({ name: 'a', rows })
+    await world.pass(5 * MINUTE_MS)
+    const scan = two.store.team('t').table(tableId).scan()
+    const first = await scan.next()
+    await one.store.team('t').table(tableId).delete()
+    await world.pass(10 * MINUTE_MS)
+    expect(await world.keys('t', KEY_SPACE.deadTable)).toHaveLength(1)
+
+    const { $rowID: _, ...cells } = first.value as RowWithId
+    expect([cells, ...(await rowsOf(scan))]).toEqual(rows)
+    await world.pass(10 * MINUTE_MS)
+    for (const space of [KEY_SPACE.deadTable, KEY_SPACE.retirement, KEY_SPACE.extentPage]) {
+      expect(await world.keys('t', space)).toEqual([])
+    }
+    await world.pass(20 * MINUTE_MS)
+    expect(await world.listed()).toEqual([])
+  })
+})
+
+describe('verify of a store with deleted tables', () => {
+  test('names a dead table that has a head, and retired rows of no table', async () => {
+    const { store, make, partition } = await openLife()
+    const [table, other] = [await make('a'), await make('b')]
+    const heads = await all(partition, KEY_SPACE.tableHead)
+    await table.delete()
+    const [[deadKey] = []] = await all(partition, KEY_SPACE.deadTable)
+    if (deadKey === undefined) throw new Error('A deleted table is dead')
+    const kindsOf = async (): Promise<unknown[]> => {
+      return (await store.verify()).findings.map(({ kind, table: id }) => [kind, id])
+    }
+    expect(await kindsOf()).toEqual([])
+
+    const [[, dead] = []] = await all(partition, KEY_SPACE.deadTable)
+    await partition.commit({ deletes: [deadKey] })
+    expect(await kindsOf()).toEqual([['orphan-record', table.id]])
+
+    const deadKeys = heads.map(([key]) => key.with(0, KEY_SPACE.deadTable))
+    await partition.commit({ puts: deadKeys.map((key) => [key, dead ?? new Uint8Array()]) })
+    expect(await kindsOf()).toEqual([['record-mismatch', other.id]])
+  })
+})

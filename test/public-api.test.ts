@@ -232,6 +232,7 @@ test('the entry points export exactly these names', () => {
         "publishEvent",
         "restoreDirectory",
         "serverOptions",
+        "startServer",
         "type ConnectionLimits",
         "type DirectoryOptions",
         "type DirectoryPortOptions",
@@ -241,6 +242,8 @@ test('the entry points export exactly these names', () => {
         "type RestoreOptions",
         "type SourceLookup",
         "type SourceOptions",
+        "type StartServerOptions",
+        "type StartedServer",
       ],
       "rowstash/postgres": [
         "openPostgresKv",

@@ -45,8 +45,16 @@ export interface NodeHandlerOptions extends ContractOptions {
   readonly trustedProxies?: readonly string[] | undefined
 }
 
-/** A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. */
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void
+/**
+ * A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. With `next`, as such frameworks
+ * give it, a request for a path that is not of the contract goes on to the routes of the host, unread; without, it is
+ * answered with 404.
+ */
+export type NodeHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: () => void,
+) => void
 
 /**
  * Serves a store over HTTP. Mount it before body parsers: a body that a parser has consumed is taken from
@@ -98,8 +106,11 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   }
 
   const takeTurn = createTurns()
-  return (request, response) => {
+  return (request, response, next) => {
     checkNodeRequest(request, response)
+    const target = next === undefined ? undefined : targetOf(request, hosts)
+    const isOurs = target === undefined || contract.isRoute(pathBelow(request, target, basePath))
+    if (!isOurs) return next?.()
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
     takeTurn(request, response, () =>
@@ -270,12 +281,9 @@ function contractRequest(
 ): ContractRequest {
   const { method = '' } = request
   const question = target.indexOf('?')
-  const path = question < 0 ? target : target.slice(0, question)
-  const base = basePathLeft(request, basePath)
-  const isBelow = path === base || path.startsWith(`${base}/`)
   return {
     method,
-    path: isBelow ? path.slice(base.length) : '', // An empty path is an unknown one.
+    path: pathBelow(request, target, basePath),
     query: question < 0 ? '' : target.slice(question + 1),
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
@@ -284,6 +292,13 @@ function contractRequest(
     onKey,
     onAnswered,
   }
+}
+
+/** The path of a target below the base path; empty, which is an unknown path, if it is elsewhere. */
+function pathBelow(request: IncomingMessage, target: string, basePath: string): string {
+  const [path = ''] = target.split('?', 1)
+  const base = basePathLeft(request, basePath)
+  return path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : ''
 }
 
 function headerLines(rawHeaders: readonly string[]): HeaderList {

@@ -1,14 +1,19 @@
 // A store behind an HTTP server, for `rowstash serve` and `npm start`.
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { ContractKey, ContractLimitOptions, Logger, Store } from '../../src/index.js'
-import { type ConnectionLimits, closeServer } from '../http/connections.js'
 import {
-  hardenServer,
-  type NodeHandlerOptions,
-  nodeHandler,
-  serverOptions,
-} from '../http/node-http.js'
+  type ContractKey,
+  type ContractLimitOptions,
+  isStoreError,
+  type Logger,
+  type Store,
+} from '../../src/index.js'
+import type { ConnectionLimits } from '../http/connections.js'
+import type { NodeHandlerOptions } from '../http/node-http.js'
+import {
+  renderHost,
+  type StartedServer,
+  type StartServerOptions,
+  startServer as startListening,
+} from '../http/start-server.js'
 import { ProgramFailure } from './program-failure.js'
 
 export type ServerSettings = Readonly<{
@@ -79,17 +84,21 @@ export async function startServer(store: Store, settings: ServerSettings): Promi
       ...(baseUrl !== undefined && { baseUrl }),
       ...(publicBaseUrl !== undefined && { publicBaseUrl }),
     }
-    const handler = nodeHandler(store, options)
-    const server = hardenServer(createServer(serverOptions, handler), {
-      ...settings.connections,
-      trustedProxies,
+    const {
+      url: localUrl,
+      address,
+      close,
+    } = await listen(store, {
+      ...options,
+      host: settings.host,
+      port: settings.port,
+      connections: settings.connections,
     })
-    const address = await listen(server, settings)
     return {
       url: settings.baseUrl?.replace(/\/+$/, '') ?? `http://${renderHost(address)}:${address.port}`,
-      localUrl: `http://${localHost(address)}:${address.port}${basePathOf(baseUrl)}`,
+      localUrl,
       async close() {
-        await closeServer(server, GRACE_MS)
+        await close(GRACE_MS)
         await closeStore(store)
       },
     }
@@ -118,16 +127,6 @@ function originsOf(given: readonly string[]): readonly string[] | '*' {
   return given.includes('*') ? '*' : given
 }
 
-function renderHost({ address, family }: AddressInfo): string {
-  return family === 'IPv6' ? `[${address}]` : address
-}
-
-/** A server on every address of the machine is reached by that of the machine itself. */
-function localHost(address: AddressInfo): string {
-  if (address.address === '0.0.0.0') return '127.0.0.1'
-  return address.address === '::' ? '[::1]' : renderHost(address)
-}
-
 const PORT_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use',
   EACCES: 'needs rights that this user does not have',
@@ -145,15 +144,15 @@ function listenProblem(failure: NodeJS.ErrnoException, host: string, port: numbe
   return `Port ${port} of ${host} ${PORT_PROBLEMS[code] ?? `cannot be used: ${failure.message}`}`
 }
 
-function listen(server: Server, { host, port }: ServerSettings): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (failure: NodeJS.ErrnoException) => {
-      reject(new ProgramFailure('failed', listenProblem(failure, host, port), { cause: failure }))
-    })
-    server.listen(port, host, () => {
-      const address = server.address()
-      if (address !== null && typeof address === 'object') resolve(address)
-      else reject(new Error('A server on a port has an address'))
-    })
-  })
+async function listen(
+  store: Store,
+  options: StartServerOptions & Pick<ServerSettings, 'host' | 'port'>,
+): Promise<StartedServer> {
+  try {
+    return await startListening(store, options)
+  } catch (failure) {
+    if (isStoreError(failure)) throw failure
+    const problem = listenProblem(failure as NodeJS.ErrnoException, options.host, options.port)
+    throw new ProgramFailure('failed', problem, { cause: failure })
+  }
 }

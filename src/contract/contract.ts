@@ -19,6 +19,8 @@ import type { ContractRequest, ContractResponse } from './message.js'
 import { Metrics, NO_OPERATION } from './metrics.js'
 import type { OnRoute } from './order-of-refusals.js'
 import { type Receive, type ReceiveFor, withBody } from './read-body.js'
+import { createPathTest, isAdminPath, matchOpenRoute } from './router.js'
+import { ROUTES } from './routes.js'
 
 /** Headers of all answers, which those of the answer itself replace. */
 const SECURITY_HEADERS = Object.freeze({
@@ -26,12 +28,19 @@ const SECURITY_HEADERS = Object.freeze({
   'cache-control': 'no-cache',
 })
 
+const isTeamPath = createPathTest(ROUTES.map(([method, path]) => [method, path, undefined]))
+
 const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
 
 export interface Contract {
   /** Handles a request. Never rejects: every failure becomes a response. */
   handle(request: ContractRequest): Promise<ContractResponse>
+  /**
+   * Whether a path, as in `ContractRequest`, is one of the contract: so that a host can give all others to its own routes.
+   * The IDs in it need not exist.
+   */
+  isRoute(path: string): boolean
   /** All metrics in the text format of Prometheus, as `GET /metrics` returns them for an admin key. */
   metrics(): string
   /**
@@ -52,6 +61,10 @@ export function createContract(store: Store, options: ContractOptions): Contract
   const { metrics, entryOf } = openServices(store, resolved)
   return {
     metrics: () => metrics.render(),
+    isRoute: (path) =>
+      matchOpenRoute(path, resolved.probes) !== undefined ||
+      (resolved.adminKeys.length > 0 && isAdminPath(path)) ||
+      isTeamPath(path),
     countSent: metrics.sent,
     async handle(request) {
       if (!isRequest(request)) return errorResponse(noRequest(request))

@@ -51,6 +51,15 @@ export function createRouter<O>(routes: readonly Route<O>[]): Router<O> {
   }
 }
 
+/** Whether a path is one of those of some routes, with any method and any parameters. */
+export function createPathTest(routes: readonly Route<unknown>[]): (path: string) => boolean {
+  const resources = resourcesOf(routes)
+  return (path) => {
+    const given = segmentsOf(path)
+    return resources.some(({ segments }) => isOn(segments, given))
+  }
+}
+
 /** The methods of all resources that a path matches. */
 function methodsOf<O>(found: readonly Resource<O>[]): ReadonlyMap<string, O> {
   return new Map(found.flatMap(({ methods }) => [...methods]))

@@ -115,6 +115,27 @@ describe.each(Object.entries(EXPRESS))('in %s', (_, express) => {
     }
   })
 
+  test('paths that are not of the contract go on to the routes of the host, with their bodies', async () => {
+    const app = express()
+    app.use('/api', await handlerAt())
+    app.use('/api', (request, response) => {
+      let body = ''
+      request.on('data', (piece: Buffer) => {
+        body += piece
+      })
+      request.on('end', () => response.end(`host: ${request.url} ${body}`))
+    })
+    const url = await listen(app)
+    const send = async (path: string) =>
+      await (await fetch(url + path, { method: 'POST', body: 'text' })).text()
+
+    expect(await send('/api/orders')).toBe('host: /orders text')
+    expect(await send('/api/tables/x/elsewhere?q=1')).toBe('host: /tables/x/elsewhere?q=1 text')
+    expect(await send('/api/metrics')).toBe('host: /metrics text')
+    expect(await send('/api/tables/x/rows')).toContain('request_error')
+    expect(await roundTrip(`${url}/api`)).toEqual(BOTH)
+  })
+
   test('a body that a parser left in request.body is taken', async () => {
     for (const parser of [
       express.json(),

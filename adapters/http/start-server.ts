@@ -1,0 +1,86 @@
+// A server of a store in one call, for programs that have no server of their own.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Store } from '../../src/index.js'
+import { integerOption, optionError, shown } from '../base/arguments.js'
+import { type ConnectionLimits, closeServer } from './connections.js'
+import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } from './node-http.js'
+
+/** Options of `startServer`: those of `nodeHandler`, and where it listens. Unknown names are refused. */
+export interface StartServerOptions extends NodeHandlerOptions {
+  /** The address to listen on. `0.0.0.0` and `::`: every one of this machine. Default: `127.0.0.1`. */
+  readonly host?: string | undefined
+  /** The port. 0: any that is free. Default: 8080. Range: 0 to 65,535. */
+  readonly port?: number | undefined
+  /** Limits of connections, as `hardenServer` takes them. */
+  readonly connections?: ConnectionLimits | undefined
+}
+
+/** A server that `startServer` has started. */
+export interface StartedServer {
+  /** Where programs on this machine reach it, the base path included, without a slash at the end. */
+  readonly url: string
+  /** The address on which it listens. */
+  readonly address: AddressInfo
+  /** The server, for events and routes of the host. */
+  readonly server: Server
+  /**
+   * Stops accepting, and lets requests in flight finish within a grace period, as `closeServer`. The store stays open.
+   * @param graceMs - In milliseconds. Default: 10 seconds. Range: 0 to 1 day.
+   */
+  close(graceMs?: number): Promise<void>
+  /** As `close`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const PORT = { default: 8_080, min: 0, max: 65_535 }
+
+/**
+ * Serves a store with `nodeHandler` on a server that was passed to `hardenServer`. Resolves when it listens.
+ * @throws {StoreError} OPTION_NOT_ALLOWED; failures to listen are those of `node:net`, such as `EADDRINUSE`
+ */
+export async function startServer(
+  store: Store,
+  options: StartServerOptions,
+): Promise<StartedServer> {
+  const { host = '127.0.0.1', port: givenPort, connections = {}, ...handlerOptions } = options ?? {}
+  if (typeof host !== 'string') throw optionError('host', `must be an address, not ${shown(host)}`)
+  const port = integerOption('port', givenPort, PORT)
+  const { basePath = '', trustedProxies } = handlerOptions
+  const limits = trustedProxies === undefined ? connections : { trustedProxies, ...connections }
+  const handler = nodeHandler(store, handlerOptions)
+  const server = hardenServer(
+    createServer(serverOptions, (request, response) => handler(request, response)),
+    limits,
+  )
+  const address = await listen(server, host, port)
+  const close = (graceMs?: number): Promise<void> => closeServer(server, graceMs)
+  return {
+    url: `http://${localHost(address)}:${address.port}${basePath}`,
+    address,
+    server,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+}
+
+/** A server on every address of the machine is reached by that of the machine itself. */
+function localHost(address: AddressInfo): string {
+  if (address.address === '0.0.0.0') return '127.0.0.1'
+  return address.address === '::' ? '[::1]' : renderHost(address)
+}
+
+/** An address as URLs have it. */
+export function renderHost({ address, family }: AddressInfo): string {
+  return family === 'IPv6' ? `[${address}]` : address
+}

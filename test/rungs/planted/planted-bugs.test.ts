@@ -14,6 +14,7 @@ import { PLANTED_BUGS as PLANTED_POSTGRES_BUGS } from './planted-postgres-bugs.j
 import { PLANTED_BUGS as PLANTED_S3_BUGS } from './planted-s3-bugs.js'
 import { PLANTED_BUGS as PLANTED_SIM_BUGS } from './planted-sim-bugs.js'
 import { PLANTED_BUGS as PLANTED_SQLITE_BUGS } from './planted-sqlite-bugs.js'
+import { PLANTED_BUGS as PLANTED_TRANSACTION_BUGS } from './planted-transaction-bugs.js'
 
 const BUGS = [
   ...PLANTED_BUGS,
@@ -29,6 +30,7 @@ const BUGS = [
   ...PLANTED_S3_BUGS,
   ...PLANTED_SIM_BUGS,
   ...PLANTED_SQLITE_BUGS,
+  ...PLANTED_TRANSACTION_BUGS,
 ]
 
 test.each(BUGS)('it can be planted that $name', (bug) => {

@@ -37,6 +37,12 @@ const SUITES = [
     only: 'SQLite',
     runs: { planted: '500', intact: '50' },
   },
+  {
+    list: 'planted-transaction-bugs.ts',
+    test: 'test/rungs/sim/race.test.ts',
+    only: 'transactions at once',
+    runs: { planted: '300', intact: '50' },
+  },
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {

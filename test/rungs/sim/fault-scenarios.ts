@@ -193,7 +193,40 @@ const CHANGES: readonly Scenario[] = [
   }),
   onRow('delete a row record', 1, (table, rowId) => table.deleteRow(rowId)),
   onRow('delete a row of a segment', 1, (table, rowId) => table.deleteRow(rowId), SEGMENTS),
+  onRows('update many rows', (table, rowIds) => {
+    return table.updateRows(rowIds.map((rowId) => ({ rowId, cells: { v: 'x' } })))
+  }),
+  onRows('delete many rows', (table, rowIds) => table.deleteRows(rowIds)),
+  onRows('run a transaction', (table, rowIds, team) => {
+    return team.transaction(async (t) => {
+      const [rowId = '', other = ''] = rowIds
+      const found = await t.table(table.id).get(rowId)
+      await t.table(table.id).deleteRow(other)
+      await t.createTable({ name: 'u', schema: SCHEMA, rows: [{ v: String(found?.row['v']) }] })
+      await t.table(table.id).addRows(ROWS)
+    })
+  }),
 ]
+
+function onRows(
+  name: string,
+  act: (table: Table, rowIds: readonly string[], team: Team) => Promise<unknown>,
+): Scenario {
+  const found = new WeakMap<SimWorld, { table: Table; rowIds: readonly string[] }>()
+  return {
+    name,
+    options: SEGMENTS,
+    async prepare(world) {
+      await withTable(world)
+      const rowIds = [await rowIdAt(world, 0), await rowIdAt(world, 2)]
+      found.set(world, { table: await theTable(world), rowIds })
+    },
+    act: async (world) => {
+      const place = found.get(world)
+      return place && act(place.table, place.rowIds, world.team)
+    },
+  }
+}
 
 const STASHES: readonly Scenario[] = [
   { name: 'put the first chunk of a stash', act: ({ team }) => team.stash('s').put('0', ROWS) },

@@ -7,6 +7,11 @@ import { expect, test } from 'vitest'
 import { endHangs } from '../../support/hang-watch.js'
 import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import { type Race, type RaceSpec, runRace } from './race.js'
+import {
+  runTransactionRace,
+  type TransactionRace,
+  type TransactionSpec,
+} from './transaction-race.js'
 
 const anySpec: fc.Arbitrary<RaceSpec> = fc
   .record({
@@ -63,4 +68,52 @@ test('a lost update, as of commits without their checks, is found within 10 race
 
   expect(done.failed).toBe(true)
   expect(String(done.errorInstance)).toMatch(/In no order|must be/)
+})
+
+const anyTransaction: fc.Arbitrary<TransactionSpec> = fc.record({
+  at: fc.nat({ max: 1 }),
+  steps: fc.array(
+    fc.record({
+      what: fc.constantFrom(
+        ...(['get', 'page', 'version', 'update', 'update both', 'add', 'delete'] as const),
+      ),
+      table: fc.nat({ max: 1 }),
+      row: fc.nat({ max: 1 }),
+    }),
+    { minLength: 1, maxLength: 4, size: 'max' },
+  ),
+  form: fc.constantFrom('whole', 'whole', 'whole', 'single', 'fails'),
+})
+
+function anyTransactionRace(checks: boolean): fc.Arbitrary<TransactionRace> {
+  return fc.record({
+    specs: fc.array(anyTransaction, { minLength: 2, maxLength: 5, size: 'max' }),
+    inlineRowsMax: fc.constantFrom(0, 1_000),
+    crashAfter: fc.option(fc.nat({ max: 60 }), { freq: 2 }),
+    checks: fc.constant(checks),
+  })
+}
+
+async function raceTransactions(numRuns: number, seed: number, checks: boolean) {
+  const property = fc.asyncProperty(anyTransactionRace(checks), fc.scheduler(), runTransactionRace)
+  return fc.check(property, { numRuns, seed, endOnFailure: true, plugins: [endHangs(seed)] })
+}
+
+test('transactions at once are serializable, also before a crash', {
+  timeout: 3_600_000,
+}, async () => {
+  const [runs, seed] = [sizeOf({ push: 200, deep: 20_000 }), suiteSeed()]
+  const startedAt = performance.now()
+  const done = await raceTransactions(runs, seed, true)
+  const seconds = (performance.now() - startedAt) / 1_000
+  report({ suite: 'T3 transactions', seed, runs, seconds, violations: done.failed ? 1 : 0 })
+
+  expect(done.failed ? fc.defaultReportMessage(done) : '').toBe('')
+})
+
+test('transactions whose commits have lost their checks are found within 20 races', async () => {
+  const done = await raceTransactions(20, 1, false)
+
+  expect(done.failed).toBe(true)
+  expect(String(done.errorInstance)).toMatch(/In no order/)
 })

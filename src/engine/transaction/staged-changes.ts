@@ -126,7 +126,10 @@ export class StagedChanges implements KvPartition, TableChanges {
         const key = tableHeadKey(place.table)
         const head = encodeTableHead(nextHead(before, next, this.#team.options))
         this.#stage({ checks, puts: [...puts, [key, head]], deletes })
-        if (this.#heads.has(byteText(key))) this.#changed.set(place.tableId, place)
+        if (this.#heads.has(byteText(key))) {
+          const { table, tableId } = place
+          this.#changed.set(tableId, { team: this.#team, table, tableId }) // Not the team of the transaction.
+        }
       }
       return planned.result
     })

@@ -28,6 +28,9 @@ export const transactionCases: readonly StoreCase[] = [
       assert.deepEqual(await columnOf(one.table, 'n'), [0, 2, 3, 4])
       assert.deepEqual(await columnOf(two.table, 'n'), [50, 100, -1, 5])
       assert.deepEqual([await one.table.version(), await two.table.version()], [2, 2])
+      await one.table.addRows([{ n: 9 }])
+      await two.table.deleteRow(two.rowIds.get(0))
+      assert.deepEqual([await one.table.version(), await two.table.version()], [3, 3])
     },
   },
   {

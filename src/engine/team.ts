@@ -23,6 +23,7 @@ import type { Table, Team } from './api/store-types.js'
 import type { Transaction } from './api/transaction-types.js'
 import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
+import { deleteAll } from './delete-all.js'
 import { TeamFiles } from './files/files.js'
 import { TeamStash } from './ingest/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
@@ -81,6 +82,10 @@ export class StoreTeam implements Team {
 
   transaction<T>(run: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#context.lifecycle.runWriting(() => runTransaction(this.#context, run))
+  }
+
+  deleteAll(): Promise<void> {
+    return this.#context.lifecycle.run(() => deleteAll(this.#context))
   }
 
   startJob(request: JobRequest): Promise<Job> {

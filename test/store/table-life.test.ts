@@ -372,3 +372,43 @@ describe('verify of a store with deleted tables', () => {
     expect(await kindsOf()).toEqual([['record-mismatch', other.id]])
   })
 })
+
+describe('a team of which all is deleted', () => {
+  test.each([false, true])('is empty, and can be used anew (shared: %s)', async (shared) => {
+    const world = await EngineWorld.create()
+    const { store } = await world.open({ orphanGraceMs: 0 }, shared)
+    const [team, other] = [store.team('t'), store.team('other')]
+    const rows = [{ n: 1 }, { n: 2 }]
+    const kept = await other.createTable({ name: 'kept', rows })
+    for (let i = 0; i < 60; i++) await team.createTable({ name: `${i}`, rows, receipt: true })
+    await team.createTable({ name: 'keyed', rows, idempotencyKey: 'k' })
+    for (const id of ['a', 'b']) await team.stash(id).put(0, rows)
+    await team.startJob({ create: { name: 'by a job', rows } })
+    const about = { fileName: 'x.txt', contentType: 'text/plain' }
+    for (let i = 0; i < 3; i++) await team.files.put('bytes', about)
+    await team.files.createUpload({ ...about, appId: 'a', owner: 'o' })
+    await team.deleteAll()
+
+    expect(await team.tables()).toEqual([])
+    expect(await team.jobs()).toEqual([])
+    await expect(team.createTable({ name: 'x', rows: team.stash('a') })).rejects.toMatchObject({
+      code: 'STASH_NOT_FOUND',
+    })
+    const ofProcesses = [KEY_SPACE.writer, KEY_SPACE.duty, KEY_SPACE.workHint]
+    for (const [name, space] of Object.entries(KEY_SPACE)) {
+      if (ofProcesses.includes(space as never)) continue
+      const isCount = space === KEY_SPACE.teamHead || space === KEY_SPACE.filesHead
+      expect([name, (await world.keys('t', space)).length]).toEqual([name, isCount ? 1 : 0])
+    }
+    await world.pass(5 * MINUTE_MS)
+    await store.sweep()
+    await store.sweep()
+    expect((await other.table(kept.tableId).info()).rowCount).toBe(2)
+    await expectSound(store)
+    const { tableId } = await team.createTable({ name: 'keyed', rows, idempotencyKey: 'k' })
+    expect(await team.tableNames()).toEqual([{ id: tableId, name: 'keyed' }])
+    await team.deleteAll()
+    await team.deleteAll()
+    expect(await team.tables()).toEqual([])
+  })
+})

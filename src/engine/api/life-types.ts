@@ -55,4 +55,11 @@ export interface TeamTables<T> {
   tableByName(name: string): Promise<T | null>
   /** All tables with a name, the oldest first. */
   tablesByName(name: string): Promise<readonly T[]>
+  /**
+   * Deletes everything of the team: tables, stashes, uploads, files, jobs, receipts, and what is kept under idempotency
+   * keys. Jobs that are under way fail. When it resolves, the team is as one that was never used, but for its API keys,
+   * and for rows that scans under way still read. A call that was cut off is repeated: what is gone stays gone.
+   * @throws {StoreError} STORAGE_UNAVAILABLE: others fill the team all the time
+   */
+  deleteAll(): Promise<void>
 }

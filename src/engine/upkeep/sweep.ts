@@ -248,7 +248,8 @@ class SharedRun<T> {
 
 type TeamSwept = Pick<SweepReport, 'stashes' | 'generations' | 'uploads' | 'jobs'>
 
-async function sweepTeam(
+/** Deletes what is unreferenced or expired in one team. */
+export async function sweepTeam(
   context: StoreContext,
   visit: Visit,
 ): Promise<Readonly<{ swept: TeamSwept; later: Hint[] }>> {

@@ -190,7 +190,7 @@ const nextOfScan: Operation = {
   },
   check(state, outcome, { now, limits }) {
     const [scan] = state.scans
-    const table = state.tables.find(({ id }) => id === scan?.tableId)
+    const table = [...state.tables, ...state.dead].find(({ id }) => id === scan?.tableId)
     const generation = scan && table?.generations[scan.generation]
     if (scan === undefined || table === undefined || generation === undefined) {
       throw new Mismatch('a scan under way has a generation')

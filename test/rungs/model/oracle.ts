@@ -35,7 +35,7 @@ export type ModelGeneration = {
 
 export type ModelTable = {
   readonly id: string
-  readonly name: string
+  name: string
   version: number
   /** The last one is the table's own. */
   generations: ModelGeneration[]
@@ -94,6 +94,8 @@ export type ModelRepeat = Readonly<{
 
 export type State = {
   tables: ModelTable[]
+  /** Deleted tables, with generations that no sweep has dropped. */
+  dead: ModelTable[]
   repeats: Map<string, ModelRepeat>
   stashes: Map<string, ModelStash>
   walks: ModelWalk[]
@@ -109,15 +111,17 @@ export type Failure = Readonly<{
 }>
 
 export function emptyState(): State {
-  return { tables: [], repeats: new Map(), stashes: new Map(), walks: [], scans: [] }
+  return { tables: [], dead: [], repeats: new Map(), stashes: new Map(), walks: [], scans: [] }
 }
 
 export function copyState(state: State): State {
+  const copied = (table: ModelTable): ModelTable => ({
+    ...table,
+    generations: table.generations.map((one) => ({ ...one, rows: [...one.rows] })),
+  })
   return {
-    tables: state.tables.map((table) => ({
-      ...table,
-      generations: table.generations.map((one) => ({ ...one, rows: [...one.rows] })),
-    })),
+    tables: state.tables.map(copied),
+    dead: state.dead.map(copied),
     repeats: new Map(state.repeats),
     stashes: new Map(
       [...state.stashes].map(([id, stash]) => [id, { ...stash, chunks: new Map(stash.chunks) }]),
@@ -127,7 +131,7 @@ export function copyState(state: State): State {
   }
 }
 
-export function currentOf(table: ModelTable): ModelGeneration {
+export function currentOf(table: Pick<ModelTable, 'generations'>): ModelGeneration {
   const generation = table.generations.at(-1)
   if (generation === undefined) throw new Error('a table has a generation')
   return generation
@@ -324,6 +328,7 @@ function isRetained(
   generation: number,
   { now, limits }: Readonly<{ now: number; limits: Limits }>,
 ): boolean {
+  if (currentOf({ generations }).retired !== null) return false // The table was deleted.
   const newer = generations.length - 2 - generation // Retired ones, without the table's own.
   const at = generations[generation]?.retired?.at ?? now
   return newer < limits.overwrittenRowSetsMax && now - at <= limits.overwrittenRowsTtlMs
@@ -354,7 +359,7 @@ export function sweep(state: State, place: SweepPlace): { generations: number; s
 
 export function sweepGenerations(state: State, place: SweepPlace): number {
   let ended = 0
-  for (const table of state.tables) {
+  for (const table of [...state.tables, ...state.dead]) {
     for (const [index, generation] of table.generations.entries()) {
       if (generation.dropped || generation.retired === null) continue
       if (isRetained(table, index, place) || isPinned(state, table, index, null)) continue
@@ -362,6 +367,7 @@ export function sweepGenerations(state: State, place: SweepPlace): number {
       ended++
     }
   }
+  state.dead = state.dead.filter(({ generations }) => generations.some(({ dropped }) => !dropped))
   return ended
 }
 

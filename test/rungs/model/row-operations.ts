@@ -333,8 +333,8 @@ export function overwrite(
       return noteRowIds(world, made)
     },
     check(state, outcome, { now }, chunks) {
-      if (asJob === 'restart') state.scans = []
       onTable(state, target, outcome, (table) => {
+        if (asJob === 'restart') state.scans = []
         const resolved = resolve(state, ref, chunks)
         if ('failure' in resolved && !resolved.ofData) {
           return expectFailure(outcome, resolved.failure)

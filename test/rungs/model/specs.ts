@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { ModelSchema } from './cell-rules.js'
 import { anyRows, anySampleRow, anyWideningRow, FORMS, type SampleRow } from './input.js'
 import { JOB_USES, type JobUse } from './jobs.js'
+import { deleteTable, renameTable } from './life-operations.js'
 import type { Operation } from './operation.js'
 import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
@@ -76,6 +77,8 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         onSchemaError: OnSchemaError
       }>
     | Readonly<{ kind: 'delete'; row: RowPick }>
+    | Readonly<{ kind: 'rename'; name: string; ifMatch: IfMatchPick }>
+    | Readonly<{ kind: 'deleteTable'; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
     | Readonly<{ kind: 'page'; walk: number | null; limit: number | null; parsed: boolean }>
     | Readonly<{ kind: 'badPage'; fault: 'limit' | 'garbage' | 'foreign'; limit: number }>
@@ -209,6 +212,12 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       onSchemaError,
     }),
     delete: fc.record({ kind: fc.constant('delete'), row: anyRow }),
+    rename: fc.record({
+      kind: fc.constant('rename'),
+      name: fc.constantFrom('t', 'another', 'Ü "t"'),
+      ifMatch: anyIfMatch,
+    }),
+    deleteTable: fc.record({ kind: fc.constant('deleteTable'), ifMatch: anyIfMatch }),
     get: fc.record({ kind: fc.constant('get'), row: anyRow, parsed: fc.boolean() }),
     page: fc.record({
       kind: fc.constant('page'),
@@ -237,6 +246,8 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   drop: 1,
   update: 12,
   delete: 8,
+  rename: 1,
+  deleteTable: 2,
   get: 5,
   page: 16,
   badPage: 1,
@@ -256,6 +267,8 @@ const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   drop: 2,
   update: 12,
   delete: 12,
+  rename: 1,
+  deleteTable: 2,
   get: 4,
   page: 8,
   version: 2,
@@ -392,6 +405,12 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
     }
     case 'delete':
       return deleteRow(target, pickRow(state, table, spec.row))
+    case 'rename': {
+      const ifMatch = pickVersion(table?.version ?? 1, spec.ifMatch)
+      return renameTable(target, { ...spec, ifMatch })
+    }
+    case 'deleteTable':
+      return deleteTable(target, { ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
     case 'get':
       return getRow(target, pickRow(state, table, spec.row), spec.parsed)
     case 'page':

@@ -9,6 +9,7 @@ import { PLANTED_BUGS as PLANTED_HINT_BUGS } from './planted-hint-bugs.js'
 import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
 import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
+import { PLANTED_BUGS as PLANTED_LIFE_BUGS } from './planted-life-bugs.js'
 import { PLANTED_BUGS as PLANTED_PLACE_BUGS } from './planted-place-bugs.js'
 import { PLANTED_BUGS as PLANTED_POSTGRES_BUGS } from './planted-postgres-bugs.js'
 import { PLANTED_BUGS as PLANTED_S3_BUGS } from './planted-s3-bugs.js'
@@ -25,6 +26,7 @@ const BUGS = [
   ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,
   ...PLANTED_LADDER_BUGS,
+  ...PLANTED_LIFE_BUGS,
   ...PLANTED_PLACE_BUGS,
   ...PLANTED_POSTGRES_BUGS,
   ...PLANTED_S3_BUGS,

@@ -75,6 +75,14 @@ const SUITES = [
     isPlain: true,
   },
   {
+    list: 'planted-life-bugs.ts',
+    tests: {
+      model: 'test/rungs/model/model.test.ts',
+      life: 'test/store/table-life.test.ts',
+    },
+    isPlain: true,
+  },
+  {
     list: 'planted-crash-bugs.ts',
     tests: {
       kill: 'test/rungs/crash/kill.test.ts',

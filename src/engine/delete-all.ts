@@ -1,0 +1,132 @@
+// Deletes everything of a team. Every step is a bounded commit and can be repeated, so that a call after a crash goes on.
+//
+// Invariant: jobs go before what they make: a commit of their work checks a lease that is gone.
+
+import { inBatches } from '../base/batches.js'
+import { type Bytes, fromUtf8 } from '../base/bytes.js'
+import { isStoreError } from '../base/store-error.js'
+import { decodeFile, encodeFilesHead } from '../format/file-records.js'
+import {
+  FILE_MARKERS_RANGE,
+  FILES_HEAD_KEY,
+  FILES_RANGE,
+  fileMarkerKey,
+  fileOfKey,
+  IDEMPOTENCY_RANGE,
+  JOBS_RANGE,
+  jobOfKey,
+  openJobKey,
+  STASH_HEADS_RANGE,
+  UPLOADS_RANGE,
+} from '../format/keys.js'
+import { parseTableId } from '../format/table-id.js'
+import type { KeyRange, KvPartition } from '../kv/kv.js'
+import { scanKeys } from '../kv/scan-batches.js'
+import { tooBusy } from './commit/commit-until-accepted.js'
+import { deleteKeys } from './commit/delete-records.js'
+import type { TeamContext } from './context/store-context.js'
+import { changeFiles } from './files/file-commits.js'
+import { TeamStash } from './ingest/stash.js'
+import { readTableNames } from './read/table-infos.js'
+import { deleteTable } from './table/table-life.js'
+import { sweepTeam } from './upkeep/sweep.js'
+
+/** Tables, or stashes, that are deleted at the same time. */
+const AT_ONCE = 50
+
+/** Files deleted in one commit. */
+const FILES_AT_ONCE = 200
+
+/** Passes over everything, at most: each but the first is for what was made meanwhile. */
+const PASSES_MAX = 10
+
+/** @throws {StoreError} STORAGE_UNAVAILABLE if others fill the team all the time */
+export async function deleteAll(team: TeamContext): Promise<void> {
+  const { partition, limits, teamId } = team
+  for (let passes = 0; passes < PASSES_MAX; passes++) {
+    team.lifecycle.checkOpen()
+    await deleteJobs(team)
+    const found = [await deleteStashes(team), await deleteTables(team), await deleteFiles(team)]
+    for (const range of [UPLOADS_RANGE, FILE_MARKERS_RANGE, IDEMPOTENCY_RANGE]) {
+      await deleteKeys(partition, await keysOf(partition, range))
+    }
+    limits.forget(teamId)
+    await sweepTeam(team, { teamId, partition, isFull: true, about: () => [] })
+    if (!found.includes(true)) return
+  }
+  throw tooBusy('The team is filled all the time')
+}
+
+async function deleteJobs({ partition, kv, teamId }: TeamContext): Promise<void> {
+  const keys = await keysOf(partition, JOBS_RANGE)
+  await deleteKeys(partition, keys)
+  const jobs = keys.flatMap((key) => jobOfKey(key) ?? [])
+  await deleteKeys(
+    kv.partition(''),
+    jobs.map((job) => openJobKey(job, teamId)),
+  )
+}
+
+/** @returns whether there was one. */
+async function deleteStashes(team: TeamContext): Promise<boolean> {
+  const keys = await keysOf(team.partition, STASH_HEADS_RANGE)
+  for (const some of inBatches(keys, AT_ONCE)) {
+    const ids = some.map((key) => fromUtf8(key.subarray(1)))
+    await Promise.all(ids.map((id) => new TeamStash(team, id).delete()))
+  }
+  return keys.length > 0
+}
+
+/** @returns whether there was one. */
+async function deleteTables(team: TeamContext): Promise<boolean> {
+  const tables = await readTableNames(team, null)
+  for (const some of inBatches(tables, AT_ONCE)) {
+    await Promise.all(some.map(({ id }) => deleteIfThere(team, id)))
+  }
+  return tables.length > 0
+}
+
+async function deleteIfThere(team: TeamContext, tableId: string): Promise<void> {
+  const table = parseTableId(tableId)
+  if (table === null) return
+  try {
+    await deleteTable({ team, table, tableId }, undefined)
+  } catch (failure) {
+    if (!isStoreError(failure) || failure.code !== 'TABLE_NOT_FOUND') throw failure
+  }
+}
+
+/** @returns whether there was one. */
+async function deleteFiles(team: TeamContext): Promise<boolean> {
+  let hadFiles = false
+  while (await deleteSomeFiles(team)) hadFiles = true
+  return hadFiles
+}
+
+function deleteSomeFiles(team: TeamContext): Promise<boolean> {
+  return changeFiles(
+    team,
+    (view) => view.scan({ ...FILES_RANGE, count: FILES_AT_ONCE }),
+    async (found, head) => {
+      if (found.length === 0) return { result: false, commit: null }
+      const bytes = found.reduce((sum, [, record]) => sum + decodeFile(record).bytes, 0)
+      const next = { files: head.files - found.length, bytes: head.bytes - bytes }
+      return {
+        result: true,
+        commit: {
+          checks: found.map(([key, equals]) => ({ key, equals })),
+          puts: [[FILES_HEAD_KEY, encodeFilesHead(next)]],
+          deletes: found.flatMap(([key]) => [key, fileMarkerKey(fileOfKey(key))]),
+        },
+      }
+    },
+  )
+}
+
+async function keysOf(partition: KvPartition, range: KeyRange): Promise<Bytes[]> {
+  return partition.read(async (view) => {
+    const found: Bytes[] = []
+    for await (const keys of scanKeys(view, range)) found.push(...keys)
+    return found
+  })
+}

@@ -12,6 +12,9 @@ const library = {
   testing: 'test/conformance/testing.ts',
 }
 
+/** The client of a server shares no code with the core: programs that only ask a server load nothing of a store. */
+const client = { client: 'src/client/client.ts' }
+
 /** The files that are entries, or imported when they are needed, and use a part of the core. */
 const BEGINS_BUNDLE =
   /[\\/](?:adapters[\\/](?:postgres|s3)|s3[\\/]s3-objects|openapi[\\/]document)\.ts$/
@@ -47,17 +50,19 @@ const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
 /** Of the core only the OpenAPI document is in another file: it is read when somebody asks for it. */
 function checkOneCore(outDir: string): void {
   const files = readdirSync(outDir).filter((name) => {
-    if (!name.endsWith('.js') || name.startsWith('document-')) return false
+    if (!name.endsWith('.js') || name === 'client.js' || name.startsWith('document-')) return false
     return /^\/\/ src\//m.test(readFileSync(`${outDir}/${name}`, 'utf8'))
   })
   if (files.length === 1) return
   throw new Error(`The core is in ${files.join(', ')}: BEGINS_BUNDLE lacks what divides it`)
 }
 
+const entries = { ...library, ...client }
+
 /** One file of declarations for an entry, with nothing in it that the entry does not need. */
-function declarations(name: keyof typeof library, outDir: string): Options {
+function declarations(name: keyof typeof entries, outDir: string): Options {
   return {
-    entry: { [name]: library[name] },
+    entry: { [name]: entries[name] },
     format: 'esm',
     dts: { only: true },
     external: name === 'index' ? [] : [CORE],
@@ -96,6 +101,7 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
         if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())
       },
     },
+    { entry: client, format: 'esm', target: 'es2022', splitting: false, sourcemap: true, outDir },
     ...(dts === false
       ? []
       : [
@@ -104,6 +110,7 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
           declarations('postgres', outDir),
           declarations('s3', outDir),
           declarations('testing', outDir),
+          declarations('client', outDir),
         ]),
   ]
 })

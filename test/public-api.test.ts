@@ -6,6 +6,7 @@ import { ROOT } from './support/project.js'
 
 const ENTRIES = {
   rowstash: 'src/index.ts',
+  'rowstash/client': 'src/client/client.ts',
   'rowstash/node': 'adapters/node.ts',
   'rowstash/postgres': 'adapters/postgres.ts',
   'rowstash/s3': 'adapters/s3.ts',
@@ -221,6 +222,23 @@ test('the entry points export exactly these names', () => {
         "type VerifyReport",
         "type VerifySeverity",
         "type WriteOutcome",
+      ],
+      "rowstash/client": [
+        "ClientError",
+        "createClient",
+        "type Abortable",
+        "type Client",
+        "type ClientCells",
+        "type ClientOptions",
+        "type ClientPage",
+        "type ClientRow",
+        "type ClientTable",
+        "type ImportOptions",
+        "type ImportProgress",
+        "type ImportResult",
+        "type ImportTarget",
+        "type OnSchemaError",
+        "type UploadOptions",
       ],
       "rowstash/node": [
         "backupToFile",

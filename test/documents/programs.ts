@@ -10,6 +10,7 @@ import { Hono } from 'hono'
 import { MemoryLevel } from 'memory-level'
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
+import { createTestServer } from '../conformance/testing.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
 import { CHANGE_PROGRAMS } from './change-programs.js'
@@ -517,6 +518,29 @@ const suites: Program = {
   },
 }
 
+const client: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "import { createClient } from 'rowstash/client'",
+  declared: [
+    'declare const url: string',
+    'declare const key: string',
+    'declare const file: File',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const server = await createTestServer()
+    surroundings.onEnd(() => server.close())
+    const file = new File(['id,paid,reminders\n1,true,\n2,false,3\n3,false,\n'], 'orders.csv')
+    await runModule(text, { url: server.url, key: server.key, file })
+
+    const [table] = await server.store.team('test').tablesByName('Orders')
+    const { rows } = (await table?.page()) ?? { rows: [] }
+    assert.deepEqual(
+      rows.map(({ reminders }) => reminders),
+      [undefined, 4, 1],
+    )
+  },
+}
+
 const testServer: Program = {
   document: 'src/EMBEDDING.md',
   begins: "import { createTestServer } from 'rowstash/testing'",
@@ -566,4 +590,5 @@ export const PROGRAMS: readonly Program[] = [
   inBucket,
   suites,
   testServer,
+  client,
 ]

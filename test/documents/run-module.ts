@@ -4,6 +4,7 @@ import ts from 'typescript'
 import * as node from '../../adapters/node.js'
 import * as postgres from '../../adapters/postgres.js'
 import * as s3 from '../../adapters/s3.js'
+import * as client from '../../src/client/client.js'
 import * as core from '../../src/index.js'
 import * as testing from '../conformance/testing.js'
 import type { Block } from './blocks.js'
@@ -24,6 +25,7 @@ export type Program = Readonly<{
 
 const MODULES: Readonly<Record<string, Names>> = {
   rowstash: core,
+  'rowstash/client': client,
   'rowstash/node': node,
   'rowstash/postgres': postgres,
   'rowstash/s3': s3,

@@ -28,6 +28,7 @@ const STRICT: ts.CompilerOptions = {
     'rowstash/node': [join(ROOT, 'adapters/node.ts')],
     'rowstash/postgres': [join(ROOT, 'adapters/postgres.ts')],
     'rowstash/s3': [join(ROOT, 'adapters/s3.ts')],
+    'rowstash/client': [join(ROOT, 'src/client/client.ts')],
     'rowstash/testing': [join(ROOT, 'test/conformance/testing.ts')],
     '@opentelemetry/api': [join(ROOT, 'test/documents/opentelemetry-api.d.ts')],
   },

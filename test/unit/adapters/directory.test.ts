@@ -110,7 +110,12 @@ describe('making a store', () => {
     const text = await readFile(join(path, 'FORMAT'), 'utf8')
 
     const features = 'requires: table-life'
-    const lines = ['rowstash store', 'format: 1', features, `created-by: rowstash ${PACKAGE_VERSION}`]
+    const lines = [
+      'rowstash store',
+      'format: 1',
+      features,
+      `created-by: rowstash ${PACKAGE_VERSION}`,
+    ]
     expect(text.split('\n').slice(0, 4)).toEqual(lines)
     expect(text.split('\n').slice(4)).toEqual([expect.stringMatching(/^store: [0-9a-f]{32}$/), ''])
   })

@@ -1,0 +1,136 @@
+// A client of a server of the contract: of rowstash, or of the hosted service. It needs nothing but fetch.
+import { checkOptionNames, integerOption, optionError, shown } from '../base/options.js'
+import { ClientError } from './client-error.js'
+import type {
+  Client,
+  ClientOptions,
+  ClientTable,
+  ImportOptions,
+  ImportResult,
+  UploadOptions,
+} from './client-types.js'
+import { type ImportSettings, importRows } from './import-rows.js'
+import { RemoteTable } from './remote-table.js'
+import { Requests } from './requests.js'
+
+export { ClientError } from './client-error.js'
+export type * from './client-types.js'
+
+const OPTIONS: readonly string[] = [
+  'url',
+  'key',
+  'triesMax',
+  'idempotencyKeys',
+  'onRetry',
+  'fetch',
+] satisfies (keyof ClientOptions)[]
+
+const TRIES = { default: 8, min: 1, max: 100 }
+const CHUNK_BYTES = { default: 1024 ** 2, min: 1_024, max: 8 * 1024 ** 2 }
+const PARALLEL = { default: 4, min: 1, max: 64 }
+const START_AT = { default: 0, min: 0, max: 2 ** 30 }
+
+const STASH_ID = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+export function createClient(options: ClientOptions): Client {
+  checkOptionNames('createClient', options, (name) => OPTIONS.includes(name))
+  const { key, idempotencyKeys = true, onRetry = () => undefined } = options
+  const { fetch = globalThis.fetch } = options
+  if (typeof key !== 'string' || key === '') throw optionError('key', 'must be the key of a team')
+  const sending = {
+    url: checkUrl(options.url),
+    key,
+    triesMax: integerOption('triesMax', options.triesMax, TRIES),
+    onRetry,
+    fetch: ((...request) => fetch(...request)) as typeof globalThis.fetch,
+  }
+  return new RemoteTeam(new Requests(sending), idempotencyKeys)
+}
+
+function checkUrl(given: unknown): string {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw optionError('url', `must be an http or https URL, not ${shown(given)}`)
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '')
+}
+
+class RemoteTeam implements Client {
+  readonly #requests: Requests
+  readonly #hasIdempotencyKeys: boolean
+
+  constructor(requests: Requests, hasIdempotencyKeys: boolean) {
+    this.#requests = requests
+    this.#hasIdempotencyKeys = hasIdempotencyKeys
+  }
+
+  async tables({ signal }: { signal?: AbortSignal | undefined } = {}) {
+    const request = { method: 'GET', path: '/tables', isRepeatable: true, signal }
+    const answer = await this.#requests.send(request)
+    return ((await answer.json()) as { data: { id: string; name: string }[] }).data
+  }
+
+  table(tableId: string): ClientTable {
+    return new RemoteTable(this.#requests, tableId, this.#hasIdempotencyKeys)
+  }
+
+  async importRows(
+    rows: Parameters<Client['importRows']>[0],
+    options: ImportOptions,
+  ): Promise<ImportResult> {
+    return importRows(this.#requests, rows, checkImport(options), this.#hasIdempotencyKeys)
+  }
+
+  async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
+    const { appId, signal } = options
+    const { fileName = (file as Partial<File>).name ?? 'file' } = options
+    const contentType = options.contentType || file.type || 'application/octet-stream'
+    const path = `/apps/${encodeURIComponent(appId)}/uploads`
+    const about = { contentType, contentLength: file.size, fileName }
+    const { uploadID, uploadLocation } = await this.#post<{
+      uploadID: string
+      uploadLocation: string
+    }>(path, about, signal)
+    await this.#requests.send({
+      method: 'PUT',
+      path: new URL(uploadLocation),
+      headers: { 'content-type': contentType },
+      body: file,
+      isRepeatable: true,
+      signal,
+    })
+    return this.#post(`${path}/${encodeURIComponent(uploadID)}/complete`, undefined, signal)
+  }
+
+  async #post<T>(path: string, body: unknown, signal: AbortSignal | undefined): Promise<T> {
+    const answer = await this.#requests.send({
+      method: 'POST',
+      path,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      isRepeatable: true,
+      signal,
+    })
+    return ((await answer.json()) as { data: T }).data
+  }
+}
+
+/** @throws {StoreError} OPTION_NOT_ALLOWED */
+function checkImport(options: ImportOptions): ImportSettings {
+  const stashId = options.stashId ?? crypto.randomUUID()
+  if (!STASH_ID.test(stashId)) {
+    throw optionError('stashId', `must be 1 to 64 letters, digits, - and _, not ${shown(stashId)}`)
+  }
+  if (!('name' in options) && !('tableId' in options)) {
+    throw new ClientError('importRows needs a `name` for a new table, or a `tableId`', 0)
+  }
+  return {
+    ...options,
+    stashId,
+    startAt: integerOption('startAt', options.startAt, START_AT),
+    chunkBytes: integerOption('chunkBytes', options.chunkBytes, CHUNK_BYTES),
+    parallel: integerOption('parallel', options.parallel, PARALLEL),
+  }
+}

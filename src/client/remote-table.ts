@@ -1,0 +1,157 @@
+// A table of a server.
+import { ClientError } from './client-error.js'
+import type {
+  ClientCells,
+  ClientPage,
+  ClientRow,
+  ClientTable,
+  OnSchemaError,
+} from './client-types.js'
+import { versionOf } from './import-rows.js'
+import type { ClientRequest, Requests } from './requests.js'
+
+/** Calls of a function that makes new cells of a row, at most. */
+const CHANGES_MAX = 10
+
+type Signal = Readonly<{ signal?: AbortSignal | undefined }>
+
+export class RemoteTable implements ClientTable {
+  readonly id: string
+  readonly #requests: Requests
+  readonly #hasIdempotencyKeys: boolean
+  readonly #path: string
+
+  constructor(requests: Requests, tableId: string, hasIdempotencyKeys: boolean) {
+    this.id = tableId
+    this.#requests = requests
+    this.#hasIdempotencyKeys = hasIdempotencyKeys
+    this.#path = `/tables/${encodeURIComponent(tableId)}/rows`
+  }
+
+  async version({ signal }: Signal = {}): Promise<string> {
+    return versionOf(await this.#send({ method: 'HEAD', signal }))
+  }
+
+  async page({
+    limit,
+    continuation,
+    signal,
+  }: Signal & Readonly<{ limit?: number; continuation?: string }> = {}): Promise<ClientPage> {
+    const query = new URLSearchParams()
+    if (limit !== undefined) query.set('limit', String(limit))
+    if (continuation !== undefined) query.set('continuation', continuation)
+    const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
+    const answer = await this.#send({ method: 'GET', path, signal })
+    const { data, ...rest } = (await answer.json()) as {
+      data: ClientRow[]
+      continuation?: string
+    }
+    return { rows: data, ...rest, version: versionOf(answer) }
+  }
+
+  async *rows(
+    options: Signal & Readonly<{ limit?: number }> = {},
+  ): AsyncIterableIterator<ClientRow> {
+    let next: string | undefined
+    do {
+      const { rows, continuation } = await this.page({
+        ...options,
+        ...(next === undefined ? {} : { continuation: next }),
+      })
+      yield* rows
+      next = continuation
+    } while (next !== undefined)
+  }
+
+  async get(
+    rowId: string,
+    { signal }: Signal = {},
+  ): Promise<Readonly<{ row: ClientRow; version: string }> | null> {
+    try {
+      const answer = await this.#send({ method: 'GET', path: this.#pathOf(rowId), signal })
+      const { data } = (await answer.json()) as { data: ClientRow }
+      return { row: data, version: versionOf(answer) }
+    } catch (failure) {
+      if (failure instanceof ClientError && failure.type === 'row_not_found') return null
+      throw failure
+    }
+  }
+
+  async addRows(
+    rows: readonly object[],
+    { signal, onSchemaError }: Signal & Readonly<{ onSchemaError?: OnSchemaError }> = {},
+  ): Promise<Readonly<{ rowIds: readonly string[]; version: string }>> {
+    const key = this.#hasIdempotencyKeys
+      ? { 'idempotency-key': crypto.randomUUID() }
+      : ({} as Record<string, string>)
+    const answer = await this.#send({
+      method: 'POST',
+      path: this.#path + schemaQuery(onSchemaError),
+      headers: { 'content-type': 'application/json', ...key },
+      body: JSON.stringify(rows),
+      isRepeatable: this.#hasIdempotencyKeys,
+      signal,
+    })
+    const { data } = (await answer.json()) as { data: { rowIDs: string[] } }
+    return { rowIds: data.rowIDs, version: versionOf(answer) }
+  }
+
+  async updateRow(
+    rowId: string,
+    change: Parameters<ClientTable['updateRow']>[1],
+    options: Signal & Readonly<{ ifMatch?: string; onSchemaError?: OnSchemaError }> = {},
+  ): Promise<Readonly<{ version: string }>> {
+    if (typeof change !== 'function') return this.#patch(rowId, change, options)
+    for (let calls = 1; ; calls++) {
+      const found = await this.get(rowId, options)
+      if (found === null)
+        throw new ClientError(`Row with ID '${rowId}' not found`, 404, 'row_not_found')
+      const { row, version } = found
+      const cells = await change(row)
+      if (cells === null) return { version }
+      try {
+        return await this.#patch(rowId, cells, { ...options, ifMatch: version })
+      } catch (failure) {
+        const isBeaten = failure instanceof ClientError && failure.status === 412
+        if (!isBeaten || calls === CHANGES_MAX) throw failure
+      }
+    }
+  }
+
+  async deleteRow(rowId: string, { signal }: Signal = {}): Promise<Readonly<{ version: string }>> {
+    const answer = await this.#send({ method: 'DELETE', path: this.#pathOf(rowId), signal })
+    return { version: versionOf(answer) }
+  }
+
+  /** With a condition, a repeat of a change whose answer was lost would be refused because of that change. */
+  async #patch(
+    rowId: string,
+    cells: ClientCells,
+    { ifMatch, onSchemaError, signal }: Parameters<ClientTable['updateRow']>[2] & {},
+  ): Promise<Readonly<{ version: string }>> {
+    const answer = await this.#send({
+      method: 'PATCH',
+      path: this.#pathOf(rowId) + schemaQuery(onSchemaError),
+      headers: {
+        'content-type': 'application/json',
+        ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+      },
+      body: JSON.stringify(cells),
+      isRepeatable: ifMatch === undefined,
+      signal,
+    })
+    return { version: versionOf(answer) }
+  }
+
+  #pathOf(rowId: string): string {
+    return `${this.#path}/${encodeURIComponent(rowId)}`
+  }
+
+  #send(request: Partial<ClientRequest> & Pick<ClientRequest, 'method'>): Promise<Response> {
+    return this.#requests.send({ path: this.#path, isRepeatable: true, ...request })
+  }
+}
+
+function schemaQuery(onSchemaError: OnSchemaError | undefined): string {
+  return onSchemaError === undefined ? '' : `?onSchemaError=${onSchemaError}`
+}

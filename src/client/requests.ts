@@ -1,0 +1,140 @@
+// Requests to a server of the contract, repeated where that does no harm.
+import { openBackoff } from '../base/backoff.js'
+import { systemClock } from '../base/clock.js'
+import { openSystemRandom } from '../base/random.js'
+import { ClientError } from './client-error.js'
+
+const BACKOFF = { firstMs: 500, maxMs: 15_000 }
+
+/** A pause that a server asks for is at most so long, in milliseconds. */
+const RETRY_AFTER_MS_MAX = 120_000
+
+/** Bytes of an error that are shown; the rest is not read. */
+const ERROR_CHARACTERS_MAX = 10_000
+
+export type ClientRequest = Readonly<{
+  method: string
+  /** Below the URL of the server, or a URL of its own, which gets no key. */
+  path: string | URL
+  headers?: Readonly<Record<string, string>>
+  body?: Uint8Array<ArrayBuffer> | Blob | string
+  /** Whether a second request has no further effect. */
+  isRepeatable: boolean
+  signal?: AbortSignal | undefined
+}>
+
+export type Sending = Readonly<{
+  url: string
+  key: string
+  triesMax: number
+  onRetry: (failure: ClientError, pauseMs: number) => void
+  fetch: typeof fetch
+}>
+
+/** The failure of one attempt. */
+type Failed = Readonly<{ failure: ClientError; retryAfterMs: number | undefined }>
+
+export class Requests {
+  readonly #sending: Sending
+  readonly #backoff = openBackoff(BACKOFF, openSystemRandom())
+
+  constructor(sending: Sending) {
+    this.#sending = sending
+  }
+
+  /** @returns a good answer, whose body is not read yet. @throws {ClientError} for every other one; the signal's reason */
+  async send(request: ClientRequest): Promise<Response> {
+    const { triesMax, onRetry } = this.#sending
+    for (let tries = 1; ; tries++) {
+      const answer = await this.#sendOnce(request)
+      if (answer instanceof Response) return answer
+      request.signal?.throwIfAborted()
+      const { failure, retryAfterMs } = answer
+      if (tries >= triesMax || !mayRepeat(failure, request)) throw failure
+      const pauseMs = retryAfterMs ?? this.#backoff(tries - 1)
+      onRetry(failure, pauseMs)
+      await pauseUnless(pauseMs, request.signal)
+    }
+  }
+
+  async #sendOnce({
+    method,
+    path,
+    headers,
+    body,
+    signal,
+  }: ClientRequest): Promise<Response | Failed> {
+    const { url, key, fetch } = this.#sending
+    const target = path instanceof URL ? path : url + path
+    const authorization = path instanceof URL ? {} : { authorization: `Bearer ${key}` }
+    let answer: Response
+    try {
+      answer = await fetch(target, {
+        method,
+        headers: { ...authorization, ...headers },
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      })
+    } catch (cause) {
+      return { failure: new ClientError(reasonOf(cause), 0, '', cause), retryAfterMs: undefined }
+    }
+    return answer.ok ? answer : await failedAnswer(answer)
+  }
+}
+
+/** fetch says only that it failed; its cause says why. */
+function reasonOf(failure: unknown): string {
+  const { cause = failure } = failure as { cause?: unknown }
+  const message = cause instanceof Error ? cause.message : ''
+  return `The server did not answer${message === '' ? '' : `: ${message}`}`
+}
+
+async function failedAnswer(answer: Response): Promise<Failed> {
+  const { status, headers } = answer
+  const text = await answer.text().catch(() => '')
+  const { type, message } = errorIn(text)
+  const failure = new ClientError(message ?? `The server answered ${status}`, status, type)
+  return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
+}
+
+function errorIn(text: string): Readonly<{ type: string; message: string | undefined }> {
+  try {
+    const { error } = JSON.parse(text) as { error?: { type?: unknown; message?: unknown } }
+    if (typeof error?.message === 'string') {
+      const message = error.message.slice(0, ERROR_CHARACTERS_MAX)
+      return { type: typeof error.type === 'string' ? error.type : '', message }
+    }
+  } catch {
+    // It is no error of the contract: a proxy has answered, for example.
+  }
+  return { type: '', message: undefined }
+}
+
+/** Seconds or an HTTP date, RFC 9110 section 10.2.3. */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const ms = /^[0-9]{1,9}$/.test(header)
+    ? Number(header) * 1_000
+    : Date.parse(header) - systemClock.now()
+  return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
+}
+
+/** 429 and 503 say that nothing was done, unless the outcome is unknown. */
+function mayRepeat({ status }: ClientError, { isRepeatable }: ClientRequest): boolean {
+  if (status === 429) return true
+  return isRepeatable && (status === 0 || status === 408 || status >= 500)
+}
+
+function pauseUnless(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', end, { once: true })
+  })
+}

@@ -1,0 +1,326 @@
+// The client against a server of the contract that fails as it is told.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type Client,
+  ClientError,
+  type ClientOptions,
+  createClient,
+  type ImportProgress,
+} from '../../../src/client/client.js'
+import {
+  createTestServer,
+  type RequestFault,
+  type TestServer,
+  type TestServerOptions,
+} from '../../conformance/testing.js'
+
+type Started = Readonly<{ server: TestServer; client: Client }>
+
+async function start(
+  options: TestServerOptions = {},
+  more: Partial<ClientOptions> = {},
+): Promise<Started> {
+  const server = await createTestServer(options)
+  onTestFinished(() => server.close())
+  return { server, client: createClient({ url: server.url, key: server.key, ...more }) }
+}
+
+/** Answers to come at once, so that no test waits. */
+const AT_ONCE = { 'retry-after': '0' }
+
+async function valuesOf(client: Client, tableId: string, column: string): Promise<unknown[]> {
+  const values: unknown[] = []
+  for await (const row of client.table(tableId).rows({ limit: 7 })) values.push(row[column])
+  return values
+}
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
+const rowsOf = (count: number): { n: number }[] => numbers(count).map((n) => ({ n }))
+
+/** CSV with line breaks and quotes inside of fields, where a chunk must not be cut. */
+function csvOf(count: number): Blob {
+  const lines = numbers(count).map((n) => `${n},"a ""b""\n${'x'.repeat(n % 50)}"`)
+  return new File([`n,text\n${lines.join('\n')}\n`], 'rows.csv')
+}
+
+describe('an import', () => {
+  test.each([
+    ['objects', rowsOf(1_000)],
+    [
+      'an async iterable of objects',
+      (async function* () {
+        yield* rowsOf(1_000)
+      })(),
+    ],
+    ['a CSV file', csvOf(1_000)],
+    [
+      'NDJSON',
+      new Blob(
+        rowsOf(1_000).map((row) => `${JSON.stringify(row)}\n`),
+        { type: 'application/x-ndjson' },
+      ),
+    ],
+    ['JSON', new Blob([JSON.stringify(rowsOf(1_000))], { type: 'application/json' })],
+  ])('of %s makes a table, in order', async (_, rows) => {
+    const { server, client } = await start()
+
+    const made = await client.importRows(rows, { name: 'T', chunkBytes: 2_048, parallel: 8 })
+
+    expect(made.rows).toBe(1_000)
+    expect(await valuesOf(client, made.tableId, 'n')).toEqual(numbers(1_000))
+    expect(await client.tables()).toMatchObject([{ id: made.tableId, name: 'T' }])
+    expect(await client.table(made.tableId).version()).toBe(made.version)
+    expect(server.requests.filter(({ method }) => method === 'PUT').length).toBeGreaterThan(3)
+  })
+
+  test('adds to a table, and overwrites one', async () => {
+    const { client } = await start()
+    const { tableId } = await client.importRows([{ n: 1 }], { name: 'T' })
+
+    await client.importRows([{ n: 2 }], { tableId, mode: 'add' })
+    const both = await valuesOf(client, tableId, 'n')
+    await client.importRows([{ n: 3 }], { tableId, mode: 'overwrite' })
+
+    expect([both, await valuesOf(client, tableId, 'n')]).toEqual([[1, 2], [3]])
+  })
+
+  test('of no rows makes an empty table', async () => {
+    const { client } = await start()
+    const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const
+
+    const { tableId, rows } = await client.importRows([], { name: 'T', schema })
+
+    expect([rows, await valuesOf(client, tableId, 'n')]).toEqual([0, []])
+  })
+
+  test('halves chunks that the server finds too large', async () => {
+    const { server, client } = await start({ handler: { bodyBytesMax: 1_500 } })
+
+    const { tableId } = await client.importRows(csvOf(500), { name: 'T', chunkBytes: 10_000 })
+
+    expect(await valuesOf(client, tableId, 'n')).toEqual(numbers(500))
+    const serials = server.requests.filter(({ method }) => method === 'PUT').map(({ path }) => path)
+    expect(serials).toContain(`/stashes/${serials[0]?.split('/')[2]}/${2 ** 19}`)
+  })
+
+  test.each<RequestFault>([
+    { status: 503, headers: AT_ONCE },
+    { status: 429, headers: AT_ONCE },
+    { cut: 'request' },
+    { cut: 'answer' },
+    { crash: 'before commit', of: 'machine' },
+    { crash: 'after commit' },
+  ])('survives %j at each of its requests', async (fault) => {
+    const { server } = await start()
+    const failures: number[] = []
+    for (const [method, path] of [
+      ['PUT', /^\/stashes/],
+      ['POST', '/tables'],
+    ] as const) {
+      server.fail({ method, path, fault, times: 1 })
+    }
+    const patient = createClient({
+      url: server.url,
+      key: server.key,
+      onRetry: ({ status }) => failures.push(status),
+    })
+
+    const { tableId } = await patient.importRows(rowsOf(300), {
+      name: 'T',
+      chunkBytes: 1_024,
+      parallel: 1,
+    })
+
+    expect(await valuesOf(patient, tableId, 'n')).toEqual(numbers(300))
+    expect(await patient.tables()).toHaveLength(1)
+    expect(failures).toEqual(Array(2).fill('status' in fault ? fault.status : 0))
+  })
+
+  test('goes on where it was aborted, also in another program, and does nothing twice', async () => {
+    const { server, client } = await start()
+    const stop = new AbortController()
+    let last: ImportProgress = { rows: 0, bytes: 0, chunks: 0 }
+    const options = { name: 'T', stashId: 'nightly', chunkBytes: 1_024, parallel: 1 }
+
+    const cut = client.importRows(rowsOf(2_000), {
+      ...options,
+      signal: stop.signal,
+      onProgress: (progress) => {
+        last = progress
+        if (progress.chunks === 5) stop.abort(new Error('stopped'))
+      },
+    })
+    await expect(cut).rejects.toThrow('stopped')
+    const putBefore = server.requests.length
+    const other = createClient({ url: server.url, key: server.key })
+    const { tableId, rows } = await other.importRows(rowsOf(2_000), {
+      ...options,
+      startAt: last.chunks,
+    })
+    const again = await other.importRows(rowsOf(2_000), options)
+
+    expect(last.chunks).toBe(5)
+    expect(rows).toBe(2_000)
+    expect(await valuesOf(other, tableId, 'n')).toEqual(numbers(2_000))
+    expect(server.requests[putBefore]?.path).toBe(`/stashes/nightly/${5 * 2 ** 20}`)
+    expect(again.tableId).toBe(tableId)
+    expect(await other.tables()).toHaveLength(1)
+  })
+
+  test('ends with the first failure of a chunk, which says where the rows are wrong', async () => {
+    const { client } = await start()
+    const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const
+    const failed = client.importRows([{ n: 1 }, { n: 'x' }], { name: 'T', schema })
+
+    await expect(failed).rejects.toMatchObject({ status: 422, type: 'column_has_invalid_value' })
+    await expect(failed).rejects.toThrow(/column 'n' in row 1/)
+    expect(await client.tables()).toEqual([])
+  })
+
+  test.each<[string, object[] | Blob, RegExp]>([
+    ['a cell without JSON', [{ n: 1n }], /^Row 0 \(counted from 0\) cannot be sent as JSON: /],
+    ['a row that is an array', [[1]], /^Row 0 \(counted from 0\) is not an object with cells$/],
+    [
+      'a Blob of no type',
+      new Blob(['n\n1\n']),
+      /^The format of the rows is not known: give `format`$/,
+    ],
+    ['a quote that stays open', new File(['n\n"1\n'], 'a.csv'), /^The input is no CSV at line 2: /],
+  ])('of %s is refused', async (_, rows, message) => {
+    const { client } = await start()
+
+    await expect(client.importRows(rows, { name: 'T' })).rejects.toThrow(message)
+  })
+})
+
+describe('a row', () => {
+  async function startWithRow(more: Partial<ClientOptions> = {}) {
+    const started = await start({}, more)
+    const { tableId } = await started.client.importRows([{ n: 1 }], { name: 'T' })
+    const table = started.client.table(tableId)
+    const [row] = (await table.page()).rows
+    return { ...started, table, rowId: row?.$rowID ?? '' }
+  }
+
+  test('is read, changed and deleted', async () => {
+    const { table, rowId } = await startWithRow()
+
+    const { version } = await table.updateRow(rowId, { n: 2 })
+    const found = await table.get(rowId)
+    await table.deleteRow(rowId)
+
+    expect(found).toMatchObject({ row: { n: 2 }, version })
+    expect(await table.get(rowId)).toBeNull()
+    await expect(table.updateRow(rowId, { n: 3 })).rejects.toMatchObject({ type: 'row_not_found' })
+  })
+
+  test('is changed by a function again when another client was first', async () => {
+    const { table, rowId } = await startWithRow()
+    const seen: unknown[] = []
+
+    await table.updateRow(rowId, async ({ n }) => {
+      seen.push(n)
+      if (seen.length === 1) await table.updateRow(rowId, { n: 10 })
+      return { n: Number(n) + 1 }
+    })
+
+    expect(seen).toEqual([1, 10])
+    expect((await table.get(rowId))?.row).toMatchObject({ n: 11 })
+  })
+
+  test('stays as it is if the function returns null, and if its version is another', async () => {
+    const { table, rowId } = await startWithRow()
+    const version = await table.version()
+
+    await table.updateRow(rowId, () => null)
+    await table.updateRow(rowId, { n: 5 })
+    const late = table.updateRow(rowId, { n: 6 }, { ifMatch: version })
+
+    await expect(late).rejects.toMatchObject({ status: 412, type: 'precondition_failed' })
+    expect((await table.get(rowId))?.row).toMatchObject({ n: 5 })
+  })
+
+  test('is added once, also if the answer is lost', async () => {
+    const { server, table } = await startWithRow()
+    server.fail({ method: 'POST', fault: { cut: 'answer' } })
+
+    const { rowIds } = await table.addRows([{ n: 7 }])
+
+    expect((await table.get(rowIds[0] ?? ''))?.row).toMatchObject({ n: 7 })
+    expect((await table.page()).rows).toHaveLength(2)
+  })
+
+  test('is not added a second time to a server without idempotency keys', async () => {
+    const { server, table } = await startWithRow({ idempotencyKeys: false })
+    server.fail({ method: 'POST', fault: { cut: 'answer' } })
+
+    await expect(table.addRows([{ n: 7 }])).rejects.toMatchObject({
+      name: 'ClientError',
+      status: 0,
+    })
+    expect(server.requests.at(-1)?.headers).not.toHaveProperty('idempotency-key')
+    expect((await table.page()).rows).toHaveLength(2)
+  })
+})
+
+test('a file is uploaded, and read at its URL', async () => {
+  const { server, client } = await start()
+  server.fail({ method: 'PUT', fault: { status: 503, headers: AT_ONCE } })
+  const file = new File(['hello'], 'greeting.txt', { type: 'text/plain' })
+
+  const { url } = await client.upload(file, { appId: 'app' })
+
+  const read = await fetch(url)
+  expect(await read.text()).toBe('hello')
+  expect(read.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  expect(url).toMatch(/greeting\.txt$/)
+})
+
+describe('failures', () => {
+  test('have the status, the type and the words of the server', async () => {
+    const { client } = await start()
+    await expect(client.table('x').page()).rejects.toMatchObject({
+      name: 'ClientError',
+      status: 404,
+      type: 'table_not_found',
+    })
+    await expect(client.table('x').version()).rejects.toBeInstanceOf(ClientError)
+  })
+
+  test('are given up after so many attempts as were asked for', async () => {
+    const tried: number[] = []
+    const { server, client } = await start(
+      {},
+      { triesMax: 3, onRetry: (_, pauseMs) => tried.push(pauseMs) },
+    )
+    server.fail({ fault: { status: 503, headers: AT_ONCE }, times: 10 })
+
+    await expect(client.tables()).rejects.toMatchObject({ status: 503, type: 'injected' })
+    expect(tried).toEqual([0, 0])
+  })
+
+  test('a pause ends when the call is aborted', async () => {
+    const { server, client } = await start()
+    server.fail({ fault: { status: 503, headers: { 'retry-after': '60' } } })
+    const stop = new AbortController()
+
+    const asked = client.tables({ signal: stop.signal })
+    setTimeout(() => stop.abort(new Error('stopped')), 50)
+
+    await expect(asked).rejects.toThrow('stopped')
+  })
+
+  test('no server there is told with its reason', async () => {
+    const client = createClient({ url: 'http://127.0.0.1:1', key: 'k', triesMax: 1 })
+
+    await expect(client.tables()).rejects.toThrow(/^The server did not answer: /)
+  })
+})
+
+test.each([
+  [{ url: 'ftp://x', key: 'k' }, /^Option "url" must be an http or https URL, not "ftp:\/\/x"$/],
+  [{ url: 'http://x', key: '' }, /^Option "key" must be the key of a team$/],
+  [{ url: 'http://x', key: 'k', tries: 1 }, /^Option "tries" is not an option of createClient$/],
+])('an option that is not as it must be is refused: %j', (options, message) => {
+  expect(() => createClient(options as ClientOptions)).toThrow(message)
+})

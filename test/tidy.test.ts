@@ -40,6 +40,7 @@ const ENGINE_FLOORS = [
   ['verify'],
   ['jobs', 'transaction'],
   ['table', 'upkeep'],
+  ['find'],
   ['ingest', 'read', 'files'],
   ['context'],
   ['commit'],

@@ -61,6 +61,10 @@ function missingTable(id: string): Table {
   const fail = async (): Promise<never> => {
     throw tableNotFound(id)
   }
+  // biome-ignore lint/correctness/useYield: it ends before the first row
+  async function* walk(): AsyncGenerator<never, void> {
+    throw tableNotFound(id)
+  }
   return {
     id,
     addRows: fail,
@@ -70,10 +74,11 @@ function missingTable(id: string): Table {
     page: fail,
     pageBytes: fail,
     openPage: fail,
-    // biome-ignore lint/correctness/useYield: it ends before the first row
-    async *scan() {
-      throw tableNotFound(id)
-    },
+    findBytes: fail,
+    scan: walk,
+    find: walk,
+    count: fail,
+    getMany: fail,
     get: fail,
     getJson: fail,
     updateRow: fail,

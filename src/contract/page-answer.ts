@@ -9,6 +9,8 @@
 // - Memory is charged before it is taken.
 import { type Bytes, concatBytes, utf8 } from '../base/bytes.js'
 import { yieldToEventLoop } from '../base/platform.js'
+import { isStoreError } from '../base/store-error.js'
+import type { FindBounds } from '../engine/api/find-types.js'
 import type {
   OpenPage,
   PageBounds,
@@ -26,6 +28,7 @@ import {
 } from './answer-memory.js'
 import type { Room } from './memory-budget.js'
 import type { ContractResponse } from './message.js'
+import { invalidRequest } from './refusal.js'
 import { jsonResponse } from './render.js'
 
 /** Size of a piece that is kept, in bytes. Most pages have only one. */
@@ -62,6 +65,44 @@ export async function answerPage(
   }
 }
 
+/** Memory for the JSON of a page of rows that match, and for what is read for it, in bytes. */
+const FOUND_PAGE_BYTES = 4 * 1_024 * 1_024
+
+/** GET /tables/{tableID}/rows with `where`, `columns` or `from`: such a page is short, and read once. */
+export async function answerFound(
+  table: Table,
+  bounds: PageBounds & FindBounds,
+  answer: AnswerRoom,
+): Promise<ContractResponse> {
+  const { room } = answer
+  try {
+    await room.resize(FOUND_PAGE_BYTES)
+    const reserve = (bytes: number) => room.resize(FOUND_PAGE_BYTES + bytes)
+    const { json, continuation, version } = await table.findBytes({ ...bounds, reserve })
+    const pieces = [HEAD, json, tailOf(continuation)]
+    const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0)
+    if (length > FREE_BYTES_MAX) {
+      await room.resize(FOUND_PAGE_BYTES + json.length)
+      return heldAnswer(jsonResponse(200, null, version), pieces, answer)
+    }
+    room.close()
+    return jsonResponse(200, concatBytes(pieces), version)
+  } catch (failure) {
+    room.close()
+    throw asQueryError(failure)
+  }
+}
+
+/** A condition that does not fit the table is an error of the query. */
+function asQueryError(failure: unknown): unknown {
+  const isOfArguments = isStoreError(failure) && failure.code === 'REQUEST_VALIDATION_ERROR'
+  return isOfArguments ? invalidRequest('query', failure.message) : failure
+}
+
+function tailOf(continuation: string | undefined): Bytes {
+  return utf8(continuation === undefined ? '}' : `,"continuation":${JSON.stringify(continuation)}}`)
+}
+
 async function answerOpenPage(
   page: OpenPage,
   planBytes: number,
@@ -69,8 +110,7 @@ async function answerOpenPage(
 ): Promise<ContractResponse> {
   const { room, signal } = answer
   const { kept, bytes, continuation } = await readOnce(page, planBytes, room)
-  const next = continuation === undefined ? '' : `,"continuation":${JSON.stringify(continuation)}`
-  const tail = utf8(`${next}}`)
+  const tail = tailOf(continuation)
   const length = HEAD.length + bytes + tail.length
   if (kept === null) {
     room.setMoving(true)

@@ -3,9 +3,10 @@ import { rowNotFound } from '../engine/read/row-lookup.js'
 import { parseAddBody, parseCellsBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import { TABULAR } from './call.js'
+import { parseFindBounds } from './find-query.js'
 import type { ContractResponse } from './message.js'
 import { inOrder } from './order-of-refusals.js'
-import { answerPage } from './page-answer.js'
+import { answerFound, answerPage } from './page-answer.js'
 import { parseIfMatch, renderETag } from './precondition.js'
 import {
   parseLimit,
@@ -38,7 +39,11 @@ export async function listRows(call: Call, tableId: string): Promise<ContractRes
     ...(limit !== undefined && { limit }),
     ...(continuation !== undefined && { continuation }),
   }
-  return answerPage(call.team.table(tableId), bounds, call.openAnswerRoom())
+  const table = call.team.table(tableId)
+  const found = parseFindBounds(call.query)
+  return found === undefined
+    ? answerPage(table, bounds, call.openAnswerRoom())
+    : answerFound(table, { ...bounds, ...found }, call.openAnswerRoom())
 }
 
 /** POST /tables/{tableID}/rows */

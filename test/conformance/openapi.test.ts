@@ -339,6 +339,16 @@ describe('answers that take a server of their own', () => {
     await server.close()
   })
 
+  test('rows that match, and some of their cells', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    const { rows } = await new Api(server).createTable({ rows: [{ n: 1, s: 'a' }, { n: 2 }] })
+    const where = encodeURIComponent('{"n":{"gt":1}}')
+    const { status, json } = await send(server, 'GET', `${rows}?where=${where}&columns=n&from=1`)
+    expect({ status, json }).toMatchObject({ status: 200, json: { data: [{ n: 2 }] } })
+    expect((await send(server, 'GET', `${rows}?where=%7B`)).status).toBe(400)
+    await server.close()
+  })
+
   test('HEAD of a list', async () => {
     const server = await serveContract((options) => openMemory(options), { proof })
     expect((await send(server, 'HEAD', '/tables', { key: 'unknown' })).status).toBe(404)

@@ -14,6 +14,7 @@ import { createTestServer } from '../conformance/testing.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
 import { CHANGE_PROGRAMS } from './change-programs.js'
+import { FIND_PROGRAMS } from './find-programs.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
 
@@ -575,6 +576,7 @@ export const PROGRAMS: readonly Program[] = [
   receipt,
   missingRow,
   ...CHANGE_PROGRAMS,
+  ...FIND_PROGRAMS,
   memoryGauge,
   server,
   inFastify,

@@ -70,6 +70,29 @@ export const PARAMETERS = {
     description: 'Of the page before. Empty: the first page.',
     schema: TEXT,
   },
+  where: {
+    in: 'query',
+    name: 'where',
+    description:
+      'Only rows that match this condition, JSON as CONTRACT.md, section 6, describes it. Pages with a continuation may have no rows; pass the same condition with it.',
+    schema: TEXT,
+    ours: true,
+  },
+  columns: {
+    in: 'query',
+    name: 'columns',
+    description:
+      'Only the cells of these columns: IDs with commas between them, or a JSON array of IDs.',
+    schema: TEXT,
+    ours: true,
+  },
+  from: {
+    in: 'query',
+    name: 'from',
+    description: 'Number of the row at which the page begins, from 0. Not with a continuation.',
+    schema: { type: 'integer', minimum: 0 },
+    ours: true,
+  },
   asynchronous: {
     in: 'header',
     name: 'x-glide-asynchronous',

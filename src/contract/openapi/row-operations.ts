@@ -19,7 +19,7 @@ export const ROW_OPERATIONS = {
     description:
       'Rows are in order of insertion. A walk to the last page yields every row that existed throughout the walk exactly once.',
     security: 'team',
-    parameters: ['limit', 'continuation'],
+    parameters: ['limit', 'continuation', 'where', 'columns', 'from'],
     success: { 200: versioned('A page.', ref('Page')) },
     errors: [...KEYED, 'TABLE_NOT_FOUND', 'CONTINUATION_INVALID'],
   },

@@ -5,8 +5,9 @@ import { StoreError } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import { isWellFormed } from '../../schema/text-rules.js'
+import type { ReadOptions } from './read-types.js'
 import type { OnSchemaError, RowsFormat } from './row-types.js'
-import type { PieceRequest, ReadOptions } from './store-types.js'
+import type { PieceRequest } from './store-types.js'
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED if the arguments are not a key-value store and an object store. */
 export function checkPorts(kv: unknown, objects: unknown): void {

@@ -4,6 +4,7 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
+import type { Find, FindBounds, FindPageRequest } from './find-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
 import type { TableLife, TeamTables } from './life-types.js'
@@ -51,6 +52,14 @@ export type PageBytesRequest = PageBounds &
 
 /** Changes a reservation of memory to this many bytes. Returns undefined if no wait is needed. */
 export type ReserveMemory = (bytes: number) => Promise<void> | undefined
+
+/** A request for a page of some rows or cells as JSON bytes. See `FindPageRequest`. */
+export type FindBytesRequest = PageBounds &
+  FindBounds &
+  Readonly<{
+    /** As in `OpenPageRequest`, for the row records of the page. Its JSON and what is read for it take 4 MiB at most. */
+    reserve?: ReserveMemory | undefined
+  }>
 
 /** A request for a page in pieces. */
 export type OpenPageRequest = PageBounds &
@@ -204,6 +213,8 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
 export interface TableJson {
   /** As `page`, as JSON bytes. */
   pageBytes(request?: PageBytesRequest): Promise<PageBytes>
+  /** As `page` with `where`, `columns` or `from`, as JSON bytes. */
+  findBytes(request: FindBytesRequest): Promise<PageBytes>
   /** As `pageBytes`, read in pieces: for a server that sends many pages at the same time. */
   openPage(request?: OpenPageRequest): Promise<OpenPage>
   /** As `get`, with the row as JSON text. */
@@ -225,6 +236,7 @@ export interface TableJson {
 export interface Table
   extends TableJson,
     TableLife,
+    Find,
     Preflight<OverwriteRequest, TablePreflightReport>,
     ManyRows,
     Receipts {
@@ -242,12 +254,7 @@ export interface Table
    * each row that existed all the time exactly once.
    * @throws {StoreError} TABLE_NOT_FOUND, CONTINUATION_INVALID, DATA_CORRUPT
    */
-  page(request?: PageRequest): Promise<Page>
-  /**
-   * All rows, in order, in bounded memory: 1,000 at a time. An overwrite meanwhile does not disturb it. If objects are
-   * on another machine, the next 1,000 are read while those before are used.
-   */
-  scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  page(request?: FindPageRequest): Promise<Page>
   /**
    * One row and its version; null if the table has no such row.
    * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT

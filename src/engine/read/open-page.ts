@@ -2,7 +2,11 @@
 import { type Bytes, NO_BYTES, sameBytes } from '../../base/bytes.js'
 import { shown } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
-import { parseContinuation, renderContinuation } from '../../format/continuation-token.js'
+import {
+  type Continuation,
+  parseContinuation,
+  renderContinuation,
+} from '../../format/continuation-token.js'
 import { type Position, type TableKey, tableHeadKey } from '../../format/keys.js'
 import type { KvView } from '../../kv/kv.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
@@ -16,7 +20,7 @@ import { FoldedFooters } from './folded-footers.js'
 import { continuationInvalid, findGeneration, inUse, readHeadOrNull } from './generations.js'
 import { type PagePlan, type PlannedPage, planPage, readPagePiece } from './page-reader.js'
 import type { PageLimits } from './page-writer.js'
-import { aheadOfPlan } from './record-scan.js'
+import { aheadOfPlan, type PageWanted } from './record-scan.js'
 
 /** A page whose rows are chosen. */
 export type ChosenPage = Readonly<{
@@ -28,28 +32,52 @@ export type ChosenPage = Readonly<{
   tokenAt: (position: Position) => string
 }>
 
-/** @param pinned - The generation that a scan has pinned: it is read although its table was deleted. */
-export async function openPage(
+/** Where a page begins, and what it may show. */
+export type PageStart = Readonly<{
+  /** undefined: at the first row of the table as it is now. null: the caller's text is no token. */
+  token: Continuation | null | undefined
+  /** Rows of the page, at most. */
+  rows: number
+  reserve?: PageWanted['reserve']
+  /** Whether the schema is read also if nothing has to be converted. */
+  wantsSchema?: boolean
+  /** The generation that a scan has pinned: it is read although its table was deleted. */
+  pinned?: Bytes | undefined
+}>
+
+/** @param pinned - As in `PageStart`. */
+export function openPage(
   place: TablePlace,
   { limit, continuation, reserve }: OpenPageRequest,
   pinned?: Bytes,
 ): Promise<ChosenPage> {
-  const { team, table, tableId } = place
-  const { pageRowsMax, pageBytesMax } = team.options
+  const { team } = place
+  const { pageRowsMax } = team.options
   const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
-  const token =
-    continuation === undefined
-      ? null
-      : parseContinuation(checkText('continuation', continuation), versionBase(team))
+  return choosePage(place, { token: tokenOf(team, continuation), rows, reserve, pinned })
+}
+
+/** The position that a continuation names; null: it is none, undefined: none is given. */
+export function tokenOf(team: TeamContext, continuation: string | undefined): PageStart['token'] {
+  if (continuation === undefined) return undefined
+  return parseContinuation(checkText('continuation', continuation), versionBase(team))
+}
+
+/** Chooses the rows of a page, in one view. */
+export async function choosePage(
+  place: TablePlace,
+  { token, rows, reserve, pinned, wantsSchema = false }: PageStart,
+): Promise<ChosenPage> {
+  const { team, table, tableId } = place
   let start = token?.position // Where the page begins, as far as it is known.
   const planIn = async (view: KvView, footers?: FoldedFooters): Promise<PlannedPage> => {
     const head = await readHeadOrNull(team, view, table)
     if (head === null && pinned === undefined) throw tableNotFound(tableId)
-    if (continuation !== undefined && (token === null || !sameBytes(token.table, table))) {
+    if (token !== undefined && (token === null || !sameBytes(token.table, table))) {
       throw continuationInvalid('it is not a token of this table')
     }
     const used =
-      head !== null && token === null
+      head !== null && token === undefined
         ? inUse(head)
         : await findGeneration(team, view, place, head, token?.generation ?? NO_BYTES)
     const { firstExtent, nextExtent } = used.generation
@@ -60,14 +88,14 @@ export async function openPage(
     const isAhead = !team.kv.shared || start !== undefined
     const ahead = isAhead ? undefined : aheadOfPlan(table, used.generation, from)
     start = from
-    const page = { from, limit: rows, reserve }
+    const page = { from, limit: rows, reserve, wantsSchema }
     return readAhead(view, ahead, (known) => planPage(team, known, table, used, page, footers))
   }
   const plan = (footers?: FoldedFooters): Promise<PlannedPage> => {
     const ahead = team.kv.shared && start !== undefined ? aheadOfStart(table, start) : undefined
     return team.partition.read((view) => readAhead(view, ahead, (known) => planIn(known, footers)))
   }
-  const { runs, version, generation, schema } = await (team.kv.shared
+  const { runs, version, generation, schema, isEnd } = await (team.kv.shared
     ? planOutside(team, plan)
     : plan())
   const forward = await team.forwards.of(generation)
@@ -75,8 +103,8 @@ export async function openPage(
   const { nonce } = generation
   return {
     team,
-    plan: { runs, version, generation, schema, forward },
-    limits: { rows, bytes: pageBytesMax },
+    plan: { runs, version, generation, schema, isEnd, forward },
+    limits: { rows, bytes: team.options.pageBytesMax },
     version: version + base,
     tokenAt: (position) => renderContinuation({ table, generation: nonce, position }, base),
   }
@@ -135,7 +163,7 @@ export async function readPiece(
   }
 }
 
-function checkLimit(limit: number | undefined): number | undefined {
+export function checkLimit(limit: number | undefined): number | undefined {
   if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',

@@ -31,7 +31,7 @@ import {
 import { type PageWanted, RecordScan } from './record-scan.js'
 
 /** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
-type Run = Readonly<{
+export type Run = Readonly<{
   extent: Extent & Readonly<{ isDeleted: SegmentFooter['isDeleted'] }>
   first: number
   limit: number
@@ -46,8 +46,10 @@ export type PlannedPage = Readonly<{
   runs: readonly Run[]
   version: number
   generation: Generation
-  /** Read only when something has to be converted. */
+  /** Read only when something has to be converted, or the caller wants it. */
   schema: IndexedSchema | null
+  /** The runs have all live rows up to the end. */
+  isEnd: boolean
 }>
 
 export type PagePlan = PlannedPage & Readonly<{ forward: ForwardMap | null }>
@@ -81,7 +83,8 @@ export async function planPage(
   const runs: Run[] = []
   let liveRows = 0
   let { extent: number, slot: first } = page.from
-  for (let extent = await walk.at(number); extent !== null && liveRows <= page.limit; ) {
+  let extent = await walk.at(number)
+  while (extent !== null && liveRows <= page.limit) {
     const wanted = page.limit + 1 - liveRows
     const shown = withDeleted(extent, await deletedRows(context, extent, footers))
     const run = await planRun(records, generation, shown, { first, wanted })
@@ -93,8 +96,11 @@ export async function planPage(
     extent = await walk.at(number)
   }
   const converts = generation.widenedAt > 0 || runs.some((run) => run.converts)
-  const schema = converts ? await context.schemas.get(table, generation.schemaNumber, read) : null
-  return { runs, version, generation, schema }
+  const wantsSchema = converts || page.wantsSchema === true
+  const schema = wantsSchema
+    ? await context.schemas.get(table, generation.schemaNumber, read)
+    : null
+  return { runs, version, generation, schema, isEnd: extent === null && liveRows <= page.limit }
 }
 
 /** Built member by member, not by `{ ...extent, isDeleted }` (PERFORMANCE.md, P34). */
@@ -124,8 +130,11 @@ async function planRun(
   { first, wanted }: Readonly<{ first: number; wanted: number }>,
 ): Promise<Run> {
   const laid = await records.ofExtent(extent.extent)
-  let liveRows = 0
+  const isPlain = laid.size === 0 && extent.isDeleted === null && extent.entry?.segment != null
+  const isRead = !records.isBeyondBudget({ extent: extent.extent, slot: extent.rowCount - 1 })
   let slot = first
+  if (isPlain && isRead) slot = Math.max(first, Math.min(extent.rowCount, first + wanted))
+  let liveRows = slot - first
   for (; slot < extent.rowCount && liveRows < wanted; slot++) {
     if (records.isBeyondBudget({ extent: extent.extent, slot })) break
     const over = laidBy(laid.get(slot))
@@ -179,7 +188,7 @@ function segmentRuns(
 }
 
 /** null: all rows of the run are row records. */
-function segmentRunOf({ extent, limit }: Run, start: number): RowRun | null {
+export function segmentRunOf({ extent, limit }: Run, start: number): RowRun | null {
   const ref = extent.entry?.segment ?? null
   return ref === null ? null : { ref, start, limit }
 }
@@ -262,14 +271,14 @@ async function takeRun(reading: RunReading, run: Run, first: number): Promise<Ta
 }
 
 /** How the texts of a run read now: as they are stored, or converted to what their columns became. */
-type Texts = Readonly<{
+export type Texts = Readonly<{
   /** null: the row is deleted. */
   ofRecord(record: RowRecord): string | null
   /** null: rows of the segment read as they are stored. */
   ofStored: ((text: string) => string) | null
 }>
 
-function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
+export function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
   const convert = (text: string): string => {
     return schema === null ? text : convertRowText(text, schema.columns)
   }

@@ -27,6 +27,8 @@ export type PageWanted = Readonly<{
   limit: number
   /** Called with the bytes of records that are held or about to be; undefined: nobody counts them. */
   reserve?: ReserveMemory | undefined
+  /** Whether the schema is read also if nothing has to be converted. */
+  wantsSchema?: boolean
 }>
 
 /**

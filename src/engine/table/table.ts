@@ -1,12 +1,10 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
-import { type Bytes, fromUtf8 } from '../../base/bytes.js'
 import { deferred } from '../../base/data-error.js'
-import { renderContinuation } from '../../format/continuation-token.js'
 import type { TableKey } from '../../format/keys.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
-import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
+import { parseRendered } from '../../schema/parse-rendered.js'
 import {
   checkArguments,
   checkFlag,
@@ -20,9 +18,12 @@ import {
   checkText,
   checkVersion,
 } from '../api/arguments.js'
+import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
+import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { IfTableMatch, TableInfo } from '../api/life-types.js'
 import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
+import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import type {
   AddOptions,
@@ -35,25 +36,24 @@ import type {
 } from '../api/row-types.js'
 import type {
   DeleteResult,
+  FindBytesRequest,
   OpenPage,
   OpenPageRequest,
   Page,
   PageBytes,
   PageBytesRequest,
-  PageRequest,
   ReadJsonResult,
-  ReadOptions,
-  ReadResult,
-  RowWithId,
   Table,
 } from '../api/store-types.js'
 import { tableNotFound } from '../commit/table-writer.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
-import { toPublicVersion, versionBase } from '../context/public-versions.js'
+import { toPublicVersion } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
-import { pinGeneration, readHead } from '../read/generations.js'
+import { findPage } from '../find/find-rows.js'
+import { readRows } from '../find/get-many.js'
+import { countMatches, pageOf, scanRows } from '../find/scan-rows.js'
+import { readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
-import { walkPages } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
 import { readTableInfo } from '../read/table-infos.js'
 import { addRows } from './add-rows.js'
@@ -79,9 +79,6 @@ const ROW_ID = 'A row ID'
 const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt']
 
 const PAGE_ARGUMENTS = ['limit', 'continuation']
-
-/** Rows that a scan reads at once. */
-const SCAN_ROWS = 1_000
 
 export class TeamTable implements Table {
   readonly id: string
@@ -134,15 +131,28 @@ export class TeamTable implements Table {
     })
   }
 
-  async page(request: PageRequest = {}): Promise<Page> {
-    checkArguments('page', request, [...PAGE_ARGUMENTS, 'numbers'])
+  async page(request: FindPageRequest = {}): Promise<Page> {
+    checkArguments('page', request, [...PAGE_ARGUMENTS, ...FIND_ARGUMENTS, 'numbers'])
     const { numbers: form, ...bounds } = request
     const numbers = checkNumbers(form)
-    return parsedPage(await this.#readPage('page', bounds, PAGE_ARGUMENTS), numbers)
+    const page = isFind(bounds) ? this.findBytes(bounds) : this.pageBytes(bounds)
+    return pageOf(await page, numbers)
   }
 
   pageBytes(request: PageBytesRequest = {}): Promise<PageBytes> {
-    return this.#readPage('pageBytes', request, [...PAGE_ARGUMENTS, 'memory'])
+    return this.#run(async (place) => {
+      checkArguments('pageBytes', request, [...PAGE_ARGUMENTS, 'memory'])
+      checkMemory(request.memory)
+      return readPage(await openPage(place, request), request.memory)
+    })
+  }
+
+  findBytes(request: FindBytesRequest): Promise<PageBytes> {
+    return this.#run((place) => {
+      checkArguments('findBytes', request, [...PAGE_ARGUMENTS, ...FIND_ARGUMENTS, 'reserve'])
+      checkReserve(request.reserve)
+      return findPage(place, request)
+    })
   }
 
   async openPage(request: OpenPageRequest = {}): Promise<OpenPage> {
@@ -157,37 +167,32 @@ export class TeamTable implements Table {
     }
   }
 
-  /** @param pinned - The generation that a scan has pinned: it is read although its table was deleted. */
-  #readPage(
-    what: string,
-    request: PageBytesRequest,
-    known: readonly string[],
-    pinned?: Bytes,
-  ): Promise<PageBytes> {
-    return this.#run(async (place) => {
-      checkArguments(what, request, known)
-      checkMemory(request.memory)
-      return readPage(await openPage(place, request, pinned), request.memory)
-    })
+  scan(options: ScanOptions = {}): AsyncIterableIterator<RowWithId> {
+    return scanRows(this.#team, (operation) => this.#run(operation), options)
   }
 
-  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
-    const numbers = checkReadOptions('scan', options)
-    const { generation, unpin } = await this.#run(pinGeneration)
-    const { nonce } = generation
-    try {
-      const position = { extent: generation.firstExtent, slot: 0 }
-      const start = { table: tableKeyOf(this.id), generation: nonce, position }
-      const first = renderContinuation(start, versionBase(this.#team))
-      const read = async (continuation: string): Promise<Page> => {
-        const bounds = { limit: SCAN_ROWS, continuation }
-        return parsedPage(await this.#readPage('scan', bounds, PAGE_ARGUMENTS, nonce), numbers)
-      }
-      const { requestCostBytes = 0 } = this.#team.objects
-      for await (const rows of walkPages(read, first, requestCostBytes > 0)) yield* rows
-    } finally {
-      await unpin()
-    }
+  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): AsyncIterableIterator<RowWithId> {
+    return this.scan({ ...options, where })
+  }
+
+  count(where?: Where, options: CountOptions = {}): Promise<number> {
+    return countMatches((operation) => this.#run(operation), where, options)
+  }
+
+  getMany(
+    rowIds: readonly string[],
+    options?: ReadOptions,
+  ): Promise<readonly (ReadResult | null)[]> {
+    return this.#run(async (place) => {
+      const ids = checkGetMany(rowIds)
+      const numbers = checkReadOptions('getMany', options)
+      const rows = await readRows(place, ids)
+      return rows.map((row) => {
+        if (row === null) return null
+        const { json, version } = toPublicVersion(place.team, row)
+        return { row: parseRendered(json, numbers) as RowWithId, version }
+      })
+    })
   }
 
   async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
@@ -325,10 +330,6 @@ export class TeamTable implements Table {
 function ifMatchOf(what: string, options: IfTableMatch): number | bigint | undefined {
   checkArguments(what, options, ['ifMatch'])
   return checkIfMatchArgument(options.ifMatch)
-}
-
-function parsedPage({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
-  return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
 }
 
 /** The key of a table ID; a text that is no UUID is no table's ID. */

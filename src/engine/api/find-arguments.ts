@@ -1,0 +1,82 @@
+// Checks the arguments of calls that find rows. Conditions are checked against the schema, in engine/find.
+import { isRecord, shown, typeName } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import type { NumberForm } from '../../schema/parse-rendered.js'
+import { checkArguments, checkNumbers, checkText } from './arguments.js'
+import type { CountOptions, FindBounds, ScanOptions } from './find-types.js'
+
+/** Row IDs of one call of `getMany`, at most. */
+export const GET_MANY_MAX = 10_000
+
+export const FIND_ARGUMENTS = Object.freeze(['where', 'columns', 'from'])
+
+/** Whether a request asks for some of the rows or cells. */
+export function isFind({ where, columns, from }: FindBounds): boolean {
+  return where !== undefined || columns !== undefined || from !== undefined
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkFindBounds({
+  where,
+  columns,
+  from,
+  continuation,
+}: FindBounds & Readonly<{ continuation?: string | undefined }>): void {
+  checkWhere(where)
+  if (from !== undefined && !(Number.isSafeInteger(from) && from >= 0)) {
+    throw invalid(`from must be a row number, an integer from 0 on, not ${shown(from)}`)
+  }
+  if (from !== undefined && continuation !== undefined) {
+    throw invalid('from is for the first page: a continuation says where its page begins')
+  }
+  if (columns === undefined) return
+  if (!Array.isArray(columns)) throw invalid(`columns must be an array, not ${typeName(columns)}`)
+  for (const id of columns as readonly unknown[]) checkText('A column of columns', id)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkScan(
+  what: string,
+  given: ScanOptions,
+): Readonly<{ numbers: NumberForm; limit: number }> {
+  checkArguments(what, given, [...FIND_ARGUMENTS, 'limit', 'numbers', 'signal'])
+  checkFindBounds(given)
+  checkSignalArgument(given.signal)
+  const { limit = Number.POSITIVE_INFINITY } = given
+  if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit > 0)) {
+    throw invalid(`limit must be a positive integer, not ${shown(limit)}`)
+  }
+  return { numbers: checkNumbers(given.numbers), limit }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkCount(where: unknown, given: CountOptions): void {
+  checkWhere(where)
+  checkArguments('count', given, ['signal'])
+  checkSignalArgument(given.signal)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkGetMany(given: unknown): readonly string[] {
+  if (!Array.isArray(given))
+    throw invalid(`getMany takes an array of row IDs, not ${typeName(given)}`)
+  if (given.length > GET_MANY_MAX) {
+    throw invalid(`getMany takes at most ${GET_MANY_MAX} row IDs, not ${given.length}`)
+  }
+  return given.map((id: unknown) => checkText('A row ID', id))
+}
+
+function checkWhere(given: unknown): void {
+  if (given === undefined || isRecord(given)) return
+  throw invalid(`where must be an object of conditions, not ${shown(given)}`)
+}
+
+function checkSignalArgument(given: unknown): void {
+  if (given === undefined) return
+  if (typeof given === 'object' && given !== null && 'aborted' in given) return
+  throw invalid(`signal must be an AbortSignal, not ${typeName(given)}`)
+}
+
+function invalid(message: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
+}

@@ -1,0 +1,101 @@
+// Finding rows: conditions as data, and the reads that take them.
+import type { NumberForm } from '../../schema/parse-rendered.js'
+import type { PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
+
+/** A value in a condition. null stands for an empty cell. */
+export type WhereValue = string | number | bigint | boolean | null
+
+/**
+ * What a cell must be; of several members all must hold. The members that a column takes depend on its type: see
+ * EMBEDDING.md, "Finding rows".
+ */
+export type WhereCell = Readonly<{
+  /** Equal to the value. */
+  eq?: WhereValue | undefined
+  /** The opposite of `eq`: an empty cell is not equal to a value. */
+  ne?: WhereValue | undefined
+  gt?: WhereValue | undefined
+  gte?: WhereValue | undefined
+  lt?: WhereValue | undefined
+  lte?: WhereValue | undefined
+  /** Equal to one of the values. At most 1,000. */
+  in?: readonly WhereValue[] | undefined
+  /** An array with an element that is equal to the value. */
+  has?: WhereValue | undefined
+  /** Text that begins with this one. */
+  startsWith?: string | undefined
+  /** Text with this one in it. */
+  contains?: string | undefined
+  /** Whether the cell is empty. An array without elements is not. */
+  isEmpty?: boolean | undefined
+}>
+
+/**
+ * Which rows are wanted: conditions by column ID, all of which must hold. A value alone is `{ eq: value }`. `$and`,
+ * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with one more: `$$price`.
+ */
+export type Where = Readonly<{
+  $and?: readonly Where[] | undefined
+  $or?: readonly Where[] | undefined
+  $not?: Where | undefined
+  [column: string]: WhereValue | WhereCell | Where | readonly Where[] | undefined
+}>
+
+/** Which rows and cells are read. */
+export type FindBounds = Readonly<{
+  /** Default: all rows. */
+  where?: Where | undefined
+  /** Only the cells of these columns, in the order of the row. Default: all. */
+  columns?: readonly string[] | undefined
+  /**
+   * The row to begin at, by its number in the table, counted from 0; `where` does not change the numbers. Default: 0.
+   * Range: 0 to 2^53 - 1.
+   */
+  from?: number | undefined
+}>
+
+/**
+ * A request for a page of row objects. With `where` a page ends after the 262,144 rows that it compares at most, so a
+ * page with a continuation may have no rows: pass the same `where` and `columns` with it. `from` is for a page without
+ * one.
+ */
+export type FindPageRequest = PageRequest & FindBounds
+
+/** Options of `count`. */
+export type CountOptions = Readonly<{
+  /** Ends the call, which fails with ABORTED. */
+  signal?: AbortSignal | undefined
+}>
+
+/** Options of `scan` and `find`. */
+export type ScanOptions = FindBounds &
+  CountOptions &
+  Readonly<{
+    /** Rows that are returned, at most: a positive integer. Default: all. */
+    limit?: number | undefined
+    /** As in `ReadOptions`. */
+    numbers?: NumberForm
+  }>
+
+/** Finding rows. A condition is compared to the stored bytes; a row that does not match never becomes an object. */
+export interface Find {
+  /**
+   * All rows, or those that `options` select, in order, in bounded memory: 1,000 at a time. An overwrite meanwhile does
+   * not disturb it. If objects are on another machine, the next 1,000 are read while those before are used.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
+   */
+  scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
+  /** The rows that match: `scan` with `where`. */
+  find(where: Where, options?: Omit<ScanOptions, 'where'>): AsyncIterableIterator<RowWithId>
+  /**
+   * How many rows match. Without a condition the number is known, and no row is read.
+   * @throws {StoreError} as `scan`
+   */
+  count(where?: Where, options?: CountOptions): Promise<number>
+  /**
+   * Rows by their IDs, in the order of the IDs, all as they were at one moment; null for an ID without a row.
+   * @param rowIds - At most 10,000.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, DATA_CORRUPT
+   */
+  getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
+}

@@ -1,0 +1,192 @@
+// Pages of the rows that match, and their number.
+//
+// Invariants:
+// - A page sees one commit: its rows are chosen in one view, and then compared.
+// - A page looks at `WORK_ROWS_MAX` rows at most, so its work is bounded whatever matches. A page with a continuation may
+//   have no row.
+import { StoreError } from '../../base/store-error.js'
+import type { Continuation } from '../../format/continuation-token.js'
+import type { Position } from '../../format/keys.js'
+import { checkFindBounds } from '../api/find-arguments.js'
+import type { FindBounds, Where } from '../api/find-types.js'
+import type { PageBounds, PageBytes } from '../api/store-types.js'
+import type { IndexedSchema } from '../context/schema-cache.js'
+import type { TablePlace } from '../context/store-context.js'
+import {
+  type ChosenPage,
+  checkLimit,
+  choosePage,
+  type PageStart,
+  tokenOf,
+} from '../read/open-page.js'
+import type { PagePlan, Run } from '../read/page-reader.js'
+import { PAGE_START, PageWriter } from '../read/page-writer.js'
+import type { FrameRows } from '../segments/frame-runs.js'
+import { type FoundRows, positionIn, walkPlan } from './find-walk.js'
+import { Projection } from './projection.js'
+import { RowMatcher } from './row-matcher.js'
+import { parseWhere } from './where.js'
+
+/** Rows that one page looks at, at most. */
+export const WORK_ROWS_MAX = 262_144
+
+/** Text of the rows of one page, in bytes, at most; a page has one row at least, if one matches. */
+const PAGE_TEXT_BYTES_MAX = 1024 * 1024
+
+export type FindRequest = PageBounds &
+  FindBounds &
+  Readonly<{
+    signal?: AbortSignal | undefined
+    reserve?: PageStart['reserve']
+    pinned?: PageStart['pinned']
+  }>
+
+/** A page of rows that match. */
+export async function findPage(place: TablePlace, request: FindRequest): Promise<PageBytes> {
+  const { team } = place
+  const { signal, reserve, pinned, from = 0, continuation } = request
+  checkFindBounds(request)
+  const { pageRowsMax } = team.options
+  const limit = Math.min(checkLimit(request.limit) ?? pageRowsMax, pageRowsMax)
+  const token = continuation === undefined ? undefined : tokenOf(team, continuation)
+  const start = from > 0 ? await startAtRow(place, undefined, from) : token
+  const chosen = await chooseRows(place, { token: start, reserve, pinned })
+  const { plan, limits, version, tokenAt } = chosen
+  const query = compile(chosen, request)
+  const { forward, generation } = plan
+  const kept = forward === null ? null : { forward, firstExtent: generation.firstExtent }
+  const bounds = { rows: limit, bytes: Math.min(limits.bytes, PAGE_TEXT_BYTES_MAX) }
+  const writer = new PageWriter(bounds, kept, PAGE_START, { bytes: Number.POSITIVE_INFINITY })
+  const found = new PageRows(writer, query.projection, limit)
+  const { matcher } = query
+  const end = await walkPlan(team, plan, { matcher, found, signal, mayMatch: () => true })
+  const after = end ?? (plan.isEnd ? null : endOf(plan))
+  team.activity.rowsOut += writer.rowCount
+  const page = { json: writer.finish(true), rowCount: writer.rowCount, version }
+  return after === null ? page : { ...page, continuation: tokenAt(after) }
+}
+
+/** A part of the rows of a table, of which the rows that match were counted. */
+export type CountedRows = Readonly<{
+  count: number
+  /** Where the rest begins; null: there is none. */
+  rest: Continuation | null
+}>
+
+/** Counts the rows that match, of as many as a page looks at. */
+export async function countRows(
+  place: TablePlace,
+  start: Continuation,
+  where: Where,
+  signal: AbortSignal | undefined,
+): Promise<CountedRows> {
+  const found = new RowCount()
+  const chosen = await chooseRows(place, { token: start, pinned: start.generation })
+  const { plan } = chosen
+  const { matcher } = compile(chosen, { where })
+  await walkPlan(place.team, plan, { matcher, found, signal, mayMatch: () => true })
+  const rest = plan.isEnd ? null : { ...start, position: endOf(plan) }
+  return { count: found.count, rest }
+}
+
+/**
+ * Where a row is, by its number in the table; behind the last row if there are not so many.
+ * @param start - Where the rows of a pinned generation begin; undefined: those of the table as it is now.
+ */
+export async function startAtRow(
+  place: TablePlace,
+  start: Continuation | undefined,
+  number: number,
+): Promise<Continuation | undefined> {
+  let token = start
+  for (let left = number; left > 0; ) {
+    const rows = Math.min(left, SKIPPED_ROWS_MAX) - 1 // A plan has one row more.
+    const { plan } = await choosePage(place, { token, rows, pinned: start?.generation })
+    left -= plan.runs.reduce((count, { liveRows }) => count + liveRows, 0)
+    token = { table: place.table, generation: plan.generation.nonce, position: endOf(plan) }
+    if (plan.isEnd) break
+  }
+  return token
+}
+
+/** Rows that are passed in one view, at most. */
+const SKIPPED_ROWS_MAX = 4_194_304
+
+function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<ChosenPage> {
+  return choosePage(place, { ...start, rows: WORK_ROWS_MAX, wantsSchema: true })
+}
+
+type Query = Readonly<{ matcher: RowMatcher | null; projection: Projection | null }>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function compile(
+  { plan: { schema } }: ChosenPage,
+  { where, columns }: Pick<FindBounds, 'where' | 'columns'>,
+): Query {
+  const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
+  const condition = parseWhere(where, known)
+  return {
+    matcher: condition === null ? null : new RowMatcher(condition),
+    projection: columns === undefined ? null : new Projection(checkColumns(columns, known)),
+  }
+}
+
+function checkColumns(
+  columns: readonly string[],
+  known: IndexedSchema['columns'],
+): readonly string[] {
+  for (const id of columns) {
+    if (known.has(id)) continue
+    const message = `columns has ${JSON.stringify(id)}, which is no column of the table`
+    throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+  }
+  return [...new Set(columns)]
+}
+
+/** Where the rows after a plan begin. */
+function endOf({ runs, generation }: PagePlan): Position {
+  const last = runs[runs.length - 1]
+  if (last === undefined) return { extent: generation.nextExtent, slot: 0 }
+  return positionIn(last, last.limit)
+}
+
+class RowCount implements FoundRows {
+  count = 0
+  readonly isFull = false
+
+  take(_: Run['extent'], { first, limit }: FrameRows): number {
+    this.count += limit - first
+    return limit - first
+  }
+}
+
+/** Writes the rows of a page. */
+class PageRows implements FoundRows {
+  readonly #writer: PageWriter
+  readonly #projection: Projection | null
+  readonly #rowsMax: number
+
+  constructor(writer: PageWriter, projection: Projection | null, rowsMax: number) {
+    this.#writer = writer
+    this.#projection = projection
+    this.#rowsMax = rowsMax
+  }
+
+  get isFull(): boolean {
+    return this.#writer.rowCount >= this.#rowsMax
+  }
+
+  take(extent: Run['extent'], rows: FrameRows): number {
+    const projection = this.#projection
+    const { frame, first, limit, slot } = rows
+    if (projection === null) {
+      this.#writer.expect([rows])
+      return this.#writer.takeStored(extent, rows)
+    }
+    for (let row = first; row < limit; row++) {
+      const cut = projection.row({ frame, first, limit, slot: slot + row - first }, row)
+      if (this.#writer.takeStored(extent, cut) === 0) return row - first
+    }
+    return limit - first
+  }
+}

@@ -1,0 +1,96 @@
+// Scans and counts: page after page over the rows of one generation, which stays readable meanwhile.
+import type { Awaitable } from '../../base/awaitable.js'
+import { fromUtf8 } from '../../base/bytes.js'
+import { type Continuation, renderContinuation } from '../../format/continuation-token.js'
+import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
+import { checkCount, checkScan } from '../api/find-arguments.js'
+import type { CountOptions, ScanOptions, Where } from '../api/find-types.js'
+import type { RowWithId } from '../api/read-types.js'
+import type { Page, PageBytes } from '../api/store-types.js'
+import { versionBase } from '../context/public-versions.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
+import { pinGeneration } from '../read/generations.js'
+import { openPage, readPage } from '../read/open-page.js'
+import { walkPages } from '../read/page-walk.js'
+import { countRows, findPage, startAtRow } from './find-rows.js'
+import { checkSignal } from './find-walk.js'
+
+/** Rows that a scan reads at once. */
+const SCAN_ROWS = 1_000
+
+/** Runs an operation on the table, unless the store was closed. */
+export type RunOnTable = <T>(operation: (place: TablePlace) => Awaitable<T>) => Promise<T>
+
+export function pageOf({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
+  return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
+}
+
+/** All rows, or those that match. @param run - Each page is an operation of its own. */
+export async function* scanRows(
+  team: TeamContext,
+  run: RunOnTable,
+  options: ScanOptions,
+): AsyncGenerator<RowWithId, void> {
+  const { numbers, limit } = checkScan('scan', options)
+  const { where, columns, from = 0, signal } = options
+  const { start, unpin } = await run(pinStart)
+  try {
+    const first = (await run((place) => startAtRow(place, start, from))) ?? start
+    const pinned = start.generation
+    let left = limit
+    const read = async (continuation: string): Promise<Page> => {
+      checkSignal(signal)
+      const bounds = { continuation, limit: Math.min(SCAN_ROWS, left) }
+      const found = await run(async (place) => {
+        return where === undefined && columns === undefined
+          ? readPage(await openPage(place, bounds, pinned), undefined)
+          : findPage(place, { ...bounds, where, columns, signal, pinned })
+      })
+      left -= found.rowCount
+      const { continuation: next, ...page } = pageOf(found, numbers)
+      return next === undefined || left === 0 ? page : { ...page, continuation: next }
+    }
+    const { requestCostBytes = 0 } = team.objects
+    const begin = renderContinuation(first, versionBase(team))
+    for await (const rows of walkPages(read, begin, requestCostBytes > 0)) yield* rows
+  } finally {
+    await unpin()
+  }
+}
+
+/** How many rows match. @param run - As for `scanRows`. */
+export async function countMatches(
+  run: RunOnTable,
+  where: Where | undefined,
+  options: CountOptions,
+): Promise<number> {
+  checkCount(where, options)
+  const { start, liveRows, unpin } = await run(pinStart)
+  try {
+    if (where === undefined) return liveRows
+    let count = 0
+    for (let rest: Continuation | null = start; rest !== null; ) {
+      const from: Continuation = rest
+      const counted = await run((place) => countRows(place, from, where, options.signal))
+      count += counted.count
+      rest = counted.rest
+    }
+    return count
+  } finally {
+    await unpin()
+  }
+}
+
+type PinnedStart = Readonly<{
+  start: Continuation
+  liveRows: number
+  unpin: () => Awaitable<void>
+}>
+
+/** The first row of a table, in its generation, which is kept until `unpin` is called. */
+async function pinStart(place: TablePlace): Promise<PinnedStart> {
+  const { generation, unpin } = await pinGeneration(place)
+  const { nonce, firstExtent, liveRows } = generation
+  const position = { extent: firstExtent, slot: 0 }
+  return { start: { table: place.table, generation: nonce, position }, liveRows, unpin }
+}

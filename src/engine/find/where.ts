@@ -1,0 +1,318 @@
+// Checks a condition of a caller against a schema, and turns it into tests of cells.
+//
+// Rules:
+// - Two values: a test of an empty cell is false, except of `ne`, which is the opposite of `eq`, and of `isEmpty`.
+// - Text is in the order of its code points, numbers in that of their exact values, times in that of moments.
+import { dataError } from '../../base/data-error.js'
+import { isRecord, shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import type { Column, ColumnKind } from '../../schema/column-kind.js'
+import { isWellFormed } from '../../schema/text-rules.js'
+import { isDate, isDateTime, isTime } from '../../schema/time-rules.js'
+import { isFiniteToken, isNumberToken } from '../../schema/value-rules.js'
+
+/** Conditions within conditions, at most. */
+export const WHERE_DEPTH_MAX = 16
+
+/** Tests of cells in a condition, at most; each value of `in` is one more. */
+export const WHERE_TESTS_MAX = 2_000
+
+/** Values of one `in`, at most. */
+export const WHERE_LIST_MAX = 1_000
+
+/** UTF-16 units of all texts in a condition together, at most. */
+export const WHERE_CHARS_MAX = 65_536
+
+/** How values of a kind are compared. Arrays compare their elements so. */
+export type Comparison = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'dateTime' | 'duration'
+
+export type Order = 'gt' | 'gte' | 'lt' | 'lte'
+
+/** A test of one cell. Values are number tokens, `true` and `false`, or text, depending on the comparison. */
+export type CellTest =
+  | Readonly<{ test: 'in' | 'has'; comparison: Comparison; values: readonly string[] }>
+  | Readonly<{ test: Order; comparison: Comparison; value: string }>
+  | Readonly<{ test: 'startsWith' | 'contains'; text: string }>
+  | Readonly<{ test: 'isEmpty' }>
+
+/** A checked condition. `all` and `any` of none are true and false. */
+export type Condition =
+  | Readonly<{ op: 'all' | 'any'; conditions: readonly Condition[] }>
+  | Readonly<{ op: 'not'; condition: Condition }>
+  | (Readonly<{ op: 'cell'; column: string }> & CellTest)
+
+type Columns = ReadonlyMap<string, Column>
+
+const COMPARISONS = Object.freeze({
+  string: 'text',
+  markdown: 'text',
+  uri: 'text',
+  imageURI: 'text',
+  audioURI: 'text',
+  emailAddress: 'text',
+  phoneNumber: 'text',
+  emoji: 'text',
+  date: 'date',
+  time: 'time',
+  dateTime: 'dateTime',
+  duration: 'duration',
+  number: 'number',
+  boolean: 'boolean',
+} as const satisfies Record<ColumnKind, Comparison>)
+
+const OPERATORS = Object.freeze([
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'has',
+  'startsWith',
+  'contains',
+  'isEmpty',
+] as const)
+
+type Operator = (typeof OPERATORS)[number]
+
+/**
+ * Checks a condition. null: every row matches.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, with the column, the value and the rule if a value breaks one.
+ */
+export function parseWhere(where: unknown, columns: Columns): Condition | null {
+  if (where === undefined) return null
+  const condition = new WhereReader(columns).read(where, 0)
+  return condition.op === 'all' && condition.conditions.length === 0 ? null : condition
+}
+
+/** The columns that a condition tests. */
+export function columnsOf(condition: Condition): Set<string> {
+  if (condition.op === 'cell') return new Set([condition.column])
+  if (condition.op === 'not') return columnsOf(condition.condition)
+  return new Set(condition.conditions.flatMap((part) => [...columnsOf(part)]))
+}
+
+/** Reads one condition of a caller, within the limits of its size. */
+class WhereReader {
+  readonly #columns: Columns
+  #tests = 0
+  #chars = 0
+
+  constructor(columns: Columns) {
+    this.#columns = columns
+  }
+
+  read(where: unknown, depth: number): Condition {
+    if (depth > WHERE_DEPTH_MAX)
+      throw tooLarge(`is nested more than ${WHERE_DEPTH_MAX} levels deep`)
+    if (!isRecord(where)) throw invalid(`must be an object of conditions, not ${shown(where)}`)
+    const conditions: Condition[] = []
+    for (const [name, given] of Object.entries(where)) {
+      if (given === undefined) continue
+      if (name === '$and' || name === '$or') {
+        const op = name === '$and' ? 'all' : 'any'
+        conditions.push({ op, conditions: this.#readList(name, given, depth) })
+      } else if (name === '$not') {
+        conditions.push({ op: 'not', condition: this.read(given, depth + 1) })
+      } else {
+        conditions.push(...this.#readColumn(name, given))
+      }
+    }
+    const [first] = conditions
+    return first !== undefined && conditions.length === 1 ? first : { op: 'all', conditions }
+  }
+
+  #readList(name: string, given: unknown, depth: number): Condition[] {
+    if (!Array.isArray(given))
+      throw invalid(`${name} takes an array of conditions, not ${shown(given)}`)
+    this.#count(given.length)
+    return given.map((part: unknown) => this.read(part, depth + 1))
+  }
+
+  #readColumn(name: string, given: unknown): Condition[] {
+    if (name.startsWith('$') && !name.startsWith('$$')) {
+      const remedy = 'a column ID that begins with $ is written with one more'
+      throw invalid(`has no ${shown(name)}; there are $and, $or and $not, and ${remedy}`)
+    }
+    const id = name.startsWith('$') ? name.slice(1) : name
+    const column = this.#columns.get(id)
+    if (column === undefined) {
+      const phrase = `where: the table has no column ${shown(id)}`
+      throw dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
+    }
+    if (!isRecord(given)) return [this.#readTest(column, 'eq', given)]
+    return Object.entries(given).flatMap(([operator, value]) => {
+      if (value === undefined) return []
+      if (!isOperator(operator)) {
+        const known = OPERATORS.join(', ')
+        throw invalid(
+          `has no operator ${shown(operator)} for column ${shown(id)}; there are ${known}`,
+        )
+      }
+      return [this.#readTest(column, operator, value)]
+    })
+  }
+
+  #readTest(column: Column, operator: Operator, given: unknown): Condition {
+    this.#count(1)
+    const { id } = column
+    if (operator === 'isEmpty') {
+      if (typeof given !== 'boolean') throw wrongValue(column, operator, given, 'true or false')
+      return given ? emptyCell(id) : not(emptyCell(id))
+    }
+    if (operator === 'ne') return not(this.#readTest(column, 'eq', given))
+    if (operator === 'eq' && given === null) return emptyCell(id)
+    const isArray = column.type.kind === 'array'
+    if (isArray !== (operator === 'has')) {
+      const why = isArray ? 'an array takes has and isEmpty' : 'it is no array'
+      throw wrongOperator(column, operator, why)
+    }
+    const kind = column.type.kind === 'array' ? column.type.items.kind : column.type.kind
+    const comparison = COMPARISONS[kind]
+    switch (operator) {
+      case 'eq':
+      case 'has': {
+        const values = [this.#valueOf(column, operator, comparison, given)]
+        return {
+          op: 'cell',
+          column: id,
+          test: operator === 'eq' ? 'in' : operator,
+          comparison,
+          values,
+        }
+      }
+      case 'in': {
+        const values = this.#listOf(column, given).map((value) =>
+          this.#valueOf(column, operator, comparison, value),
+        )
+        return { op: 'cell', column: id, test: 'in', comparison, values: [...new Set(values)] }
+      }
+      case 'startsWith':
+      case 'contains':
+        return {
+          op: 'cell',
+          column: id,
+          test: operator,
+          text: this.#textOf(column, operator, given),
+        }
+      default: {
+        if (comparison === 'boolean' || comparison === 'duration') {
+          throw wrongOperator(column, operator, UNORDERED[comparison])
+        }
+        const value = this.#valueOf(column, operator, comparison, given)
+        return { op: 'cell', column: id, test: operator, comparison, value }
+      }
+    }
+  }
+
+  #listOf(column: Column, given: unknown): readonly unknown[] {
+    if (!Array.isArray(given)) throw wrongValue(column, 'in', given, 'an array of values')
+    if (given.length > WHERE_LIST_MAX) {
+      throw tooLarge(`has ${given.length} values for one in; at most ${WHERE_LIST_MAX} are allowed`)
+    }
+    this.#count(given.length)
+    return given
+  }
+
+  #textOf(column: Column, operator: 'startsWith' | 'contains', given: unknown): string {
+    const { kind } = column.type
+    if (kind === 'number' || kind === 'boolean' || kind === 'duration') {
+      throw wrongOperator(column, operator, 'its cells are no text')
+    }
+    return this.#wellFormed(column, operator, given)
+  }
+
+  #valueOf(column: Column, operator: Operator, comparison: Comparison, given: unknown): string {
+    switch (comparison) {
+      case 'number':
+        return this.#numberOf(column, operator, given)
+      case 'boolean':
+        if (typeof given !== 'boolean') throw wrongValue(column, operator, given, 'true or false')
+        return String(given)
+      case 'duration':
+        return typeof given === 'string'
+          ? JSON.stringify(this.#wellFormed(column, operator, given))
+          : this.#numberOf(column, operator, given)
+      default: {
+        const text = this.#wellFormed(column, operator, given)
+        const rule = comparison === 'text' ? undefined : TIME_RULES[comparison]
+        if (rule === undefined || rule.fits(text)) return text
+        throw wrongValue(column, operator, given, rule.words)
+      }
+    }
+  }
+
+  /** A number, a BigInt, or the text of a number, which may have more digits than both. */
+  #numberOf(column: Column, operator: Operator, given: unknown): string {
+    const isNumeric = typeof given === 'number' || typeof given === 'bigint'
+    const text = isNumeric ? String(given) : given
+    if (typeof text === 'string') this.#countChars(text)
+    if (typeof text !== 'string' || !isNumberToken(text) || !isFiniteToken(text)) {
+      throw wrongValue(column, operator, given, 'a finite number, or the text of one')
+    }
+    return text
+  }
+
+  #wellFormed(column: Column, operator: Operator, given: unknown): string {
+    if (typeof given !== 'string') throw wrongValue(column, operator, given, 'text')
+    this.#countChars(given)
+    if (isWellFormed(given)) return given
+    throw wrongValue(column, operator, given, 'text without a lone surrogate')
+  }
+
+  #count(tests: number): void {
+    this.#tests += tests
+    if (this.#tests > WHERE_TESTS_MAX) {
+      throw tooLarge(`has more than ${WHERE_TESTS_MAX} conditions and values`)
+    }
+  }
+
+  #countChars({ length }: string): void {
+    this.#chars += length
+    if (this.#chars > WHERE_CHARS_MAX) {
+      throw tooLarge(`has more than ${WHERE_CHARS_MAX} characters of values`)
+    }
+  }
+}
+
+const UNORDERED = Object.freeze({
+  boolean: 'true and false have no order',
+  duration: 'durations have no order, as a month is no number of days',
+})
+
+const TIME_RULES = Object.freeze({
+  date: { fits: isDate, words: 'a date, YYYY-MM-DD' },
+  time: { fits: isTime, words: 'a time, HH:mm[:ss[.f…]], perhaps with an offset' },
+  dateTime: { fits: isDateTime, words: 'a date, or a date with a time' },
+})
+
+function isOperator(name: string): name is Operator {
+  return (OPERATORS as readonly string[]).includes(name)
+}
+
+function emptyCell(column: string): Condition {
+  return { op: 'cell', column, test: 'isEmpty' }
+}
+
+function not(condition: Condition): Condition {
+  return { op: 'not', condition }
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `where ${problem}`)
+}
+
+function tooLarge(problem: string): StoreError {
+  return invalid(`${problem}; ask for less at a time`)
+}
+
+function wrongOperator({ id }: Column, operator: Operator, why: string): StoreError {
+  const phrase = `where: column ${shown(id)} takes no ${operator}: ${why}`
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id })
+}
+
+function wrongValue({ id }: Column, operator: Operator, given: unknown, rule: string): StoreError {
+  const phrase = `where: invalid value for ${operator} of column ${shown(id)}`
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, { column: id, value: shown(given), rule })
+}

@@ -1,0 +1,136 @@
+// The order of times and of dates with times: by the moment that they name, so `10:00+02:00` is before `09:00Z`.
+// Without an offset a time counts as UTC, and a date alone as its midnight. Fractions of a second of any length count.
+import { COLON, DIGIT_NINE, DIGIT_ZERO, DOT, MINUS, PLUS } from '../base/ascii.js'
+import type { Bytes } from '../base/bytes.js'
+
+const DATE_BYTES = 10
+const MINUTE_S = 60
+const HOUR_S = 3_600
+const DAY_S = 86_400
+
+/** Reads times; the fields are those of the last one. */
+export class MomentReader {
+  /** Of a date with a time since 1970, of a time since midnight, in UTC. */
+  seconds = 0
+  /** The digits of the fraction, without zeros at their end. */
+  fractionFrom = 0
+  fractionTo = 0
+
+  /** Reads a `dateTime`. @returns false: it is none. */
+  readDateTime(bytes: Bytes, from: number, to: number): boolean {
+    const days = daysOf(bytes, from, to)
+    if (Number.isNaN(days)) return false
+    if (to - from === DATE_BYTES) {
+      this.seconds = DAY_S * days
+      this.fractionFrom = this.fractionTo = to
+      return true
+    }
+    if (!this.readTime(bytes, from + DATE_BYTES + 1, to)) return false
+    this.seconds += DAY_S * days
+    return true
+  }
+
+  /** Reads a `time`. @returns false: it is none. */
+  readTime(bytes: Bytes, from: number, to: number): boolean {
+    const hourMinute = hourMinuteOf(bytes, from, to)
+    if (Number.isNaN(hourMinute)) return false
+    let at = from + 5
+    let seconds = 0
+    this.fractionFrom = this.fractionTo = at
+    if (bytes[at] === COLON && at < to) {
+      seconds = twoDigits(bytes, at + 1)
+      at = this.#readFraction(bytes, at + 3, to)
+    }
+    const offset = at < to ? offsetOf(bytes, at, to) : 0
+    this.seconds = hourMinute + seconds - offset
+    return !Number.isNaN(this.seconds)
+  }
+
+  #readFraction(bytes: Bytes, from: number, to: number): number {
+    if (from >= to || bytes[from] !== DOT) return from
+    let at = from + 1
+    this.fractionFrom = this.fractionTo = at
+    for (; at < to && isDigit(bytes[at]); at++)
+      if (bytes[at] !== DIGIT_ZERO) this.fractionTo = at + 1
+    return at
+  }
+}
+
+/** A moment that others are compared to. */
+export class Moment {
+  readonly #kind: 'time' | 'dateTime'
+  readonly #bytes: Bytes
+  readonly #reader = new MomentReader()
+  readonly #wanted = new MomentReader()
+
+  /** @param text - A time or a dateTime, by the rule of its kind. */
+  constructor(kind: 'time' | 'dateTime', text: string) {
+    this.#kind = kind
+    this.#bytes = new TextEncoder().encode(text)
+    this.#read(this.#wanted, this.#bytes, 0, this.#bytes.length)
+  }
+
+  /** The order of a text and this moment; NaN: the text names none. */
+  orderOf(bytes: Bytes, from: number, to: number): number {
+    const found = this.#reader
+    const wanted = this.#wanted
+    if (!this.#read(found, bytes, from, to)) return Number.NaN
+    if (found.seconds !== wanted.seconds) return found.seconds - wanted.seconds
+    const length = Math.min(
+      found.fractionTo - found.fractionFrom,
+      wanted.fractionTo - wanted.fractionFrom,
+    )
+    for (let i = 0; i < length; i++) {
+      const difference =
+        (bytes[found.fractionFrom + i] ?? 0) - (this.#bytes[wanted.fractionFrom + i] ?? 0)
+      if (difference !== 0) return difference
+    }
+    return found.fractionTo - found.fractionFrom - (wanted.fractionTo - wanted.fractionFrom)
+  }
+
+  #read(reader: MomentReader, bytes: Bytes, from: number, to: number): boolean {
+    return this.#kind === 'time'
+      ? reader.readTime(bytes, from, to)
+      : reader.readDateTime(bytes, from, to)
+  }
+}
+
+/** Days since 1970 of `YYYY-MM-DD`; NaN: there is none. */
+function daysOf(bytes: Bytes, from: number, to: number): number {
+  if (to - from < DATE_BYTES || bytes[from + 4] !== MINUS || bytes[from + 7] !== MINUS)
+    return Number.NaN
+  const year = 100 * twoDigits(bytes, from) + twoDigits(bytes, from + 2)
+  const month = twoDigits(bytes, from + 5)
+  const day = twoDigits(bytes, from + 8)
+  // Years begin in March here, so that the day of a leap year is the last one.
+  const shifted = month <= 2 ? year - 1 : year
+  const era = Math.floor(shifted / 400)
+  const yearOfEra = shifted - 400 * era
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1
+  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100)
+  return 146_097 * era + 365 * yearOfEra + leapDays + dayOfYear - 719_468
+}
+
+function offsetOf(bytes: Bytes, at: number, to: number): number {
+  const sign = bytes[at]
+  if (sign === PLUS) return hourMinuteOf(bytes, at + 1, to)
+  if (sign === MINUS) return -hourMinuteOf(bytes, at + 1, to)
+  return at + 1 === to ? 0 : Number.NaN // Z
+}
+
+/** Seconds of `HH:mm`. */
+function hourMinuteOf(bytes: Bytes, at: number, to: number): number {
+  if (at + 5 > to || bytes[at + 2] !== COLON) return Number.NaN
+  return HOUR_S * twoDigits(bytes, at) + MINUTE_S * twoDigits(bytes, at + 3)
+}
+
+function twoDigits(bytes: Bytes, at: number): number {
+  const tens = bytes[at]
+  const ones = bytes[at + 1]
+  if (!isDigit(tens) || !isDigit(ones)) return Number.NaN
+  return 10 * ((tens ?? 0) - DIGIT_ZERO) + (ones ?? 0) - DIGIT_ZERO
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= DIGIT_ZERO && byte <= DIGIT_NINE
+}

@@ -1,0 +1,33 @@
+// The programs of EMBEDDING.md that find rows.
+import assert from 'node:assert/strict'
+import { memory, type Program, runModule } from './run-module.js'
+
+const find: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'for await (const row of table.find(',
+  declared: [
+    "declare const table: import('rowstash').Table",
+    'declare const rowIds: string[]',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = [
+      { id: 1, name: 'Ada', total: 34.5, paid: true },
+      { id: 2, name: 'Bob', total: 1_500, paid: false },
+    ]
+    const made = await team.createTable({ name: 'Orders', rows })
+    const printed: Readonly<Record<string, unknown>>[] = []
+    await runModule(text, {
+      table: team.table(made.tableId),
+      rowIds: [...made.rowIds],
+      console: { log: (row: Readonly<Record<string, unknown>>) => printed.push(row) },
+    })
+
+    const [first, second] = printed
+    assert.deepEqual({ ...first, $rowID: '' }, { $rowID: '', ...rows[0] })
+    assert.deepEqual({ ...second, $rowID: '' }, { $rowID: '', name: 'Ada' })
+    assert.deepEqual(printed.slice(2), [1, 2, [1, 2]])
+  },
+}
+
+export const FIND_PROGRAMS: readonly Program[] = [find]

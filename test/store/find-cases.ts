@@ -1,0 +1,140 @@
+// Random tables, changes and conditions for the tests of find.
+import type { ColumnType, TableSchema, Where } from '../../src/index.js'
+import type { Seeded } from '../support/seeded.js'
+
+/** Column IDs: some look like operators, need escapes, or begin as another one does. */
+const IDS = ['a', 'ab', '$and', '$$x', 'with "quotes"', 'ä€😀', 'isEmpty', 'n', 'x,"n":1', 'tags']
+
+const TEXTS = [
+  '',
+  'x',
+  'xy',
+  'Xy',
+  'zebra',
+  'a"b',
+  'back\\slash',
+  'é',
+  'e\u0301',
+  '\uffff',
+  '😀',
+  '😀x',
+  '"n":5',
+  'line\nbreak',
+]
+const NUMBERS = ['0', '1', '-1', '5', '34.5', '34.50', '3.45e1', '345E-1', '-34.5', '0.1', '1e-7']
+const LONG_NUMBERS = [
+  '9007199254740993',
+  '9007199254740992',
+  '12345678901234567890.5',
+  '0.10000000000000000001',
+]
+const DATES = ['2024-02-29', '2024-03-01', '1969-12-31', '0001-01-01']
+const TIMES = [
+  '10:00',
+  '10:00:00',
+  '10:00:00.000',
+  '10:00:00.1',
+  '12:00+02:00',
+  '09:59:59.9999999999Z',
+  '23:30-01:00',
+]
+const DATE_TIMES = [
+  '2024-03-01',
+  '2024-03-01T00:00Z',
+  '2024-03-01 01:00+01:00',
+  '2024-02-29T23:59:59.999',
+  '2023-12-31T23:00:00-01:00',
+]
+const DURATIONS = ['"PT1H"', '"P1M"', '"01:00:00"', '3600000', '3.6e6']
+
+const TOKENS: Readonly<Record<string, readonly string[]>> = {
+  string: TEXTS.map((text) => JSON.stringify(text)),
+  number: [...NUMBERS, ...LONG_NUMBERS],
+  boolean: ['true', 'false'],
+  date: DATES.map((text) => JSON.stringify(text)),
+  time: TIMES.map((text) => JSON.stringify(text)),
+  dateTime: DATE_TIMES.map((text) => JSON.stringify(text)),
+  duration: DURATIONS,
+}
+
+const KINDS = Object.keys(TOKENS)
+
+export function randomSchema(random: Seeded): TableSchema {
+  const ids = IDS.filter(() => random.below(3) > 0)
+  const columns = (ids.length > 0 ? ids : ['a']).map((id) => {
+    const kind = random.pick(KINDS) as 'string'
+    const type: ColumnType = random.once(4) ? { kind: 'array', items: { kind } } : { kind }
+    return { id, type }
+  })
+  return { columns }
+}
+
+/** A row as JSON, whose numbers and escapes are written in several ways. */
+export function randomRow(random: Seeded, { columns }: TableSchema): string {
+  const cells = columns.flatMap(({ id, type }) => {
+    if (random.once(4)) return random.once(2) ? [] : [`${JSON.stringify(id)}:null`]
+    return [`${JSON.stringify(id)}:${randomToken(random, type)}`]
+  })
+  if (random.once(8)) cells.reverse()
+  return `{${cells.join(',')}}`
+}
+
+function randomToken(random: Seeded, type: ColumnType): string {
+  if (type.kind !== 'array') return escaped(random, random.pick(TOKENS[type.kind] ?? []))
+  const elements = Array.from({ length: random.below(4) }, () => {
+    return escaped(random, random.pick(TOKENS[type.items.kind] ?? []))
+  })
+  return `[${elements.join(',')}]`
+}
+
+/** The same text, sometimes with a character as an escape. */
+function escaped(random: Seeded, token: string): string {
+  const first = token.charCodeAt(1)
+  const isPlain = token.startsWith('"') && token.length > 2 && first > 0x30 && first < 0x80
+  if (!isPlain || first === 0x5c || !random.once(6)) return token
+  return `"\\u${first.toString(16).padStart(4, '0')}${token.slice(2)}`
+}
+
+export function randomWhere(random: Seeded, schema: TableSchema, depth = 0): Where {
+  if (depth < 3 && random.once(3)) {
+    const parts = Array.from({ length: random.below(3) + 1 }, () => {
+      return randomWhere(random, schema, depth + 1)
+    })
+    return random.pick<Where>([{ $and: parts }, { $or: parts }, { $not: parts[0] ?? {} }])
+  }
+  const { id, type } = random.pick(schema.columns)
+  const name = id.startsWith('$') ? `$${id}` : id
+  const { operators, values } = operatorsOf(type)
+  const operator = random.pick(operators)
+  const value = random.pick(values)
+  if (operator === 'isEmpty') return { [name]: { isEmpty: random.once(2) } }
+  if (operator === 'in') {
+    return { [name]: { in: Array.from({ length: random.below(7) }, () => random.pick(values)) } }
+  }
+  if (operator === 'eq')
+    return random.pick<Where>([{ [name]: value }, { [name]: { eq: value } }, { [name]: null }])
+  if (operator === 'startsWith' || operator === 'contains') {
+    const text = String(value)
+    const from = operator === 'contains' ? random.below(text.length + 1) : 0
+    const part = [...text.slice(from)].slice(0, random.below(4)).join('')
+    return { [name]: { [operator]: part.replace(/\p{Surrogate}/gu, '') } }
+  }
+  const second = random.once(4) && operator === 'gt' ? { lte: random.pick(values) } : {}
+  return { [name]: { [operator]: value, ...second } }
+}
+
+function operatorsOf(type: ColumnType): {
+  operators: readonly string[]
+  values: readonly (string | number | boolean)[]
+} {
+  const kind = type.kind === 'array' ? type.items.kind : type.kind
+  const values = (TOKENS[kind] ?? []).map((token): string | number | boolean => {
+    return kind === 'number' ? token : (JSON.parse(token) as string | number | boolean)
+  })
+  if (type.kind === 'array') return { operators: ['has', 'isEmpty'], values }
+  const equal = ['eq', 'ne', 'in', 'isEmpty']
+  if (kind === 'boolean' || kind === 'duration') return { operators: equal, values }
+  const ordered = [...equal, 'gt', 'gte', 'lt', 'lte']
+  if (kind === 'number') return { operators: ordered, values }
+  return { operators: [...ordered, 'startsWith', 'contains'], values }
+}

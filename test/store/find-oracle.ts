@@ -1,0 +1,113 @@
+// What a condition means, written as plainly as can be: on parsed rows, with numbers as their texts.
+import type { ColumnType, RowWithId, TableSchema, Where } from '../../src/index.js'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Whether a row, read with `numbers: 'text'`, matches. */
+export function matches(schema: TableSchema, row: RowWithId, where: Where): boolean {
+  const types = new Map(schema.columns.map(({ id, type }) => [id, type]))
+  return all(types, row, where)
+}
+
+function all(types: ReadonlyMap<string, ColumnType>, row: Row, where: Where): boolean {
+  return Object.entries(where).every(([name, given]) => {
+    if (name === '$and') return (given as Where[]).every((part) => all(types, row, part))
+    if (name === '$or') return (given as Where[]).some((part) => all(types, row, part))
+    if (name === '$not') return !all(types, row, given as Where)
+    const id = name.startsWith('$$') ? name.slice(1) : name
+    const type = types.get(id)
+    if (type === undefined) throw new Error(`No column ${id}`)
+    const isTest = typeof given === 'object' && given !== null
+    const tests = isTest ? (given as Row) : { eq: given }
+    return Object.entries(tests).every(([operator, value]) => {
+      return test(type, row[id], operator, value)
+    })
+  })
+}
+
+function test(type: ColumnType, cell: unknown, operator: string, value: unknown): boolean {
+  const kind = type.kind === 'array' ? type.items.kind : type.kind
+  switch (operator) {
+    case 'isEmpty':
+      return (cell === undefined) === value
+    case 'eq':
+      return value === null ? cell === undefined : order(kind, cell, value) === 0
+    case 'ne':
+      return !test(type, cell, 'eq', value)
+    case 'in':
+      return (value as unknown[]).some((one) => order(kind, cell, one) === 0)
+    case 'has':
+      return cell !== undefined && (cell as unknown[]).some((one) => order(kind, one, value) === 0)
+    case 'startsWith':
+      return typeof cell === 'string' && cell.startsWith(String(value))
+    case 'contains':
+      return typeof cell === 'string' && cell.includes(String(value))
+    case 'gt':
+      return order(kind, cell, value) > 0
+    case 'gte':
+      return order(kind, cell, value) >= 0
+    case 'lt':
+      return order(kind, cell, value) < 0
+    default:
+      return order(kind, cell, value) <= 0
+  }
+}
+
+/** NaN: an empty cell has no order. */
+function order(kind: string, cell: unknown, value: unknown): number {
+  if (cell === undefined) return Number.NaN
+  switch (kind) {
+    case 'number':
+      return compare(...scaled(String(cell), String(value)))
+    case 'boolean':
+      return cell === value ? 0 : 1
+    case 'time':
+    case 'dateTime':
+      return compare(momentOf(String(cell)), momentOf(String(value)))
+    case 'duration':
+      return durationOf(cell) === durationOf(value) ? 0 : 1
+    default:
+      return Buffer.compare(Buffer.from(String(cell)), Buffer.from(String(value)))
+  }
+}
+
+function compare(left: bigint, right: bigint): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}
+
+const TOKEN = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
+
+/** Two numbers as integers of one scale. */
+function scaled(...tokens: readonly [string, string]): [bigint, bigint] {
+  const parts = tokens.map((token) => {
+    const [, sign = '', whole = '', fraction = '', power = '0'] = TOKEN.exec(token) ?? []
+    return { digits: BigInt(`${sign}${whole}${fraction}`), power: Number(power) - fraction.length }
+  })
+  const least = Math.min(...parts.map(({ power }) => power))
+  const [left = 0n, right = 0n] = parts.map(
+    ({ digits, power }) => digits * 10n ** BigInt(power - least),
+  )
+  return [left, right]
+}
+
+/** Durations that are numbers are written differently; those that are text are compared as text. */
+function durationOf(value: unknown): string {
+  return typeof value === 'string' && !TOKEN.test(value) ? `text ${value}` : String(Number(value))
+}
+
+const MOMENT =
+  /^(?:(\d{4})-(\d\d)-(\d\d))?[T ]?(?:(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?)?$/
+
+/** Femtoseconds since 1970, or since midnight. */
+function momentOf(text: string): bigint {
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset = 'Z'] =
+    MOMENT.exec(text) ?? []
+  const date = new Date(0)
+  if (year !== undefined) date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  date.setUTCHours(Number(hour), Number(minute), Number(second))
+  const [hours = '0', minutes = '0'] = offset === 'Z' ? [] : offset.slice(1).split(':')
+  const minutesAhead = (offset.startsWith('-') ? -1 : 1) * (60 * Number(hours) + Number(minutes))
+  const ms = date.getTime() - 60_000 * minutesAhead
+  return BigInt(ms) * 10n ** 12n + BigInt(fraction.padEnd(15, '0').slice(0, 15))
+}

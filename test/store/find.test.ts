@@ -1,0 +1,323 @@
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  openMemory,
+  type RowWithId,
+  type Store,
+  type StoreOptions,
+  type Table,
+  type TableSchema,
+  type Where,
+} from '../../src/index.js'
+import { runOptions } from '../support/fast-check-options.js'
+import { type Seeded, seeded } from '../support/seeded.js'
+import { randomRow, randomSchema, randomWhere } from './find-cases.js'
+import { matches } from './find-oracle.js'
+
+const MANUAL = { sweepIntervalMs: 0, foldIntervalMs: 0, foldRecordsMin: 1 } as const
+
+async function open(options: StoreOptions = {}): Promise<Store> {
+  const store = await openMemory({ ...MANUAL, ...options })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function tableOf(
+  rows: readonly object[],
+  schema?: TableSchema,
+  options?: StoreOptions,
+): Promise<Table> {
+  const team = (await open(options)).team('t')
+  const { tableId } = await team.createTable({ name: 't', rows, ...(schema && { schema }) })
+  return team.table(tableId)
+}
+
+async function listed<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const row of rows) found.push(row)
+  return found
+}
+
+async function found(table: Table, where: Where, id: string): Promise<unknown[]> {
+  return (await listed(table.find(where))).map((row) => row[id])
+}
+
+const text = (json: string) => ({ json: new TextEncoder().encode(json) })
+
+/** Changes rows, deletes some, folds, adds, and widens columns to text. */
+async function change(
+  random: Seeded,
+  store: Store,
+  table: Table,
+  schema: TableSchema,
+): Promise<TableSchema> {
+  for (let step = random.below(5); step > 0; step--) {
+    const ids = (await listed(table.scan())).map(({ $rowID }) => $rowID)
+    for (const id of ids) {
+      if (random.once(8)) await table.deleteRow(id)
+      else if (random.once(6)) {
+        const cells = randomRow(random, schema)
+        await table.updateRowJson(id, cells, { onSchemaError: 'dropColumns' })
+      }
+    }
+    if (random.once(3)) {
+      const count = random.below(40)
+      const rows = Array.from({ length: count }, () => randomRow(random, schema))
+      await table.addRows(text(`[${rows.join(',')}]`), { onSchemaError: 'dropColumns' })
+    }
+    if (random.once(4)) {
+      const [column] = schema.columns
+      const value = column?.type.kind === 'array' ? ['widened'] : 'widened'
+      if (column) await table.addRows([{ [column.id]: value }], { onSchemaError: 'updateSchema' })
+    }
+    if (random.once(2)) await store.sweep()
+  }
+  return table.schema()
+}
+
+async function checkOne(seed: number): Promise<void> {
+  const random = seeded(seed)
+  const store = await openMemory({
+    ...MANUAL,
+    segmentRowsMax: random.pick([3, 40, 65_536]),
+    inlineRowsMax: random.pick([0, 20]),
+    compression: random.pick(['none', 'deflate'] as const),
+    pageRowsMax: random.pick([2, 10_000]),
+  })
+  try {
+    const first = randomSchema(random)
+    const count = random.below(150)
+    const rows = Array.from({ length: count }, () => randomRow(random, first))
+    const team = store.team('t')
+    const made = await team.createTable({
+      name: 't',
+      schema: first,
+      rows: text(`[${rows.join(',')}]`),
+    })
+    const table = team.table(made.tableId)
+    const schema = await change(random, store, table, first)
+    const all = await listed(table.scan({ numbers: 'text' }))
+    expect(await table.count()).toBe(all.length)
+    for (let tries = 0; tries < 12; tries++) {
+      await checkWhere(random, table, schema, all)
+    }
+    const asked = [...all.map(({ $rowID }) => $rowID), ...made.rowIds, 'none'].filter(() =>
+      random.once(3),
+    )
+    const byId = new Map(all.map((row) => [row.$rowID, row]))
+    const many = await table.getMany(asked, { numbers: 'text' })
+    expect(many.map((result) => result?.row ?? null)).toEqual(
+      asked.map((id) => byId.get(id) ?? null),
+    )
+  } finally {
+    await store.close()
+  }
+}
+
+async function checkWhere(
+  random: Seeded,
+  table: Table,
+  schema: TableSchema,
+  all: readonly RowWithId[],
+): Promise<void> {
+  const where = randomWhere(random, schema)
+  const from = random.once(2) ? random.below(all.length + 2) : 0
+  const limit = random.once(2) ? 1 + random.below(20) : Number.MAX_SAFE_INTEGER
+  const columns = random.once(2)
+    ? schema.columns.map(({ id }) => id).filter(() => random.once(2))
+    : undefined
+  const cut = (row: RowWithId) => {
+    if (columns === undefined) return row
+    const kept = Object.entries(row).filter(([id]) => id === '$rowID' || columns.includes(id))
+    return Object.fromEntries(kept)
+  }
+  const expected = all.filter((row) => matches(schema, row, where))
+  const told = JSON.stringify(where)
+  expect(await table.count(where), told).toBe(expected.length)
+  const bounds = { from, limit, ...(columns && { columns }) }
+  expect(await listed(table.find(where, { ...bounds, numbers: 'text' })), told).toEqual(
+    all
+      .slice(from)
+      .filter((row) => matches(schema, row, where))
+      .slice(0, limit)
+      .map(cut),
+  )
+  expect(await listed(table.scan({ ...bounds, numbers: 'text' })), told).toEqual(
+    all.slice(from, from + limit).map(cut),
+  )
+}
+
+test('finds what the oracle finds, in random tables with random changes', {
+  timeout: 240_000,
+}, async () => {
+  await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 31 }), checkOne), runOptions(80))
+})
+
+describe('values', () => {
+  test('numbers are compared by their value, whatever they were written as', async () => {
+    const table = await tableOf([{ n: 34.5 }, { n: 10 }, { n: 9007199254740993n }])
+
+    expect(await found(table, { n: '34.50' }, 'n')).toEqual([34.5])
+    expect(await found(table, { n: '3.45e1' }, 'n')).toEqual([34.5])
+    expect(await table.count({ n: 9007199254740993n })).toBe(1)
+    expect(await table.count({ n: { gt: 9007199254740992n } })).toBe(1)
+    expect(await table.count({ n: { gt: '9007199254740992.99999999999999999999' } })).toBe(1)
+    expect(await table.count({ n: { gt: '1e-99999999999999999999' } })).toBe(3)
+  })
+
+  test('times are compared by their moment', async () => {
+    const schema: TableSchema = { columns: [{ id: 'at', type: { kind: 'dateTime' } }] }
+    const table = await tableOf([{ at: '2024-03-01T10:00:00+02:00' }, { at: '2024-03-01' }], schema)
+
+    expect(await table.count({ at: '2024-03-01T08:00:00.000Z' })).toBe(1)
+    expect(await table.count({ at: { gte: '2024-02-29T23:00:00-01:00' } })).toBe(2)
+    expect(await table.count({ at: { lt: '2024-03-01T00:00:00.000001' } })).toBe(1)
+  })
+
+  test('text is in the order of code points', async () => {
+    const table = await tableOf([{ s: '\uffff' }, { s: '😀' }])
+
+    expect(await found(table, { s: { gt: '\uffff' } }, 's')).toEqual(['😀'])
+  })
+
+  test('an empty cell is equal to nothing but null', async () => {
+    const table = await tableOf([{ a: 1, b: 1 }, { b: 2 }])
+
+    expect(await found(table, { a: null }, 'b')).toEqual([2])
+    expect(await found(table, { a: { isEmpty: false } }, 'b')).toEqual([1])
+    expect(await found(table, { a: { ne: 1 } }, 'b')).toEqual([2])
+    expect(await found(table, { a: { lt: 5 } }, 'b')).toEqual([1])
+    expect(await found(table, { $not: { a: { lt: 5 } } }, 'b')).toEqual([2])
+  })
+
+  test('columns whose IDs begin with $ are written with one more', async () => {
+    const table = await tableOf([{ $and: 1 }, { $and: 2 }])
+
+    expect(await found(table, { $$and: 2 }, '$and')).toEqual([2])
+    await expect(table.count({ $price: 2 })).rejects.toThrow(/written with one more/)
+  })
+})
+
+describe('conditions that are refused', () => {
+  const columns = [
+    { id: 'n', type: { kind: 'number' } },
+    { id: 's', type: { kind: 'string' } },
+    { id: 'd', type: { kind: 'date' } },
+    { id: 'tags', type: { kind: 'array', items: { kind: 'string' } } },
+    { id: 'p', type: { kind: 'duration' } },
+  ] as const
+  const deep = (levels: number): Where => (levels === 0 ? {} : { $not: deep(levels - 1) })
+
+  test.each<[RegExp, unknown]>([
+    [/no column "missing"/, { missing: 1 }],
+    [/value for eq of column "n": must be a finite number/, { n: 'x' }],
+    [/value for gt of column "n"/, { n: { gt: true } }],
+    [/finite number/, { n: Number.NaN }],
+    [/value for eq of column "s": must be text, not 5/, { s: 5 }],
+    [/must be an array of values/, { s: { in: 'x' } }],
+    [/no operator "like" for column "s"/, { s: { like: 'x' } }],
+    [/lone surrogate/, { s: '\ud800' }],
+    [/must be a date/, { d: { lt: '2024-2-3' } }],
+    [/takes no eq: an array takes has/, { tags: 'a' }],
+    [/takes no has: it is no array/, { s: { has: 'a' } }],
+    [/takes no gt: durations have no order/, { p: { gt: 'PT1H' } }],
+    [/its cells are no text/, { n: { contains: '5' } }],
+    [/must be true or false/, { s: { isEmpty: 1 } }],
+    [/\$or takes an array/, { $or: {} }],
+    [/more than 16 levels/, deep(17)],
+    [/at most 1000 are allowed/, { s: { in: Array.from({ length: 1_001 }, String) } }],
+    [/more than 2000 conditions/, { $or: Array.from({ length: 2_001 }, () => ({ s: 'x' })) }],
+    [/more than 65536 characters/, { s: 'x'.repeat(65_537) }],
+    [/must be an object of conditions/, 's'],
+  ])('%s', async (message, where) => {
+    const table = await tableOf([], { columns })
+
+    await expect(table.count(where as Where)).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  test('the error of a value names column, value and rule', async () => {
+    const table = await tableOf([], { columns })
+
+    await expect(table.count({ n: { gte: 'x' } })).rejects.toMatchObject({
+      column: 'n',
+      value: '"x"',
+      rule: 'a finite number, or the text of one',
+    })
+  })
+
+  test.each<[string, object]>([
+    ['from', { from: -1 }],
+    ['from', { from: 1.5 }],
+    ['limit', { limit: 0 }],
+    ['columns', { columns: 'a' }],
+    ['columns', { columns: ['missing'] }],
+    ['signal', { signal: 5 }],
+    ['were', { were: {} }],
+  ])('%s of a scan: %j', async (name, options) => {
+    const table = await tableOf([{ a: 1 }])
+
+    await expect(listed(table.scan(options))).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+      message: expect.stringContaining(name),
+    })
+  })
+
+  test('a page has a beginning or a continuation', async () => {
+    const table = await tableOf([{ a: 1 }, { a: 2 }])
+    const { continuation = '' } = await table.page({ limit: 1, where: {} })
+
+    await expect(table.page({ from: 1, continuation })).rejects.toThrow(
+      /from is for the first page/,
+    )
+    await expect(table.getMany(Array.from({ length: 10_001 }, () => ''))).rejects.toThrow(/10000/)
+  })
+})
+
+test('an overwrite does not disturb a search that began before', async () => {
+  const table = await tableOf(Array.from({ length: 3_000 }, (_, n) => ({ n })))
+  const rows = table.find({ n: { gte: 1_000 } })
+
+  expect((await rows.next()).value).toMatchObject({ n: 1_000 })
+  await table.overwrite({ rows: [] })
+  expect(await listed(rows)).toHaveLength(1_999)
+  expect(await table.count({ n: { gte: 0 } })).toBe(0)
+})
+
+test('a signal ends a search', async () => {
+  const table = await tableOf(Array.from({ length: 3_000 }, (_, n) => ({ n })))
+  const controller = new AbortController()
+  const { signal } = controller
+  const rows = table.find({ n: { gte: 0 } }, { signal })
+  await rows.next()
+  controller.abort()
+
+  await expect(listed(rows)).rejects.toMatchObject({ code: 'ABORTED' })
+  await expect(table.count({ n: 1 }, { signal })).rejects.toMatchObject({ code: 'ABORTED' })
+})
+
+test('preserved row IDs are found rows too', async () => {
+  const table = await tableOf(Array.from({ length: 10 }, (_, n) => ({ n })))
+  const before = await listed(table.scan())
+  await table.overwrite({ rows: before.filter(({ n }) => Number(n) % 2 === 1) })
+
+  expect(await listed(table.find({ n: { gt: 4 } }))).toEqual(
+    before.filter(({ n }) => Number(n) % 2 === 1 && Number(n) > 4),
+  )
+  const ids = before.map(({ $rowID }) => $rowID).reverse()
+  const many = await table.getMany(ids)
+  expect(many.map((result) => result?.row['n'] ?? null)).toEqual([
+    9,
+    null,
+    7,
+    null,
+    5,
+    null,
+    3,
+    null,
+    1,
+    null,
+  ])
+})

@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * does not belong here.
  */
 export const SHARED_FILES = [
-  'test/unit/{base,schema,format,kv,engine,contract}/*.test.ts',
+  'test/unit/{base,schema,format,kv,engine,contract,client}/*.test.ts',
   'test/{store,format}/*.test.ts',
 ]
 
@@ -19,12 +19,12 @@ export const MEMORY_FILES = [
 ]
 
 /**
- * What these compare says the same on every version of Node: sources, lists, and the OpenAPI document with the answers
- * of the contract suite, whose cases contract.test.ts runs too. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
+ * What these compare says the same on every version of Node: sources, lists, and answers of the contract suite, whose
+ * cases contract.test.ts runs too. With ROWSTASH_PLATFORM_ONLY=1 they are left out.
  */
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
-  'test/conformance/openapi.test.ts',
+  'test/conformance/{openapi,fetch-handler}.test.ts',
   'test/quality/*.test.ts',
   'test/rungs/{ladder,planted}/*.test.ts',
 ]
@@ -36,6 +36,7 @@ export const LONG_FILES = [
   'test/rungs/model/model.test.ts',
   'test/conformance/contract.test.ts',
   'test/conformance/openapi.test.ts',
+  'test/conformance/fetch-handler.test.ts',
   'test/conformance/postgres.test.ts',
   'test/rungs/files-model/files-model.test.ts',
   'test/rungs/http-fuzz/http-fuzz.test.ts',

@@ -48,6 +48,7 @@ export type {
 export type * from './engine/api/life-types.js'
 export type * from './engine/api/many-types.js'
 export type * from './engine/api/memory-types.js'
+export type * from './engine/api/merge-types.js'
 export type * from './engine/api/preflight-types.js'
 export type * from './engine/api/read-types.js'
 export type * from './engine/api/receipt-types.js'

@@ -40,7 +40,7 @@ const ENGINE_FLOORS = [
   ['verify'],
   ['jobs', 'transaction'],
   ['table', 'upkeep'],
-  ['find'],
+  ['find', 'merge'],
   ['ingest', 'read', 'files'],
   ['context'],
   ['commit'],

@@ -13,6 +13,7 @@ import { cutText } from './shown-text.js'
  * - `COLUMN_HAS_INVALID_VALUE`: a value does not fit its column
  * - `COLUMN_ID_RESERVED`: `$rowID` or `$stashID` is used as a column ID
  * - `COLUMN_ID_NOT_UNIQUE`: a schema or a header has a column ID twice
+ * - `KEY_NOT_UNIQUE`: two rows have the same key; the message names both
  * - `STASH_NOT_FOUND`: the stash has no chunk, or may have lost some: delete it and put its chunks again
  * - `IDEMPOTENCY_KEY_REUSED`: the idempotency key belongs to another request
  * - `CONTINUATION_INVALID`: not a continuation of this table, or its rows are gone
@@ -55,6 +56,7 @@ export type StoreErrorCode =
   | 'COLUMN_HAS_INVALID_VALUE'
   | 'COLUMN_ID_RESERVED'
   | 'COLUMN_ID_NOT_UNIQUE'
+  | 'KEY_NOT_UNIQUE'
   | 'STASH_NOT_FOUND'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'CONTINUATION_INVALID'

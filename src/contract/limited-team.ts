@@ -69,6 +69,7 @@ function missingTable(id: string): Table {
     id,
     addRows: fail,
     overwrite: fail,
+    merge: fail,
     preflight: fail,
     receipt: fail,
     page: fail,

@@ -3,7 +3,7 @@ import type { Bytes } from '../base/bytes.js'
 import { invariant } from '../base/invariant.js'
 import { newRecord, openRecord } from './record-frame.js'
 
-export type ReceiptOperation = 'create' | 'add' | 'overwrite'
+export type ReceiptOperation = 'create' | 'add' | 'overwrite' | 'merge'
 
 /** Rows that came as one, and the digest of their texts. */
 export type ReceiptChunk = Readonly<{
@@ -41,7 +41,7 @@ export const RECEIPTS_MAX = 100
 export const RECEIPTS_BYTES_MAX = 16 * 1024 * 1024
 
 /** Written to disk: never change or reuse a number. */
-const OPERATION = Object.freeze({ create: 1, add: 2, overwrite: 3 })
+const OPERATION = Object.freeze({ create: 1, add: 2, overwrite: 3, merge: 4 })
 const HAS_SERIAL = 0x01
 
 const DIGEST_BYTES = 32
@@ -64,7 +64,7 @@ export function encodeReceipt(receipt: ReceiptRecord): Bytes {
 export function decodeReceipt(bytes: Bytes): ReceiptRecord {
   const reader = openRecord(bytes, 'receipt')
   const number = reader.u8()
-  const operation = (['create', 'add', 'overwrite'] as const).find(
+  const operation = (['create', 'add', 'overwrite', 'merge'] as const).find(
     (name) => OPERATION[name] === number,
   )
   if (operation === undefined) throw reader.corrupt(`operation ${number} is unknown`)

@@ -172,13 +172,21 @@ function show(token: string, kind: ColumnKind): string {
 
 function showArray(token: string, kind: ColumnKind): string {
   if (!STRINGS_ONLY[kind] || token.charCodeAt(0) !== OPEN_BRACKET || token === '[]') return token
+  return `[${elementsOf(token)
+    .map((element) => show(element, kind))
+    .join(',')}]`
+}
+
+/** The tokens of the elements of an array. */
+export function elementsOf(token: string): string[] {
   const elements: string[] = []
+  if (token === '[]') return elements
   for (let start = 1; start < token.length; ) {
     const end = endOfToken(token, start)
-    elements.push(show(token.slice(start, end), kind))
+    elements.push(token.slice(start, end))
     start = end + 1
   }
-  return `[${elements.join(',')}]`
+  return elements
 }
 
 function readKey(text: string, start: number, end: number): string {

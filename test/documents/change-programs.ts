@@ -44,4 +44,27 @@ const transaction: Program = {
   },
 }
 
-export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction]
+const merge: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { added, changed, unchanged, removed } = await table.merge({',
+  declared: DECLARED,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = [
+      { email: 'a@example.com', plan: 'free' },
+      { email: 'b@example.com', plan: 'pro' },
+    ]
+    const { tableId, rowIds } = await team.createTable({ name: 'Customers', rows })
+    const table = team.table(tableId)
+    await runModule(text, { table })
+
+    assert.deepEqual((await table.page()).rows[0], {
+      $rowID: rowIds.get(0),
+      email: 'a@example.com',
+      plan: 'pro',
+    })
+    assert.equal((await table.page()).rows.length, 2)
+  },
+}
+
+export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction, merge]

@@ -24,6 +24,10 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
     when: '$rowID or $stashID is a column ID of a schema, or $stashID is a key of a row or a header.',
   },
   column_id_not_unique: { when: 'A schema or a header has the same column ID twice.' },
+  key_not_unique: {
+    when: 'Two rows of the body, or two rows of the table that a row of the body matches, have the same key. The message names both.',
+    ours: true,
+  },
   stash_not_found: { when: 'The stash holds no chunk, or may have lost some.', ours: true },
   continuation_invalid: {
     when: 'Not a continuation of this table, or its rows are gone.',

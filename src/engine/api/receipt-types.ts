@@ -32,9 +32,22 @@ export type ReceiptDropped = Readonly<{
   first: readonly PreflightProblem[]
 }>
 
-/** What a create, an add or an overwrite did. An import is a create. */
+/** What a merge did, and by which key. */
+export type ReceiptMerge = Readonly<{
+  mode: 'upsert' | 'replace'
+  key: readonly string[]
+  added: number
+  changed: number
+  unchanged: number
+  removed: number
+}>
+
+/**
+ * What a create, an add, an overwrite or a merge did. An import is a create. The rows and chunks of a merge are those of
+ * its input.
+ */
 export type Receipt = Readonly<{
-  operation: 'create' | 'add' | 'overwrite'
+  operation: 'create' | 'add' | 'overwrite' | 'merge'
   /** The version that the operation made. */
   version: number
   /** The version before; 0 for a create. */
@@ -46,6 +59,8 @@ export type Receipt = Readonly<{
   chunks: readonly ReceiptChunk[]
   columns: ReceiptColumns
   dropped: ReceiptDropped
+  /** Only of a merge. */
+  merge?: ReceiptMerge
 }>
 
 /** The receipts of a table. */

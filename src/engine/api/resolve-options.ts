@@ -55,6 +55,7 @@ export const STORE_LIMITS = {
   foldRecordsMin: { default: 64, min: 1, max: 65_536 },
   inlineRowsMax: { default: 1_000, min: 0, max: 1_000 },
   inlineBytesMax: { default: 256 * KIB, min: 0, max: MIB },
+  mergeBytesMax: { default: 128 * MIB, min: MIB, max: 16 * GIB },
   segmentRowsMax: { default: 65_536, min: 1, max: 65_536 },
   segmentBytesMax: { default: 4 * MIB, min: KIB, max: 64 * MIB },
   cacheBytesMax: { default: 80 * MIB, min: 0, max: 16 * GIB },

@@ -187,6 +187,11 @@ export interface PerformanceOptions {
    */
   readonly inlineRowsMax?: number
   readonly inlineBytesMax?: number
+  /**
+   * Memory of a merge for the keys of its rows, in bytes, at most: 48 for each row. A merge of more rows reads both sides
+   * once for each part of the keys. Merges at the same time take as much each. Default: 128 MiB. Range: 1 MiB to 16 GiB.
+   */
+  readonly mergeBytesMax?: number
   /** Time between two background sweeps, in milliseconds; 0 switches them off. Default: 5 minutes. Range: 0 to 1 day. */
   readonly sweepIntervalMs?: number
   /**

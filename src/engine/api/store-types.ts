@@ -1,4 +1,5 @@
 // The public interfaces of a store, its teams, tables and stashes.
+
 import type { Bytes } from '../../base/bytes.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { StoreActivity } from './activity-types.js'
@@ -10,6 +11,7 @@ import type { ApiKeys } from './key-types.js'
 import type { TableLife, TeamTables } from './life-types.js'
 import type { ManyRows } from './many-types.js'
 import type { StoreMemory } from './memory-types.js'
+import type { Merges } from './merge-types.js'
 import type { Preflight, TablePreflightReport } from './preflight-types.js'
 import type {
   DeleteResult,
@@ -237,6 +239,7 @@ export interface Table
   extends TableJson,
     TableLife,
     Find,
+    Merges,
     Preflight<OverwriteRequest, TablePreflightReport>,
     ManyRows,
     Receipts {

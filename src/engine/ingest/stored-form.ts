@@ -146,7 +146,7 @@ export async function chunkToStoredForm(
         for (const text of await slices.run(rowsToStoredForm(policy, stored, fromText)))
           texts.push(text)
       }
-      const summaries = await slices.run(summarize(texts, columns))
+      const summaries = await slices.run(summarizeRows(texts, columns))
       const batch = { texts, columns: summaries, claims: [] }
       segments.push(await storeSegment(context, batch, files))
     }
@@ -158,7 +158,7 @@ export async function chunkToStoredForm(
 }
 
 /** The summaries of rows that were rewritten, as no flag of the old ones may be taken over. */
-function* summarize(
+export function* summarizeRows(
   texts: readonly string[],
   before: readonly ColumnSummary[],
 ): Steps<ColumnSummary[]> {

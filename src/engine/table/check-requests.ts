@@ -1,5 +1,7 @@
 // Checks of the arguments of operations that also run as jobs. The operation and the start of its job call the same
 // check, so that both refuse the same requests in the same order.
+import { shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { parseTableSchema } from '../../schema/table-schema.js'
 import {
@@ -11,6 +13,7 @@ import {
   checkTableName,
   checkText,
 } from '../api/arguments.js'
+import type { MergeMode, MergeRequest } from '../api/merge-types.js'
 import type {
   CreateTableRequest,
   ImportTableRequest,
@@ -21,6 +24,7 @@ import type {
   Stash,
 } from '../api/row-types.js'
 import type { RequestKey } from '../commit/idempotency.js'
+import type { CheckedMerge } from './merge-commit.js'
 import { requestKeyOf } from './request-digest.js'
 
 const CREATE_ARGUMENTS = [
@@ -129,4 +133,63 @@ export function checkImport(what: string, given: ImportTableRequest): CheckedImp
     onSchemaError: checkOnSchemaError(given.onSchemaError),
     receipt: checkFlag('receipt', given.receipt),
   }
+}
+
+const MERGE_ARGUMENTS = [
+  'rows',
+  'key',
+  'mode',
+  'ifMatch',
+  'onSchemaError',
+  'idempotencyKey',
+  'requestDigest',
+  'receipt',
+  'dryRun',
+  'signal',
+]
+
+/** Columns of a key, at most. */
+const KEY_COLUMNS_MAX = 16
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
+  checkArguments('merge', given, MERGE_ARGUMENTS)
+  const { rows } = given
+  const key = checkMergeKey(given.key)
+  const mode = checkMergeMode(given.mode)
+  const onSchemaError = checkOnSchemaError(given.onSchemaError)
+  return {
+    rows,
+    key,
+    mode,
+    onSchemaError,
+    ifMatch: checkIfMatchArgument(given.ifMatch),
+    requestKey: await requestKeyOf(given, ['merge', key, mode, onSchemaError], rows),
+    receipt: checkFlag('receipt', given.receipt),
+    dryRun: checkFlag('dryRun', given.dryRun),
+    signal: checkSignal(given.signal),
+  }
+}
+
+function checkMergeKey(given: unknown): readonly string[] {
+  const isList = Array.isArray(given) && given.length > 0 && given.length <= KEY_COLUMNS_MAX
+  const columns = isList ? given.filter((id): id is string => typeof id === 'string') : []
+  const isKey = isList && columns.length === given.length
+  if (isKey && new Set(columns).size === columns.length) return columns
+  throw invalid(`key must be a list of 1 to ${KEY_COLUMNS_MAX} column IDs, none of them twice`)
+}
+
+function checkMergeMode(given: unknown): MergeMode {
+  if (given === undefined || given === 'upsert') return 'upsert'
+  if (given === 'replace') return 'replace'
+  throw invalid(`mode must be upsert or replace, not ${shown(given)}`)
+}
+
+function checkSignal(given: unknown): AbortSignal | undefined {
+  if (given === undefined || given instanceof AbortSignal) return given
+  throw invalid(`signal must be an AbortSignal, not ${shown(given)}`)
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
 }

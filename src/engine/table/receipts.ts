@@ -22,7 +22,8 @@ import {
 import type { ReadRecord } from '../../kv/kv.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { COLUMN_ID_CHARS_MAX } from '../../schema/table-schema.js'
-import type { Receipt, ReceiptColumns, ReceiptDropped } from '../api/receipt-types.js'
+import type { MergeCounts } from '../api/merge-types.js'
+import type { Receipt, ReceiptColumns, ReceiptDropped, ReceiptMerge } from '../api/receipt-types.js'
 import type { ChangeResult } from '../api/row-types.js'
 import { toPublicVersion, versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
@@ -59,6 +60,11 @@ export async function draftReceipt(
   const chunks = await digestChunks(team, source, rows, policy.schema.columns, slices)
   const rowCount = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
   return { operation, rows: rowCount, about: JSON.stringify({ columns, dropped }), chunks }
+}
+
+/** The draft of a merge with what the merge did, which is known only when its rows were joined. */
+export function withMerge(draft: ReceiptDraft, merge: ReceiptMerge): ReceiptDraft {
+  return { ...draft, about: JSON.stringify({ ...JSON.parse(draft.about), merge }) }
 }
 
 const NOTHING_DROPPED: ReceiptDropped = { count: 0, columns: [], first: [] }
@@ -142,7 +148,10 @@ async function readList(read: ReadRecord, table: TableKey): Promise<KeptReceipt[
 
 function toReceipt({ version, base }: KeptReceipt, record: ReceiptRecord): Receipt {
   const { operation, at, versionBefore, rows, about, chunks } = record
-  const { columns, dropped } = JSON.parse(about) as Pick<Receipt, 'columns' | 'dropped'>
+  const { columns, dropped, merge } = JSON.parse(about) as Pick<
+    Receipt,
+    'columns' | 'dropped' | 'merge'
+  >
   return {
     operation,
     version: version + base,
@@ -156,6 +165,7 @@ function toReceipt({ version, base }: KeptReceipt, record: ReceiptRecord): Recei
     })),
     columns,
     dropped,
+    ...(merge && { merge }),
   }
 }
 
@@ -164,13 +174,19 @@ function toReceipt({ version, base }: KeptReceipt, record: ReceiptRecord): Recei
  * receipt of the first operation, and an add without rows has none.
  * @param receiptOf - The operation, if its receipt is asked for.
  */
-export async function publicResult<T extends ChangeResult>(
+export async function publicResult<
+  T extends Readonly<{ version: number; receipt?: Receipt }> &
+    (Pick<ChangeResult, 'rowIds'> | MergeCounts),
+>(
   { team, table }: Pick<TablePlace, 'team' | 'table'>,
   result: T,
   receiptOf: ReceiptOperation | undefined,
 ): Promise<T> {
   const made = toPublicVersion(team, result)
-  const isUnchanged = receiptOf === 'add' && result.rowIds.length === 0
+  const isUnchanged =
+    'rowIds' in result
+      ? receiptOf === 'add' && result.rowIds.length === 0
+      : result.added + result.changed + result.removed === 0
   if (receiptOf === undefined || isUnchanged || result.receipt !== undefined) return made
   const receipt = await team.partition.read((view) =>
     findReceipt(team, (key) => view.get(key), table, made.version),

@@ -22,6 +22,7 @@ import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { IfTableMatch, TableInfo } from '../api/life-types.js'
 import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
+import type { MergeRequest, MergeResult } from '../api/merge-types.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { Receipt } from '../api/receipt-types.js'
@@ -57,8 +58,9 @@ import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
 import { readTableInfo } from '../read/table-infos.js'
 import { addRows } from './add-rows.js'
-import { checkOverwrite } from './check-requests.js'
+import { checkMerge, checkOverwrite } from './check-requests.js'
 import { checkRowIds, checkUpdates, deleteRows, updateRows } from './many-rows.js'
+import { mergeRows } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 import { findReceipt, publicResult } from './receipts.js'
@@ -108,6 +110,14 @@ export class TeamTable implements Table {
       const checked = checkOverwrite('overwrite', request, this.#columnsMax)
       const changed = await overwriteRows(place, checked)
       return toPublicVersion(place.team, changed)
+    })
+  }
+
+  merge(request: MergeRequest): Promise<MergeResult> {
+    return this.#runWriting(async (place) => {
+      const checked = await checkMerge(request)
+      const merged = await mergeRows(place, checked)
+      return publicResult(place, merged, checked.receipt ? 'merge' : undefined)
     })
   }
 

@@ -1,0 +1,71 @@
+// A merge: rows that replace, by their keys, the rows of a table.
+import type { Bytes } from '../../base/bytes.js'
+import type { Receipt } from './receipt-types.js'
+import type { OnSchemaError, RowIds, RowsInput, Stash } from './row-types.js'
+
+/**
+ * What a merge does with rows of the table. `upsert`: of a row whose key the input has, the columns that the input names
+ * get the values of the input; other columns, and rows whose keys the input does not have, stay. `replace`: the table
+ * has the rows of the input and no others afterwards.
+ */
+export type MergeMode = 'upsert' | 'replace'
+
+/** Rows to merge into a table by their keys. */
+export type MergeRequest = Readonly<{
+  rows: RowsInput | Stash
+  /**
+   * IDs of the key columns, 1 to 16. Columns of all kinds but arrays may be keys. Two keys are the same if their values
+   * are: texts by their characters, numbers exactly, so `34.50` is `34.5`; a number is never a text.
+   */
+  key: readonly string[]
+  /** Default: `upsert`. */
+  mode?: MergeMode | undefined
+  /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
+  ifMatch?: number | bigint | undefined
+  onSchemaError?: OnSchemaError | undefined
+  /** As in `AddOptions`; a repeat returns the result of the first merge. A merge that changes nothing leaves it unused. */
+  idempotencyKey?: string | undefined
+  /** As in `AddOptions`. */
+  requestDigest?: Bytes | undefined
+  /** As in `AddOptions`; a merge that changes nothing has no receipt. */
+  receipt?: boolean | undefined
+  /** Only counts what the merge would do. Nothing is written. Default: false. */
+  dryRun?: boolean | undefined
+  /** Ends the merge with ABORTED as long as it has not begun to commit. */
+  signal?: AbortSignal | undefined
+}>
+
+/** How many rows a merge concerned. */
+export type MergeCounts = Readonly<{
+  /** Rows whose keys the table did not have. */
+  added: number
+  /** Rows of the table that got other values; they keep their IDs. */
+  changed: number
+  /** Rows of the table with the key of a row of the input, and with its values: they keep their versions too. */
+  unchanged: number
+  /** Rows of the table that the input does not have; only of a `replace`. */
+  removed: number
+}>
+
+/** What a merge did. */
+export type MergeResult = MergeCounts &
+  Readonly<{
+    /** The version of the table; that before the merge if nothing changed. */
+    version: number
+    /** The IDs of the added rows in the order of the input; they are the last of the table. Empty for a dry run. */
+    addedRowIds: RowIds
+    /** Only if it was asked for; a repeat has it as long as it is kept. */
+    receipt?: Receipt
+  }>
+
+/** The merge of rows by key. */
+export interface Merges {
+  /**
+   * Merges rows into the table by key, in one operation: rows with a key that the table has change it, others are
+   * added. Rows that keep their values are not written. Memory is bounded by `mergeBytesMax`, whatever the size of table
+   * and input.
+   * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
+   *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; as `addRows`
+   */
+  merge(request: MergeRequest): Promise<MergeResult>
+}

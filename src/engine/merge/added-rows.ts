@@ -1,0 +1,117 @@
+// The rows of an input whose keys a table does not have, ready to be appended: few as texts; whole segments of the input
+// as they are, if all their rows are new; the others in new segments.
+import type { Bytes } from '../../base/bytes.js'
+import { TimeSlices } from '../../base/time-slices.js'
+import type { FileIds } from '../../format/file-references.js'
+import { newSummary } from '../../schema/summarize.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import type { TeamContext } from '../context/store-context.js'
+import type { LinkableRows, LinkableSegment } from '../ingest/rows-reader.js'
+import { storeSegment } from '../ingest/segment-sink.js'
+import { summarizeRows } from '../ingest/stored-form.js'
+import type { IncomingRows } from './incoming-rows.js'
+
+type AddedParts = Readonly<{
+  team: TeamContext
+  incoming: IncomingRows
+  inputColumns: ReadonlySet<string>
+  /** Takes up the segments that are written. */
+  onSegment(written: Readonly<{ object: string }>): void
+}>
+
+/** @param matched - A bit for each row of the input: it is not added. @param count - Of the rows that are. */
+export async function addedRows(
+  parts: AddedParts,
+  matched: Bytes,
+  count: number,
+): Promise<LinkableRows> {
+  const { team, incoming } = parts
+  const { inlineRowsMax, inlineBytesMax } = team.options
+  if (count === 0) return { texts: [] }
+  if (count <= inlineRowsMax) {
+    const texts: string[] = []
+    for await (const some of incoming.textsAt(freeOf(matched, 0, incoming.count, count))) {
+      for (const [, text] of some) texts.push(text)
+    }
+    const chars = texts.reduce((sum, { length }) => sum + length, 0)
+    if (incoming.segments === null || chars <= inlineBytesMax) return { texts }
+  }
+  const writer = new AddedSegments(parts)
+  for (const segment of incoming.segments ?? []) {
+    const { first, ref } = segment
+    const free = countFree(matched, first, first + ref.rowCount)
+    if (free === ref.rowCount) await writer.link(segment)
+    else if (free > 0) await writer.addAll(freeOf(matched, first, first + ref.rowCount, free))
+  }
+  return writer.end()
+}
+
+class AddedSegments {
+  readonly #parts: AddedParts
+  readonly #segments: LinkableSegment[] = []
+  readonly #files: FileIds = newMarkedFiles()
+  readonly #slices: TimeSlices
+  #texts: string[] = []
+  #chars = 0
+
+  constructor(parts: AddedParts) {
+    this.#parts = parts
+    this.#slices = new TimeSlices(parts.team.options.clock)
+  }
+
+  async link({ ref, needsQuoting, namesFiles }: LinkableSegment): Promise<void> {
+    await this.#flush()
+    this.#segments.push({ ref, needsQuoting, namesFiles })
+  }
+
+  async addAll(rows: Uint32Array): Promise<void> {
+    const { segmentRowsMax, segmentBytesMax } = this.#parts.team.options
+    for await (const some of this.#parts.incoming.textsAt(rows)) {
+      for (const [, text] of some) {
+        this.#texts.push(text)
+        this.#chars += text.length
+        if (this.#texts.length >= segmentRowsMax || this.#chars >= segmentBytesMax) {
+          await this.#flush()
+        }
+      }
+    }
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#texts.length === 0) return
+    const { team, inputColumns, onSegment } = this.#parts
+    const texts = this.#texts
+    this.#texts = []
+    this.#chars = 0
+    const before = [...inputColumns].map(newSummary)
+    const columns = await this.#slices.run(summarizeRows(texts, before))
+    const files = newMarkedFiles()
+    const ref = await storeSegment(team, { texts, columns, claims: [] }, files)
+    onSegment(ref)
+    this.#files.addAll(files)
+    this.#segments.push({ ref, needsQuoting: false, namesFiles: !files.isEmpty })
+  }
+
+  async end(): Promise<LinkableRows> {
+    await this.#flush()
+    return { segments: this.#segments, files: this.#files }
+  }
+}
+
+function isFree(matched: Bytes, row: number): boolean {
+  return ((matched[row >> 3] ?? 0) & (1 << (row & 7))) === 0
+}
+
+/** Rows from `first` to `limit` (not included) without a partner. */
+export function countFree(matched: Bytes, first: number, limit: number): number {
+  let count = 0
+  for (let row = first; row < limit; row++) if (isFree(matched, row)) count++
+  return count
+}
+
+function freeOf(matched: Bytes, first: number, limit: number, count: number): Uint32Array {
+  const rows = new Uint32Array(count)
+  let at = 0
+  for (let row = first; row < limit; row++) if (isFree(matched, row)) rows[at++] = row
+  return rows
+}

@@ -1,0 +1,159 @@
+// The rows that a merge brings, in their stored form: read in order, or some of them by their numbers.
+import type { ErrorPlace } from '../../base/store-error.js'
+import { convertRowText } from '../../format/row-text.js'
+import type { Column } from '../../schema/column-kind.js'
+import type { TeamContext } from '../context/store-context.js'
+import type { LinkableRows, LinkableSegment, OperationRows } from '../ingest/rows-reader.js'
+import type { FrameRows } from '../segments/frame-runs.js'
+import { WALK_AT_WILL } from '../segments/read-ahead.js'
+import type { RowRun } from '../segments/segment-opening.js'
+import { packTexts, type RowPiece } from './packed-texts.js'
+
+/** A segment of the input, and the number of its first row. */
+export type IncomingSegment = LinkableSegment & Readonly<{ first: number }>
+
+/** The text of a row, and its place in the list that was asked for. */
+type TextAt = readonly [at: number, text: string]
+
+export class IncomingRows {
+  readonly count: number
+  /** null: they are few, and in memory. */
+  readonly segments: readonly IncomingSegment[] | null
+  readonly #team: TeamContext
+  readonly #texts: readonly string[]
+  readonly #chunks: OperationRows['chunks']
+  readonly #columns: ReadonlyMap<string, Column>
+  #chars = 0
+
+  /** @param columns - Of the schema that the rows are in the form of. */
+  constructor(
+    team: TeamContext,
+    source: OperationRows,
+    rows: LinkableRows,
+    columns: ReadonlyMap<string, Column>,
+  ) {
+    this.#team = team
+    this.#chunks = source.chunks
+    this.#columns = columns
+    this.#texts = 'texts' in rows ? rows.texts : []
+    let first = this.#texts.length
+    const segments: IncomingSegment[] = []
+    for (const segment of 'texts' in rows ? [] : rows.segments) {
+      segments.push({ ...segment, first })
+      first += segment.ref.rowCount
+    }
+    this.segments = 'texts' in rows ? null : segments
+    this.count = first
+  }
+
+  /** Of the rows that were read in order last. */
+  get averageChars(): number {
+    return this.#chars / Math.max(1, this.count)
+  }
+
+  /** All rows in order. Pieces are valid until the next ones are asked for. */
+  async *pieces(): AsyncGenerator<readonly RowPiece[]> {
+    this.#chars = 0
+    if (this.segments === null) {
+      yield [packTexts(this.#texts, 0)]
+      return
+    }
+    const runs = this.segments.map(({ ref }): RowRun => ({ ref, start: 0, limit: ref.rowCount }))
+    const walk = this.#team.segments.walk(() => runs, WALK_AT_WILL)
+    try {
+      for (const [i, { first, needsQuoting }] of this.segments.entries()) {
+        const run = runs[i]
+        if (run === undefined) continue
+        for await (const frames of walk.frames(run)) {
+          yield frames.map((rows) => {
+            this.#chars += rows.frame.texts.length
+            const slot = first + rows.slot
+            if (!needsQuoting) return { ...rows, slot }
+            return packTexts(this.#converted(rows.frame.rowTexts(rows.first, rows.limit)), slot)
+          })
+        }
+      }
+    } finally {
+      await walk.close()
+    }
+  }
+
+  /** The texts of some rows. @param rows - Their numbers, ascending. */
+  async *textsAt(rows: Uint32Array): AsyncGenerator<readonly TextAt[]> {
+    if (this.segments === null) {
+      yield Array.from(rows, (row, at): TextAt => [at, this.#texts[row] ?? ''])
+      return
+    }
+    const wanted = await this.#runsOf(rows, this.segments)
+    const walk = this.#team.segments.walk(() => wanted.map(({ run }) => run), WALK_AT_WILL)
+    let at = 0
+    try {
+      for (const { run, segment } of wanted) {
+        for await (const frames of walk.frames(run)) {
+          const texts: TextAt[] = []
+          for (const frame of frames) {
+            const limit = segment.first + frame.slot + frame.limit - frame.first
+            for (; (rows[at] ?? limit) < limit; at++) {
+              texts.push([at, this.#textIn(frame, segment, rows[at] ?? 0)])
+            }
+          }
+          yield texts
+        }
+      }
+    } finally {
+      await walk.close()
+    }
+  }
+
+  #textIn(rows: FrameRows, { first, needsQuoting }: IncomingSegment, row: number): string {
+    const text = rows.frame.rowText(rows.first + row - first - rows.slot)
+    return needsQuoting ? convertRowText(text, this.#columns) : text
+  }
+
+  /** What has to be read of the segments for some rows: the frames that they stand in. */
+  async #runsOf(
+    rows: Uint32Array,
+    segments: readonly IncomingSegment[],
+  ): Promise<{ run: RowRun; segment: IncomingSegment }[]> {
+    const runs: {
+      run: { ref: RowRun['ref']; start: number; limit: number }
+      segment: IncomingSegment
+    }[] = []
+    let at = 0
+    for (const segment of segments) {
+      const { ref, first } = segment
+      const end = first + ref.rowCount
+      if ((rows[at] ?? end) >= end) continue
+      const { frames, frameOf } = await this.#team.segments.footerOnce(ref)
+      while ((rows[at] ?? end) < end) {
+        const row = (rows[at] ?? 0) - first
+        const place = frames[frameOf(row)]
+        const start = place?.firstRow ?? row
+        const limit = place === undefined ? row + 1 : start + place.rowCount
+        const last = runs[runs.length - 1]
+        if (last?.segment === segment && last.run.limit === start) last.run.limit = limit
+        else runs.push({ run: { ref, start, limit }, segment })
+        while ((rows[at] ?? end) < first + limit) at++
+      }
+    }
+    return runs
+  }
+
+  #converted(texts: readonly string[]): string[] {
+    return texts.map((text) => convertRowText(text, this.#columns))
+  }
+
+  /** Where a row stands in the input, for errors. */
+  placeOf(row: number): ErrorPlace {
+    let first = 0
+    for (const { chunk, serial } of this.#chunks) {
+      if (row < first + chunk.rowCount) {
+        const inChunk = row - first
+        const line = chunk.firstLine === 0 ? {} : { line: chunk.firstLine + inChunk }
+        return serial === undefined ? { row, ...line } : { row: inChunk, chunk: serial, ...line }
+      }
+      first += chunk.rowCount
+    }
+    return { row }
+  }
+}

@@ -1,0 +1,63 @@
+// Errors of the keys of a merge. They name the rows, the columns and the values.
+import { cutText, escapeControls } from '../../base/shown-text.js'
+import { StoreError } from '../../base/store-error.js'
+import { invalidValue } from '../ingest/row-object.js'
+import type { IncomingRows } from './incoming-rows.js'
+import { KeyCollision, sameKey, shownKey } from './merged-row.js'
+
+/** Characters of a key that a message shows. */
+const SHOWN_KEY_CHARS_MAX = 200
+
+export function emptyKey(incoming: IncomingRows, row: number, column: string): StoreError {
+  const rule = 'a value in every row, because the column is a key of the merge'
+  return invalidValue(column, { ...incoming.placeOf(row), value: 'an empty cell', rule })
+}
+
+/** @throws {KeyCollision} The keys are not the same. */
+export async function keyTwiceInInput(
+  incoming: IncomingRows,
+  key: readonly string[],
+  first: number,
+  second: number,
+): Promise<StoreError> {
+  const [one = '', other = ''] = await textsOf(incoming, Uint32Array.of(first, second))
+  if (!sameKey(one, other, key)) throw new KeyCollision()
+  const places = [first, second].map((row) => shownPlace(incoming, row))
+  const message = `${places.join(' and ')} of the input have the same key (${shown(other, key)}): a merge takes one row for each key`
+  return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
+    ...incoming.placeOf(second),
+    value: shown(other, key),
+  })
+}
+
+export async function keyTwiceInTable(
+  incoming: IncomingRows,
+  key: readonly string[],
+  row: number,
+  rowIds: readonly string[],
+): Promise<StoreError> {
+  const [text = ''] = await textsOf(incoming, Uint32Array.of(row))
+  const place = shownPlace(incoming, row)
+  const message = `Rows ${rowIds.join(' and ')} of the table have the same key (${shown(text, key)}), which ${place} of the input has too: delete or change one of them first`
+  return new StoreError('KEY_NOT_UNIQUE', escapeControls(message), {
+    ...incoming.placeOf(row),
+    value: shown(text, key),
+  })
+}
+
+function shownPlace(incoming: IncomingRows, row: number): string {
+  const place = incoming.placeOf(row)
+  const chunk = place.chunk === undefined ? '' : ` of chunk '${place.chunk}'`
+  return `row ${place.row ?? row} (counted from 0)${chunk}`
+}
+
+function shown(text: string, key: readonly string[]): string {
+  return cutText(shownKey(text, key), SHOWN_KEY_CHARS_MAX)
+}
+
+/** @param rows - Ascending. */
+async function textsOf(incoming: IncomingRows, rows: Uint32Array): Promise<string[]> {
+  const texts: string[] = []
+  for await (const some of incoming.textsAt(rows)) for (const [, text] of some) texts.push(text)
+  return texts
+}

@@ -1,0 +1,362 @@
+// What a merge changes in a table: a few rows of an extent become row records, an extent with many changes is written
+// anew, an extent of which no row stays loses its segment.
+//
+// Invariant: all of it holds for the head that the draft names. A commit that checks that head, and the entries of the
+// extents that are written anew, makes the table what the merge wants.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import type { ExtentEntry } from '../../format/extent-page.js'
+import type { FileIds } from '../../format/file-references.js'
+import { type Position, rowKey } from '../../format/keys.js'
+import type { TableHead } from '../../format/records.js'
+import type { MergeCounts } from '../api/merge-types.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import { newMarkedFiles } from '../commit/file-markers.js'
+import type { TablePlace } from '../context/store-context.js'
+import type { LinkableRows } from '../ingest/rows-reader.js'
+import { addedRows, countFree } from './added-rows.js'
+import type { IncomingRows } from './incoming-rows.js'
+import { type MergeRules, mergedRow, type StoredRow } from './merged-row.js'
+import { type Decide, rewriteExtent } from './rewrite-extent.js'
+import {
+  type JoinedExtent,
+  NO_PARTNER,
+  NO_ROW,
+  partnerOf,
+  REWRITE_SHARE,
+  TableJoin,
+} from './table-join.js'
+import type { SeenExtent, TableRows } from './table-rows.js'
+
+/** Row records of one merge, and characters of them, at most: of the extents with the most changes the rest is rewritten. */
+const RECORDS_MAX = 20_000
+const RECORD_CHARS_MAX = 16 * 1024 * 1024
+
+/** Records over rewritten extents that one merge deletes, at most. */
+const DELETES_MAX = 200_000
+
+/** Characters of rows of the input that are gathered at once, to be compared with rows in another order. */
+const GATHERED_CHARS_MAX = 24 * 1024 * 1024
+
+/** A draft that others overtake is made again; after these the merge takes its turn among the changes first. */
+const DRAFT_TRIES_MAX = 10
+
+/** A row that becomes a row record; null: it is removed. */
+export type ChangedRow = Readonly<{ position: Position; row: StoredRow | null }>
+
+/** An entry that takes the place of another. @param before - The object of the one before. */
+export type ChangedExtent = Readonly<{ extent: number; before: string | null; entry: ExtentEntry }>
+
+export type MergeDraft = Readonly<{
+  head: TableHead
+  counts: MergeCounts
+  records: readonly ChangedRow[]
+  extents: readonly ChangedExtent[]
+  deletes: readonly Bytes[]
+  /** Rows to append. */
+  added: LinkableRows
+  /** Files that new texts of rows of the table name. */
+  files: FileIds
+}>
+
+type ChangeParts = Readonly<{
+  place: TablePlace
+  rules: MergeRules
+  incoming: IncomingRows
+  rows: TableRows
+  /** The change gives a column another type. */
+  retypes: boolean
+  /** Whether rows of the table may have cells that the merge leaves as they are. */
+  projects: boolean
+  checkGoesOn: () => void
+  onSegment(written: Readonly<{ object: string }>): void
+}>
+
+/** What is to be done to an extent. */
+type Work = {
+  readonly joined: JoinedExtent
+  removed: number
+  way: 'none' | 'records' | 'rewrite' | 'drop'
+}
+
+/** The rows have changed since they were joined. */
+const MOVED = Symbol('moved')
+
+export class MergeChanges {
+  readonly #parts: ChangeParts
+  readonly #join: TableJoin
+  /** The rows to append, for these partners. */
+  #added: Readonly<{ matched: Bytes; rows: LinkableRows }> | undefined
+
+  constructor(parts: ChangeParts) {
+    this.#parts = parts
+    this.#join = new TableJoin(parts, parts.projects)
+  }
+
+  /** @param isDry - Only the head and the counts are wanted. */
+  async draft(isDry: boolean): Promise<MergeDraft> {
+    for (let tries = 0; tries < DRAFT_TRIES_MAX; tries++) {
+      const head = await this.#join.settle()
+      await this.#compareKept()
+      const draft = await this.#draftOn(head, isDry)
+      if (draft !== MOVED) return draft
+    }
+    throw tooBusy('The rows of the table keep changing')
+  }
+
+  async #draftOn(head: TableHead, isDry: boolean): Promise<MergeDraft | typeof MOVED> {
+    const { incoming } = this.#parts
+    const works = this.#plan()
+    const files = newMarkedFiles()
+    const extents: ChangedExtent[] = []
+    const deletes: Bytes[] = []
+    const rewritten = works.filter(({ way }) => way === 'rewrite')
+    let changed = 0
+    for (const some of this.#inGroups(rewritten)) {
+      const done = await this.#rewrite(some, head, isDry ? null : files)
+      if (done === MOVED) return MOVED
+      changed += done.changed
+      extents.push(...done.extents)
+      deletes.push(...done.deletes)
+    }
+    for (const { joined } of works.filter(({ way }) => way === 'drop')) {
+      const dropped = await this.#drop(joined, head)
+      if (dropped === MOVED) return MOVED
+      extents.push(dropped.extent)
+      deletes.push(...dropped.deletes)
+    }
+    if (deletes.length > DELETES_MAX) throw tooManyRecords()
+    const records = works.flatMap(({ joined, way }) =>
+      way === 'records' ? this.#records(joined) : [],
+    )
+    changed += records.reduce((sum, { row }) => sum + (row === null ? 0 : 1), 0)
+    const matched = this.#join.matched()
+    const added = countFree(matched, 0, incoming.count)
+    const partners = incoming.count - added
+    const removed = works.reduce((sum, work) => sum + work.removed, 0)
+    const counts = { added, changed, unchanged: partners - changed, removed }
+    const rows = isDry ? { texts: [] } : await this.#addedRows(matched, added)
+    return { head, counts, records, extents, deletes, added: rows, files }
+  }
+
+  /** Compares the rows that may change with their partners, where their texts are in memory. */
+  async #compareKept(): Promise<void> {
+    const waiting: { row: number; joined: JoinedExtent; slot: number }[] = []
+    const found = new Map<JoinedExtent, Map<number, StoredRow>>()
+    for (const joined of this.#join.extents.values()) {
+      if (joined.kept === null || joined.changes !== null) continue
+      found.set(joined, new Map())
+      for (const slot of joined.kept.keys()) {
+        waiting.push({ row: partnerOf(joined.partners[slot] ?? NO_ROW), joined, slot })
+      }
+    }
+    waiting.sort((a, b) => a.row - b.row)
+    const rows = Uint32Array.from(waiting, ({ row }) => row)
+    if (rows.length > 0) {
+      for await (const texts of this.#parts.incoming.textsAt(rows)) {
+        this.#parts.checkGoesOn()
+        for (const [at, text] of texts) {
+          const { joined, slot } = waiting[at] ?? {}
+          const stored = slot === undefined ? undefined : joined?.kept?.get(slot)
+          if (joined === undefined || slot === undefined || stored === undefined) continue
+          const merged = this.#merge(stored, text)
+          if (merged !== null) found.get(joined)?.set(slot, merged)
+        }
+      }
+    }
+    for (const [joined, changes] of found) {
+      joined.changes = changes
+      this.#join.release(joined)
+    }
+  }
+
+  #merge(stored: StoredRow, incoming: string): StoredRow | null {
+    const { rules, rows, retypes } = this.#parts
+    const isCurrent = stored.schemaNumber === rules.schemaBefore && !retypes
+    return mergedRow(rules, stored, isCurrent ? stored.text : rows.convert(stored.text), incoming)
+  }
+
+  #plan(): Work[] {
+    const replaces = this.#parts.rules.mode === 'replace'
+    const works: Work[] = []
+    for (const joined of this.#join.extents.values()) {
+      const { removed, live } = replaces ? countRows(joined) : { removed: 0, live: 0 }
+      const known = joined.changes
+      const isOpen = joined.seen.entry === null
+      const count = removed + (known?.size ?? 0)
+      const isMany = !isOpen && REWRITE_SHARE * count > joined.seen.rowCount
+      let way: Work['way'] = count === 0 ? 'none' : 'records'
+      if (!isOpen && removed > 0 && removed === live) way = 'drop'
+      else if (known === null || isMany) way = 'rewrite'
+      works.push({ joined, removed, way })
+    }
+    this.#limitRecords(works)
+    return works
+  }
+
+  /** Rewrites the extents with the most changes rather than to put too many records. */
+  #limitRecords(works: readonly Work[]): void {
+    const sized = works
+      .filter(({ way }) => way === 'records')
+      .map((work) => {
+        const changes = [...(work.joined.changes?.values() ?? [])]
+        const chars = changes.reduce((sum, { text }) => sum + text.length, 0)
+        return { work, count: work.removed + changes.length, chars }
+      })
+    sized.sort((a, b) => b.count - a.count)
+    let count = sized.reduce((sum, each) => sum + each.count, 0)
+    let chars = sized.reduce((sum, each) => sum + each.chars, 0)
+    for (const each of sized) {
+      if (count <= RECORDS_MAX && chars <= RECORD_CHARS_MAX) return
+      if (each.work.joined.seen.entry === null) continue
+      each.work.way = 'rewrite'
+      count -= each.count
+      chars -= each.chars
+    }
+  }
+
+  #records({ extent, partners, changes }: JoinedExtent): ChangedRow[] {
+    const records: ChangedRow[] = []
+    for (const [slot, row] of changes ?? []) records.push({ position: { extent, slot }, row })
+    if (this.#parts.rules.mode === 'replace') {
+      for (const [slot, partner] of partners.entries()) {
+        if (partner === NO_PARTNER) records.push({ position: { extent, slot }, row: null })
+      }
+    }
+    return records
+  }
+
+  /** Extents whose partners are read together. */
+  *#inGroups(works: readonly Work[]): Generator<Work[]> {
+    let group: Work[] = []
+    let rows = 0
+    const { averageChars } = this.#parts.incoming
+    for (const work of works) {
+      const more = work.joined.changes === null ? work.joined.mayDiffer : 0
+      if (group.length > 0 && (rows + more) * averageChars > GATHERED_CHARS_MAX) {
+        yield group
+        group = []
+        rows = 0
+      }
+      group.push(work)
+      rows += more
+    }
+    if (group.length > 0) yield group
+  }
+
+  /** @param files - null: a dry run. */
+  async #rewrite(
+    group: readonly Work[],
+    head: TableHead,
+    files: FileIds | null,
+  ): Promise<
+    Readonly<{ changed: number; extents: ChangedExtent[]; deletes: Bytes[] }> | typeof MOVED
+  > {
+    const partners = await this.#gather(group)
+    const extents: ChangedExtent[] = []
+    const deletes: Bytes[] = []
+    let changed = 0
+    for (const { joined } of group) {
+      this.#parts.checkGoesOn()
+      if (joined.changes !== null && files === null) {
+        changed += joined.changes.size
+        continue
+      }
+      const found = await this.#seeAgain(joined, head)
+      if (found === MOVED) return MOVED
+      const { place, rows, rules, onSegment } = this.#parts
+      const replaces = rules.mode === 'replace'
+      const parts = { place, rows, replaces, files: files ?? newMarkedFiles(), onSegment }
+      const decide = this.#decider(joined, partners)
+      const version = files === null ? null : head.version + 1
+      const done = await rewriteExtent(parts, joined, found, decide, version)
+      changed += done.changed
+      for (const slot of done.overlaid) {
+        deletes.push(rowKey(place.table, { extent: joined.extent, slot }))
+      }
+      const before = found.seen.entry?.segment?.object ?? null
+      if (done.entry !== null) extents.push({ extent: joined.extent, before, entry: done.entry })
+    }
+    return { changed, extents, deletes }
+  }
+
+  #decider(joined: JoinedExtent, partners: ReadonlyMap<number, string>): Decide {
+    const { changes } = joined
+    if (changes !== null) return (slot) => changes.get(slot) ?? null
+    return (slot, stored) => {
+      return this.#merge(stored, partners.get(partnerOf(joined.partners[slot] ?? NO_ROW)) ?? '')
+    }
+  }
+
+  /** The texts of the partners of rows that may change and were not compared yet. */
+  async #gather(group: readonly Work[]): Promise<ReadonlyMap<number, string>> {
+    const wanted: number[] = []
+    for (const { joined } of group) {
+      if (joined.changes !== null) continue
+      for (const partner of joined.partners) {
+        if (partner >= 0 && partnerOf(partner) !== partner) wanted.push(partnerOf(partner))
+      }
+    }
+    const rows = Uint32Array.from(wanted).sort()
+    const gathered = new Map<number, string>()
+    if (rows.length === 0) return gathered
+    for await (const texts of this.#parts.incoming.textsAt(rows)) {
+      this.#parts.checkGoesOn()
+      for (const [at, text] of texts) gathered.set(rows[at] ?? 0, text)
+    }
+    return gathered
+  }
+
+  async #drop(
+    joined: JoinedExtent,
+    head: TableHead,
+  ): Promise<Readonly<{ extent: ChangedExtent; deletes: Bytes[] }> | typeof MOVED> {
+    const found = await this.#seeAgain(joined, head)
+    if (found === MOVED || found.seen.entry === null) return MOVED
+    const { entry, records } = found.seen
+    const { extent } = joined
+    const { table } = this.#parts.place
+    const deletes = [...records.keys()].map((slot) => rowKey(table, { extent, slot }))
+    const dropped = { ...entry, segment: null, folded: true, namesFiles: false }
+    const before = entry.segment?.object ?? null
+    return { extent: { extent, before, entry: dropped }, deletes }
+  }
+
+  async #seeAgain(
+    { extent, signature }: JoinedExtent,
+    head: TableHead,
+  ): Promise<Readonly<{ seen: SeenExtent; generation: TableHead['generation'] }> | typeof MOVED> {
+    const { extents, generation } = await this.#parts.rows.see(
+      head.generation.nonce,
+      extent,
+      extent + 1,
+    )
+    const [seen] = extents
+    return seen?.signature === signature ? { seen, generation } : MOVED
+  }
+
+  async #addedRows(matched: Bytes, count: number): Promise<LinkableRows> {
+    const { place, incoming, rules, onSegment } = this.#parts
+    const known = this.#added
+    if (known !== undefined && sameBytes(known.matched, matched)) return known.rows
+    const parts = { team: place.team, incoming, inputColumns: rules.inputColumns, onSegment }
+    const rows = await addedRows(parts, matched, count)
+    this.#added = { matched, rows }
+    return rows
+  }
+}
+
+function countRows({ partners }: JoinedExtent): Readonly<{ removed: number; live: number }> {
+  let removed = 0
+  let live = 0
+  for (const partner of partners) {
+    if (partner !== NO_ROW) live++
+    if (partner === NO_PARTNER) removed++
+  }
+  return { removed, live }
+}
+
+function tooManyRecords(): StoreError {
+  const message = `More than ${DELETES_MAX} rows that the merge changes were changed just before; try again in a minute`
+  return new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+}

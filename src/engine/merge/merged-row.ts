@@ -1,0 +1,88 @@
+// What becomes of a row of the table that has the key of a row of the input.
+import { StoreError } from '../../base/store-error.js'
+import { spliceRowText } from '../../format/row-text.js'
+import { canonicalToken, cellsOf, sameValues } from '../../format/row-values.js'
+import type { MergeMode } from '../api/merge-types.js'
+
+/** A row as it is stored, and the number of the schema that it was stored under. */
+export type StoredRow = Readonly<{ text: string; schemaNumber: number }>
+
+/** How rows are merged. */
+export type MergeRules = Readonly<{
+  mode: MergeMode
+  /** IDs of the key columns. */
+  key: readonly string[]
+  /** Columns that the input names: an upsert leaves the others as they are. */
+  inputColumns: ReadonlySet<string>
+  /** Number of the schema of the table before the merge, and after it. */
+  schemaBefore: number
+  schemaAfter: number
+  rowBytesMax: number
+}>
+
+/** Thrown if rows with different keys have one fingerprint: all is done again with others. */
+export class KeyCollision extends Error {
+  override readonly name = 'KeyCollision'
+}
+
+/**
+ * The row after the merge; null: it stays as it is, because all cells that the merge sets have their values already.
+ * @param reads - The text of the row as it reads. @param incoming - The text of the row with the same key.
+ * @throws {KeyCollision} The keys are not the same.
+ */
+export function mergedRow(
+  rules: MergeRules,
+  stored: StoredRow,
+  reads: string,
+  incoming: string,
+): StoredRow | null {
+  const before = cellsOf(reads)
+  const after = cellsOf(incoming)
+  for (const id of rules.key)
+    if (!sameValues(before.get(id), after.get(id))) throw new KeyCollision()
+  if (rules.mode === 'replace') {
+    const isSame = before.size === after.size && isWithin(before, after)
+    return isSame ? null : { text: incoming, schemaNumber: rules.schemaAfter }
+  }
+  const changes = new Map<string, string | null>()
+  for (const [id, token] of after) if (!sameValues(before.get(id), token)) changes.set(id, token)
+  for (const id of before.keys()) {
+    if (rules.inputColumns.has(id) && !after.has(id)) changes.set(id, null)
+  }
+  if (changes.size === 0) return null
+  const text = spliceRowText(stored.text, changes)
+  checkRowSize(
+    text,
+    rules.rowBytesMax,
+    rules.key.map((id) => `${id} ${after.get(id) ?? ''}`).join(', '),
+  )
+  // A schema that changes with the merge retypes only columns that the merge sets in each row that it changes.
+  const isCurrent = stored.schemaNumber === rules.schemaBefore
+  return { text, schemaNumber: isCurrent ? rules.schemaAfter : stored.schemaNumber }
+}
+
+function isWithin(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): boolean {
+  for (const [id, token] of left) if (!sameValues(token, right.get(id))) return false
+  return true
+}
+
+function checkRowSize(text: string, rowBytesMax: number, key: string): void {
+  if (3 * text.length <= rowBytesMax || new TextEncoder().encode(text).length <= rowBytesMax) return
+  const message = `The row with the key ${key} would be longer than ${rowBytesMax} bytes`
+  throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+/** The values of the key of a row, for messages. */
+export function shownKey(text: string, key: readonly string[]): string {
+  const cells = cellsOf(text)
+  return key.map((id) => `${id} ${cells.get(id) ?? ''}`).join(', ')
+}
+
+/** Whether two rows have the same key. */
+export function sameKey(left: string, right: string, key: readonly string[]): boolean {
+  const [one, other] = [cellsOf(left), cellsOf(right)]
+  return key.every((id) => {
+    const [a, b] = [one.get(id), other.get(id)]
+    return a !== undefined && b !== undefined && canonicalToken(a) === canonicalToken(b)
+  })
+}

@@ -1,0 +1,30 @@
+// Rows whose texts stand one after the other in bytes: those of a frame, or texts that were encoded.
+import { type Bytes, utf8 } from '../../base/bytes.js'
+import type { Frame } from '../../format/segment-reader.js'
+
+/** The part of a frame that a merge reads. */
+export type RowTexts = Pick<Frame, 'texts' | 'endOf'>
+
+/** Rows `first` to `limit` (not included) of some texts; row `first` is number `slot` where they come from. */
+export type RowPiece = Readonly<{ frame: RowTexts; first: number; limit: number; slot: number }>
+
+/** @param slot - The number of the first text. */
+export function packTexts(texts: readonly string[], slot: number): RowPiece {
+  const parts = texts.map((text) => utf8(text))
+  const ends = new Uint32Array(parts.length)
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let end = 0
+  for (const [i, part] of parts.entries()) {
+    bytes.set(part, end)
+    end += part.length
+    ends[i] = end
+  }
+  const endOf = (row: number): number => (row < 0 ? 0 : (ends[row] ?? 0))
+  return { frame: { texts: bytes, endOf }, first: 0, limit: texts.length, slot }
+}
+
+/** The text of a row of a piece, as bytes that are valid as long as the piece. */
+export function textBytes({ frame, first, slot }: RowPiece, row: number): Bytes {
+  const at = first + row - slot
+  return frame.texts.subarray(frame.endOf(at - 1), frame.endOf(at))
+}

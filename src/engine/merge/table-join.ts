@@ -1,0 +1,368 @@
+// Which row of a table has the key of which row of the input: a hash join of both sides, read from their stored bytes.
+//
+// Invariants:
+// - An extent is read again only if its rows have changed since. So a join that is done again beside other writers costs
+//   what they changed.
+// - The memory of the index is bounded: with more rows the join takes several passes, each for a part of the keys.
+// - A row with an empty key cell has no key, and so no partner.
+import { sameBytes } from '../../base/bytes.js'
+import { sliceText } from '../../base/platform.js'
+import { TimeSlices } from '../../base/time-slices.js'
+import { EARLIER_SCHEMA, type Generation, type TableHead } from '../../format/records.js'
+import { FINGERPRINT_SEED_BYTES, RowFingerprints } from '../../format/row-fingerprint.js'
+import { readSpans } from '../../format/row-text.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import type { TablePlace } from '../context/store-context.js'
+import type { IncomingRows } from './incoming-rows.js'
+import { emptyKey, keyTwiceInInput, keyTwiceInTable } from './key-errors.js'
+import { INDEXED_ROW_BYTES, KeyIndex } from './key-index.js'
+import type { MergeRules, StoredRow } from './merged-row.js'
+import { packTexts, type RowPiece } from './packed-texts.js'
+import { checkAllLaid, type SeenExtent, type TableRows } from './table-rows.js'
+
+/** In place of a number of a row of the input: the slot has no live row, or one whose key the input does not have. */
+export const NO_ROW = -2
+export const NO_PARTNER = -1
+
+/** Set in the number of the partner of a row whose text is not the same: its values may be. */
+export const MAY_DIFFER = 1 << 30
+
+/** Rows of the input, at most. */
+export const INCOMING_ROWS_MAX = MAY_DIFFER - 1
+
+/** Of an extent with more rows that may change, one in so many, the texts are not kept: it is read and written anew. */
+export const REWRITE_SHARE = 8
+
+/** Characters of rows that may change which are kept until they are compared. Extents with further ones are read anew. */
+const KEPT_CHARS_MAX = 16 * 1024 * 1024
+
+/** Looks at a table whose rows change all the time; after these the merge takes its turn among the changes first. */
+const SETTLE_TRIES_MAX = 20
+
+/** An extent of the table, and the partners of its rows. */
+export type JoinedExtent = {
+  readonly extent: number
+  readonly seen: Pick<SeenExtent, 'extent' | 'nonce' | 'rowCount' | 'entry'>
+  signature: string
+  /** For each slot the number of its partner, with `MAY_DIFFER`, or one of the numbers above. */
+  readonly partners: Int32Array
+  /** Rows that may change. */
+  mayDiffer: number
+  /** Their texts as they are stored, by slots; null: they are read when they are needed. */
+  kept: Map<number, StoredRow> | null
+  /** What becomes of them, once that is known: only those that change. */
+  changes: ReadonlyMap<number, StoredRow> | null
+}
+
+/** The number of the partner of a row; -1: it has none. */
+export function partnerOf(partner: number): number {
+  return partner < 0 ? -1 : partner & ~MAY_DIFFER
+}
+
+type JoinParts = Readonly<{
+  place: TablePlace
+  rules: MergeRules
+  incoming: IncomingRows
+  rows: TableRows
+  /** Throws when the caller has given up. */
+  checkGoesOn: () => void
+}>
+
+export class TableJoin {
+  readonly #parts: JoinParts
+  readonly #fingerprints: RowFingerprints
+  readonly #slices: TimeSlices
+  readonly #passes: number
+  #index: KeyIndex | undefined
+  #generation: Uint8Array | undefined
+  #keptChars = 0
+  /** By their numbers. */
+  readonly extents = new Map<number, JoinedExtent>()
+
+  /** @param projects - Whether rows of the table may have cells that the merge leaves as they are. */
+  constructor(
+    parts: JoinParts,
+    readonly projects: boolean,
+  ) {
+    this.#parts = parts
+    const { options } = parts.place.team
+    const seed = options.random.bytes(FINGERPRINT_SEED_BYTES)
+    this.#fingerprints = new RowFingerprints(parts.rules.key, seed)
+    this.#slices = new TimeSlices(options.clock)
+    this.#passes = Math.max(
+      1,
+      Math.ceil((parts.incoming.count * INDEXED_ROW_BYTES) / options.mergeBytesMax),
+    )
+  }
+
+  /** Joins until no row has changed since its extent was read. @returns the head of that moment. */
+  async settle(): Promise<TableHead> {
+    for (let tries = 0; tries < SETTLE_TRIES_MAX; tries++) {
+      const { head, extents } = await this.#parts.rows.signatures()
+      const { nonce } = head.generation
+      if (this.#generation === undefined || !sameBytes(this.#generation, nonce)) this.#forgetAll()
+      this.#generation = nonce
+      const stale = [...extents].filter(([number, signature]) => {
+        return this.extents.get(number)?.signature !== signature
+      })
+      if (stale.length === 0) {
+        await this.#checkPartners(head.generation)
+        return head
+      }
+      await this.#join(
+        stale.map(([number]) => number),
+        nonce,
+      )
+    }
+    throw tooBusy('The rows of the table keep changing')
+  }
+
+  /** A bit for each row of the input: whether it has a partner. */
+  matched(): Uint8Array {
+    const bits = new Uint8Array(Math.ceil(this.#parts.incoming.count / 8))
+    for (const { partners } of this.extents.values()) {
+      for (const partner of partners) {
+        const row = partnerOf(partner)
+        if (row >= 0) bits[row >> 3] = (bits[row >> 3] ?? 0) | (1 << (row & 7))
+      }
+    }
+    return bits
+  }
+
+  /** Lets go of the texts of an extent whose rows were compared. */
+  release(joined: JoinedExtent): void {
+    for (const { text } of joined.kept?.values() ?? []) this.#keptChars -= text.length
+    joined.kept = null
+  }
+
+  #forgetAll(): void {
+    this.extents.clear()
+    this.#keptChars = 0
+  }
+
+  async #join(stale: readonly number[], generationNonce: Uint8Array): Promise<void> {
+    for (let pass = 0; pass < this.#passes; pass++) {
+      const index = await this.#indexOf(pass)
+      for (const [first, limit] of runsOf(stale)) {
+        for (let next = first; next < limit; ) {
+          const read = await this.#parts.rows.see(generationNonce, next, limit)
+          next = read.next
+          for (const extent of read.extents) {
+            this.#parts.checkGoesOn()
+            await this.#joinExtent(extent, read.generation, index, pass)
+          }
+        }
+      }
+    }
+  }
+
+  /** The rows of the input whose keys a pass is for. */
+  async #indexOf(pass: number): Promise<KeyIndex> {
+    if (this.#index !== undefined && this.#passes === 1) return this.#index
+    this.#index = undefined // Before the next one is made.
+    const { incoming, rules } = this.#parts
+    const index = new KeyIndex(Math.ceil((1.02 * incoming.count) / this.#passes))
+    const fingerprints = this.#fingerprints
+    for await (const pieces of incoming.pieces()) {
+      this.#parts.checkGoesOn()
+      for (const { frame, first, limit, slot } of pieces) {
+        fingerprints.use(frame.texts)
+        let from = frame.endOf(first - 1)
+        for (let row = first; row < limit; row++) {
+          const end = frame.endOf(row)
+          const number = slot + row - first
+          const empty = fingerprints.read(from, end)
+          if (empty >= 0) throw emptyKey(incoming, number, rules.key[empty] ?? '')
+          from = end
+          if (!this.#isOf(pass)) continue
+          const known = index.add(fingerprints, number)
+          if (known >= 0) throw await keyTwiceInInput(incoming, rules.key, known, number)
+        }
+        if (this.#slices.spend(frame.texts.length)) await this.#slices.pause()
+      }
+    }
+    this.#index = index
+    return index
+  }
+
+  #isOf(pass: number): boolean {
+    return this.#passes === 1 || (this.#fingerprints.key[3] ?? 0) % this.#passes === pass
+  }
+
+  async #joinExtent(
+    seen: SeenExtent,
+    generation: Generation,
+    index: KeyIndex,
+    pass: number,
+  ): Promise<void> {
+    checkAllLaid(seen)
+    const joined = this.#begun(seen, pass)
+    if (joined === null) return
+    const { rows } = this.#parts
+    const wasConverted = rows.wasConverted(seen, generation)
+    const schemaNumber = wasConverted ? EARLIER_SCHEMA : generation.schemaNumber
+    const converts = rows.converts(seen, generation)
+    for await (const { pieces, shows } of rows.stored(seen)) {
+      for (const piece of pieces) {
+        const read = this.#asItReads(piece, converts)
+        const keep = (slot: number): void => this.#keep(joined, slot, piece, schemaNumber)
+        this.#joinPiece(joined, read, index, pass, shows, keep)
+        if (this.#slices.spend(piece.frame.texts.length)) await this.#slices.pause()
+      }
+    }
+    for (const piece of rows.laid(seen, generation)) {
+      const read = this.#asItReads(piece, false)
+      const record = seen.records.get(piece.slot)
+      const keep = (slot: number): void => {
+        if (record?.text != null) this.#keepText(joined, slot, { ...record, text: record.text })
+      }
+      this.#joinPiece(joined, read, index, pass, () => true, keep)
+    }
+  }
+
+  /** null: the rows have changed since the first pass. */
+  #begun(seen: SeenExtent, pass: number): JoinedExtent | null {
+    const { extent, nonce, rowCount, entry, signature } = seen
+    const known = this.extents.get(extent)
+    if (pass > 0) {
+      if (known?.signature === signature) return known
+      if (known !== undefined) known.signature = ''
+      return null
+    }
+    if (known !== undefined) this.release(known)
+    const joined: JoinedExtent = {
+      extent,
+      seen: { extent, nonce, rowCount, entry },
+      signature,
+      partners: new Int32Array(rowCount).fill(NO_ROW),
+      mayDiffer: 0,
+      kept: new Map(),
+      changes: null,
+    }
+    this.extents.set(extent, joined)
+    return joined
+  }
+
+  #joinPiece(
+    joined: JoinedExtent,
+    { frame, first, limit, slot }: RowPiece,
+    index: KeyIndex,
+    pass: number,
+    shows: (slot: number) => boolean,
+    keep: (slot: number) => void,
+  ): void {
+    const { partners } = joined
+    const fingerprints = this.#fingerprints
+    fingerprints.use(frame.texts)
+    let from = frame.endOf(first - 1)
+    for (let row = first; row < limit; row++) {
+      const end = frame.endOf(row)
+      const at = slot + row - first
+      if (shows(at)) {
+        const hasKey = fingerprints.read(from, end) < 0
+        if (pass === 0) partners[at] = NO_PARTNER
+        const entry = hasKey && this.#isOf(pass) ? index.find(fingerprints) : -1
+        if (entry >= 0) {
+          const isSame = index.hasText(entry, fingerprints)
+          partners[at] = index.rowOf(entry) | (isSame ? 0 : MAY_DIFFER)
+          if (!isSame) keep(at)
+        }
+      }
+      from = end
+    }
+  }
+
+  /** A piece as the rows of the input would have it: converted, and without the cells that the merge does not set. */
+  #asItReads(piece: RowPiece, converts: boolean): RowPiece {
+    if (!converts && !this.projects) return piece
+    const texts: string[] = []
+    for (let row = piece.first; row < piece.limit; row++) {
+      const stored = sliceText(
+        piece.frame.texts,
+        piece.frame.endOf(row - 1),
+        piece.frame.endOf(row),
+      )
+      const text = converts ? this.#parts.rows.convert(stored) : stored
+      texts.push(this.projects ? this.#projected(text) : text)
+    }
+    return packTexts(texts, piece.slot)
+  }
+
+  #projected(text: string): string {
+    const { inputColumns } = this.#parts.rules
+    const spans = readSpans(text).filter(({ id }) => inputColumns.has(id))
+    return spans.map(({ start, end }) => text.slice(start, end)).join(',')
+  }
+
+  #keep(
+    joined: JoinedExtent,
+    slot: number,
+    { frame, first, slot: firstSlot }: RowPiece,
+    schemaNumber: number,
+  ): void {
+    const row = first + slot - firstSlot
+    const text =
+      joined.kept === null ? '' : sliceText(frame.texts, frame.endOf(row - 1), frame.endOf(row))
+    this.#keepText(joined, slot, { text, schemaNumber })
+  }
+
+  #keepText(joined: JoinedExtent, slot: number, { text, schemaNumber }: StoredRow): void {
+    joined.mayDiffer++
+    if (joined.kept === null) return
+    joined.kept.set(slot, { text, schemaNumber })
+    this.#keptChars += text.length
+    const isOpen = joined.seen.entry === null // Has few rows, and cannot be rewritten.
+    const isFull =
+      this.#keptChars > KEPT_CHARS_MAX || REWRITE_SHARE * joined.mayDiffer > joined.seen.rowCount
+    if (isOpen || !isFull) return
+    this.release(joined)
+  }
+
+  /** @throws {StoreError} KEY_NOT_UNIQUE: two rows of the table have one partner */
+  async #checkPartners(generation: Generation): Promise<void> {
+    const { incoming, rows, rules } = this.#parts
+    const seen = new Uint8Array(Math.ceil(incoming.count / 8))
+    for (const { partners, seen: extent } of this.extents.values()) {
+      for (let slot = 0; slot < partners.length; slot++) {
+        const row = partnerOf(partners[slot] ?? NO_ROW)
+        if (row < 0) continue
+        const bit = 1 << (row & 7)
+        const byte = seen[row >> 3] ?? 0
+        if ((byte & bit) === 0) {
+          seen[row >> 3] = byte | bit
+          continue
+        }
+        const first = this.#positionOf(row)
+        const ids = [
+          await rows.rowIdOf(generation, first.extent, first.slot),
+          await rows.rowIdOf(generation, extent, slot),
+        ]
+        throw await keyTwiceInTable(incoming, rules.key, row, ids)
+      }
+    }
+  }
+
+  #positionOf(row: number): Readonly<{ extent: JoinedExtent['seen']; slot: number }> {
+    for (const { partners, seen } of this.extents.values()) {
+      const slot = partners.findIndex((partner) => partnerOf(partner) === row)
+      if (slot >= 0) return { extent: seen, slot }
+    }
+    throw new Error('A row that has a partner is in the table')
+  }
+}
+
+/** Ascending numbers as runs without gaps. */
+function* runsOf(numbers: readonly number[]): Generator<[first: number, limit: number]> {
+  let first = -1
+  let limit = -1
+  for (const number of numbers) {
+    if (number === limit) {
+      limit++
+      continue
+    }
+    if (first >= 0) yield [first, limit]
+    first = number
+    limit = number + 1
+  }
+  if (first >= 0) yield [first, limit]
+}

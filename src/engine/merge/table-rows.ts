@@ -1,0 +1,246 @@
+// The live rows of a table, extent by extent, as a merge reads them: beside other changes, and each extent again only if
+// it has changed since.
+//
+// Invariants:
+// - The records of an extent and its entry are read in one view; its segment afterwards.
+// - The signature of an extent names its rows exactly: a change of a row makes a record with a greater version, and a
+//   fold, which takes records away, gives the extent another object first.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import type { ExtentEntry } from '../../format/extent-page.js'
+import { decodeRowKey, type Position, rowsRange } from '../../format/keys.js'
+import {
+  decodeRowRecord,
+  type Generation,
+  type RowRecord,
+  type TableHead,
+} from '../../format/records.js'
+import { renderRowId } from '../../format/row-id.js'
+import { convertRowText } from '../../format/row-text.js'
+import type { KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { Column } from '../../schema/column-kind.js'
+import { type Extent, ExtentWalk } from '../context/extents.js'
+import { type DeletedSlots, foldedSegment, isLiveSlot, LAID, laidBy } from '../context/live-slot.js'
+import type { TablePlace } from '../context/store-context.js'
+import { readHead } from '../read/generations.js'
+import { WALK_AT_WILL } from '../segments/read-ahead.js'
+import { packTexts, type RowPiece } from './packed-texts.js'
+
+/** Characters of row records that are read in one view, about, and extents. */
+const RECORD_CHARS_MAX = 8 * 1024 * 1024
+const EXTENTS_MAX = 256
+
+export type Records = ReadonlyMap<number, RowRecord>
+
+/** An extent with the records over it, of one view. */
+export type SeenExtent = Extent & Readonly<{ records: Records; signature: string }>
+
+/** Extents that were read in one view. `next`: the first of those that were asked for and not read. */
+export type SeenExtents = Readonly<{
+  generation: Generation
+  extents: readonly SeenExtent[]
+  next: number
+}>
+
+/** How stored texts read under the schema that the table gets. */
+export type Reading = Readonly<{
+  columns: ReadonlyMap<string, Column>
+  /** The change gives a column another type, so that all rows are read through the conversion. */
+  retypes: boolean
+}>
+
+/** The extents of a table in one view, each with the signature of its rows. */
+export type Signatures = Readonly<{ head: TableHead; extents: ReadonlyMap<number, string> }>
+
+export class TableRows {
+  readonly #place: TablePlace
+  readonly #reading: Reading
+
+  constructor(place: TablePlace, reading: Reading) {
+    this.#place = place
+    this.#reading = reading
+  }
+
+  /** What the rows of all extents are now, without their texts. */
+  signatures(): Promise<Signatures> {
+    return this.#read(async (view, head) => {
+      const { firstExtent, nextExtent } = head.generation
+      const laid = new Map<number, SignatureOfRecords>()
+      for await (const [{ extent }, record] of this.#records(view, firstExtent, nextExtent)) {
+        signatureIn(laid, extent).add(record.version)
+      }
+      const walk = this.#walk(view, head.generation)
+      const extents = new Map<number, string>()
+      for (let number = firstExtent; number < nextExtent; number++) {
+        const extent = await walk.at(number)
+        if (extent !== null) extents.set(number, signatureIn(laid, number).of(extent))
+      }
+      return { head, extents }
+    })
+  }
+
+  /**
+   * Reads extents with the records over them: as many as one view reads, one at least.
+   * @param generationNonce - Of the generation that they are of. Of another, none is read.
+   * @param first - The first extent. @param limit - The one behind the last.
+   */
+  see(generationNonce: Bytes, first: number, limit: number): Promise<SeenExtents> {
+    return this.#read(async (view, { generation }) => {
+      const extents: SeenExtent[] = []
+      if (!sameBytes(generation.nonce, generationNonce)) return { generation, extents, next: limit }
+      const end = Math.min(limit, first + EXTENTS_MAX)
+      const { records, next } = await this.#recordsOf(view, first, end)
+      const walk = this.#walk(view, generation)
+      for (let number = first; number < next; number++) {
+        const extent = await walk.at(number)
+        if (extent === null) continue
+        const laid = records.get(number) ?? new Map<number, RowRecord>()
+        const signature = new SignatureOfRecords()
+        for (const { version } of laid.values()) signature.add(version)
+        extents.push({ ...extent, records: laid, signature: signature.of(extent) })
+      }
+      return { generation, extents, next }
+    })
+  }
+
+  /** The records of the first extents of some. `next`: the first of those that were not read. */
+  async #recordsOf(
+    view: KvView,
+    first: number,
+    limit: number,
+  ): Promise<Readonly<{ records: ReadonlyMap<number, Map<number, RowRecord>>; next: number }>> {
+    const records = new Map<number, Map<number, RowRecord>>()
+    let bytes = 0
+    for await (const [{ extent, slot }, record] of this.#records(view, first, limit)) {
+      const known = records.get(extent)
+      if (known === undefined && bytes > RECORD_CHARS_MAX) return { records, next: extent }
+      if (known === undefined) records.set(extent, new Map([[slot, record]]))
+      else known.set(slot, record)
+      bytes += record.text?.length ?? 0
+    }
+    return { records, next: limit }
+  }
+
+  #read<T>(use: (view: KvView, head: TableHead) => Promise<T>): Promise<T> {
+    const { team, table, tableId } = this.#place
+    return team.partition.read(async (view) =>
+      use(view, await readHead(team, view, table, tableId)),
+    )
+  }
+
+  #walk(view: KvView, generation: Generation): ExtentWalk {
+    return new ExtentWalk((key) => view.get(key), this.#place.table, generation)
+  }
+
+  async *#records(
+    view: KvView,
+    first: number,
+    limit: number,
+  ): AsyncGenerator<readonly [Position, RowRecord]> {
+    const range = rowsRange(this.#place.table, { extent: first, slot: 0 }, limit)
+    for await (const entries of scanBatches(view, range)) {
+      for (const [key, bytes] of entries) yield [decodeRowKey(key), decodeRowRecord(bytes)]
+    }
+  }
+
+  /** Whether the rows of an extent's segment are read through the conversion under the schema that the table gets. */
+  converts(extent: Extent, generation: Generation): boolean {
+    return this.#reading.retypes || this.wasConverted(extent, generation)
+  }
+
+  /** The same under the schema that the table has. */
+  wasConverted({ extent, entry }: Extent, { convertBefore }: Generation): boolean {
+    return entry?.convert === true || extent < convertBefore
+  }
+
+  /** The text of a record as it reads. @param generation - That the record was read with. */
+  textOfRecord({ text, schemaNumber }: RowRecord, generation: Generation): string | null {
+    if (text === null) return null
+    const isCurrent = schemaNumber === generation.schemaNumber && !this.#reading.retypes
+    return isCurrent ? text : this.convert(text)
+  }
+
+  convert(text: string): string {
+    return convertRowText(text, this.#reading.columns)
+  }
+
+  /** The rows of an extent's segment that show, as they are stored, in order. Pieces are valid until the next. */
+  async *stored(
+    extent: SeenExtent,
+  ): AsyncGenerator<Readonly<{ pieces: readonly RowPiece[]; shows(slot: number): boolean }>> {
+    const { entry, records } = extent
+    const segment = entry?.segment ?? null
+    if (segment === null) return
+    const isDeleted = await this.deletedSlots(entry)
+    const shows = (slot: number): boolean => {
+      return !records.has(slot) && isLiveSlot(LAID.none, entry, isDeleted, slot)
+    }
+    const run = { ref: segment, start: 0, limit: segment.rowCount }
+    const walk = this.#place.team.segments.walk(() => [run], WALK_AT_WILL)
+    try {
+      for await (const pieces of walk.frames(run)) yield { pieces, shows }
+    } finally {
+      await walk.close()
+    }
+  }
+
+  async deletedSlots(entry: ExtentEntry | null): Promise<DeletedSlots> {
+    const folded = foldedSegment(entry)
+    return folded === null ? null : (await this.#place.team.segments.footerOnce(folded)).isDeleted
+  }
+
+  /** The records of an extent that are live rows, as they read. */
+  laid({ records, entry }: SeenExtent, generation: Generation): RowPiece[] {
+    const pieces: RowPiece[] = []
+    for (const [slot, record] of records) {
+      const text = this.textOfRecord(record, generation)
+      if (text !== null && isLiveSlot(laidBy(record), entry, null, slot))
+        pieces.push(packTexts([text], slot))
+    }
+    return pieces
+  }
+
+  /** The ID that the row in a slot answers to. */
+  async rowIdOf(generation: Generation, extent: Extent, slot: number): Promise<string> {
+    const forward = await this.#place.team.forwards.of(generation)
+    const at = { extent: extent.extent - generation.firstExtent, slot }
+    const kept = forward?.idAt(at) ?? null
+    if (kept !== null) return renderRowId(kept.nonce, kept.extent, kept.slot)
+    return renderRowId(extent.nonce, extent.extent, slot)
+  }
+}
+
+/** What the records of an extent are, as far as two states of them can differ. */
+class SignatureOfRecords {
+  #count = 0
+  #newest = 0
+
+  add(version: number): void {
+    this.#count++
+    this.#newest = Math.max(this.#newest, version)
+  }
+
+  of({ rowCount, entry }: Extent): string {
+    const below = entry === null ? 'open' : `${entry.segment?.object ?? 'none'}:${entry.folded}`
+    return `${below}:${rowCount}:${this.#count}:${this.#newest}`
+  }
+}
+
+function signatureIn(
+  signatures: Map<number, SignatureOfRecords>,
+  extent: number,
+): SignatureOfRecords {
+  const known = signatures.get(extent)
+  if (known !== undefined) return known
+  const fresh = new SignatureOfRecords()
+  signatures.set(extent, fresh)
+  return fresh
+}
+
+/** @throws {StoreError} DATA_CORRUPT: a slot of an extent without a segment has no record */
+export function checkAllLaid({ extent, rowCount, entry, records }: SeenExtent): void {
+  const isLaid = entry !== null && (entry.segment !== null || entry.folded)
+  if (isLaid || records.size === rowCount) return
+  throw new StoreError('DATA_CORRUPT', `Extent ${extent} lacks records of its rows`)
+}

@@ -1,0 +1,215 @@
+// Merging rows into a table by key. Both sides are joined and the changes are written beside other changes of the table;
+// the commit counts only if no row has changed since. Otherwise what has changed is joined again, after some tries in the
+// operation's turn, where nobody of this process comes between.
+import { isSync } from '../../base/awaitable.js'
+import { sameBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import type { TableHead } from '../../format/records.js'
+import type { MergeResult } from '../api/merge-types.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import type { Plan } from '../commit/table-writer.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import { rowIdsOf } from '../context/row-ids.js'
+import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
+import type { TablePlace } from '../context/store-context.js'
+import { RowsReader } from '../ingest/rows-reader.js'
+import { IncomingRows } from '../merge/incoming-rows.js'
+import { MergeChanges, type MergeDraft } from '../merge/merge-changes.js'
+import { KeyCollision } from '../merge/merged-row.js'
+import { INCOMING_ROWS_MAX } from '../merge/table-join.js'
+import { TableRows } from '../merge/table-rows.js'
+import { readHead } from '../read/generations.js'
+import { checkIfMatch } from './if-match.js'
+import {
+  checksOfObjects,
+  linkUntilDone,
+  type Moved,
+  type ReadyRows,
+  readBase,
+  readyRows,
+  whatMoved,
+} from './link-rows.js'
+import { aheadOfMerge, type CheckedMerge, commitMerge, firstMerge } from './merge-commit.js'
+import { readAfterIfMatch } from './overwrite-rows.js'
+
+/** Drafts beside other changes of the table. After these, the merge is drafted in its turn. */
+const TRIES_BESIDE_OTHERS = 2
+
+/** All tries: in its turn only other processes come between. */
+const TRIES_MAX = 50
+
+/** Fingerprints under other random keys, after rows with different keys had the same one. */
+const COLLISIONS_MAX = 3
+
+export async function mergeRows(place: TablePlace, request: CheckedMerge): Promise<MergeResult> {
+  const { team, table, tableId } = place
+  const first = await team.partition.read(async (view) => {
+    await readHead(team, view, table, tableId) // 404 goes first.
+    return firstMerge(place, request, (key) => view.get(key))
+  })
+  if (first !== null) return first
+  const reader = new RowsReader(team, request.rows)
+  const prepare = () => readAfterIfMatch(place, request.ifMatch, () => reader.prepare(request.rows))
+  return linkUntilDone(reader, prepare, async () => {
+    const base = await team.partition.read(async (view) => {
+      const repeat = await firstMerge(place, request, (key) => view.get(key))
+      return repeat ?? readBase(place, reader, view)
+    })
+    if ('addedRowIds' in base) return base
+    checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
+    if (request.requestKey !== undefined) await team.limits.checkKeys(team)
+    const { onSchemaError, receipt, dryRun } = request
+    const receiptOf = receipt && !dryRun ? 'merge' : undefined
+    const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
+    return new Merge(place, request, reader, ready).run()
+  })
+}
+
+class Merge {
+  readonly #place: TablePlace
+  readonly #request: CheckedMerge
+  readonly #reader: RowsReader
+  readonly #ready: ReadyRows
+  readonly #schema: IndexedSchema
+  #changes: MergeChanges
+
+  constructor(place: TablePlace, request: CheckedMerge, reader: RowsReader, ready: ReadyRows) {
+    this.#place = place
+    this.#request = request
+    this.#reader = reader
+    this.#ready = ready
+    const { base, newSchema } = ready
+    this.#schema = newSchema === null ? base.schema : indexSchema(newSchema.schema)
+    checkKeyColumns(request.key, this.#schema)
+    this.#changes = this.#begin()
+  }
+
+  #begin(): MergeChanges {
+    const { base, newSchema, rows: stored } = this.#ready
+    const { team } = this.#place
+    const { columns } = this.#schema
+    const { mode, key, signal } = this.#request
+    const incoming = new IncomingRows(team, base.source, stored, columns)
+    if (incoming.count > INCOMING_ROWS_MAX) throw tooManyRows()
+    const inputColumns = columnsOfInput(this.#ready, this.#schema)
+    const retypes = newSchema?.retypes ?? false
+    const schemaBefore = base.head.generation.schemaNumber
+    const rules = {
+      mode,
+      key,
+      inputColumns,
+      schemaBefore,
+      schemaAfter: schemaBefore + (newSchema === null ? 0 : 1),
+      rowBytesMax: team.options.rowBytesMax,
+    }
+    return new MergeChanges({
+      place: this.#place,
+      rules,
+      incoming,
+      rows: new TableRows(this.#place, { columns, retypes }),
+      retypes,
+      projects: mode === 'upsert' && [...columns.keys()].some((id) => !inputColumns.has(id)),
+      checkGoesOn: () => checkGoesOn(signal),
+      onSegment: (written) => this.#reader.add(written),
+    })
+  }
+
+  async run(): Promise<MergeResult | Moved> {
+    const { team } = this.#place
+    const { dryRun, ifMatch } = this.#request
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const inTurn = tries >= TRIES_BESIDE_OTHERS
+      const draft = inTurn ? null : await this.#draft()
+      if (draft !== null && dryRun) {
+        checkIfMatch('table', ifMatch, toPublicVersion(team, draft.head).version)
+        return { version: draft.head.version, ...draft.counts, addedRowIds: rowIdsOf([]) }
+      }
+      const plan = this.#plan(draft, inTurn)
+      const ahead = aheadOfMerge(this.#place, this.#request, draft)
+      const merged = await team.writers.change(this.#place, plan, ahead)
+      if (merged === 'rows') continue
+      if (typeof merged === 'string') return merged
+      if (this.#request.requestKey !== undefined) team.limits.keepKey(team)
+      return merged
+    }
+    throw tooBusy('The rows of the table keep changing')
+  }
+
+  async #draft(): Promise<MergeDraft> {
+    for (let tries = 0; ; tries++) {
+      try {
+        const draft = await this.#changes.draft(this.#request.dryRun)
+        const own = checksOfObjects(this.#place, this.#reader)
+        if (!isSync(own)) await own // Not in the turn, see `readyRows`.
+        return draft
+      } catch (failure) {
+        if (!(failure instanceof KeyCollision) || tries === COLLISIONS_MAX) throw failure
+        this.#changes = this.#begin()
+      }
+    }
+  }
+
+  #plan(drafted: MergeDraft | null, inTurn: boolean): Plan<MergeResult | Moved> {
+    const { team } = this.#place
+    const { ifMatch } = this.#request
+    let draft = drafted
+    return async (head, read) => {
+      checkGoesOn(this.#request.signal)
+      const first = await firstMerge(this.#place, this.#request, read)
+      if (first !== null) return { result: first }
+      checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
+      const moved = await whatMoved(this.#ready.base, head, read)
+      if (moved !== null) return { result: moved }
+      if (inTurn && (draft === null || !isSameHead(draft.head, head))) draft = await this.#draft()
+      // In its turn it sees durable rows alone: with a change in flight, it is planned again after that.
+      if (draft === null || !isSameHead(draft.head, head)) return { result: 'rows' }
+      return commitMerge(
+        { place: this.#place, request: this.#request, reader: this.#reader, ready: this.#ready },
+        draft,
+        head,
+        read,
+      )
+    }
+  }
+}
+
+function isSameHead(left: TableHead, right: TableHead): boolean {
+  return left.version === right.version && sameBytes(left.commitNonce, right.commitNonce)
+}
+
+/** The columns that the input names and the schema has. */
+function columnsOfInput({ base }: ReadyRows, { columns }: IndexedSchema): ReadonlySet<string> {
+  const named = new Set<string>()
+  let last: unknown
+  for (const { chunk } of base.source.chunks) {
+    if (chunk.columns === last) continue // The chunks of one import share them.
+    last = chunk.columns
+    for (const { summary } of chunk.columns) if (columns.has(summary.id)) named.add(summary.id)
+  }
+  return named
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function checkKeyColumns(key: readonly string[], { columns }: IndexedSchema): void {
+  for (const id of key) {
+    const column = columns.get(id)
+    if (column === undefined) throw invalidKey(`the table has no column '${id}'`)
+    if (column.type.kind === 'array') {
+      throw invalidKey(`column '${id}' has arrays, which cannot be keys`)
+    }
+  }
+}
+
+function invalidKey(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', `Invalid key of a merge: ${problem}`)
+}
+
+function tooManyRows(): StoreError {
+  const message = `A merge takes at most ${INCOMING_ROWS_MAX} rows`
+  return new StoreError('REQUEST_VALIDATION_ERROR', message)
+}
+
+function checkGoesOn(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return
+  throw new StoreError('ABORTED', 'The merge was aborted', { cause: signal.reason })
+}

@@ -1,0 +1,200 @@
+// Random pairs of row sets, and what a merge of them must give: rows are lists of cells, found by comparing each with each.
+import { type Seeded, seeded } from '../../support/seeded.js'
+
+/** A cell: its token as JSON text, and what it stands for. */
+type Value = Readonly<{ token: string; means: string }>
+
+export type Cells = ReadonlyMap<string, Value>
+
+export type OracleRow = Readonly<{ cells: Cells }>
+
+const COLUMNS = ['k', 'm', 'name', 'n', 'flag', 'tags'] as const
+
+export const SCHEMA = {
+  columns: [
+    { id: 'k', type: 'string' },
+    { id: 'm', type: 'number' },
+    { id: 'name', type: 'string' },
+    { id: 'n', type: 'number' },
+    { id: 'flag', type: 'boolean' },
+    { id: 'tags', type: { kind: 'array', items: { kind: 'string' } } },
+  ],
+}
+
+export type MergeCase = Readonly<{
+  mode: 'upsert' | 'replace'
+  key: readonly string[]
+  before: readonly Cells[]
+  input: readonly Cells[]
+  /** The columns that the input names, in this order in each row. */
+  inputColumns: readonly string[]
+}>
+
+/** Ways to write numbers, of which some are the same number. */
+const NUMBERS: readonly Value[] = [
+  ['0', '0'],
+  ['0.0', '0'],
+  ['7', '7'],
+  ['7.0', '7'],
+  ['70e-1', '7'],
+  ['34.5', '34.5'],
+  ['34.50', '34.5'],
+  ['3450E-2', '34.5'],
+  ['-1', '-1'],
+  ['-10e-1', '-1'],
+  ['100', '100'],
+  ['1e2', '100'],
+  ['12345678901234567890', '12345678901234567890'],
+  ['12345678901234567891', '12345678901234567891'],
+].map(([token = '', means = '']) => ({ token, means: `number ${means}` }))
+
+function text(means: string, random: Seeded): Value {
+  const plain = JSON.stringify(means)
+  if (means === '' || !random.once(4)) return { token: plain, means: `text ${means}` }
+  const first = means.charCodeAt(0).toString(16).padStart(4, '0')
+  const rest = JSON.stringify(means.slice(1)).slice(1)
+  return { token: `"\\u${first}${rest}`, means: `text ${means}` }
+}
+
+function valueFor(column: string, random: Seeded, keys: number): Value {
+  const number = (): Value => random.pick(NUMBERS)
+  switch (column) {
+    case 'k':
+      return text(random.pick(['a', 'ä', 'key ', 'x"y', '']) + random.below(keys), random)
+    case 'm':
+    case 'n':
+      return number()
+    case 'name':
+      return text(random.pick(['x', 'yy', 'ä "quoted"', '', '12', 'long '.repeat(20)]), random)
+    case 'flag':
+      return random.once(2) ? { token: 'true', means: 'true' } : { token: 'false', means: 'false' }
+    default: {
+      const elements = Array.from({ length: random.below(3) }, () =>
+        text(random.pick(['p', 'q']), random),
+      )
+      return {
+        token: `[${elements.map(({ token }) => token).join(',')}]`,
+        means: `[${elements.map(({ means }) => means).join(',')}]`,
+      }
+    }
+  }
+}
+
+export function makeCase(seed: number): MergeCase {
+  const random = seeded(seed)
+  const mode = random.once(2) ? 'replace' : 'upsert'
+  const key = random.once(3) ? ['k', 'm'] : random.once(4) ? ['m'] : ['k']
+  const size = (): number => random.pick([0, 1, 3, 8, 12, 30])
+  const keys = random.pick([3, 20, 100])
+  const makeRow = (columns: readonly string[], always: readonly string[]): Cells => {
+    const cells = new Map<string, Value>()
+    for (const id of columns) {
+      if (always.includes(id) || !random.once(4)) cells.set(id, valueFor(id, random, keys))
+    }
+    return cells
+  }
+  const shuffled = [...COLUMNS].sort(() => random.below(3) - 1)
+  const before = unique(
+    Array.from({ length: size() }, () => makeRow(random.once(3) ? shuffled : COLUMNS, [])),
+    key,
+  )
+  const optional = COLUMNS.filter((id) => !key.includes(id))
+  const inputColumns = random.once(2)
+    ? [...COLUMNS]
+    : [...key, ...optional.filter(() => random.once(2))]
+  const fresh = Array.from({ length: size() }, () => makeRow(inputColumns, key))
+  const same = before
+    .filter((row) => key.every((id) => row.has(id)) && random.below(3) > 0)
+    .map((row) => {
+      const cells = new Map<string, Value>()
+      for (const id of inputColumns) {
+        const value = row.get(id)
+        const isChanged = !key.includes(id) && random.once(12)
+        if (isChanged && !random.once(3)) cells.set(id, valueFor(id, random, keys))
+        else if (value !== undefined && !isChanged) cells.set(id, value)
+      }
+      return cells
+    })
+  const input = [...same, ...fresh]
+  if (random.once(2)) for (let i = input.length - 1; i > 0; i--) swap(input, i, random.below(i + 1))
+  return { mode, key, before, input: unique(input, key), inputColumns }
+}
+
+function swap(rows: Cells[], i: number, j: number): void {
+  const [a, b] = [rows[i], rows[j]]
+  if (a !== undefined && b !== undefined) [rows[i], rows[j]] = [b, a]
+}
+
+/** null: a key cell is empty. */
+export function keyOf(row: Cells, key: readonly string[]): string | null {
+  const parts = key.map((id) => row.get(id)?.means)
+  return parts.includes(undefined) ? null : JSON.stringify(parts)
+}
+
+function unique(rows: readonly Cells[], key: readonly string[]): Cells[] {
+  const seen = new Set<string>()
+  return rows.filter((row) => {
+    const name = keyOf(row, key)
+    if (name === null) return true
+    if (seen.has(name)) return false
+    seen.add(name)
+    return true
+  })
+}
+
+export type Expected = Readonly<{
+  /** By the rows of the table before: what becomes of each. */
+  rows: readonly Readonly<{ cells: Cells | null; isChanged: boolean }>[]
+  /** Indexes of rows of the input. */
+  added: readonly number[]
+  counts: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
+}>
+
+export function expectedOf({ mode, key, before, input, inputColumns }: MergeCase): Expected {
+  const taken = new Set<number>()
+  const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
+  const rows = before.map((row) => {
+    const name = keyOf(row, key)
+    const partner = name === null ? -1 : input.findIndex((other) => keyOf(other, key) === name)
+    const other = input[partner]
+    if (other === undefined) {
+      if (mode === 'upsert') return { cells: row, isChanged: false }
+      counts.removed++
+      return { cells: null, isChanged: true }
+    }
+    taken.add(partner)
+    const after = mode === 'replace' ? other : upserted(row, other, inputColumns)
+    const isChanged = meaningOf(row) !== meaningOf(after)
+    if (isChanged) counts.changed++
+    else counts.unchanged++
+    return { cells: isChanged ? after : row, isChanged }
+  })
+  const added = input.map((_, i) => i).filter((i) => !taken.has(i))
+  counts.added = added.length
+  return { rows, added, counts }
+}
+
+function upserted(row: Cells, other: Cells, inputColumns: readonly string[]): Cells {
+  const cells = new Map(row)
+  for (const id of inputColumns) {
+    const value = other.get(id)
+    if (value === undefined) cells.delete(id)
+    else cells.set(id, value)
+  }
+  return cells
+}
+
+/** The values of a row, whatever the order of its cells and the form of its tokens. */
+export function meaningOf(row: Cells): string {
+  const cells = [...row].map(([id, { means }]) => [id, means])
+  return JSON.stringify(cells.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)))
+}
+
+/** As a JSON body; empty cells of the columns are null, so that the body names them. */
+export function bodyOf(rows: readonly Cells[], columns: readonly string[]): string {
+  const texts = rows.map((row) => {
+    const ids = [...new Set([...row.keys(), ...columns])]
+    return `{${ids.map((id) => `${JSON.stringify(id)}:${row.get(id)?.token ?? 'null'}`).join(',')}}`
+  })
+  return `[${texts.join(',')}]`
+}

@@ -1,0 +1,180 @@
+// Goal: a merge by key does what comparing each row with each would do, and nothing else: row IDs and versions stay.
+// Method: random pairs of row sets on a store with small segments, its table changed, folded and reopened before, beside
+// an oracle of plain lists; a dry run first, the merge, a look at everything, and the same merge once more.
+import { MemoryLevel } from 'memory-level'
+import { expect, test } from 'vitest'
+import {
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  type RowWithId,
+  type Store,
+  type Table,
+} from '../../../src/index.js'
+import { recordedSeeds, report, sizeOf, suiteSeed } from '../../support/ladder.js'
+import { type Seeded, seeded } from '../../support/seeded.js'
+import { expectNoViolation, runSeeds } from '../sim/run-seeds.js'
+import { bodyOf, type Cells, expectedOf, makeCase, meaningOf, SCHEMA } from './merge-case.js'
+
+test('a merge does what an oracle of plain lists does', { timeout: 3_600_000 }, async () => {
+  const seed = suiteSeed()
+  const runs = sizeOf({ push: 150, deep: 4_000 })
+  const done = await runSeeds(seed, runs, mergeOnce, recordedSeeds('T21'))
+  report({ suite: 'T21 merges', ...done, seed })
+
+  expectNoViolation(done)
+})
+
+type StoredRow = Readonly<{ id: string; version: number; cells: Cells }>
+
+async function mergeOnce(seed: number): Promise<void> {
+  const random = seeded(seed)
+  const given = makeCase(seed)
+  const store = await openStore({
+    kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
+    objects: memoryObjects(),
+    sweepIntervalMs: 0,
+    foldIntervalMs: random.once(3) ? 1 : 0,
+    foldRecordsMin: 1,
+    compression: 'none',
+    segmentRowsMax: random.pick([2, 5, 30, 1_000]),
+    inlineRowsMax: random.pick([0, 0, 5, 1_000]),
+  })
+  try {
+    await mergeIn(store, random, given)
+    const { findings, ok } = await store.verify({ full: true })
+    if (!ok) throw new Error(JSON.stringify(findings))
+  } finally {
+    await store.close()
+  }
+}
+
+async function mergeIn(
+  store: Store,
+  random: Seeded,
+  given: ReturnType<typeof makeCase>,
+): Promise<void> {
+  const { mode, key, input, inputColumns } = given
+  const team = store.team('t')
+  const { table, rows } = await makeTable(store, random, given.before)
+  const before = { ...given, before: rows.map(({ cells }) => cells) }
+  const expected = expectedOf(before)
+  const version = await table.version()
+  const body = bodyOf(input, inputColumns)
+  const inChunks = random.once(3)
+  if (inChunks) {
+    await putChunks(store, input, inputColumns, random)
+  }
+  const source = () => (inChunks ? team.stash('s') : { json: body })
+  const isNamed = input.length > 0
+
+  const dry = await table.merge({ rows: source(), key, mode, dryRun: true })
+  expect(dry).toMatchObject({ version, ...(isNamed || mode === 'replace' ? expected.counts : {}) })
+  expect(await table.version()).toBe(version)
+
+  const merged = await table.merge({ rows: source(), key, mode, receipt: true })
+  const { added, changed, removed } = expected.counts
+  const hasChanged = added + changed + removed > 0
+  expect(merged).toMatchObject({ version: version + (hasChanged ? 1 : 0), ...expected.counts })
+  expect(merged.addedRowIds).toHaveLength(added)
+  expect(merged.receipt?.merge).toEqual(hasChanged ? { mode, key, ...expected.counts } : undefined)
+  const wanted = [
+    ...expected.rows.flatMap(({ cells, isChanged }, i) => {
+      const row = rows[i]
+      if (cells === null || row === undefined) return []
+      return [{ id: row.id, version: isChanged ? merged.version : row.version, cells }]
+    }),
+    ...expected.added.map((index, i) => ({
+      id: merged.addedRowIds.get(i),
+      version: merged.version,
+      cells: input[index] ?? new Map(),
+    })),
+  ]
+  await expectRows(table, wanted)
+
+  const again = await table.merge({ rows: source(), key, mode })
+  expect(again).toMatchObject({
+    version: merged.version,
+    added: 0,
+    changed: 0,
+    unchanged: input.length,
+    removed: 0,
+  })
+  await expectRows(table, wanted)
+}
+
+async function putChunks(
+  store: Store,
+  input: readonly Cells[],
+  columns: readonly string[],
+  random: Seeded,
+): Promise<void> {
+  const stash = store.team('t').stash('s')
+  const size = random.pick([1, 7, 50])
+  let serial = 0
+  for (let at = 0; at < Math.max(1, input.length); at += size) {
+    await stash.put(serial++, { json: bodyOf(input.slice(at, at + size), columns) })
+  }
+}
+
+async function makeTable(
+  store: Store,
+  random: Seeded,
+  before: readonly Cells[],
+): Promise<{ table: Table; rows: StoredRow[] }> {
+  const team = store.team('t')
+  const half = random.below(before.length + 1)
+  const first = before.slice(0, half)
+  const { tableId, rowIds } = await team.createTable({
+    name: 't',
+    schema: SCHEMA,
+    rows: { json: bodyOf(first, []) },
+  })
+  const table = team.table(tableId)
+  const second = before.slice(half)
+  const more = await table.addRows({ json: bodyOf(second, []) })
+  const ids = [...rowIds, ...more.rowIds]
+  const rows: StoredRow[] = []
+  for (const [i, cells] of before.entries()) {
+    const id = ids[i] ?? ''
+    if (random.once(10)) await table.deleteRow(id)
+    else if (random.once(6)) {
+      const n = random.below(100)
+      const { version } = await table.updateRow(id, { n })
+      const value = { token: String(n), means: `number ${n}` }
+      rows.push({ id, version, cells: new Map(cells).set('n', value) })
+    } else rows.push({ id, version: i < half ? 1 : more.version, cells })
+  }
+  if (random.once(2)) await store.sweep()
+  return { table, rows }
+}
+
+async function expectRows(table: Table, wanted: readonly StoredRow[]): Promise<void> {
+  const found: RowWithId[] = []
+  for await (const row of table.scan({ numbers: 'text' })) found.push(row)
+  expect(found.map(({ $rowID }) => $rowID)).toEqual(wanted.map(({ id }) => id))
+  for (const [i, { id, version, cells }] of wanted.entries()) {
+    const { $rowID: _, ...read } = found[i] ?? { $rowID: '' }
+    expect(readMeaning(read), `row ${i}`).toBe(meaningOf(cells))
+    expect((await table.get(id))?.version, `version of row ${i}`).toBe(version)
+  }
+}
+
+/** What a row that was read means. */
+function readMeaning(row: Readonly<Record<string, unknown>>): string {
+  const cells = new Map<string, { token: string; means: string }>()
+  for (const [id, value] of Object.entries(row))
+    cells.set(id, { token: '', means: meansOf(id, value) })
+  return meaningOf(cells)
+}
+
+function meansOf(id: string, value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((element) => meansOf('', element)).join(',')}]`
+  if (typeof value === 'boolean') return String(value)
+  if (id === 'm' || id === 'n') return `number ${plainNumber(String(value))}`
+  return `text ${String(value)}`
+}
+
+function plainNumber(token: string): string {
+  return /^[0-9]{16,}$/.test(token) ? token : String(Number(token))
+}

@@ -1,0 +1,318 @@
+import { MemoryLevel } from 'memory-level'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { yieldToEventLoop } from '../../src/base/platform.js'
+import {
+  memoryObjects,
+  openLevelKv,
+  openStore,
+  type RowWithId,
+  type Store,
+  type StoreOptions,
+  type Table,
+} from '../../src/index.js'
+
+async function open(options: StoreOptions = {}): Promise<Store> {
+  const store = await openStore({
+    kv: await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>()),
+    objects: memoryObjects(),
+    sweepIntervalMs: 0,
+    foldIntervalMs: 0,
+    orphanGraceMs: 0,
+    ...options,
+  })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function tableOf(store: Store, rows: readonly object[]): Promise<Table & { ids: string[] }> {
+  const team = store.team('t')
+  const { tableId, rowIds } = await team.createTable({ name: 't', rows })
+  return Object.assign(team.table(tableId), { ids: [...rowIds] })
+}
+
+async function rowsOf(table: Table): Promise<Omit<RowWithId, '$rowID'>[]> {
+  const rows: Omit<RowWithId, '$rowID'>[] = []
+  for await (const { $rowID: _, ...row } of table.scan()) rows.push(row)
+  return rows
+}
+
+describe('a merge', () => {
+  test('changes, adds and leaves rows by their key', async () => {
+    const store = await open()
+    const table = await tableOf(store, [
+      { email: 'a', n: 1, note: 'x' },
+      { email: 'b', n: 2, note: 'y' },
+    ])
+    const merged = await table.merge({
+      rows: { csv: 'email,n\nb,3\nc,4\na,1.0\n' },
+      key: ['email'],
+    })
+
+    expect(merged).toMatchObject({ version: 2, added: 1, changed: 1, unchanged: 1, removed: 0 })
+    expect(await rowsOf(table)).toEqual([
+      { email: 'a', n: 1, note: 'x' },
+      { email: 'b', n: 3, note: 'y' },
+      { email: 'c', n: 4 },
+    ])
+    expect((await table.get(table.ids[0] ?? ''))?.version).toBe(1)
+    expect((await table.get(table.ids[1] ?? ''))?.version).toBe(2)
+    expect((await table.get(merged.addedRowIds.get(0)))?.row['email']).toBe('c')
+  })
+
+  test('empties the cells that the input names and a row of it lacks', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 1, a: 'a', b: 'b' }])
+    await table.merge({ rows: { csv: 'k,a\n1,\n' }, key: ['k'] })
+
+    expect(await rowsOf(table)).toEqual([{ k: 1, b: 'b' }])
+  })
+
+  test('that replaces deletes what the input lacks, also all rows', async () => {
+    const store = await open({ inlineRowsMax: 0, segmentRowsMax: 4 })
+    const rows = Array.from({ length: 20 }, (_, n) => ({ n, t: `row ${n}` }))
+    const table = await tableOf(store, rows)
+    const kept = rows.filter(({ n }) => n < 3 || n > 13)
+    const merged = await table.merge({ rows: kept, key: ['n'], mode: 'replace' })
+
+    expect(merged).toMatchObject({ added: 0, changed: 0, unchanged: kept.length, removed: 11 })
+    expect(await rowsOf(table)).toEqual(kept)
+    expect((await store.verify({ full: true })).ok).toBe(true)
+
+    const none = await table.merge({ rows: [], key: ['n'], mode: 'replace' })
+    expect(none).toMatchObject({ removed: kept.length })
+    expect(await rowsOf(table)).toEqual([])
+    await store.sweep()
+    expect((await store.verify({ full: true })).ok).toBe(true)
+  })
+
+  test('of rows that are there already writes nothing', async () => {
+    const store = await open({ inlineRowsMax: 0 })
+    const rows = [{ k: 'é', n: 34.5 }]
+    const table = await tableOf(store, rows)
+    const options = { key: ['k'], receipt: true, idempotencyKey: 'x' }
+    const merged = await table.merge({ rows: { json: '[{"n":34.50,"k":"\\u00e9"}]' }, ...options })
+
+    expect(merged).toMatchObject({ version: 1, unchanged: 1 })
+    expect(merged.receipt).toBeUndefined()
+    await table.updateRow(table.ids[0] ?? '', { n: 0 })
+    expect(await table.merge({ rows, ...options })).toMatchObject({ version: 3, changed: 1 })
+  })
+
+  test('into an empty table links the segments of the stash', async () => {
+    const objects = memoryObjects()
+    const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
+    const store = await openStore({ kv, objects, sweepIntervalMs: 0, inlineRowsMax: 0 })
+    onTestFinished(() => store.close())
+    const team = store.team('t')
+    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const { tableId } = await team.createTable({ name: 't', rows: [], schema })
+    await team.stash('s').put(0, [{ n: 1 }, { n: 2 }])
+    const before = (await objects.list('')).length
+    const merged = await team.table(tableId).merge({ rows: team.stash('s'), key: ['n'] })
+
+    expect(merged).toMatchObject({ added: 2 })
+    expect((await objects.list('')).length).toBe(before)
+  })
+
+  test('widens the schema where it is asked to', async () => {
+    const store = await open()
+    const table = await tableOf(store, [
+      { k: 'a', n: 1 },
+      { k: 'b', n: 2 },
+    ])
+    const rows = [
+      { k: 'a', n: 'one', more: true },
+      { k: 'b', n: 2 },
+    ]
+    await expect(table.merge({ rows, key: ['k'] })).rejects.toMatchObject({
+      code: 'COLUMN_HAS_INVALID_VALUE',
+    })
+    const merged = await table.merge({ rows, key: ['k'], onSchemaError: 'updateSchema' })
+
+    expect(merged).toMatchObject({ version: 2, changed: 1, unchanged: 1 })
+    expect(await rowsOf(table)).toEqual([
+      { k: 'a', n: 'one', more: true },
+      { k: 'b', n: '2' },
+    ])
+    expect((await store.verify({ full: true })).ok).toBe(true)
+  })
+
+  test('is counted and not done as a dry run', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 1, n: 1 }])
+    const request = { rows: [{ k: 1, n: 2 }, { k: 2 }], key: ['k'], mode: 'replace' as const }
+    expect(await table.merge({ ...request, dryRun: true })).toMatchObject({
+      version: 1,
+      added: 1,
+      changed: 1,
+      removed: 0,
+    })
+    expect(await rowsOf(table)).toEqual([{ k: 1, n: 1 }])
+  })
+
+  test('is repeated under its key without an effect', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 1, n: 1 }, { k: 3 }])
+    const rows = [{ k: 1, n: 2 }, { k: 2 }]
+    const request = {
+      rows,
+      key: ['k'],
+      mode: 'replace',
+      idempotencyKey: 'once',
+      receipt: true,
+    } as const
+    const first = await table.merge(request)
+    await table.updateRow(first.addedRowIds.get(0), { n: 9 })
+    const again = await table.merge(request)
+
+    expect([...again.addedRowIds]).toEqual([...first.addedRowIds])
+    expect({ ...again, addedRowIds: null }).toEqual({ ...first, addedRowIds: null })
+    expect(again.receipt?.merge).toMatchObject({ added: 1, changed: 1, unchanged: 0, removed: 1 })
+    expect(await table.version()).toBe(3)
+    const other = table.merge({ ...request, mode: 'upsert' })
+    await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    const add = table.addRows(rows, { idempotencyKey: 'once' })
+    await expect(add).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' })
+    await store.sweep()
+    expect((await store.verify({ full: true })).ok).toBe(true)
+  })
+
+  test('of more keys than the memory for them holds takes several passes', async () => {
+    const store = await open({ mergeBytesMax: 1024 * 1024, segmentRowsMax: 5_000 })
+    const rows = Array.from({ length: 50_000 }, (_, n) => ({ k: `key ${n}`, n }))
+    const table = await tableOf(store, rows)
+    const input = rows.map(({ k, n }) => ({ k, n: n % 100 === 0 ? -1 : n })).reverse()
+    input.push({ k: 'more', n: 1 })
+    input.splice(0, 10)
+    const merged = await table.merge({ rows: input, key: ['k'], mode: 'replace' })
+
+    expect(merged).toMatchObject({ added: 1, changed: 500, unchanged: 49_490, removed: 10 })
+    const after = await rowsOf(table)
+    const expected = rows.slice(0, -10).map(({ k, n }) => ({ k, n: n % 100 === 0 ? -1 : n }))
+    expect(after).toEqual([...expected, { k: 'more', n: 1 }])
+  })
+})
+
+describe('a merge is refused', () => {
+  test.each([
+    [{ key: [] }, 'key must be a list of 1 to 16 column IDs'],
+    [{ key: ['k', 'k'] }, 'none of them twice'],
+    [{ key: ['missing'] }, "the table has no column 'missing'"],
+    [{ key: ['tags'] }, "column 'tags' has arrays"],
+    [{ key: ['k'], mode: 'insert' }, 'mode must be upsert or replace, not "insert"'],
+    [{ key: ['k'], signal: 1 }, 'signal must be an AbortSignal'],
+    [{ key: ['k'], wrong: 1 }, 'merge takes no "wrong"'],
+  ])('with %j', async (request, message) => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 1, tags: ['x'] }])
+    const merge = table.merge({ rows: [], ...request } as never)
+    await expect(merge).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    await expect(merge).rejects.toThrow(message)
+  })
+
+  test('if two rows of the input have one key: the error names both and the key', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 1 }])
+    const merge = table.merge({ rows: { json: '[{"k":34.50},{"k":2},{"k":345e-1}]' }, key: ['k'] })
+    await expect(merge).rejects.toMatchObject({ code: 'KEY_NOT_UNIQUE', row: 2 })
+    await expect(merge).rejects.toThrow(
+      'row 0 (counted from 0) and row 2 (counted from 0) of the input have the same key (k 345e-1)',
+    )
+  })
+
+  test('if a row of the input has the key of two rows of the table: the error names both', async () => {
+    const store = await open({ inlineRowsMax: 0 })
+    const table = await tableOf(store, [{ k: 'a' }, { k: 'b' }, { k: 'a' }])
+    expect(await table.merge({ rows: [{ k: 'b' }], key: ['k'] })).toMatchObject({ unchanged: 1 })
+    const merge = table.merge({ rows: [{ k: 'b' }, { k: 'a' }], key: ['k'] })
+    await expect(merge).rejects.toMatchObject({ code: 'KEY_NOT_UNIQUE', row: 1 })
+    await expect(merge).rejects.toThrow(`Rows ${table.ids[0]} and ${table.ids[2]} of the table`)
+  })
+
+  test('if a key cell of the input is empty: the error names row and column', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 'a', n: 1 }])
+    const merge = table.merge({ rows: { csv: 'k,n\nx,1\n,2\n' }, key: ['k'] })
+    await expect(merge).rejects.toMatchObject({
+      code: 'COLUMN_HAS_INVALID_VALUE',
+      row: 1,
+      column: 'k',
+      line: 3,
+    })
+    expect(await table.version()).toBe(1)
+  })
+
+  test('if the table has changed after the version of ifMatch', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 'a', n: 1 }])
+    await table.addRows([{ k: 'b' }])
+    const merge = table.merge({ rows: [{ k: 'c' }], key: ['k'], ifMatch: 1 })
+    await expect(merge).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' })
+    expect(await table.merge({ rows: [{ k: 'c' }], key: ['k'], ifMatch: 2 })).toMatchObject({
+      version: 3,
+    })
+  })
+
+  test('if its signal is aborted', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ k: 'a', n: 1 }])
+    const merge = table.merge({ rows: [{ k: 'c' }], key: ['k'], signal: AbortSignal.abort() })
+    await expect(merge).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(await table.version()).toBe(1)
+  })
+})
+
+describe('a merge beside others', () => {
+  test('loses no update, whatever comes between', async () => {
+    const store = await open({ inlineRowsMax: 0, segmentRowsMax: 50, foldRecordsMin: 3 })
+    const rows = Array.from({ length: 300 }, (_, n) => ({ k: n, n: 0, other: 0 }))
+    const table = await tableOf(store, rows)
+    let goesOn = true
+    const counts = new Map<number, number>()
+    const write = async (from: number): Promise<void> => {
+      for (let i = from; goesOn; i = (i + 7) % 300) {
+        await table.updateRow(table.ids[i] ?? '', { other: (counts.get(i) ?? 0) + 1 })
+        counts.set(i, (counts.get(i) ?? 0) + 1)
+        await yieldToEventLoop()
+        if (i % 50 === 0) await store.sweep()
+      }
+    }
+    const writers = [write(0)]
+    for (let round = 1; round <= 12; round++) {
+      const input = rows.filter(({ k }) => k % round === 0).map(({ k }) => ({ k, n: round }))
+      const merged = await table.merge({ rows: input, key: ['k'] })
+      expect(merged).toMatchObject({ changed: input.length, added: 0 })
+    }
+    goesOn = false
+    await Promise.all(writers)
+
+    for (const { k, n, other } of (await rowsOf(table)) as {
+      k: number
+      n: number
+      other: number
+    }[]) {
+      const last = Math.max(
+        ...Array.from({ length: 12 }, (_, i) => i + 1).filter((r) => k % r === 0),
+      )
+      expect([k, n, other]).toEqual([k, last, counts.get(k) ?? 0])
+    }
+    expect((await store.verify({ full: true })).ok).toBe(true)
+  })
+
+  test('keeps the IDs that an overwrite preserved', async () => {
+    const store = await open({ inlineRowsMax: 0 })
+    const table = await tableOf(store, [{ k: 1 }, { k: 2 }])
+    const [first = '', second = ''] = table.ids
+    await table.overwrite({
+      rows: [
+        { $rowID: second, k: 2 },
+        { $rowID: first, k: 1 },
+      ],
+    })
+    const rows = [{ k: 1, n: 1 }]
+    await table.merge({ rows, key: ['k'], mode: 'replace', onSchemaError: 'updateSchema' })
+
+    expect((await table.get(first))?.row).toEqual({ $rowID: first, k: 1, n: 1 })
+    expect(await table.get(second)).toBeNull()
+  })
+})

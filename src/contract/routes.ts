@@ -5,6 +5,7 @@ import type { Operation } from './call.js'
 import type { Access } from './caller.js'
 import { importTable } from './imports.js'
 import { readJob } from './jobs.js'
+import { mergeRows } from './merges.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
 import { deleteStash, putChunk } from './stashes.js'
 import { alterTable, deleteTable, readTable } from './table-life.js'
@@ -48,6 +49,7 @@ export const ROUTES = [
   ['GET', '/tables/{tableID}/rows', READ, listRows],
   ['HEAD', '/tables/{tableID}/rows', READ, headRows],
   ['POST', '/tables/{tableID}/rows', FILL, addRows],
+  ['POST', '/tables/{tableID}/merge', FILL, mergeRows],
   ['GET', '/tables/{tableID}/rows/{rowID}', READ, readRow],
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],

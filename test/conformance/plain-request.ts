@@ -42,6 +42,9 @@ const BODIES: Readonly<Record<string, unknown>> = {
   addKey: { teamID: 'first' },
 }
 
+/** Queries that operations cannot do without. */
+const QUERIES: Readonly<Record<string, string>> = { mergeRows: '?key=n' }
+
 /** A request that reaches the store. */
 export function requestOf({
   id,
@@ -50,5 +53,5 @@ export function requestOf({
   requestContent,
 }: OperationAt): SendOptions & Readonly<{ method: string; path: string }> {
   const body = requestContent.size === 0 ? undefined : (BODIES[id] ?? [])
-  return { method, path: path.replace(/\{\w+\}/g, 'x'), body }
+  return { method, path: path.replace(/\{\w+\}/g, 'x') + (QUERIES[id] ?? ''), body }
 }

@@ -58,6 +58,20 @@ export const PARAMETERS = {
     schema: { type: 'string', enum: ['only'] },
     ours: true,
   },
+  mergeKey: {
+    in: 'query',
+    name: 'key',
+    description: 'ID of the key column. Several key columns are several parameters.',
+    schema: { type: 'array', items: TEXT },
+    isList: true,
+  },
+  mergeMode: {
+    in: 'query',
+    name: 'mode',
+    description:
+      'upsert: rows whose keys are not in the body stay. replace: they are deleted. Default: upsert.',
+    schema: { type: 'string', enum: ['upsert', 'replace'] },
+  },
   limit: {
     in: 'query',
     name: 'limit',
@@ -119,6 +133,12 @@ export const PARAMETERS = {
     in: 'header',
     name: 'If-Match',
     description: 'The overwrite is refused if the version of the table is greater.',
+    schema: { type: 'string', pattern: VERSION },
+  },
+  ifMergeMatch: {
+    in: 'header',
+    name: 'If-Match',
+    description: 'The merge is refused if the version of the table is greater.',
     schema: { type: 'string', pattern: VERSION },
   },
   ifRowMatch: {

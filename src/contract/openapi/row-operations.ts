@@ -37,6 +37,33 @@ export const ROW_OPERATIONS = {
     },
     errors: [...FILLING, 'TABLE_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED'],
   },
+  'POST /tables/{tableID}/merge': {
+    operationId: 'mergeRows',
+    tag: 'Rows',
+    summary: 'Merge rows by key',
+    description:
+      'Rows with a key that the table has change its rows, others are added. All of it is done or none.',
+    security: 'team',
+    parameters: [
+      'mergeKey',
+      'mergeMode',
+      'onSchemaError',
+      'validate',
+      'ifMergeMatch',
+      'idempotencyKey',
+      'prefer',
+    ],
+    body: tabular('Rows, the ID of a stash, or CSV or TSV.', ref('AddRequest')),
+    success: { 200: changed('The rows were merged, or counted.', ref('MergeAnswer')) },
+    errors: [
+      ...FILLING,
+      'TABLE_NOT_FOUND',
+      'PRECONDITION_FAILED',
+      'IDEMPOTENCY_KEY_REUSED',
+      'KEY_NOT_UNIQUE',
+    ],
+    ours: true,
+  },
   'GET /tables/{tableID}/rows/{rowID}': {
     operationId: 'readRow',
     tag: 'Rows',

@@ -72,6 +72,12 @@ const RECEIPT_CHUNK = closed(
   },
   { serial: at('StashName') },
 )
+const MERGE_COUNTS = {
+  added: COUNT,
+  changed: COUNT,
+  unchanged: COUNT,
+  removed: COUNT,
+} as const satisfies Readonly<Record<string, JsonSchema>>
 const SCHEMA_MEMBER = { schema: at('TableSchema') }
 const ROWS_MEMBER = {
   rows: {
@@ -208,29 +214,50 @@ export const SCHEMAS = {
   },
   RowIDsAnswer: data(WRITTEN),
   Receipt: {
-    ...closed({
-      operation: { enum: ['create', 'add', 'overwrite'] },
-      version: described('The version that the operation made.', COUNT),
-      versionBefore: described('0 for a create.', COUNT),
-      at: described('Milliseconds since 1970.', COUNT),
-      rows: COUNT,
-      chunks: described('In the order of the input.', list(RECEIPT_CHUNK)),
-      columns: closed({
-        added: list(TEXT),
-        changed: list(closed({ id: TEXT, before: at('ColumnType'), after: at('ColumnType') })),
-        removed: list(TEXT),
-      }),
-      dropped: described(
-        'Cells that dropColumns left empty.',
-        closed({
-          count: COUNT,
-          columns: {
-            ...list(closed({ column: TEXT, rule: TEXT, count: COUNT })),
-            maxItems: 1_000,
-          },
-          first: { ...list(PROBLEM), maxItems: 10 },
+    ...closed(
+      {
+        operation: { enum: ['create', 'add', 'overwrite', 'merge'] },
+        version: described('The version that the operation made.', COUNT),
+        versionBefore: described('0 for a create.', COUNT),
+        at: described('Milliseconds since 1970.', COUNT),
+        rows: COUNT,
+        chunks: described('In the order of the input.', list(RECEIPT_CHUNK)),
+        columns: closed({
+          added: list(TEXT),
+          changed: list(closed({ id: TEXT, before: at('ColumnType'), after: at('ColumnType') })),
+          removed: list(TEXT),
         }),
-      ),
+        dropped: described(
+          'Cells that dropColumns left empty.',
+          closed({
+            count: COUNT,
+            columns: {
+              ...list(closed({ column: TEXT, rule: TEXT, count: COUNT })),
+              maxItems: 1_000,
+            },
+            first: { ...list(PROBLEM), maxItems: 10 },
+          }),
+        ),
+      },
+      {
+        merge: described(
+          'Only of a merge.',
+          closed({
+            mode: { enum: ['upsert', 'replace'] },
+            key: list(TEXT),
+            ...MERGE_COUNTS,
+          }),
+        ),
+      },
+    ),
+    'x-rowstash': true,
+  },
+  MergeAnswer: {
+    ...data({
+      oneOf: [
+        closed({ ...MERGE_COUNTS, rowIDs: list(at('RowID')) }, { receipt: at('Receipt') }),
+        described('With validate=only.', closed(MERGE_COUNTS)),
+      ],
     }),
     'x-rowstash': true,
   },

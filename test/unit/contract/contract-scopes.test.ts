@@ -21,6 +21,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'PATCH /tables/{tableID}': { scopes: ['write'], limited: true },
   'DELETE /tables/{tableID}': { scopes: ['write'], limited: true },
   'GET /tables/{tableID}/receipts/{version}': { scopes: ['read'], limited: true },
+  'POST /tables/{tableID}/merge': { scopes: ['write'], limited: true },
   'GET /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'HEAD /tables/{tableID}/rows': { scopes: ['read'], limited: true },
   'POST /tables/{tableID}/rows': { scopes: ['write'], limited: true },

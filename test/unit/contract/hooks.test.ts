@@ -100,6 +100,7 @@ describe('quota', () => {
     'PUT /tables/{tableID}',
     'POST /tables/import',
     'POST /tables/{tableID}/rows',
+    'POST /tables/{tableID}/merge',
     'PATCH /tables/{tableID}/rows/{rowID}',
     'PUT /stashes/{stashID}/{serial}',
     'POST /apps/{appID}/uploads',

@@ -1,0 +1,80 @@
+// CONTRACT.md, section 6: POST /tables/{tableID}/merge.
+import type { MergeMode, MergeResult } from '../engine/api/merge-types.js'
+import { parseAddBody } from './body-shapes.js'
+import type { Call } from './call.js'
+import { TABULAR } from './call.js'
+import type { ContractResponse } from './message.js'
+import { inOrder } from './order-of-refusals.js'
+import { parseIfMatch } from './precondition.js'
+import { parseOnSchemaError, parseValidate, type Query, queryValue, queryValues } from './query.js'
+import { invalidRequest, shownId } from './refusal.js'
+import { jsonResponse, renderReceipt, renderRowIds, withReceiptApplied } from './render.js'
+import { parseIdempotencyKey, prefersReceipt } from './request-headers.js'
+
+/** POST /tables/{tableID}/merge */
+export async function mergeRows(call: Call, tableId: string): Promise<ContractResponse> {
+  const table = call.team.table(tableId)
+  return inOrder(call, {
+    parse: () => ({
+      key: parseKey(call.query),
+      mode: parseMode(call.query),
+      onSchemaError: parseOnSchemaError(call.query),
+      dryRun: parseValidate(call.query),
+      ifMatch: parseIfMatch(call.headers),
+      idempotencyKey: parseIdempotencyKey(call.headers),
+      receipt: prefersReceipt(call.headers),
+    }),
+    table,
+    formats: TABULAR,
+    change: async (
+      body,
+      { key, mode, onSchemaError, dryRun, ifMatch, idempotencyKey, receipt },
+    ) => {
+      const merged = await table.merge({
+        rows: parseAddBody(body, call.team),
+        key,
+        mode,
+        receipt,
+        dryRun,
+        ...(onSchemaError && { onSchemaError }),
+        ...(ifMatch !== undefined && { ifMatch }),
+        ...(idempotencyKey !== undefined && {
+          idempotencyKey,
+          requestDigest: await call.digest(body),
+        }),
+      })
+      if (dryRun) return checked(call, merged)
+      call.effect.rows = merged.added + merged.changed + merged.removed
+      const { addedRowIds, version } = merged
+      const answer = renderRowIds(
+        `{"data":{${countsOf(merged)},`,
+        addedRowIds,
+        `${renderReceipt(merged)}}}`,
+      )
+      return withReceiptApplied(jsonResponse(200, answer, version), merged)
+    },
+  })
+}
+
+function checked({ effect }: Call, merged: MergeResult): ContractResponse {
+  effect.unchanged = true
+  return jsonResponse(200, `{"data":{${countsOf(merged)}}}`, merged.version)
+}
+
+function countsOf({ added, changed, unchanged, removed }: MergeResult): string {
+  return JSON.stringify({ added, changed, unchanged, removed }).slice(1, -1)
+}
+
+/** The key columns: one for each parameter. */
+function parseKey(query: Query): readonly string[] {
+  const key = queryValues(query, 'key')
+  if (key.length > 0) return key
+  throw invalidRequest('query', "'key' is missing; send ?key= with the ID of the key column")
+}
+
+function parseMode(query: Query): MergeMode {
+  const mode = queryValue(query, 'mode')
+  if (mode === undefined || mode === 'upsert') return 'upsert'
+  if (mode === 'replace') return 'replace'
+  throw invalidRequest('query', `mode must be upsert or replace, not '${shownId(mode)}'`)
+}

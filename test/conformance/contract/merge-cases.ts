@@ -1,0 +1,131 @@
+// CONTRACT.md, section 6: POST /tables/{tableID}/merge.
+import assert from 'node:assert/strict'
+import {
+  type ContractCase,
+  CSV,
+  etagOf,
+  PRECONDITION,
+  TABLE_NOT_FOUND,
+  type TableAt,
+  uniqueName,
+  VALIDATION,
+} from './api.js'
+
+const TYPES = { email: 'string', n: 'number' } as const
+const ROWS = [
+  { email: 'a', n: 1 },
+  { email: 'b', n: 2 },
+]
+const NOT_UNIQUE = { status: 422, type: 'key_not_unique' } as const
+
+type Merged = Readonly<{
+  added: number
+  changed: number
+  unchanged: number
+  removed: number
+  rowIDs?: readonly string[]
+  receipt?: Readonly<{ operation: string; merge: unknown }>
+}>
+
+const at = ({ path }: TableAt, query = '?key=email'): string => `${path}/merge${query}`
+
+export const mergeCases: readonly ContractCase[] = [
+  {
+    name: 'a merge changes, adds and leaves rows by their key, and answers how many',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const body = 'email,n\nc,3\nb,20\na,1.0\n'
+      const reply = await api.ok('POST', at(table), { body, type: CSV })
+      const { rowIDs, ...counts } = (reply.json as { data: Merged }).data
+
+      assert.equal(reply.status, 200)
+      assert.equal(etagOf(reply), '"2"')
+      assert.deepEqual(counts, { added: 1, changed: 1, unchanged: 1, removed: 0 })
+      const [added] = rowIDs ?? []
+      const { json } = await api.ok('GET', `${table.rows}/${added}`)
+      assert.deepEqual((json as { data: unknown }).data, { $rowID: added, email: 'c', n: 3 })
+      assert.deepEqual(await api.cellsOf(table), [
+        { email: 'a', n: 1 },
+        { email: 'b', n: 20 },
+        { email: 'c', n: 3 },
+      ])
+    },
+  },
+  {
+    name: 'a merge with mode=replace deletes the rows that a stash does not have',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const stash = uniqueName('s')
+      await api.ok('PUT', `/stashes/${stash}/0`, { body: [{ email: 'b', n: 2 }] })
+      const query = '?key=email&mode=replace'
+      const { json } = await api.ok('POST', at(table, query), { body: { $stashID: stash } })
+
+      const counts = { added: 0, changed: 0, unchanged: 1, removed: 1 }
+      assert.deepEqual((json as { data: Merged }).data, { ...counts, rowIDs: [] })
+      assert.deepEqual(await api.cellsOf(table), [{ email: 'b', n: 2 }])
+    },
+  },
+  {
+    name: 'a merge with validate=only counts and changes nothing',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const query = '?key=email&key=n&validate=only'
+      const body = [
+        { email: 'a', n: 1 },
+        { email: 'b', n: 3 },
+      ]
+      const reply = await api.ok('POST', at(table, query), { body })
+
+      assert.equal(etagOf(reply), '"1"')
+      const counts = { added: 1, changed: 0, unchanged: 1, removed: 0 }
+      assert.deepEqual((reply.json as { data: Merged }).data, counts)
+      assert.deepEqual(await api.cellsOf(table), ROWS)
+    },
+  },
+  {
+    name: 'a merge is repeated under its key without an effect, and has a receipt',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const headers = { 'idempotency-key': uniqueName('k'), prefer: 'return=receipt' }
+      const body = [{ email: 'a', n: 5 }, { email: 'd' }]
+      const first = await api.ok('POST', at(table), { body, headers })
+      const again = await api.ok('POST', at(table), { body, headers })
+
+      assert.equal(again.text, first.text)
+      const { receipt } = (first.json as { data: Merged }).data
+      const counts = { added: 1, changed: 1, unchanged: 0, removed: 0 }
+      assert.equal(receipt?.operation, 'merge')
+      assert.deepEqual(receipt?.merge, { mode: 'upsert', key: ['email'], ...counts })
+      const { json } = await api.ok('GET', `${table.path}/receipts/2`)
+      assert.deepEqual((json as { data: unknown }).data, receipt)
+    },
+  },
+  {
+    name: 'a merge names both rows that have one key',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, [...ROWS, { email: 'b', n: 3 }])
+      const twice = [{ email: 'x' }, { email: 'y' }, { email: 'x' }]
+      const ofInput = await api.refused('POST', at(table), { body: twice }, NOT_UNIQUE)
+      assert.match(ofInput, /row 0 .*row 2 /)
+      const ofTable = await api.refused('POST', at(table), { body: [{ email: 'b' }] }, NOT_UNIQUE)
+      assert.match(ofTable, /Rows [\w-]{22} and [\w-]{22} of the table/)
+    },
+  },
+  {
+    name: 'a merge is refused for what is wrong with it',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const body = [{ email: 'a' }]
+      for (const query of ['', '?key=email&mode=insert', '?key=none', '?key=email&validate=yes']) {
+        await api.refused('POST', at(table, query), { body }, VALIDATION)
+      }
+      const empty = { status: 422, type: 'column_has_invalid_value' } as const
+      await api.refused('POST', at(table), { body: [{ email: 'x' }, { n: 1 }] }, empty)
+      await api.ok('POST', table.rows, { body })
+      const headers = { 'if-match': '"1"' }
+      await api.refused('POST', at(table), { body: [{ email: 'z' }], headers }, PRECONDITION)
+      const missing = `/tables/${uniqueName('t')}/merge?key=email`
+      await api.refused('POST', missing, { body }, TABLE_NOT_FOUND)
+    },
+  },
+]

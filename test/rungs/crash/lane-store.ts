@@ -14,6 +14,8 @@ export type LaneChange = Readonly<{ version: number; rowIds: readonly string[] }
 export interface LaneTable {
   addRows(rows: LaneRows): Promise<LaneChange>
   overwrite(rows: LaneRows): Promise<LaneChange>
+  /** Merges rows by their names. @returns the IDs of the added rows. */
+  merge(mode: 'upsert' | 'replace', rows: LaneRows): Promise<LaneChange>
   updateRow(
     rowId: string,
     cells: Readonly<Record<string, unknown>>,
@@ -73,6 +75,10 @@ function laneTableOf(table: Table, inputOf: (rows: LaneRows) => RowsInput): Lane
     async overwrite(rows) {
       const { version, rowIds } = await table.overwrite({ rows: inputOf(rows) })
       return { version, rowIds: [...rowIds] }
+    },
+    async merge(mode, rows) {
+      const { version, addedRowIds } = await table.merge({ rows: inputOf(rows), key: ['k'], mode })
+      return { version, rowIds: [...addedRowIds] }
     },
     updateRow: (rowId, cells) => table.updateRow(rowId, cells),
     deleteRow: (rowId) => table.deleteRow(rowId),

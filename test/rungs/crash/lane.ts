@@ -2,9 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isStoreError } from '../../../src/index.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
-import type { LaneRows, LaneStore, LaneTable, LaneTeam } from './lane-store.js'
+import type { LaneRow, LaneRows, LaneStore, LaneTable, LaneTeam } from './lane-store.js'
 import { type Change, type LogLine, SHARED_TABLE } from './log-lines.js'
-import { fillerBytes, type RowsSpec, rowObjects, SCHEMA } from './rows.js'
+import { fillerBytes, mergedRows, mergeOfRow, type RowsSpec, rowObjects, SCHEMA } from './rows.js'
 import type { WriterJob } from './writer-job.js'
 
 export const TEAM = 'crash'
@@ -27,7 +27,7 @@ const RETRY_MS = 20
 
 /** Changes by their number in `step`: those below the first are small commits without an object. */
 const SMALL_CHANGES = 66
-const ALL_CHANGES = 96
+const ALL_CHANGES = 104
 
 export class Lane {
   readonly #job: LaneJob
@@ -121,7 +121,8 @@ export class Lane {
     else if (random < 84) await this.#import()
     else if (random < 91) await this.#putFile()
     else if (random < 92) await this.#createExtra()
-    else await (this.#job.insteadOfSweep?.(this) ?? this.#sweep())
+    else if (random < 96) await (this.#job.insteadOfSweep?.(this) ?? this.#sweep())
+    else await this.#merge()
   }
 
   /** Says what begins, does it, and says how it ended. */
@@ -158,6 +159,31 @@ export class Lane {
       what === 'add' ? await table.addRows(given) : await table.overwrite(given)
     this.#rowIds = what === 'add' ? [...this.#rowIds, ...rowIds] : [...rowIds]
     return { version }
+  }
+
+  async #merge(): Promise<void> {
+    const mode = this.#random.once(2) || this.#isFull() ? 'replace' : 'upsert'
+    const every = 2 + this.#random.below(12)
+    const rows = this.#rows(this.#rowsMax())
+    const change = { do: 'merge', table: this.#name, mode, every, rows } as const
+    await this.say(change, async (op) => {
+      const before: LaneRow[] = []
+      for await (const row of this.#tableHere().scan()) before.push(row)
+      const known = before.flatMap(({ $rowID: _, ...cells }, index) => {
+        const what = mergeOfRow(change, index)
+        return what === 'omit' ? [] : [what === 'set' ? { ...cells, n: op } : cells]
+      })
+      // In another order than that of the table, so that the rows have to be found.
+      const input = [...known.reverse(), ...rowObjects(rows)]
+      const added = await this.#tableHere().merge(mode, input)
+      const kept = mergedRows(
+        before.map(({ $rowID }) => ({ $rowID, n: 0 })),
+        op,
+        change,
+      )
+      this.#rowIds = [...kept.map(({ $rowID }) => $rowID), ...added.rowIds]
+      return { version: added.version }
+    })
   }
 
   async #patch(): Promise<void> {

@@ -3,7 +3,7 @@
 // The ledger holds every possible state of each table: one, as long as all operations were
 // acknowledged; one more for each operation with an unknown outcome. The audit decides which it is.
 import type { Change, LogLine, RowsFrom, TableChange } from './log-lines.js'
-import { type ExpectedRow, expectedRows, type RowsSpec } from './rows.js'
+import { type ExpectedRow, expectedRows, mergedRows, type RowsSpec } from './rows.js'
 
 /** Version 0: there is no such table. */
 export type TableState = Readonly<{ version: number; rows: readonly ExpectedRow[] }>
@@ -138,6 +138,8 @@ export class Ledger {
     if (change.do === 'create' || change.do === 'overwrite') return this.#contents(change.rows)
     if (change.do === 'add') return this.#contents(change.rows).map((more) => [...rows, ...more])
     if (change.do === 'rewrite') return [rows]
+    if (change.do === 'merge')
+      return [[...mergedRows(rows, op, change), ...expectedRows(change.rows)]]
     const row = rows[change.index]
     if (row === undefined) return []
     if (change.do === 'delete') return [rows.filter((_, index) => index !== change.index)]

@@ -13,6 +13,17 @@ export type TableChange =
   /** Sets the row at an index to the number of the operation; with `file` it names that file too. */
   | Readonly<{ do: 'patch'; table: string; index: number; file?: string }>
   | Readonly<{ do: 'delete'; table: string; index: number }>
+  /**
+   * Merges rows by their names. `upsert`: each `every`-th row gets the number of the operation. `replace`: each
+   * `every`-th row is missing, and each fifth of the others gets that number. `rows` are added in both.
+   */
+  | Readonly<{
+      do: 'merge'
+      table: string
+      mode: 'upsert' | 'replace'
+      every: number
+      rows: RowsSpec
+    }>
   /** Sends all rows back as they are, each with its ID. */
   | Readonly<{ do: 'rewrite'; table: string }>
 

@@ -50,3 +50,28 @@ export function fillerText(name: string, bytes: number): string {
 export function fillerBytes(name: string, bytes: number): Uint8Array {
   return new TextEncoder().encode(fillerText(name, bytes))
 }
+
+/** Of the rows that a replacing merge keeps, each so-manieth is changed. */
+const CHANGED_OF_KEPT = 5
+
+type MergeOf = Readonly<{ mode: 'upsert' | 'replace'; every: number }>
+
+/** What a merge does with the row at an index of the table: the row gets another number, it is left out, or it stays. */
+export function mergeOfRow({ mode, every }: MergeOf, index: number): 'set' | 'omit' | 'stay' {
+  if (mode === 'upsert') return index % every === 0 ? 'set' : 'omit'
+  if (index % every === 0) return 'omit'
+  return index % CHANGED_OF_KEPT === 1 ? 'set' : 'stay'
+}
+
+/** The rows of a table after a merge, without those that it adds. @param op - The number that changed rows get. */
+export function mergedRows<Row extends Readonly<{ n: unknown }>>(
+  rows: readonly Row[],
+  op: number,
+  merge: MergeOf,
+): Row[] {
+  return rows.flatMap((row, index) => {
+    const what = mergeOfRow(merge, index)
+    if (what === 'set') return [{ ...row, n: op }]
+    return what === 'omit' && merge.mode === 'replace' ? [] : [row]
+  })
+}

@@ -138,6 +138,17 @@ export class HttpTable implements LaneTable {
     return { version: await this.version(), rowIds }
   }
 
+  async merge(mode: 'upsert' | 'replace', rows: LaneRows): Promise<LaneChange> {
+    const answer = await this.#http.ask({
+      method: 'POST',
+      path: `${this.#path}/merge?key=k&mode=${mode}`,
+      headers: { 'idempotency-key': randomUUID() },
+      body: rowsOf(rows),
+    })
+    note(this.#found, answer, 'repeated')
+    return changeOf(answer)
+  }
+
   async get(rowId: string): Promise<FoundRow> {
     const path = `${this.#path}/rows/${rowId}`
     const { data, version } = await this.#http.ask({ method: 'GET', path })

@@ -1,10 +1,13 @@
 // Reads the answer of a table operation as it arrives: `{"data":{"tableID":…,"rowIDs":[…]}}`.
 //
 // The answer of an import of 8 million rows is 200 MB of row IDs. They are counted, not kept.
-import { BACKSLASH, COLON, COMMA, QUOTE } from '../base/ascii.js'
+import { BACKSLASH, COLON, COMMA, DIGIT_NINE, DIGIT_ZERO, QUOTE } from '../base/ascii.js'
 
 /** Bytes of a text that are kept, at most. A table ID is shorter; all other texts are only counted. */
 const TEXT_BYTES_MAX = 1_024
+
+/** Digits of a count, at most. */
+const DIGITS_MAX = 15
 
 const OPENING: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d])
@@ -12,27 +15,51 @@ const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d])
 /** Members of `data` are two levels deep, row IDs three. */
 const MEMBER_DEPTH = 2
 
-export type TableAnswer = Readonly<{ tableId: string | undefined; rowCount: number }>
+export type TableAnswer = Readonly<{
+  tableId: string | undefined
+  rowCount: number
+  /** Members of `data` that are numbers, by their names: what a merge did. */
+  counts: ReadonlyMap<string, number>
+}>
 
 export class AnswerReader {
   tableId: string | undefined
   rowCount = 0
+  readonly counts = new Map<string, number>()
   #depth = 0
   #inString = false
   #isEscaped = false
   /** The last text at the depth of members, as its JSON bytes without quotes. */
   #text: number[] = []
   #key = ''
+  #digits = ''
 
   read(piece: Uint8Array): void {
     for (const byte of piece) {
       if (this.#inString) this.#readString(byte)
       else if (byte === QUOTE) this.#beginString()
       else if (OPENING.has(byte)) this.#depth++
-      else if (CLOSING.has(byte)) this.#depth--
+      else if (CLOSING.has(byte)) this.#close()
       else if (byte === COLON && this.#depth === MEMBER_DEPTH) this.#key = this.#textSoFar()
-      else if (byte === COMMA && this.#depth === MEMBER_DEPTH) this.#key = ''
+      else if (byte === COMMA && this.#depth === MEMBER_DEPTH) this.#endMember()
+      else if (this.#depth === MEMBER_DEPTH) this.#readDigit(byte)
     }
+  }
+
+  #close(): void {
+    if (this.#depth === MEMBER_DEPTH) this.#endMember()
+    this.#depth--
+  }
+
+  #endMember(): void {
+    if (this.#digits !== '') this.counts.set(this.#key, Number(this.#digits))
+    this.#digits = ''
+    this.#key = ''
+  }
+
+  #readDigit(byte: number): void {
+    const isDigit = byte >= DIGIT_ZERO && byte <= DIGIT_NINE
+    if (isDigit && this.#digits.length < DIGITS_MAX) this.#digits += String.fromCharCode(byte)
   }
 
   #beginString(): void {

@@ -4,7 +4,13 @@ import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
 import { type CommandIo, EXIT_CODE, HELP_OPTION, parseIntegerOption } from './cli-command.js'
 import { reportNewTable, reportProblems } from './cli-import-report.js'
 import { parseDelimiter, renderDelimiter } from './csv-fields.js'
-import { checkFiles, type FileImport, type ImportTarget, importFiles } from './import-files.js'
+import {
+  checkFiles,
+  type FileImport,
+  type ImportTarget,
+  importFiles,
+  type MergeTarget,
+} from './import-files.js'
 import { ImportSample } from './import-sample.js'
 import { formatOfPath, type SourceFile } from './import-source.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
@@ -13,6 +19,7 @@ import { openProgress, type ProgressOutput } from './progress.js'
 
 export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY --table NAME
        rowstash import FILE... --url URL --key KEY --table-id ID --mode add|overwrite
+       rowstash import FILE... --url URL --key KEY --table-id ID --mode merge --by COLUMN...
 
 Imports files into one table, all rows at once: into a new table, or into one that is there.
 With --check, only lists the values that do not fit: with file, line, column and rule.
@@ -22,7 +29,11 @@ With --check, only lists the values that do not fit: with file, line, column and
   --key-file FILE   a file that holds the API key; refused if other users can read it
   --table NAME      the name of the new table
   --table-id ID     the table to change instead
-  --mode MODE       what to do with it: add or overwrite
+  --mode MODE       what to do with it: add, overwrite or merge
+  --by COLUMN       the key column of a merge: a row with a key that the table has changes that row,
+                    others are added; several columns are several --by
+  --missing DO      what a merge does with rows of the table that the files do not have: keep
+                    (default) or delete
   --format FORMAT   csv, tsv, json or ndjson (default: by the file's extension
                     .csv, .tsv, .tab, .json, .ndjson or .jsonl)
   --delimiter D     what separates the fields of csv and tsv: one ASCII character, or comma,
@@ -88,11 +99,12 @@ export async function runImport(
       reportProblems(io, checked)
       return checked.problemCount === 0 ? EXIT_CODE.done : EXIT_CODE.misfits
     }
-    const { tableId, rowCount, seconds } = await importFiles(given)
+    const { tableId, rowCount, seconds, counts } = await importFiles(given)
     progress.close()
-    io.print(`rows: ${rowCount}`)
+    if (counts.size === 0) io.print(`rows: ${rowCount}`)
+    for (const [name, count] of counts) io.print(`${name}: ${count}`)
     io.print(`seconds: ${seconds.toFixed(2)}`)
-    io.print(`rows/s: ${Math.round(rowCount / seconds)}`)
+    if (counts.size === 0) io.print(`rows/s: ${Math.round(rowCount / seconds)}`)
     io.print(`table: ${tableId}`)
     if (sample !== undefined) await reportNewTable(io, given, tableId, sample)
     return EXIT_CODE.done
@@ -120,6 +132,8 @@ export function parseImportArgs(
       table: { type: 'string' },
       'table-id': { type: 'string' },
       mode: { type: 'string' },
+      by: { type: 'string', multiple: true },
+      missing: { type: 'string' },
       format: { type: 'string' },
       delimiter: { type: 'string' },
       'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
@@ -139,7 +153,10 @@ export function parseImportArgs(
     url: values.url,
     key: parseKeySource(values.key, values['key-file'], env[KEY_VARIABLE]),
     isCheck: values.check,
-    target: parseTarget(values.table, values['table-id'], values.mode),
+    target: parseTarget(values.table, values['table-id'], values.mode, {
+      by: values.by,
+      missing: values.missing,
+    }),
     chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
     parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
   }
@@ -196,7 +213,14 @@ function parseTarget(
   name: string | undefined,
   tableId: string | undefined,
   mode: string | undefined,
+  merge: MergeOptions,
 ): ImportTarget {
+  if (mode === 'merge' && tableId !== undefined && name === undefined) {
+    return parseMerge(tableId, merge)
+  }
+  if (merge.by !== undefined || merge.missing !== undefined) {
+    throw new ProgramFailure('usage', '--by and --missing go with --table-id and --mode merge')
+  }
   if ((name === undefined) === (tableId === undefined)) {
     throw new ProgramFailure('usage', 'Give either --table or --table-id')
   }
@@ -205,7 +229,17 @@ function parseTarget(
     return { name: name ?? '' }
   }
   if (mode === 'add' || mode === 'overwrite') return { tableId, mode }
-  throw new ProgramFailure('usage', '--table-id needs --mode add or --mode overwrite')
+  throw new ProgramFailure('usage', '--table-id needs --mode add, overwrite or merge')
+}
+
+type MergeOptions = Readonly<{ by: readonly string[] | undefined; missing: string | undefined }>
+
+function parseMerge(tableId: string, { by, missing = 'keep' }: MergeOptions): MergeTarget {
+  if (by === undefined) throw new ProgramFailure('usage', '--mode merge needs --by COLUMN')
+  if (missing === 'keep' || missing === 'delete') {
+    return { tableId, mode: 'merge', key: by, missing }
+  }
+  throw new ProgramFailure('usage', `--missing must be keep or delete, not "${missing}"`)
 }
 
 async function bytesOf(files: ImportCommand['files']): Promise<number> {

@@ -15,6 +15,15 @@ import { ProgramFailure } from './program-failure.js'
 export type ImportTarget =
   | Readonly<{ name: string }>
   | Readonly<{ tableId: string; mode: 'add' | 'overwrite' }>
+  | MergeTarget
+
+/** Rows are merged by key; rows of the table that the files do not have are deleted or stay. */
+export type MergeTarget = Readonly<{
+  tableId: string
+  mode: 'merge'
+  key: readonly string[]
+  missing: 'keep' | 'delete'
+}>
 
 export type FileImport = Readonly<{
   files: readonly SourceFile[]
@@ -37,7 +46,13 @@ export type FileImport = Readonly<{
   pause?: (ms: number) => Promise<void>
 }>
 
-export type ImportResult = Readonly<{ tableId: string; rowCount: number; seconds: number }>
+export type ImportResult = Readonly<{
+  tableId: string
+  rowCount: number
+  seconds: number
+  /** What a merge did: `added`, `changed`, `unchanged` and `removed`. */
+  counts: ReadonlyMap<string, number>
+}>
 
 const CLEANUP_MS_MAX = 10_000
 const CLEANUP_TRIES_MAX = 3
@@ -45,8 +60,8 @@ const CLEANUP_TRIES_MAX = 3
 export async function importFiles(given: FileImport): Promise<ImportResult> {
   const startMs = performance.now()
   return throughStash(given, async (client, stashId) => {
-    const { tableId, rowCount } = await useStash(client, stashId, given.target)
-    return { tableId, rowCount, seconds: (performance.now() - startMs) / 1000 }
+    const used = await useStash(client, stashId, given.target)
+    return { ...used, seconds: (performance.now() - startMs) / 1000 }
   })
 }
 
@@ -69,7 +84,7 @@ export type CheckResult = Readonly<{
 /** As `importFiles`, but the last request is only checked: the rows are in a stash for a while, and no table changes. */
 export async function checkFiles(given: FileImport): Promise<CheckResult> {
   return throughStash(given, async (client, stashId) => {
-    const { method, path, body } = operationOf(given.target, stashId)
+    const { method, path, body } = checkedOperationOf(given.target, stashId)
     const { rows, problems, problemCount } = await client.checkTable(method, path, body)
     const places = await findPlaces(cutOf(client, given), problems)
     const found = problems.map(({ column, value, rule }, i): FoundProblem => {
@@ -164,14 +179,14 @@ async function useStash(
   client: ImportClient,
   stashId: string,
   target: ImportTarget,
-): Promise<Readonly<{ tableId: string; rowCount: number }>> {
+): Promise<Omit<ImportResult, 'seconds'>> {
   const { method, path, body } = operationOf(target, stashId)
   const request = method === 'PUT' ? { method } : { method, idempotencyKey: randomUUID() }
   const answer = await client.changeTable(request, path, body)
   const tableId = 'name' in target ? answer.tableId : target.tableId
   if (tableId === undefined)
     throw new ProgramFailure('failed', 'The server did not name the new table')
-  return { tableId, rowCount: answer.rowCount }
+  return { tableId, rowCount: answer.rowCount, counts: answer.counts }
 }
 
 type TableOperation = Readonly<{ method: 'POST' | 'PUT'; path: string; body: unknown }>
@@ -181,8 +196,19 @@ function operationOf(target: ImportTarget, stashId: string): TableOperation {
   if ('name' in target)
     return { method: 'POST', path: '/tables', body: { name: target.name, rows } }
   const path = `/tables/${encodeURIComponent(target.tableId)}`
+  if (target.mode === 'merge') {
+    const query = new URLSearchParams(target.key.map((column) => ['key', column]))
+    query.set('mode', target.missing === 'delete' ? 'replace' : 'upsert')
+    return { method: 'POST', path: `${path}/merge?${query}`, body: rows }
+  }
   if (target.mode === 'add') return { method: 'POST', path: `${path}/rows`, body: rows }
   return { method: 'PUT', path, body: { rows } }
+}
+
+/** The operation that finds the values that do not fit: for a merge that of an add, which lists them. */
+function checkedOperationOf(target: ImportTarget, stashId: string): TableOperation {
+  const isMerge = 'mode' in target && target.mode === 'merge'
+  return operationOf(isMerge ? { tableId: target.tableId, mode: 'add' } : target, stashId)
 }
 
 /** Never fails an import that went well: what is left of a stash expires by itself. */

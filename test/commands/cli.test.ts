@@ -224,7 +224,11 @@ describe('the command line', () => {
     [['import', 'a.json', '--url', 'http://x', '--key', 'k'], 'Give either --table or --table-id'],
     [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'x'],
-      '--mode add or --mode overwrite',
+      '--mode add, overwrite or merge',
+    ],
+    [
+      ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'merge'],
+      '--mode merge needs --by COLUMN',
     ],
   ])('%j is refused with 2', async (args, problem) => {
     const ended = await runCli(cli.path, args)

@@ -1,4 +1,4 @@
-// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|merge|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ const USAGE = `Usage: npm run bench                       all of them but guard 
        npm run bench -- rewrite|busy [--rows N] [--seed N] [--directory DIR]
        npm run bench -- peers|guard [--rows N] [--rounds N] [--engines A,B] [--data standard|flights] [--full]
                         [--baseline] [--store-options JSON] [--seed N] [--directory DIR]
+       npm run bench -- merge [--rows N] [--rounds N] [--engines A,B] [--seed N] [--directory DIR]
        npm run bench -- scale [--rows N] [--full] [--seed N] [--directory DIR]
        npm run bench -- load [--minutes N] [--seed N] [--directory DIR]
        npm run bench -- limits [--seed N] [--directory DIR]
@@ -177,6 +178,15 @@ async function runPeers() {
   await drawPeers({ ...peers, machine: kept.machine })
 }
 
+async function runMerge() {
+  const {
+    measureMerge: measure,
+    mergeRules: judge,
+    printMerge: print,
+  } = await import('./merge.mjs')
+  await runOne('merge', peersSettings('merge'), { measure, print, judge })
+}
+
 async function runGuard() {
   const settings = peersSettings('guard')
   const { compareTargets, newestBaseline, printGuard } = await import('./guard.mjs')
@@ -241,6 +251,7 @@ const RUNS = {
   busy: runBusy,
   files: runFiles,
   peers: runPeers,
+  merge: runMerge,
   scale: runScale,
   load: runLoad,
   limits: runLimits,

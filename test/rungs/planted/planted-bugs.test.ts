@@ -10,6 +10,7 @@ import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
 import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
 import { PLANTED_BUGS as PLANTED_LIFE_BUGS } from './planted-life-bugs.js'
+import { PLANTED_BUGS as PLANTED_MERGE_BUGS } from './planted-merge-bugs.js'
 import { PLANTED_BUGS as PLANTED_PLACE_BUGS } from './planted-place-bugs.js'
 import { PLANTED_BUGS as PLANTED_POSTGRES_BUGS } from './planted-postgres-bugs.js'
 import { PLANTED_BUGS as PLANTED_S3_BUGS } from './planted-s3-bugs.js'
@@ -27,6 +28,7 @@ const BUGS = [
   ...PLANTED_JOB_BUGS,
   ...PLANTED_LADDER_BUGS,
   ...PLANTED_LIFE_BUGS,
+  ...PLANTED_MERGE_BUGS,
   ...PLANTED_PLACE_BUGS,
   ...PLANTED_POSTGRES_BUGS,
   ...PLANTED_S3_BUGS,

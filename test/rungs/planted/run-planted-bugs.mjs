@@ -43,6 +43,14 @@ const SUITES = [
     only: 'transactions at once',
     runs: { planted: '300', intact: '50' },
   },
+  {
+    list: 'planted-merge-bugs.ts',
+    tests: {
+      oracle: 'test/rungs/merge/merge.test.ts',
+      beside: 'test/store/merge.test.ts',
+    },
+    isPlain: true,
+  },
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {

@@ -32,6 +32,11 @@ const ROWS = [
 ]
 const CSV = { csv: 'n,v\n4,d\n5,e\n6,f\n' }
 const OTHER_ROWS = [{ n: 7, v: 'g' }]
+const MERGED = [
+  { n: 8, v: 'h' },
+  { n: 2, v: 'other' },
+  { n: 1, v: 'a' },
+]
 
 function create({ team }: SimWorld, rows: object = ROWS): Promise<CreateResult> {
   return team.createTable({ name: 't', schema: SCHEMA, rows: rows as typeof ROWS })
@@ -177,6 +182,22 @@ const CHANGES: readonly Scenario[] = [
   onTable('overwrite and keep row IDs', async (table) => {
     const { rows } = await table.page()
     return table.overwrite({ rows: rows.slice(1) })
+  }),
+  onTable('merge row records', (table) => table.merge({ rows: MERGED, key: ['n'] })),
+  onTable(
+    'merge into segments',
+    (table) => table.merge({ rows: MERGED, key: ['n'], mode: 'replace', idempotencyKey: 'k' }),
+    SEGMENTS,
+  ),
+  onTable(
+    'merge a stash',
+    (table, team) => table.merge({ rows: team.stash('s'), key: ['n'], mode: 'replace' }),
+    SEGMENTS,
+    withTableAndStash,
+  ),
+  onTable('merge and widen the schema', (table) => {
+    const rows = [{ n: 1, v: 'a', w: true }]
+    return table.merge({ rows, key: ['n'], onSchemaError: 'updateSchema' })
   }),
   onRow('update a row record', 1, (table, rowId) => table.updateRow(rowId, { v: 'x' })),
   onRow(

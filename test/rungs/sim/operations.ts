@@ -38,7 +38,7 @@ const SCHEMA = {
 
 export type RowsForm = 'objects' | 'json' | 'csv'
 
-function inputOf(rows: readonly ModelRow[], form: RowsForm) {
+export function inputOf(rows: readonly ModelRow[], form: RowsForm) {
   if (form === 'csv') {
     const lines = rows.map(({ n, v, f }) => `${n},${v},${f ?? ''}\n`)
     return { csv: `n,v,f\n${lines.join('')}` }
@@ -86,7 +86,7 @@ function changed(
 }
 
 /** The state after a failure without effect, which must fit the state, unless it is the disk's. */
-function refused(
+export function refused(
   world: DiskJudge,
   state: TableState,
   failure: StoreError,

@@ -11,6 +11,7 @@ import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
 import { JOB_TTL_MS, SimJobs } from './jobs.js'
+import { mergeTable } from './merge-operation.js'
 import { Moments } from './moments.js'
 import {
   changeTable,
@@ -396,7 +397,7 @@ class Schedule {
     const oracle = this.#oracle
     const tables = oracle.knownTables()
     const table = tables[random.below(Math.max(1, tables.length))]
-    const kind = random.below(24)
+    const kind = random.below(27)
     if (kind < 4) return this.#putChunk()
     if (kind === 4) return deleteStash(this.#anyStash())
     if (kind === 5) return putFile(world, oracle, random.once(2))
@@ -412,6 +413,7 @@ class Schedule {
       return changeTable(world, 'overwrite', table, of, ifMatch, this.#jobsFor(of))
     }
     if (kind === 16) return readBeside(world, table)
+    if (kind >= 24) return this.#merge(table)
     const rows = likelyState(table)?.rows.filter(({ id }) => id !== null) ?? []
     const row = rows[random.below(Math.max(1, rows.length))]
     if (row === undefined) return this.#add(table)
@@ -443,6 +445,19 @@ class Schedule {
       return value
     }
     return { ...add, run }
+  }
+
+  /** Rows of the table as they are and with other texts, in any order, and new ones. */
+  #merge(table: ModelTable): SimOperation {
+    const random = this.#random
+    const there = new Map((likelyState(table)?.rows ?? []).map((row) => [row.n, row]))
+    const known = [...there.values()]
+      .filter(() => !random.once(3))
+      .map((row) => (random.once(2) ? row : { ...row, v: this.#oracle.newText(row.n) }))
+    const rows = [...known, ...this.#newRows(0)]
+    if (random.once(2)) rows.reverse()
+    const mode = random.pick(['upsert', 'replace'] as const)
+    return mergeTable(this.world, table, { mode, rows, form: this.#anyForm() })
   }
 
   #anyStash(): ModelStash {

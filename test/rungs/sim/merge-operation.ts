@@ -1,0 +1,82 @@
+// Merges by key in a history: the numbers of rows are their keys.
+import type { MergeCounts, MergeResult } from '../../../src/index.js'
+import { show } from '../model/operation.js'
+import { type DiskJudge, inputOf, type RowsForm, refused, type SimOperation } from './operations.js'
+import { type ModelRow, type ModelTable, showRows, type TableState } from './oracle.js'
+
+export type SimMerge = Readonly<{
+  mode: 'upsert' | 'replace'
+  /** No number twice. */
+  rows: readonly ModelRow[]
+  form: RowsForm
+  idempotencyKey?: string
+}>
+
+type Merged = Readonly<{ state: NonNullable<TableState>; counts: MergeCounts }>
+
+export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge): SimOperation {
+  const { mode, rows, form, idempotencyKey } = merge
+  return {
+    text: `merge (${mode}) into ${table.name} ${form} ${showRows(rows)}`,
+    table,
+    readsObjects: true,
+    run: ({ team }) => {
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey }
+      return team
+        .table(table.id ?? '')
+        .merge({ rows: inputOf(rows, form), key: ['n'], mode, ...key })
+    },
+    apply: (state, outcome) => {
+      const merged = state === null ? null : mergedState(state, merge)
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return code === 'KEY_NOT_UNIQUE' && state !== null && merged === null
+        })
+      }
+      if (merged === null) return []
+      if (outcome.kind === 'unknown') return [merged.state]
+      const { version, addedRowIds, added, changed, unchanged, removed } =
+        outcome.value as MergeResult
+      const found = { added, changed, unchanged, removed }
+      if (version !== merged.state.version || show(found) !== show(merged.counts)) return []
+      const known = merged.state.rows.length - added
+      const withIds = merged.state.rows.map((row, i) => {
+        return i < known ? row : { ...row, id: addedRowIds.at(i - known) ?? null }
+      })
+      return [{ version, rows: withIds }]
+    },
+  }
+}
+
+/** null: a row of the input has the key of two rows of the table. */
+function mergedState(
+  state: NonNullable<TableState>,
+  { mode, rows: input, form }: SimMerge,
+): Merged | null {
+  const namesFiles = form === 'csv' || input.some(({ f }) => f !== null)
+  const partners = new Map(input.map((row) => [row.n, row]))
+  const taken = new Set<number>()
+  const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
+  const version = state.version + 1
+  const kept: ModelRow[] = []
+  for (const row of state.rows) {
+    const partner = partners.get(row.n)
+    if (partner === undefined) {
+      if (mode === 'upsert') kept.push(row)
+      else counts.removed++
+      continue
+    }
+    if (taken.has(row.n)) return null
+    taken.add(row.n)
+    const f = namesFiles || mode === 'replace' ? partner.f : row.f
+    const isSame = row.v === partner.v && row.f === f
+    if (isSame) counts.unchanged++
+    else counts.changed++
+    kept.push(isSame ? row : { ...row, v: partner.v, f, version })
+  }
+  const added = input.filter(({ n }) => !taken.has(n))
+  counts.added = added.length
+  const isChanged = counts.added + counts.changed + counts.removed > 0
+  const rows = [...kept, ...added.map((row) => ({ ...row, id: null, version }))]
+  return { state: isChanged ? { version, rows } : state, counts }
+}

@@ -107,6 +107,30 @@ describe('a csv file with another delimiter', () => {
   })
 })
 
+test('files are merged into a table by a key column, and what the files do not have is deleted', async () => {
+  const made = await importText('before.csv', 'email,plan\na,free\nb,pro\nc,pro\n')
+  const tableId = /^table: (\S+)$/m.exec(made.stdout)?.[1] ?? ''
+  const path = join(folder, 'night.csv')
+  await writeFile(path, 'email,plan\nd,free\nb,pro\na,pro\n')
+  const to = ['--url', serving.url, '--key', KEY, '--table-id', tableId, '--mode', 'merge']
+  const ended = await runCli(cli.path, [
+    ...['import', path, ...to, '--by', 'email', '--missing', 'delete', '--chunk-rows', '2'],
+  ])
+
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(ended.stdout).toContain('added: 1\nchanged: 1\nunchanged: 1\nremoved: 1\n')
+  expect(await rowsOf(ended)).toEqual([
+    { email: 'a', plan: 'pro' },
+    { email: 'b', plan: 'pro' },
+    { email: 'd', plan: 'free' },
+  ])
+
+  await writeFile(path, 'email,plan\nx,free\ny,pro\nx,pro\n')
+  const twice = await runCli(cli.path, ['import', path, ...to, '--by', 'email'])
+  expect(twice).toMatchObject({ code: 1, stdout: '' })
+  expect(twice.stderr).toContain('have the same key (email "x")')
+})
+
 test('a bad line is named with its file, and nothing is left', async () => {
   const lines = Array.from({ length: 12_000 }, (_, n) => (n === 11_111 ? 'n/a,x,1\n' : `${n},x\n`))
 

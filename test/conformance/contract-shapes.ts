@@ -45,6 +45,7 @@ const TYPES_OF_STATUS: Readonly<Record<number, readonly string[]>> = {
     'column_has_invalid_value',
     'column_id_reserved',
     'column_id_not_unique',
+    'key_not_unique',
     'request_validation_error', // An Idempotency-Key of another request.
   ],
   429: ['rate_limited'],
@@ -115,6 +116,8 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'PATCH table': { status: 200, hasETag: true, check: checkEmpty },
   'DELETE table': { status: 200, hasETag: false, check: checkEmpty },
   'POST rows': { status: 201, hasETag: true, check: checkChanged },
+  'POST merge': { status: 200, hasETag: true, check: checkMerged },
+  'POST merge check': { status: 200, hasETag: true, check: checkMergeCounts },
   'GET job': { status: 200, hasETag: false, check: checkJob },
   'GET rows': { status: 200, hasETag: true, check: checkPage },
   'GET row': {
@@ -159,6 +162,7 @@ function resourceOf(path: string): string | undefined {
   const [collection, ...rest] = pathname.split('/').filter((segment) => segment !== '')
   if (collection === 'tables' && rest.length === 1 && rest[0] === 'import') return 'import'
   if (collection === 'tables' && rest[1] === 'receipts') return 'receipt'
+  if (collection === 'tables' && rest[1] === 'merge') return 'merge'
   return RESOURCES[collection ?? '']?.[rest.length]
 }
 
@@ -346,10 +350,30 @@ function checkChanged(body: unknown): void {
   if (receipt !== undefined) checkReceipt(receipt)
 }
 
+const MERGE_COUNTS = ['added', 'changed', 'unchanged', 'removed'] as const
+
+function checkMerged(body: unknown): void {
+  const data = closed(closed(body, ['data'])['data'], [...MERGE_COUNTS, 'rowIDs'], ['receipt'])
+  checkCounts(data)
+  checkRowIds(data['rowIDs'])
+  assert.equal(array(data['rowIDs']).length, data['added'])
+  if (data['receipt'] !== undefined) checkReceipt(data['receipt'])
+}
+
+function checkMergeCounts(body: unknown): void {
+  checkCounts(closed(closed(body, ['data'])['data'], MERGE_COUNTS))
+}
+
+function checkCounts(data: Readonly<Record<string, unknown>>): void {
+  for (const name of MERGE_COUNTS) assert.ok(Number.isSafeInteger(data[name]), name)
+}
+
 function checkReceipt(receipt: unknown): void {
   const numbers = ['version', 'versionBefore', 'at', 'rows']
-  const given = closed(receipt, ['operation', ...numbers, 'chunks', 'columns', 'dropped'])
-  assert.match(String(given['operation']), /^(?:create|add|overwrite)$/)
+  const members = ['operation', ...numbers, 'chunks', 'columns', 'dropped']
+  const given = closed(receipt, members, ['merge'])
+  assert.match(String(given['operation']), /^(?:create|add|overwrite|merge)$/)
+  assert.equal(given['operation'] === 'merge', given['merge'] !== undefined)
   for (const name of numbers) assert.ok(Number.isSafeInteger(given[name]), name)
   for (const chunk of array(given['chunks'])) {
     const { rows, sha256 } = closed(chunk, ['rows', 'sha256'], ['serial'])

@@ -118,6 +118,7 @@ describe('answers that take a server of their own', () => {
     expect((await send(server, 'PUT', '/stashes/s/0', { body: [] })).status).toBe(403)
     const rows = [{ a: 1 }]
     expect((await send(server, 'PUT', `/tables/${tableID}`, { body: rows })).status).toBe(403)
+    expect((await post(`/tables/${tableID}/merge?key=a`, rows)).status).toBe(403)
     const api = new Api(server)
     const lines = head(
       api,

@@ -29,7 +29,7 @@ export type MergeRequest = Readonly<{
   requestDigest?: Bytes | undefined
   /** As in `AddOptions`; a merge that changes nothing has no receipt. */
   receipt?: boolean | undefined
-  /** Only counts what the merge would do. Nothing is written. Default: false. */
+  /** Only counts what the merge would do; the table stays as it is. Default: false. */
   dryRun?: boolean | undefined
   /** Ends the merge with ABORTED as long as it has not begun to commit. */
   signal?: AbortSignal | undefined

@@ -19,6 +19,7 @@ import { KeyCollision } from '../merge/merged-row.js'
 import { INCOMING_ROWS_MAX } from '../merge/table-join.js'
 import { TableRows } from '../merge/table-rows.js'
 import { readHead } from '../read/generations.js'
+import { linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
   checksOfObjects,
@@ -72,6 +73,8 @@ class Merge {
   readonly #ready: ReadyRows
   readonly #schema: IndexedSchema
   #changes: MergeChanges
+  /** Of the last draft, as they are stored. */
+  #addedBytes = 0
 
   constructor(place: TablePlace, request: CheckedMerge, reader: RowsReader, ready: ReadyRows) {
     this.#place = place
@@ -129,7 +132,9 @@ class Merge {
       const merged = await team.writers.change(this.#place, plan, ahead)
       if (merged === 'rows') continue
       if (typeof merged === 'string') return merged
-      if (this.#request.requestKey !== undefined) team.limits.keepKey(team)
+      team.limits.storeRows(team, this.#addedBytes)
+      const hasChanged = merged.added + merged.changed + merged.removed > 0
+      if (hasChanged && this.#request.requestKey !== undefined) team.limits.keepKey(team)
       return merged
     }
     throw tooBusy('The rows of the table keep changing')
@@ -139,6 +144,7 @@ class Merge {
     for (let tries = 0; ; tries++) {
       try {
         const draft = await this.#changes.draft(this.#request.dryRun)
+        this.#addedBytes = linkableBytes(draft.added)
         const own = checksOfObjects(this.#place, this.#reader)
         if (!isSync(own)) await own // Not in the turn, see `readyRows`.
         return draft

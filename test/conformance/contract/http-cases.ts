@@ -240,6 +240,7 @@ async function bodyTargets(api: Api): Promise<readonly (readonly [what: string, 
     ['create', `POST ${base}/tables?name=x`],
     ['overwrite', `PUT ${base}${table.path}`],
     ['add', `POST ${base}${table.rows}`],
+    ['merge', `POST ${base}${table.path}/merge?key=a`],
     ['update', `PATCH ${base}${table.rows}/${table.rowIds[0]}`],
     ['stash', `PUT ${base}/stashes/${uniqueName('s')}/0`],
   ]

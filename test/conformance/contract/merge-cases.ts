@@ -1,12 +1,20 @@
 // CONTRACT.md, section 6: POST /tables/{tableID}/merge.
 import assert from 'node:assert/strict'
 import {
+  type Api,
+  NOT_UNIQUE as COLUMN_NOT_UNIQUE,
   type ContractCase,
   CSV,
   etagOf,
   PRECONDITION,
+  REQUEST_ERROR,
+  RESERVED,
+  type SendOptions,
+  STASH_NOT_FOUND,
   TABLE_NOT_FOUND,
   type TableAt,
+  TSV,
+  UNSUPPORTED,
   uniqueName,
   VALIDATION,
 } from './api.js'
@@ -101,6 +109,19 @@ export const mergeCases: readonly ContractCase[] = [
     },
   },
   {
+    name: 'a merge with onSchemaError=updateSchema adds the columns that the table lacks',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const query = '?key=email&onSchemaError=updateSchema'
+      const body = [{ email: 'a', n: 1, more: true }]
+      const unknown = { status: 422, type: 'column_id_not_found' } as const
+      await api.refused('POST', at(table), { body }, unknown)
+      await api.ok('POST', at(table, query), { body })
+
+      assert.deepEqual(await api.cellsOf(table), [{ email: 'a', n: 1, more: true }, ROWS[1]])
+    },
+  },
+  {
     name: 'a merge names both rows that have one key',
     run: async (api) => {
       const table = await api.createTyped(TYPES, [...ROWS, { email: 'b', n: 3 }])
@@ -109,6 +130,38 @@ export const mergeCases: readonly ContractCase[] = [
       assert.match(ofInput, /row 0 .*row 2 /)
       const ofTable = await api.refused('POST', at(table), { body: [{ email: 'b' }] }, NOT_UNIQUE)
       assert.match(ofTable, /Rows [\w-]{22} and [\w-]{22} of the table/)
+    },
+  },
+  {
+    name: 'a merge takes CSV and TSV by all their media types, and If-Match',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const types = [CSV, 'application/csv', TSV, 'text/tsv']
+      for (const [i, type] of types.entries()) {
+        const separator = type.includes('tsv') || type === TSV ? '\t' : ','
+        const body = [`email${separator}n`, `a${separator}${10 + i}`, ''].join('\n')
+        const headers = { 'if-match': `"${1 + i}"` }
+        const { json } = await api.ok('POST', at(table), { body, type, headers })
+        assert.equal((json as { data: Merged }).data.changed, 1)
+      }
+      assert.deepEqual((await api.cellsOf(table))[0], { email: 'a', n: 13 })
+    },
+  },
+  {
+    name: 'a merge refuses bodies as an add does',
+    run: async (api) => {
+      const table = await api.createTyped(TYPES, ROWS)
+      const refused = (options: SendOptions, wanted: Parameters<Api['refused']>[3]) =>
+        api.refused('POST', at(table), options, wanted)
+      await refused({ body: { $stashID: uniqueName('s') } }, STASH_NOT_FOUND)
+      await refused({ body: 'email', type: 'text/plain' }, UNSUPPORTED)
+      await refused({ body: [{ $stashID: 'x' }] }, RESERVED)
+      await refused({ body: 'email,email\na,b\n', type: CSV }, COLUMN_NOT_UNIQUE)
+      await refused({ body: [], key: 'unknown' }, REQUEST_ERROR)
+      const headers = { 'idempotency-key': uniqueName('k') }
+      await api.ok('POST', at(table), { body: [{ email: 'c' }], headers })
+      const reused = { status: 422, type: 'request_validation_error' } as const
+      await refused({ body: [{ email: 'd' }], headers }, reused)
     },
   },
   {

@@ -36,6 +36,7 @@ export type * from './engine/api/backup-types.js'
 export type * from './engine/api/event-types.js'
 export type * from './engine/api/file-types.js'
 export type * from './engine/api/find-types.js'
+export type * from './engine/api/history-types.js'
 export type * from './engine/api/job-types.js'
 export type {
   AddKeyRequest,

@@ -40,7 +40,7 @@ const ENGINE_FLOORS = [
   ['verify'],
   ['jobs', 'transaction'],
   ['table', 'upkeep'],
-  ['find', 'merge'],
+  ['find', 'history', 'merge'],
   ['ingest', 'read', 'files'],
   ['context'],
   ['commit'],

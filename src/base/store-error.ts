@@ -17,6 +17,7 @@ import { cutText } from './shown-text.js'
  * - `STASH_NOT_FOUND`: the stash has no chunk, or may have lost some: delete it and put its chunks again
  * - `IDEMPOTENCY_KEY_REUSED`: the idempotency key belongs to another request
  * - `CONTINUATION_INVALID`: not a continuation of this table, or its rows are gone
+ * - `HISTORY_GONE`: the table does not keep its history back to this version; read the table anew
  * - `TRANSACTION_CONFLICT`: others changed the tables of a transaction during each of its calls; nothing was changed
  * - `SOURCE_URL_NOT_ALLOWED`: the store does not fetch this URL
  * - `SOURCE_URL_FAILED`: the server of the source URL did not send the file
@@ -61,6 +62,7 @@ export type StoreErrorCode =
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'CONTINUATION_INVALID'
   | 'TRANSACTION_CONFLICT'
+  | 'HISTORY_GONE'
   | 'SOURCE_URL_NOT_ALLOWED'
   | 'SOURCE_URL_FAILED'
   | 'SOURCE_URL_TIMEOUT'

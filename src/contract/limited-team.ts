@@ -87,6 +87,17 @@ function missingTable(id: string): Table {
     deleteRow: fail,
     updateRows: fail,
     deleteRows: fail,
+    // biome-ignore lint/correctness/useYield: it ends before the first change
+    async *changes() {
+      throw tableNotFound(id)
+    },
+    // biome-ignore lint/correctness/useYield: it ends before the first change
+    async *watch() {
+      throw tableNotFound(id)
+    },
+    at: () => {
+      throw tableNotFound(id)
+    },
     version: fail,
     schema: fail,
     info: fail,

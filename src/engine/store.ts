@@ -20,7 +20,8 @@ import type { VerifyOptions, VerifyReport } from './api/verify-types.js'
 import { backupStore } from './backup/backup.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
-import { TableWriters } from './commit/table-writers.js'
+import { TableWakes } from './commit/table-wakes.js'
+import { type HistoryOf, TableWriters } from './commit/table-writers.js'
 import { Activity } from './context/activity.js'
 import { StoredApiKeys } from './context/api-keys.js'
 import { Background } from './context/background.js'
@@ -50,6 +51,7 @@ import { TeamLimits } from './context/team-limits.js'
 import { TransferLimit } from './context/transfer-limit.js'
 import { UploadPuts } from './context/upload-puts.js'
 import { StorePublicFiles } from './files/public-files.js'
+import { historyOf } from './history/record-history.js'
 import { JobRunner } from './jobs/job-runner.js'
 import { ForwardCache } from './segments/forward-cache.js'
 import { SegmentCache } from './segments/segment-cache.js'
@@ -104,6 +106,8 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
   const readBuffers = new BufferPool(bufferShares.reading)
   const shared = kv.shared ? { onRefused: incarnation.noteRefused } : undefined
   const activity = new Activity(options.onEvent)
+  const sources = openSources(objects, readBuffers, shares)
+  const beside = openBeside(sources, options)
   kv.cache?.setShare(shares.records)
   kv.observe?.(activity.committed)
   return {
@@ -116,18 +120,16 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     buffers: new BufferPool(bufferShares.building),
     readBuffers,
     lentBuffers: new BufferPool(bufferShares.lent),
-    segments: new SegmentCache(new SegmentReads(objects, readBuffers), shares.segments),
     codecs: new SegmentCodecs(kv, objects, background, options.random),
-    forwards: new ForwardCache(objects, shares.forwards),
-    schemas: new SchemaCache(shares.schemas),
+    ...sources,
     heads,
-    extents: new ExtentEntries(shares.extents),
     chunkCounts: new ChunkCounts(),
     limits: new TeamLimits({ options, shares: counts }),
     tableCounts: new TableCounts(options),
     hotRows: new HotRowCache(shares.hotRows),
     pointReads: new PointReadCache(shares.pointReads),
-    writers: new TableWriters(options, heads, shared),
+    writers: new TableWriters(options, heads, shared, beside),
+    ...beside,
     pins,
     dueTeams: new DueTeams({ kv, options, background }),
     disk,
@@ -141,6 +143,33 @@ function openContext(kv: KvStore, given: ObjectStore, options: ResolvedOptions):
     puts: new UploadPuts(),
     claims: new FileClaims(options, uploads),
     turns: new KeyedMutex(),
+  }
+}
+
+/** Where rows are looked up. */
+function openSources(
+  objects: ObjectStore,
+  readBuffers: BufferPool,
+  shares: ReturnType<typeof cacheSharesOf>,
+): Pick<StoreContext, 'segments' | 'forwards' | 'schemas' | 'extents'> {
+  return {
+    segments: new SegmentCache(new SegmentReads(objects, readBuffers), shares.segments),
+    forwards: new ForwardCache(objects, shares.forwards),
+    schemas: new SchemaCache(shares.schemas),
+    extents: new ExtentEntries(shares.extents),
+  }
+}
+
+/** What goes on beside the changes of tables. */
+function openBeside(
+  sources: ReturnType<typeof openSources>,
+  options: ResolvedOptions,
+): Pick<StoreContext, 'wakes' | 'history'> {
+  const context = { ...sources, options }
+  const history: HistoryOf = (...of) => historyOf(context, ...of)
+  return {
+    wakes: new TableWakes(),
+    history: options.historyRetentionMs === 0 ? undefined : history,
   }
 }
 

@@ -31,6 +31,8 @@ export const KEY_SPACE = Object.freeze({
   duty: 0x14,
   workHint: 0x15,
   deadTable: 0x16,
+  change: 0x1a,
+  rowBefore: 0x1b,
   teamEntry: 0x20,
   alias: 0x21,
   teamAlias: 0x22,

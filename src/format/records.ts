@@ -302,7 +302,7 @@ export function decodeIdempotencyRecord(bytes: Bytes): IdempotencyRecord {
   return { ...fields, runs }
 }
 
-function writeGeneration(writer: ByteWriter, generation: Generation): ByteWriter {
+export function writeGeneration(writer: ByteWriter, generation: Generation): ByteWriter {
   writer.bytes(generation.nonce).u48(generation.firstExtent).u48(generation.nextExtent)
   writer.u48(generation.liveRows).u48(generation.deletedRows).u32(generation.schemaNumber)
   writer.u48(generation.convertBefore).u64(generation.widenedAt)
@@ -326,7 +326,7 @@ const HAS_FORWARD = 0x02
 const HAS_BASE = 0x04
 
 /** One object is built member by member, not by spreading (PERFORMANCE.md, P34). */
-function readGeneration(reader: ByteReader): Generation {
+export function readGeneration(reader: ByteReader): Generation {
   const nonce = reader.bytes(8)
   const [firstExtent, nextExtent] = [reader.u48(), reader.u48()]
   const [liveRows, deletedRows] = [reader.u48(), reader.u48()]

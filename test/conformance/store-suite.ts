@@ -4,6 +4,7 @@ import type { ConformanceCase } from './case.js'
 import { changeCases } from './store/change-cases.js'
 import { fileCases } from './store/file-cases.js'
 import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
+import { historyCases } from './store/history-cases.js'
 import { lifeCases } from './store/life-cases.js'
 import { manyCases } from './store/many-cases.js'
 import { pageCases } from './store/page-cases.js'
@@ -20,6 +21,7 @@ const CASES: readonly StoreCase[] = [
   ...rowCases,
   ...manyCases,
   ...transactionCases,
+  ...historyCases,
   ...stashCases,
   ...valueCases,
   ...pageCases,

@@ -1,5 +1,6 @@
 // The programs of the documents that change many rows, or several tables.
 import assert from 'node:assert/strict'
+import { openMemory } from '../../src/index.js'
 import { memory, type Program, runModule } from './run-module.js'
 
 const DECLARED = [
@@ -67,4 +68,23 @@ const merge: Program = {
   },
 }
 
-export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction, merge]
+const changes: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: 'const { version } = await table.page({ limit: 1 })',
+  declared: DECLARED,
+  async run({ text }) {
+    const store = await openMemory({ historyRetentionMs: 60_000 })
+    const team = store.team('acme')
+    const made = await team.createTable({ name: 'Orders', rows: [{ paid: false }] })
+    const printed: unknown[][] = []
+    const log = (...values: unknown[]) => printed.push(values)
+    const table = team.table(made.tableId)
+    const rowId = made.rowIds.get(0)
+    await runModule(text, { table, rowId, console: { log } })
+    await store.close()
+
+    assert.deepEqual(printed, [[2, 0, 1, 0], [{ $rowID: rowId, paid: true }]])
+  },
+}
+
+export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction, merge, changes]

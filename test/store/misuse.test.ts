@@ -340,6 +340,20 @@ const TABLE: Readonly<Record<string, Call>> = {
     (updates, options) => table.updateRows(updates, options),
     () => [[{ rowId, cells: { n: 1 }, ifMatch: undefined }], { onSchemaError: undefined }],
   ),
+  changes: call(
+    (request) => table.changes(request),
+    () => [{ since: 1 }],
+    { 0: 'since signal' },
+  ),
+  watch: call(
+    (request) => table.watch(request),
+    () => [{}],
+    { 0: 'since signal' },
+  ),
+  at: call(
+    async (version) => table.at(version),
+    () => [1],
+  ),
   deleteRows: call(
     (ids) => overwritten.deleteRows(ids),
     () => [['x']],
@@ -501,6 +515,8 @@ test('of the wrong values these work', () => {
       "STORE team": "0: 'x' | 0: a text with a NUL",
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
+      "TABLE at": "",
+      "TABLE changes": "",
       "TABLE delete": "0: undefined | 0.ifMatch: undefined | 0.ifMatch: 1n | 0: {} | 0: an object without a prototype",
       "TABLE deleteRow": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE deleteRows": "0: []",
@@ -517,6 +533,7 @@ test('of the wrong values these work', () => {
       "TABLE updateRow": "1: {} | 1: an object without a prototype | 2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRowJson": "2: undefined | 2.ifMatch: undefined | 2.onSchemaError: undefined | 2: {} | 2: an object without a prototype",
       "TABLE updateRows": "0: []",
+      "TABLE watch": "",
       "TEAM createTable": "0.schema: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.receipt: true | 0.name: 'x' | 0.idempotencyKey: 'x' | 0.name: a text with a NUL | 0.rows: []",
       "TEAM importTable": "0.name: undefined | 0.format: undefined | 0.onSchemaError: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TEAM job": "",

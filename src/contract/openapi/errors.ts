@@ -37,6 +37,10 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
     when: 'Others changed the tables of a transaction; nothing was changed.',
     ours: true,
   },
+  history_gone: {
+    when: 'The table does not keep its history back to this version.',
+    ours: true,
+  },
   source_url_not_allowed: { when: 'The store does not fetch this URL.' },
   source_url_failed: { when: 'The server of the source URL did not send the file.' },
   source_url_timeout: { when: 'The server of the source URL was too slow.' },

@@ -108,9 +108,16 @@ export function checkFlag(name: string, given: unknown): boolean {
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkVersion(given: unknown): void {
+export function checkVersion(given: unknown, name = 'version'): void {
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 1) return
-  throw invalid(`version must be a positive integer, not ${shown(given)}`)
+  throw invalid(`${name} must be a positive integer, not ${shown(given)}`)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkSignal(given: unknown): AbortSignal | undefined {
+  if (given === undefined) return undefined
+  if (hasMethods(given, ['addEventListener', 'removeEventListener'])) return given as AbortSignal
+  throw invalid(`signal must be an AbortSignal, not ${shown(given)}`)
 }
 
 /** A table or row version: a number or bigint that is a whole number and not negative. */

@@ -49,6 +49,7 @@ export const STORE_LIMITS = {
   overwrittenRowsTtlMs: { default: HOUR_MS, min: 0, max: 30 * DAY_MS },
   overwrittenRowSetsMax: { default: 2, min: 0, max: 100 },
   overwrittenBytesMax: { default: 8 * GIB, min: 0, max: Number.MAX_SAFE_INTEGER },
+  historyRetentionMs: { default: 0, min: 0, max: 30 * DAY_MS },
   orphanGraceMs: { default: 10 * MINUTE_MS, min: 0, max: DAY_MS },
   sweepIntervalMs: { default: 5 * MINUTE_MS, min: 0, max: DAY_MS },
   foldIntervalMs: { default: MINUTE_MS / 2, min: 0, max: DAY_MS },

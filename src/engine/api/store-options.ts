@@ -124,6 +124,14 @@ export interface BehaviorOptions {
   /** How long overwritten rows of a table stay readable for walks under way, in milliseconds. Default: 1 hour. Range: 0 to 30 days. */
   readonly overwrittenRowsTtlMs?: number
   /**
+   * How long the changes of a table and its rows as they were are kept for `table.changes`, `table.watch` and `table.at`,
+   * in milliseconds. A sweep deletes what is older; on a shared store within a day. Overwritten rows stay readable for
+   * them as long, up to `overwrittenBytesMax`. Each change of a row then stores the row as it was, too. 0 keeps no
+   * history, and deletes what there is. All processes of a store must have the same value.
+   * Default: 0. Range: 0 to 30 days.
+   */
+  readonly historyRetentionMs?: number
+  /**
    * How long an object must have been unreferenced before the sweep deletes it, in milliseconds.
    * The delay protects readers that looked the object up earlier. Default: 10 minutes. Range: 0 to 1 day.
    */

@@ -6,6 +6,7 @@ import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
 import type { Find, FindBounds, FindPageRequest } from './find-types.js'
+import type { TableHistory } from './history-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
 import type { TableLife, TeamTables } from './life-types.js'
@@ -242,6 +243,7 @@ export interface Table
     Merges,
     Preflight<OverwriteRequest, TablePreflightReport>,
     ManyRows,
+    TableHistory,
     Receipts {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */

@@ -40,6 +40,8 @@ export type FailedChecks = Extract<KvCommitResult, { ok: false }>['failed']
 export type SharedTableWriterOptions = LookedAt &
   Readonly<{
     sources: HeadSources
+    /** Called when a commit is durable. */
+    onChanged: () => void
     /** Called with the failed checks of each commit that was refused. */
     onRefused: (failed: FailedChecks) => void
   }>
@@ -266,7 +268,10 @@ export class SharedTableWriter {
     this.#inFlight++
     this.#commit(commit).then(
       ({ ok }) => {
-        if (ok) this.#moves++
+        if (ok) {
+          this.#moves++
+          this.#options.onChanged()
+        }
         if (ok) commit.accept()
         else commit.refuse()
         this.#settle(ok)

@@ -54,6 +54,8 @@ export type HeadSources = Readonly<{ random: Random; clock: Clock }>
 export type TableWriterOptions = Readonly<{
   sources: HeadSources
   heads: TableHeads
+  /** Called when a commit is durable. */
+  onChanged: () => void
   /** Called when a change has ended and no other is under way. */
   onIdle: (writer: TableWriter) => void
 }>
@@ -62,6 +64,7 @@ export class TableWriter {
   readonly #partition: KvPartition
   readonly #sources: HeadSources
   readonly #heads: TableHeads
+  readonly #onChanged: () => void
   readonly #onIdle: (writer: TableWriter) => void
   readonly #headKey: Bytes
   readonly #tableId: string
@@ -80,13 +83,14 @@ export class TableWriter {
 
   constructor(
     partition: KvPartition,
-    { sources, heads, onIdle }: TableWriterOptions,
+    { sources, heads, onChanged, onIdle }: TableWriterOptions,
     table: TableKey,
     tableId: string,
   ) {
     this.#partition = partition
     this.#sources = sources
     this.#heads = heads
+    this.#onChanged = onChanged
     this.#onIdle = onIdle
     this.#headKey = tableHeadKey(table)
     this.#tableId = tableId
@@ -223,8 +227,10 @@ export class TableWriter {
     const outcome = commit.then(
       (result) => {
         this.#inFlight.delete(outcome)
-        if (result.ok) this.#settled.push(written)
-        else this.#refused = true
+        if (result.ok) {
+          this.#settled.push(written)
+          this.#onChanged()
+        } else this.#refused = true
         return result.ok
       },
       (failure: unknown) => {

@@ -1,11 +1,14 @@
 // The writers of the tables of a store.
 import { BoundedMap } from '../../base/bounded-map.js'
+import { changeKey } from '../../format/change-records.js'
 import type { TableKey } from '../../format/keys.js'
-import type { KvPartition } from '../../kv/kv.js'
+import type { TableHead } from '../../format/records.js'
+import type { KvPartition, ReadRecord } from '../../kv/kv.js'
 import { SharedTableWriter, type SharedTableWriterOptions } from './shared-table-writer.js'
 import type { TableHeads } from './table-heads.js'
 import type { AheadOfTurn, TableLook } from './table-looks.js'
-import { type HeadSources, type Plan, TableWriter } from './table-writer.js'
+import type { TableWakes } from './table-wakes.js'
+import { type Change, type HeadSources, type Plan, TableWriter } from './table-writer.js'
 
 /** Writers of a shared store that are kept, at most: one that is dropped in use goes on, beside the next one. */
 const SHARED_WRITERS_MAX = 1_000
@@ -37,11 +40,32 @@ export type TableChanges = Readonly<{
   alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T>
 }>
 
+/** What a commit of a table puts beside its change. */
+export type HistoryOf = (
+  table: TableKey,
+  before: TableHead,
+  change: Change,
+  read: ReadRecord,
+) => Promise<Change['puts']>
+
+/** What goes on beside the changes of tables. */
+export type BesideChanges = Readonly<{
+  wakes: Pick<TableWakes, 'changed'>
+  /** undefined: the store keeps no history. */
+  history: HistoryOf | undefined
+}>
+
+const NOTHING_BESIDE: BesideChanges = Object.freeze({
+  wakes: { changed: () => undefined },
+  history: undefined,
+})
+
 /** One for each table that has changes under way, and the last one that had; on a shared store, the last ones. */
 export class TableWriters implements TableChanges {
   readonly #writers = new Map<string, TableWriter>()
   readonly #sources: HeadSources
   readonly #heads: TableHeads
+  readonly #beside: BesideChanges
   readonly #shared: Pick<SharedTableWriterOptions, 'onRefused'> | undefined
   readonly #sharedWriters = new BoundedMap<string, SharedTableWriter>(SHARED_WRITERS_MAX)
   /** The writer that rests: who changes row after row finds it again, with the head that it wrote. */
@@ -52,18 +76,23 @@ export class TableWriters implements TableChanges {
     { random, clock }: HeadSources,
     heads: TableHeads,
     shared?: Pick<SharedTableWriterOptions, 'onRefused'>,
+    beside: BesideChanges = NOTHING_BESIDE,
   ) {
     this.#sources = { random, clock }
     this.#heads = heads
+    this.#beside = beside
     this.#shared = shared
   }
 
   change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T> {
     const key = keyOf(place)
+    const { history } = this.#beside
+    const whole = history === undefined ? plan : withHistory(history, place.table, plan)
     if (this.#shared !== undefined) {
-      return this.#sharedWriter(key, place, this.#shared).change(plan, ahead, look)
+      const more = history === undefined ? ahead : aheadWithHistory(place.table, ahead)
+      return this.#sharedWriter(key, place, this.#shared).change(whole, more, look)
     }
-    return (this.#writers.get(key) ?? this.#open(key, place)).change(plan)
+    return (this.#writers.get(key) ?? this.#open(key, place)).change(whole)
   }
 
   alone<T>(places: readonly WriterPlace[], step: () => Promise<T>): Promise<T> {
@@ -72,7 +101,9 @@ export class TableWriters implements TableChanges {
     const stepOf = inOrder.reduceRight((next, { place, key }) => {
       return () => this.#writerOf(key, place).alone(next)
     }, step)
-    return stepOf()
+    return stepOf().finally(() => {
+      for (const { table } of places) this.#beside.wakes.changed(table)
+    })
   }
 
   #writerOf(key: string, place: WriterPlace): TableWriter | SharedTableWriter {
@@ -98,6 +129,7 @@ export class TableWriters implements TableChanges {
       heads: this.#heads,
       table,
       tableId,
+      onChanged: () => this.#beside.wakes.changed(table),
       onRefused,
     })
     this.#sharedWriters.set(key, writer)
@@ -108,6 +140,7 @@ export class TableWriters implements TableChanges {
     const options = {
       sources: this.#sources,
       heads: this.#heads,
+      onChanged: () => this.#beside.wakes.changed(table),
       onIdle: (writer: TableWriter): void => this.#rest(key, writer),
     }
     const writer = new TableWriter(team.partition, options, table, tableId)
@@ -120,6 +153,27 @@ export class TableWriters implements TableChanges {
     if (before?.writer === writer) return
     this.#resting = { key, writer }
     if (before?.writer.isIdle) this.#writers.delete(before.key)
+  }
+}
+
+/** The same plan, whose change has its history. */
+function withHistory<T>(history: HistoryOf, table: TableKey, plan: Plan<T>): Plan<T> {
+  return async (head, read) => {
+    const { result, change } = await plan(head, read)
+    if (change === undefined) return { result }
+    const more = await history(table, head, change, read)
+    return { result, change: { ...change, puts: [...change.puts, ...more] } }
+  }
+}
+
+/** What a change asks for with its history. */
+function aheadWithHistory(table: TableKey, ahead: AheadOfTurn | undefined): AheadOfTurn {
+  return {
+    ...ahead,
+    keys: (head) => {
+      const keys = ahead?.keys(head) ?? []
+      return head === null ? keys : [...keys, changeKey(table, head.version)]
+    },
   }
 }
 

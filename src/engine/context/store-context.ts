@@ -5,7 +5,8 @@ import type { ObjectStore } from '../../objects/objects.js'
 import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { TableHeads } from '../commit/table-heads.js'
-import type { TableChanges } from '../commit/table-writers.js'
+import type { TableWakes } from '../commit/table-wakes.js'
+import type { HistoryOf, TableChanges } from '../commit/table-writers.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 import type { Activity } from './activity.js'
@@ -58,6 +59,9 @@ export type StoreContext = Readonly<{
   hotRows: HotRowCache
   pointReads: PointReadCache
   writers: TableChanges
+  wakes: TableWakes
+  /** undefined: the store keeps no history. */
+  history: HistoryOf | undefined
   pins: GenerationPins
   dueTeams: DueTeams
   disk: DiskSpace

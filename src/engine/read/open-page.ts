@@ -114,7 +114,7 @@ export async function choosePage(
 const FOOTER_TRIES_MAX = 4
 
 /** Plans a page without reading an object within a view, unless the table changes all the time. */
-async function planOutside(
+export async function planOutside(
   { segments }: TeamContext,
   plan: (footers?: FoldedFooters) => Promise<PlannedPage>,
 ): Promise<PlannedPage> {

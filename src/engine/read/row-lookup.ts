@@ -16,6 +16,7 @@ import {
 import {
   decodeRowRecord,
   EARLIER_SCHEMA,
+  encodeRowRecord,
   type Generation,
   isTombstone,
 } from '../../format/records.js'
@@ -109,6 +110,33 @@ function readStored(
   }
   return chain(context.segments.foldedRow(folded, slot, shows), (row) => {
     return row && found(below, row.text, row.footer.versionOf?.(slot))
+  })
+}
+
+/**
+ * The row of a segment as a row record: as it is stored, with the version that changed it last. For a live row with no
+ * record over it.
+ */
+export function recordBelow(
+  { extents, segments }: RowSources,
+  read: ReadRecord,
+  table: TableKey,
+  { convertBefore, schemaNumber: current }: Generation,
+  { extent, slot }: Position,
+): Awaitable<Bytes> {
+  return chain(extents.read(read, table, extent), (entry) => {
+    const schemaNumber = entry.convert || extent < convertBefore ? EARLIER_SCHEMA : current
+    const folded = foldedSegment(entry)
+    return chain(folded === null ? null : segments.footer(folded), (footer) => {
+      const segment = shownSegment(entry, footer?.isDeleted ?? null, slot)
+      if (segment === null) {
+        throw new StoreError('DATA_CORRUPT', `There is no row in slot ${slot} of extent ${extent}`)
+      }
+      const version = footer?.versionOf?.(slot) ?? entry.version
+      return chain(segments.rowText(segment, slot), (text) =>
+        encodeRowRecord({ version, schemaNumber, text }),
+      )
+    })
   })
 }
 

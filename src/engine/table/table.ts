@@ -14,12 +14,14 @@ import {
   checkOnSchemaError,
   checkReadOptions,
   checkReserve,
+  checkSignal,
   checkTableName,
   checkText,
   checkVersion,
 } from '../api/arguments.js'
 import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
+import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
 import type { IfTableMatch, TableInfo } from '../api/life-types.js'
 import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { MergeRequest, MergeResult } from '../api/merge-types.js'
@@ -53,6 +55,8 @@ import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { findPage } from '../find/find-rows.js'
 import { readRows } from '../find/get-many.js'
 import { countMatches, pageOf, scanRows } from '../find/scan-rows.js'
+import { feedOf } from '../history/change-feed.js'
+import { TableAtVersion } from '../history/past-table.js'
 import { readHead } from '../read/generations.js'
 import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
@@ -263,6 +267,25 @@ export class TeamTable implements Table {
     return this.#run(async (place) =>
       toPublicVersion(place.team, await deleteRows(place, checkRowIds('deleteRows', rowIds))),
     )
+  }
+
+  async *changes(request: ChangesRequest): AsyncIterableIterator<TableChange> {
+    checkArguments('changes', request, ['since', 'signal'])
+    const { since, signal } = request
+    checkVersion(since, 'since')
+    yield* feedOf(() => this.#place(), { since, signal: checkSignal(signal) }, false)
+  }
+
+  async *watch(request: WatchRequest = {}): AsyncIterableIterator<TableChange> {
+    checkArguments('watch', request, ['since', 'signal'])
+    const { since, signal } = request
+    if (since !== undefined) checkVersion(since, 'since')
+    yield* feedOf(() => this.#place(), { since, signal: checkSignal(signal) }, true)
+  }
+
+  at(version: number): PastTable {
+    checkVersion(version)
+    return new TableAtVersion(() => this.#place(), version)
   }
 
   version(): Promise<number> {

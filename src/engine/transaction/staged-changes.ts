@@ -17,7 +17,7 @@ import { decodeTableHead, encodeTableHead, type TableHead } from '../../format/r
 import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvView } from '../../kv/kv.js'
 import { KeyedMutex } from '../commit/keyed-mutex.js'
 import { nextHead, type Plan, type Planned, tableNotFound } from '../commit/table-writer.js'
-import type { TableChanges, WriterPlace } from '../commit/table-writers.js'
+import type { HistoryOf, TableChanges, WriterPlace } from '../commit/table-writers.js'
 import type { TeamContext } from '../context/store-context.js'
 import { type StagedRecord, StagedView } from './staged-view.js'
 
@@ -219,6 +219,23 @@ export class StagedChanges implements KvPartition, TableChanges {
     if (this.#bytes + more > BYTES_MAX) {
       throw limitExceeded(`write more than ${BYTES_MAX} bytes beside new segments`)
     }
+  }
+
+  /** What the commit puts into the histories of the tables that it changes. */
+  async historyPuts(history: HistoryOf): Promise<readonly (readonly [Bytes, Bytes])[]> {
+    const { puts } = this.wholeCommit()
+    return this.#team.partition.read(async (view) => {
+      const all: (readonly [Bytes, Bytes])[] = []
+      for (const { table } of this.#changed.values()) {
+        const text = byteText(tableHeadKey(table))
+        const [before, after] = [this.#heads.get(text)?.value, this.#staged.get(text)?.value]
+        if (before == null || after == null) continue
+        const next = decodeTableHead(after).generation
+        const read = (key: Bytes) => view.get(key)
+        all.push(...(await history(table, decodeTableHead(before), { next, puts }, read)))
+      }
+      return all
+    })
   }
 
   /** All of it. */

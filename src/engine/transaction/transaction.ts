@@ -62,7 +62,9 @@ async function attempt<T>(
 async function commitChanges(team: TeamContext, changes: StagedChanges): Promise<boolean> {
   if (changes.isEmpty) return true // All its reads are of one moment.
   return team.writers.alone(changes.changed, async () => {
-    const result = await team.partition.commit(changes.wholeCommit())
+    const { puts, ...commit } = changes.wholeCommit()
+    const more = team.history === undefined ? [] : await changes.historyPuts(team.history)
+    const result = await team.partition.commit({ ...commit, puts: [...puts, ...more] })
     if (!result.ok) team.incarnation.noteRefused(result.failed)
     return result.ok
   })

@@ -3,7 +3,8 @@
 // Invariants:
 // - A retirement is marked as being dropped by a commit before anything that it names is deleted.
 // - A dead table goes last of its records: until then all of them can be found.
-import { type Bytes, toHex } from '../../base/bytes.js'
+import { type Bytes, compareBytes, toHex } from '../../base/bytes.js'
+import { decodeChange } from '../../format/change-records.js'
 import { DEAD_TABLES_RANGE, deadTableKey, recordsOfTable } from '../../format/dead-table.js'
 import { decodeExtentPage } from '../../format/extent-page.js'
 import {
@@ -36,6 +37,7 @@ import { readInUse } from '../context/other-incarnations.js'
 import type { StoreContext } from '../context/store-context.js'
 import { isRetained } from '../read/generations.js'
 import { type Names, namesOf, recordsOf } from './hinted-records.js'
+import { firstChange } from './sweep-history.js'
 import type { Visit } from './team-visits.js'
 
 type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement }>
@@ -81,8 +83,10 @@ async function findOver(
     const { count, bytes } = newer.get(name) ?? { count: 0, bytes: 0 }
     const total = bytes + (await segmentBytes(view, table, retirement.generation))
     newer.set(name, { count: count + 1, bytes: total })
-    const isWithin =
-      isRetained(retirement, count, options, now) && total <= options.overwrittenBytesMax
+    const isNeeded =
+      isRetained(retirement, count, options, now) ||
+      now - retirement.retiredAt < options.historyRetentionMs
+    const isWithin = isNeeded && total <= options.overwrittenBytesMax
     if (retirement.dropping || !isWithin || dead.has(toHex(table))) over.push(retired)
   }
   return over
@@ -196,14 +200,40 @@ export async function sweepSchemas(visit: Visit): Promise<void> {
   const unused = await partition.read(async (view) => {
     const used = await usedSchemas(view, tables)
     const found: Bytes[] = []
+    const history = new HistorySchemas(view)
     for (const range of tables?.map(schemasRange) ?? [SCHEMAS_RANGE]) {
       for await (const keys of scanKeys(view, range)) {
-        for (const key of keys) if (!used.has(toHex(key))) found.push(key)
+        for (const key of keys) {
+          if (!used.has(toHex(key)) && !(await history.needs(key))) found.push(key)
+        }
       }
     }
     return found
   })
   await deleteKeys(partition, unused)
+}
+
+/** Which schemas the histories of tables need: all from that of the first change on. */
+class HistorySchemas {
+  readonly #view: KvView
+  /** The keys of the first ones, by table; null: the table has no history. */
+  readonly #first = new Map<string, Bytes | null>()
+
+  constructor(view: KvView) {
+    this.#view = view
+  }
+
+  async needs(key: Bytes): Promise<boolean> {
+    const table = tableOfKey(key)
+    const name = toHex(table)
+    let first = this.#first.get(name)
+    if (first === undefined) {
+      const change = await firstChange(this.#view, table)
+      first = change && schemaKey(table, decodeChange(change).before.schemaNumber)
+      this.#first.set(name, first)
+    }
+    return first !== null && compareBytes(key, first) >= 0
+  }
 }
 
 async function usedSchemas(view: KvView, tables: Names): Promise<Set<string>> {

@@ -36,6 +36,7 @@ import {
   sweepGenerations,
   sweepSchemas,
 } from './sweep-generations.js'
+import { sweepHistory } from './sweep-history.js'
 import { IncarnationSweeper } from './sweep-incarnations.js'
 import { laterJobs, sweepJobs } from './sweep-jobs.js'
 import { laterStashes, sweepStashes } from './sweep-stashes.js'
@@ -254,6 +255,7 @@ export async function sweepTeam(
   visit: Visit,
 ): Promise<Readonly<{ swept: TeamSwept; later: Hint[] }>> {
   const uploads = await sweepUploads(context, visit)
+  await sweepHistory(context, visit) // First, as overwritten rows and schemas are kept for it.
   const generations = await sweepGenerations(context, visit)
   await sweepDeadTables(visit)
   await sweepSchemas(visit)

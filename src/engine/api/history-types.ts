@@ -1,0 +1,77 @@
+// The history of a table: what its commits changed, and its rows as they were.
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from './read-types.js'
+import type { RowIds } from './row-types.js'
+
+/** What one commit changed of a table. */
+export type TableChange = Readonly<{
+  /** The version that the commit made. */
+  version: number
+  /**
+   * Whether the commit replaced all rows, as an overwrite does: then no row from before is left, `added` has all rows of
+   * the table, those that kept their IDs among them, and `changed` and `removed` are empty.
+   */
+  replaced: boolean
+  /** Whether the commit gave a column another type: any row may read differently from then on, as `at(version)` shows. */
+  retyped: boolean
+  /** In the order of the table. Added rows come after all others. */
+  added: RowIds
+  changed: RowIds
+  removed: RowIds
+  /**
+   * The changed rows, then the added ones, as they were at this version.
+   * @throws {StoreError} from the iterator: HISTORY_GONE if they are kept no longer; as `get` of a table
+   */
+  rows(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+}>
+
+/** Which changes of a table to read. */
+export type ChangesRequest = Readonly<{
+  /** The changes after this version of the table. */
+  since: number
+  /** Ends the iterator with ABORTED. */
+  signal?: AbortSignal | undefined
+}>
+
+/** Which changes of a table to follow. */
+export type WatchRequest = Readonly<{
+  /** The changes after this version of the table. Default: the current version when the first one is asked for. */
+  since?: number | undefined
+  /** Ends the iterator with ABORTED. */
+  signal?: AbortSignal | undefined
+}>
+
+/** A table as it was at a version. Errors are those of `Table`, and HISTORY_GONE. */
+export interface PastTable {
+  readonly version: number
+  get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
+  /** A continuation is one of the same version. */
+  page(request?: PageRequest): Promise<Page>
+  scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  schema(): Promise<TableSchema>
+}
+
+/**
+ * What a table keeps of its past, for `historyRetentionMs`, from the first change on that was made while the store was
+ * open with that option. Versions before the earliest one that is kept, and those before a restore or a loss of commits,
+ * are HISTORY_GONE: read the table anew, and go on from the version of the page.
+ */
+export interface TableHistory {
+  /**
+   * The changes after a version, one for each version, in order, up to the version of the table when the iterator is at
+   * its end. They are read from what was committed, so each is there once: also after a crash, with several processes,
+   * and after folds and sweeps. A change of the schema alone has no rows.
+   * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, HISTORY_GONE, ABORTED
+   */
+  changes(request: ChangesRequest): AsyncIterableIterator<TableChange>
+  /**
+   * As `changes`, and goes on with those that come: at once with those of this process; those of others on a shared
+   * store within a second.
+   */
+  watch(request?: WatchRequest): AsyncIterableIterator<TableChange>
+  /**
+   * The table as it was at a version, while that is kept; the current version is until it changes. Files that only past
+   * rows name are not kept for them.
+   */
+  at(version: number): PastTable
+}

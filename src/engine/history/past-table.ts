@@ -1,0 +1,157 @@
+// A table as it was at a version. Its pages and point reads are those of the table, on records as of then.
+import { fromUtf8, sameBytes } from '../../base/bytes.js'
+import { shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import { parseContinuation, renderContinuation } from '../../format/continuation-token.js'
+import type { Position } from '../../format/keys.js'
+import { renderRowObject } from '../../format/row-text.js'
+import type { KvView } from '../../kv/kv.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import { parseRendered } from '../../schema/parse-rendered.js'
+import { checkArguments, checkNumbers, checkReadOptions, checkText } from '../api/arguments.js'
+import type { PastTable } from '../api/history-types.js'
+import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
+import { versionBase } from '../context/public-versions.js'
+import type { TablePlace } from '../context/store-context.js'
+import { continuationInvalid } from '../read/generations.js'
+import { planOutside, readPage } from '../read/open-page.js'
+import { planPage } from '../read/page-reader.js'
+import { findRow } from '../read/row-lookup.js'
+import { findPast, type Past, recordVersion } from './past-generation.js'
+
+/** Rows that a scan reads at once. */
+const SCAN_ROWS = 1_000
+
+export class TableAtVersion implements PastTable {
+  readonly version: number
+  readonly #place: () => TablePlace
+
+  /** @param place - Throws what is wrong with the ID of the table. */
+  constructor(place: () => TablePlace, version: number) {
+    this.version = version
+    this.#place = place
+  }
+
+  async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
+    const numbers = checkReadOptions('get', options)
+    checkText('A row ID', rowId)
+    const found = await this.#read(({ team, table }, { view, generation }) =>
+      findRow(team, (key) => view.get(key), table, generation, rowId),
+    )
+    if (found === null) return null
+    const row = parseRendered(renderRowObject(rowId, found.text), numbers) as RowWithId
+    return { row, version: found.version + versionBase(this.#place().team) }
+  }
+
+  async page(request: PageRequest = {}): Promise<Page> {
+    checkArguments('page', request, ['limit', 'continuation', 'numbers'])
+    const numbers = checkNumbers(request.numbers)
+    const { limit, continuation } = request
+    if (continuation !== undefined) checkText('continuation', continuation)
+    return this.#pageFrom(limit, continuation, numbers)
+  }
+
+  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+    const numbers = checkReadOptions('scan', options)
+    yield* this.#walk(undefined, numbers)
+  }
+
+  /** The rows from a position on. */
+  async *from(position: Position, options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+    const numbers = checkReadOptions('rows', options)
+    const token = await this.#read(({ team, table }, { generation: { nonce } }) => {
+      return renderContinuation({ table, generation: nonce, position }, versionBase(team))
+    })
+    yield* this.#walk(token, numbers)
+  }
+
+  schema(): Promise<TableSchema> {
+    return this.#read(async ({ team, table }, { view, generation }) => {
+      const read = (key: Uint8Array) => view.get(key)
+      return (await team.schemas.get(table, generation.schemaNumber, read)).schema
+    })
+  }
+
+  async *#walk(
+    first: string | undefined,
+    numbers: ReturnType<typeof checkNumbers>,
+  ): AsyncGenerator<RowWithId, void> {
+    const read = (token: string | undefined) => this.#pageFrom(SCAN_ROWS, token, numbers)
+    let page = await read(first)
+    for (;;) {
+      yield* page.rows
+      if (page.continuation === undefined) return
+      page = await read(page.continuation)
+    }
+  }
+
+  #pageFrom(
+    limit: number | undefined,
+    continuation: string | undefined,
+    numbers: ReturnType<typeof checkNumbers>,
+  ): Promise<Page> {
+    const place = this.#place()
+    const { team, table } = place
+    return team.lifecycle.run(async () => {
+      const { pageRowsMax, pageBytesMax } = team.options
+      const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
+      const base = versionBase(team)
+      const token = continuation === undefined ? null : parseContinuation(continuation, base)
+      const own = recordVersion(team, this.version)
+      const plan = await planOutside(team, (footers) =>
+        team.partition.read(async (view) => {
+          const past = await findPast(place, view, own)
+          const { firstExtent, nextExtent, nonce } = past.generation
+          const isOfRows =
+            token !== null && sameBytes(token.table, table) && sameBytes(token.generation, nonce)
+          if (continuation !== undefined && !isOfRows) {
+            throw continuationInvalid('it is of other rows than those of this version')
+          }
+          const from = token?.position ?? { extent: firstExtent, slot: 0 }
+          if (from.extent < firstExtent || from.extent > nextExtent) {
+            throw continuationInvalid('it points outside of the rows')
+          }
+          const page = { from, limit: rows, reserve: undefined }
+          return planPage(team, past.view, table, past, page, footers)
+        }),
+      )
+      const { generation } = plan
+      const forward = await team.forwards.of(generation)
+      const {
+        json,
+        rowCount: _,
+        ...rest
+      } = await readPage(
+        {
+          team,
+          plan: { ...plan, forward },
+          limits: { rows, bytes: pageBytesMax },
+          version: this.version,
+          tokenAt: (position) =>
+            renderContinuation({ table, generation: generation.nonce, position }, base),
+        },
+        undefined,
+      )
+      return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
+    })
+  }
+
+  #read<T>(use: (place: TablePlace, past: Past) => T | Promise<T>): Promise<T> {
+    const place = this.#place()
+    const { team } = place
+    return team.lifecycle.run(() => {
+      const own = recordVersion(team, this.version)
+      return team.partition.read(async (view: KvView) =>
+        use(place, await findPast(place, view, own)),
+      )
+    })
+  }
+}
+
+function checkLimit(limit: number | undefined): number | undefined {
+  if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
+  throw new StoreError(
+    'REQUEST_VALIDATION_ERROR',
+    `limit must be a positive integer, not ${shown(limit)}`,
+  )
+}

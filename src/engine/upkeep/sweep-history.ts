@@ -1,0 +1,133 @@
+// The sweep of the history of tables.
+//
+// Invariant: before anything of a history is deleted, a commit says up to which version it goes. Readers of the history
+// look at that in the view in which they read it.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import {
+  CHANGES_RANGE,
+  changesRange,
+  decodeChange,
+  decodeChangeStart,
+  encodeHistory,
+  historyKey,
+  positionsOf,
+  ROWS_BEFORE_RANGE,
+  rowBeforeKey,
+  type SlotRun,
+  versionOfChangeKey,
+} from '../../format/change-records.js'
+import { type TableKey, tableHeadKey, tableOfKey } from '../../format/keys.js'
+import { prefixRange } from '../../kv/key-range.js'
+import type { KvPartition, KvView } from '../../kv/kv.js'
+import { deleteKeys, sweepRange } from '../commit/delete-records.js'
+import type { StoreContext } from '../context/store-context.js'
+import { namesOf } from './hinted-records.js'
+import type { Visit } from './team-visits.js'
+
+/** Records of one query for changes, and bytes of them, at most. */
+const SCAN_COUNT = 500
+const SCAN_BYTES = 4 * 1024 * 1024
+
+/** Keys that are in memory to be deleted, at most. */
+const DELETE_COUNT = 10_000
+
+/** Deletes what is older than the history is kept, and histories of tables that are gone. */
+export async function sweepHistory(context: StoreContext, visit: Visit): Promise<void> {
+  const { partition } = visit
+  const tables = namesOf(visit, 'table') ?? (await partition.read(tablesWithHistory))
+  for (const table of tables) {
+    const head = await partition.read((view) => view.get(tableHeadKey(table)))
+    if (head === null) await dropHistory(partition, table)
+    else await shortenHistory(context, partition, table)
+  }
+}
+
+/** Finds one table after the other: of each, a single key is read. */
+async function tablesWithHistory(view: KvView): Promise<readonly TableKey[]> {
+  const tables: TableKey[] = []
+  for (const range of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
+    let { start } = range
+    for (;;) {
+      const [entry] = await view.scan({ start, limit: range.limit, count: 1, keysOnly: true })
+      if (entry === undefined) break
+      const table = tableOfKey(entry[0])
+      if (!tables.some((known) => sameBytes(known, table))) tables.push(table)
+      start = prefixRange(entry[0].slice(0, 17)).limit
+    }
+  }
+  return tables
+}
+
+async function dropHistory(partition: KvPartition, table: TableKey): Promise<void> {
+  await sweepRange(partition, ofTable(ROWS_BEFORE_RANGE.start, table))
+  await sweepRange(partition, ofTable(CHANGES_RANGE.start, table))
+}
+
+function ofTable(space: Bytes, table: TableKey): ReturnType<typeof prefixRange> {
+  return prefixRange(Uint8Array.of(...space, ...table))
+}
+
+async function shortenHistory(
+  context: StoreContext,
+  partition: KvPartition,
+  table: TableKey,
+): Promise<void> {
+  for (;;) {
+    const over = await partition.read((view) => findOver(context, view, table))
+    const last = over[over.length - 1]
+    if (last === undefined) return
+    const key = historyKey(table)
+    const before = await partition.read((view) => view.get(key))
+    const puts = [[key, encodeHistory(last.version)] as const]
+    if (!(await partition.commit({ checks: [{ key, equals: before }], puts })).ok) return // Another sweep is at it.
+    for (const { version, record, key: changeKey } of over) {
+      const { changed, removed } = decodeChange(record)
+      for (const runs of [changed, removed]) await deleteRowsBefore(partition, table, version, runs)
+      await deleteKeys(partition, [changeKey]) // Last, so that a sweep after a crash finds the rows.
+    }
+  }
+}
+
+async function deleteRowsBefore(
+  partition: KvPartition,
+  table: TableKey,
+  version: number,
+  runs: readonly SlotRun[],
+): Promise<void> {
+  let keys: Bytes[] = []
+  for (const position of positionsOf(runs)) {
+    keys.push(rowBeforeKey(table, position, version))
+    if (keys.length < DELETE_COUNT) continue
+    await deleteKeys(partition, keys)
+    keys = []
+  }
+  await deleteKeys(partition, keys)
+}
+
+type Over = Readonly<{ key: Bytes; version: number; record: Bytes }>
+
+/** The oldest changes that are not to be kept any more. */
+async function findOver(
+  { options }: StoreContext,
+  view: KvView,
+  table: TableKey,
+): Promise<readonly Over[]> {
+  const { historyRetentionMs, clock } = options
+  const now = clock.now()
+  const range = changesRange(table, 0)
+  const entries = await view.scan({ ...range, count: SCAN_COUNT, bytesMax: SCAN_BYTES })
+  const over: Over[] = []
+  for (const [key, record] of entries) {
+    const isKept =
+      historyRetentionMs > 0 && now - decodeChangeStart(record).at <= historyRetentionMs
+    if (isKept) break
+    over.push({ key, version: versionOfChangeKey(key) ?? 0, record })
+  }
+  return over
+}
+
+/** The first change of the history of a table; null: it has none. */
+export async function firstChange(view: KvView, table: TableKey): Promise<Bytes | null> {
+  const [entry] = await view.scan({ ...changesRange(table, 0), count: 1 })
+  return entry === undefined ? null : entry[1]
+}

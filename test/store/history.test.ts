@@ -1,0 +1,248 @@
+// Goal: the history of a table is exact: its rows as they were at each version, and changes that lead from one version to
+// the next; across folds, sweeps, overwrites, transactions, reopenings and crashes.
+// Method: after each operation the table is read as it is; later its history is compared with what was read.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  type KvStore,
+  openLevelKv,
+  openStore,
+  type RowWithId,
+  type Store,
+  type StoreOptions,
+  type Table,
+  type TableChange,
+} from '../../src/index.js'
+import { FaultDisk } from '../conformance/faults/fault-disk.js'
+import { FakeClock, seededNumbers, seededRandom } from '../rungs/model/seeded.js'
+import { runOptions } from '../support/fast-check-options.js'
+
+const WIDENS = { onSchemaError: 'updateSchema' } as const
+const HOUR_MS = 3_600_000
+
+type Snapshot = Readonly<{ version: number; rows: readonly RowWithId[] }>
+
+class World {
+  readonly clock = new FakeClock()
+  readonly next: () => number
+  readonly snapshots = new Map<number, Snapshot>()
+  readonly #disk = new FaultDisk({ seed: 1 })
+  readonly #options: StoreOptions
+  #store: Store | undefined
+  #tableId = ''
+
+  constructor(seed: number) {
+    this.next = seededNumbers(seed)
+    this.#options = {
+      historyRetentionMs: HOUR_MS,
+      sweepIntervalMs: 0,
+      foldIntervalMs: 0,
+      fileSweepIntervalMs: 0,
+      jobIntervalMs: 0,
+      overwrittenRowsTtlMs: 0,
+      overwrittenRowSetsMax: 0,
+      orphanGraceMs: 0,
+      foldRecordsMin: 1 + this.below(4),
+      inlineRowsMax: this.below(2) === 0 ? 1_000 : 2,
+      segmentRowsMax: 1 + this.below(5),
+      cacheBytesMax: this.below(2) * 1_000_000,
+      pageRowsMax: 1 + this.below(7),
+      clock: this.clock,
+      random: seededRandom(seed),
+      onBackgroundFailure: () => undefined,
+    }
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.next() * limit)
+  }
+
+  async open(isShared = false): Promise<void> {
+    const kv: KvStore = await openLevelKv(this.#disk.level())
+    const shared = {
+      shared: true,
+      partition: (name: string) => kv.partition(name),
+      close: () => kv.close(),
+    }
+    const ports = { kv: isShared ? shared : kv, objects: this.#disk.objects() }
+    this.#store = await openStore({ ...this.#options, ...ports })
+  }
+
+  get store(): Store {
+    if (this.#store === undefined) throw new Error('It is open')
+    return this.#store
+  }
+
+  get table(): Table {
+    return this.store.team('t').table(this.#tableId)
+  }
+
+  async create(): Promise<void> {
+    const made = await this.store
+      .team('t')
+      .createTable({ name: 't', rows: [{ n: 1 }, { n: 2 }, { n: 3 }] })
+    this.#tableId = made.tableId
+    await this.look()
+  }
+
+  async reopen(crashes: boolean): Promise<void> {
+    if (crashes) this.#disk.crash(this.below(2) === 0 ? 'process' : 'machine')
+    await this.store.close().catch(() => undefined)
+    await this.open()
+  }
+
+  async close(): Promise<void> {
+    await this.store.close()
+  }
+
+  async look(): Promise<void> {
+    const rows: RowWithId[] = []
+    const version = await this.table.version()
+    for await (const row of this.table.scan()) rows.push(row)
+    this.snapshots.set(version, { version, rows })
+  }
+
+  /** Some operation, drawn by the seed. */
+  async act(): Promise<void> {
+    const { table } = this
+    const version = await table.version()
+    const rows = this.snapshots.get(version)?.rows ?? []
+    const some = rows.filter(() => this.below(3) === 0).map(({ $rowID }) => $rowID)
+    const one = rows[this.below(Math.max(1, rows.length))]?.$rowID
+    const fresh = () => Array.from({ length: 1 + this.below(6) }, () => ({ n: this.below(1_000) }))
+    switch (this.below(12)) {
+      case 0:
+      case 1:
+        await table.addRows(fresh(), WIDENS)
+        break
+      case 2:
+      case 3:
+        if (one !== undefined) await table.updateRow(one, { n: this.below(1_000) }, WIDENS)
+        break
+      case 4:
+        await table.updateRows(
+          some.map((rowId) => ({ rowId, cells: { n: this.below(1_000) } })),
+          WIDENS,
+        )
+        break
+      case 5:
+        if (one !== undefined) await table.deleteRow(one)
+        break
+      case 6:
+        await table.deleteRows(some.slice(0, 3))
+        break
+      case 7: {
+        const kept = rows.filter(({ $rowID }) => some.includes($rowID))
+        await table.overwrite({ rows: [...fresh(), ...kept], ...WIDENS })
+        break
+      }
+      case 8: {
+        const cells = this.below(2) === 0 ? { n: 'text' } : { [`c${this.below(3)}`]: this.below(9) }
+        await table.addRows([cells], WIDENS)
+        break
+      }
+      case 9:
+        await this.store.team('t').transaction(async (t) => {
+          const staged = t.table(table.id)
+          const { rowIds } = await staged.addRows(fresh(), WIDENS)
+          await staged.updateRows(
+            some.map((rowId) => ({ rowId, cells: { n: 7 } })),
+            WIDENS,
+          )
+          if (one !== undefined) await staged.deleteRow(one)
+          await staged.deleteRow(rowIds.get(this.below(rowIds.length)))
+        })
+        break
+      case 10:
+        this.clock.pass(this.below(2) === 0 ? 1_000 : HOUR_MS / 2)
+        await this.store.sweep()
+        break
+      case 11:
+        await this.reopen(this.below(2) === 0)
+        break
+    }
+    await this.look()
+  }
+}
+
+async function allOf(rows: AsyncIterable<RowWithId>): Promise<RowWithId[]> {
+  const all: RowWithId[] = []
+  for await (const row of rows) all.push(row)
+  return all
+}
+
+/** The rows that a change makes of those before it. */
+async function applied(change: TableChange, before: readonly RowWithId[], table: Table) {
+  const rows = await allOf(change.rows())
+  if (change.retyped) return allOf(table.at(change.version).scan())
+  const changed = rows.slice(0, change.changed.length)
+  const added = rows.slice(change.changed.length)
+  expect(changed.map(({ $rowID }) => $rowID)).toEqual([...change.changed])
+  expect(added.map(({ $rowID }) => $rowID)).toEqual([...change.added])
+  if (change.replaced) return added
+  const removed = new Set(change.removed)
+  const byId = new Map(changed.map((row) => [row.$rowID, row]))
+  const ids = new Set(before.map(({ $rowID }) => $rowID))
+  for (const id of [...removed, ...byId.keys()]) expect(ids.has(id)).toBe(true)
+  const left = before.filter(({ $rowID }) => !removed.has($rowID))
+  return [...left.map((row) => byId.get(row.$rowID) ?? row), ...added]
+}
+
+/** @returns the earliest version that is kept. */
+async function firstKept(world: World): Promise<number> {
+  const versions = [...world.snapshots.keys()].sort((left, right) => left - right)
+  for (const version of versions) {
+    try {
+      await world.table.at(version).page({ limit: 1 })
+      return version
+    } catch (failure) {
+      expect(failure).toMatchObject({ code: 'HISTORY_GONE' })
+    }
+  }
+  throw new Error('The current version is kept')
+}
+
+async function checkHistory(world: World): Promise<void> {
+  const { table, snapshots } = world
+  const first = await firstKept(world)
+  const last = await table.version()
+  for (let version = first; version <= last; version++) {
+    const { rows } = snapshots.get(version) ?? { rows: [] }
+    const past = table.at(version)
+    expect(await allOf(past.scan())).toEqual(rows)
+    for (const row of rows) expect((await past.get(row.$rowID))?.row).toEqual(row)
+    const later = snapshots.get(last)?.rows ?? []
+    const gone = later.find((row) => rows.every(({ $rowID }) => $rowID !== row.$rowID))
+    if (gone !== undefined) expect(await past.get(gone.$rowID)).toBe(null)
+  }
+  const since = first + world.below(last - first + 1)
+  let rows = snapshots.get(since)?.rows ?? []
+  let version = since
+  for await (const change of table.changes({ since })) {
+    expect(change.version).toBe(++version)
+    rows = await applied(change, rows, table)
+    expect(rows).toEqual(snapshots.get(version)?.rows)
+  }
+  expect(version).toBe(last)
+  if (first > 1) {
+    await expect(allOf(table.at(first - 1).scan())).rejects.toMatchObject({ code: 'HISTORY_GONE' })
+  }
+}
+
+test('the history of a table is what its versions were', { timeout: 600_000 }, async () => {
+  const property = fc.asyncProperty(
+    fc.nat(),
+    fc.integer({ min: 1, max: 25 }),
+    async (seed, steps) => {
+      const world = new World(seed)
+      await world.open(seed % 3 === 0)
+      await world.create()
+      for (let step = 0; step < steps; step++) await world.act()
+      await checkHistory(world)
+      const report = await world.store.verify({ full: true })
+      expect(report.findings.filter(({ severity }) => severity !== 'information')).toEqual([])
+      await world.close()
+    },
+  )
+  await fc.assert(property, runOptions(100))
+})

@@ -75,7 +75,7 @@ export async function walkPlan(
 /** What of a segment is read; null: nothing, as it has no row that matches, or there is none. */
 async function segmentOf(run: Run, { mayMatch }: Wanted): Promise<RowRun | null> {
   const segment = segmentRunOf(run, run.first)
-  if (segment === null || run.records.size >= run.limit - run.first) return null
+  if (segment === null) return null
   return (await mayMatch(run)) ? segment : null
 }
 

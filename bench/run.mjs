@@ -1,4 +1,4 @@
-// npm run bench -- import|read|memory|write|rewrite|busy|files|peers|merge|guard|scale|load|limits|shared [options]. See README.md.
+// npm run bench -- import|read|find|memory|write|rewrite|busy|files|peers|merge|guard|scale|load|limits|shared [options]. See README.md.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { openResults, printRules, writeResults } from './report.mjs'
 const USAGE = `Usage: npm run bench                       all of them but guard and shared, one after the other
        npm run bench -- import [--part finalize|http] [--rows N] [--row-bytes N] [--seed N] [--directory DIR]
        npm run bench -- read [--row-bytes N] [--seed N] [--directory DIR]
+       npm run bench -- find [--rows N] [--seed N] [--directory DIR]
        npm run bench -- memory [--directory DIR]
        npm run bench -- write [--operations N] [--seed N] [--directory DIR]
        npm run bench -- files [--bytes N] [--directory DIR]
@@ -136,6 +137,11 @@ async function runMemory() {
   await runOne('memory', {}, { measure, print, judge, mustHold: true })
 }
 
+async function runFind(settings) {
+  const { findRules: judge, measureFind: measure, printFind: print } = await import('./find.mjs')
+  await runOne('find', settings, { measure, print, judge })
+}
+
 async function runWrite(settings) {
   const {
     measureSmallWrites: measure,
@@ -245,6 +251,7 @@ async function runShared() {
 const RUNS = {
   import: runImport,
   read: runRead,
+  find: runFind,
   memory: runMemory,
   write: runWrite,
   rewrite: runRewrite,

@@ -1,0 +1,227 @@
+// Finding rows by a condition: rowstash without and with value filters, a scan with a filter in JavaScript, and peers.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDirectory } from '../dist/node.js'
+import { buildSqlite, installPeers } from './install-peers.mjs'
+import { judge, median, printTable } from './report.mjs'
+import { makeChunks } from './workloads.mjs'
+
+const CHUNK_ROWS = 50_000
+
+/** Rows that share a value of the column `batch`. */
+const BATCH_ROWS = 1_000
+
+const REPEATS = 5
+
+/** The rows of README.md, each with a key of its own, a batch and a number, both in the order of the rows. */
+function chunkOf(seed, serial, rows) {
+  const [text] = makeChunks({ seed: seed + serial, count: 1, rows })
+  const made = JSON.parse(text.toString()).map((row, index) => {
+    const number = serial * CHUNK_ROWS + index
+    const key = `k${((number * 7_919) % 9_999_991).toString(36)}-${number}`
+    return { ...row, key, batch: `b${number % BATCH_ROWS}`, number }
+  })
+  return Buffer.from(JSON.stringify(made))
+}
+
+/** The conditions: for rowstash, for a filter in JavaScript, and for SQL. */
+function queriesOf(rows) {
+  const number = Math.floor(rows * 0.617)
+  const key = `k${((number * 7_919) % 9_999_991).toString(36)}-${number}`
+  const [low, high] = [Math.floor(rows * 0.4), Math.floor(rows * 0.4) + 5_000]
+  return [
+    equality('equality, 1 row', 'key', key),
+    equality(`equality, ${Math.ceil(rows / BATCH_ROWS)} rows`, 'batch', 'b7'),
+    equality('equality, no row', 'key', 'k-none'),
+    {
+      name: 'range, 5,000 rows',
+      where: { number: { gte: low, lt: high } },
+      filter: (row) => row.number >= low && row.number < high,
+      sql: `number >= ${low} AND number < ${high}`,
+    },
+    {
+      name: 'range of prices',
+      where: { price: { gt: 995 } },
+      filter: (row) => row.price > 995,
+      sql: 'price > 995',
+    },
+    {
+      name: 'substring',
+      where: { notes: { contains: 'zephyr quartz river' } },
+      filter: (row) => row.notes.includes('zephyr quartz river'),
+      sql: "notes LIKE '%zephyr quartz river%'",
+    },
+  ]
+}
+
+function equality(name, column, value) {
+  return {
+    name,
+    where: { [column]: value },
+    filter: (row) => row[column] === value,
+    sql: `${column} = '${value}'`,
+  }
+}
+
+export async function measureFind(directory, { rows, seed }) {
+  installPeers()
+  buildSqlite()
+  mkdirSync(directory, { recursive: true })
+  const chunks = Math.ceil(rows / CHUNK_ROWS)
+  const count = chunks * CHUNK_ROWS
+  const paths = Array.from({ length: chunks }, (_, serial) => {
+    const path = join(directory, `chunk-${serial}.json`)
+    writeFileSync(path, chunkOf(seed, serial, CHUNK_ROWS))
+    return path
+  })
+  const queries = queriesOf(count)
+  const engines = []
+  for (const valueFilters of [false, true]) {
+    engines.push(
+      ...(await measureRowstash(
+        join(directory, `store-${valueFilters}`),
+        paths,
+        queries,
+        valueFilters,
+      )),
+    )
+  }
+  engines.push(...(await measureSqlite(directory, paths, queries)))
+  engines.push(await measureDuckDb(directory, paths, queries))
+  return { rows: count, queries: queries.map(({ name }) => name), engines }
+}
+
+async function measureRowstash(directory, paths, queries, valueFilters) {
+  const store = await openDirectory(directory, { valueFilters })
+  const { readFileSync } = await import('node:fs')
+  const texts = paths.map((path) => readFileSync(path))
+  const before = process.cpuUsage()
+  const stash = store.team('t').stash('s')
+  for (const [serial, json] of texts.entries()) await stash.put(serial, { json })
+  const { user, system } = process.cpuUsage(before)
+  const made = await store.team('t').createTable({ name: 't', rows: stash })
+  const table = store.team('t').table(made.tableId)
+  const found = async ({ where }) => {
+    let rows = 0
+    for await (const _ of table.find(where)) rows++
+    return rows
+  }
+  const read = () => store.activity().segmentBytesRead
+  const name = `rowstash${valueFilters ? ', valueFilters' : ''}`
+  const putCpuMs = (user + system) / 1_000
+  const results = [{ name, putCpuMs, runs: await measured(queries, found, read) }]
+  if (!valueFilters) {
+    const filtered = async ({ filter }) => {
+      let rows = 0
+      for await (const row of table.scan()) if (filter(row)) rows++
+      return rows
+    }
+    results.push({
+      name: 'rowstash, scan and filter',
+      runs: await measured(queries, filtered, read, 1),
+    })
+  }
+  await store.close()
+  return results
+}
+
+/** Time, rows, and bytes read of each query. */
+async function measured(queries, run, bytesRead = () => 0, repeats = REPEATS) {
+  const runs = []
+  for (const query of queries) {
+    const times = []
+    let rows = 0
+    let bytes = 0
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      const before = bytesRead()
+      const begun = performance.now()
+      rows = await run(query)
+      times.push(performance.now() - begun)
+      bytes = bytesRead() - before
+    }
+    runs.push({ query: query.name, ms: median(times), rows, bytes })
+  }
+  return runs
+}
+
+async function measureSqlite(directory, paths, queries) {
+  const { default: Database } = await import('better-sqlite3')
+  const { readFileSync } = await import('node:fs')
+  const db = new Database(join(directory, 'find.db'))
+  db.pragma('journal_mode = WAL')
+  db.exec(
+    'CREATE TABLE bench (id INTEGER PRIMARY KEY, key TEXT, batch TEXT, number INTEGER, price REAL, notes TEXT, row TEXT)',
+  )
+  const insert = db.prepare('INSERT INTO bench VALUES (NULL, ?, ?, ?, ?, ?, ?)')
+  db.transaction(() => {
+    for (const path of paths) {
+      for (const row of JSON.parse(readFileSync(path, 'utf8'))) {
+        insert.run(row.key, row.batch, row.number, row.price, row.notes, JSON.stringify(row))
+      }
+    }
+  })()
+  const found = ({ sql }) => {
+    let rows = 0
+    for (const { row } of db.prepare(`SELECT row FROM bench WHERE ${sql}`).all()) {
+      JSON.parse(row)
+      rows++
+    }
+    return rows
+  }
+  const results = [{ name: 'better-sqlite3', runs: await measured(queries, found) }]
+  for (const column of ['key', 'batch', 'number', 'price']) {
+    db.exec(`CREATE INDEX bench_${column} ON bench (${column})`)
+  }
+  results.push({ name: 'better-sqlite3, indexes', runs: await measured(queries, found) })
+  db.close()
+  return results
+}
+
+async function measureDuckDb(directory, paths, queries) {
+  const { DuckDBInstance } = await import('@duckdb/node-api')
+  const instance = await DuckDBInstance.create(join(directory, 'find.duckdb'))
+  const db = await instance.connect()
+  const files = `[${paths.map((path) => `'${path}'`).join(', ')}]`
+  await db.run(`CREATE TABLE bench AS SELECT * FROM read_json(${files}, format = 'array')`)
+  const found = async ({ sql }) => {
+    const text = `SELECT to_json(row)::VARCHAR FROM (SELECT * FROM bench WHERE ${sql}) row`
+    const [texts = []] = (await db.runAndReadAll(text)).getColumns()
+    for (const json of texts) JSON.parse(json)
+    return texts.length
+  }
+  const runs = await measured(queries, found)
+  db.closeSync()
+  instance.closeSync()
+  return { name: 'DuckDB', runs }
+}
+
+export function printFind({ rows, queries, engines }) {
+  console.log(`\n${rows} rows; milliseconds, rows found, megabytes of segments read`)
+  const shown = ({ ms, rows: found, bytes }) => {
+    return `${ms.toFixed(1)} (${found}${bytes > 0 ? `, ${(bytes / 1e6).toFixed(1)} MB` : ''})`
+  }
+  printTable(
+    ['', ...queries],
+    engines.map(({ name, runs }) => [name, ...runs.map(shown)]),
+  )
+  for (const { name, putCpuMs } of engines) {
+    if (putCpuMs !== undefined) console.log(`${name}: PUT took ${putCpuMs.toFixed(0)} ms of CPU`)
+  }
+}
+
+/** At least five times as fast as a scan with a filter; every engine finds the same rows. */
+export function findRules({ engines, queries }) {
+  const [plain, scan] = engines
+  const rules = queries.map((query, at) => {
+    const ratio = plain.runs[at].ms / scan.runs[at].ms
+    return judge(`${query}: time, of a scan with a filter`, 100 * ratio, 20, '%')
+  })
+  const differing = queries.filter((_, at) => {
+    return new Set(engines.map(({ runs }) => runs[at].rows)).size > 1
+  })
+  rules.push(judge('queries of which engines found other rows', differing.length, 0, ''))
+  const filtered = engines.find(({ name }) => name === 'rowstash, valueFilters')
+  const slowed = 100 * (filtered.putCpuMs / plain.putCpuMs - 1)
+  rules.push(judge('PUT with valueFilters: more CPU', slowed, 8, '%'))
+  return rules
+}

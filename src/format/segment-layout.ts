@@ -33,6 +33,8 @@ export const SECTION = Object.freeze({
   deletedRows: 4,
   claims: 5,
   files: 6,
+  columnValues: 7,
+  valueFilters: 8,
 })
 
 /** Stands for the position of the directory in its crc; no frame begins there. */

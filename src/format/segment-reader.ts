@@ -56,9 +56,15 @@ const DECODED_BYTES_MAX = 6
 /** @param bytes - What `footerRange` names. */
 export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
   const idCrc = objectIdCrc(ref.object)
+  const entries = directoryOf(ref, idCrc, bytes)
+  const hasValues = entries.some((at) => isOfValues(bytes[at]))
   const sections = new Map<number | undefined, Bytes>()
-  for (const at of directoryOf(ref, idCrc, bytes))
-    sections.set(bytes[at], sectionAt(ref, idCrc, bytes, at))
+  let keptBytes = ref.footerBytes
+  for (const at of entries) {
+    const section = sectionAt(ref, idCrc, bytes, at)
+    if (isOfValues(bytes[at])) keptBytes -= section.length
+    else sections.set(bytes[at], hasValues ? section.slice() : section) // So that those of values are not kept.
+  }
   let columns: readonly ColumnSummary[] | undefined // Only imports want them, so reads do not decode them.
   let frames: readonly FramePlace[] | undefined
   const places = decodeFrameIndex(ref, idCrc, sections.get(SECTION.frameIndex))
@@ -70,7 +76,7 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
     },
     places,
     frameOf: (row) => frameOf(places, row),
-    bytes: FOOTER_BYTES + DECODED_BYTES_MAX * ref.footerBytes,
+    bytes: FOOTER_BYTES + DECODED_BYTES_MAX * keptBytes,
     get columns() {
       columns ??= decodeColumns(ref, sections.get(SECTION.columns))
       return columns
@@ -80,6 +86,11 @@ export function decodeFooter(ref: SegmentRef, bytes: Bytes): SegmentFooter {
     versionOf: versionReader(ref, sections.get(SECTION.rowVersions)),
     isDeleted: deletedReader(ref, sections.get(SECTION.deletedRows)),
   }
+}
+
+/** Sections that are decoded by `decodeSegmentValues`. They are large, and most readers do not need them. */
+function isOfValues(section: number | undefined): boolean {
+  return section === SECTION.columnValues || section === SECTION.valueFilters
 }
 
 function fileList(ref: SegmentRef, bytes: Bytes | undefined): Bytes | null {

@@ -5,6 +5,7 @@ import type { ObjectId } from '../objects/objects.js'
 import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteWriter } from './byte-writer.js'
 import { type ClaimRun, encodeClaims } from './claims.js'
+import { ColumnValuesBuilder } from './column-values.js'
 import { FileIds } from './file-references.js'
 import { CODEC, type Compression, codecBit, packFrame, type StoredFrame } from './frame-codec.js'
 import { SLOTS_MAX } from './keys.js'
@@ -67,6 +68,7 @@ export class SegmentBuilder {
   #codecs = 0
   readonly #frameIndex = new ByteWriter(192)
   readonly #files = new FileIds(FILES_LISTED_MAX)
+  readonly #values: ColumnValuesBuilder | null
   /**
    * Where the frame that is being built begins, and where its texts do: in between is room for its header and
    * for the ends of as many rows as the last frame had. There are none before its first row.
@@ -85,13 +87,16 @@ export class SegmentBuilder {
    * @param object - The id that the segment will be stored under: its checksums are bound to it.
    * @param bytesFirst - Room to begin with; a larger buffer is made when it does not hold the segment.
    * @param takeBuffer - Gives a buffer of at least the bytes asked for.
+   * @param notesValues - Whether the footer says what the values of the columns are.
    */
   constructor(
     object: ObjectId,
     bytesFirst: number,
     compression: Compression,
     takeBuffer: TakeBuffer = (bytes) => new Uint8Array(bytes),
+    notesValues = false,
   ) {
+    this.#values = notesValues ? new ColumnValuesBuilder() : null
     this.#takeBuffer = takeBuffer
     this.#idCrc = objectIdCrc(object)
     this.#compression = compression
@@ -172,6 +177,7 @@ export class SegmentBuilder {
       [SECTION.frameIndex, this.#frameIndex.finish()],
       ...sections,
       ...(this.#files.isEmpty ? [] : [[SECTION.files, this.#files.encode()] as const]),
+      ...(this.#values?.finish() ?? []),
     ])
     const trailer = new ByteWriter(8).u32(footerBytes).u32(rowCount).finish()
     this.#writer
@@ -205,7 +211,9 @@ export class SegmentBuilder {
     const view = writer.view()
     for (let row = 0; row < rowCount; row++)
       view.setUint32(rawFrom + END_BYTES * row, this.#ends[row] ?? 0)
-    this.#files.note(writer.written(rawFrom + END_BYTES * rowCount))
+    const texts = writer.written(rawFrom + END_BYTES * rowCount)
+    this.#files.note(texts)
+    this.#values?.note(texts, this.#ends, rowCount)
     const rawBytes = END_BYTES * rowCount + textBytes
     if (this.#compression === 'none') {
       const frame = { codec: CODEC.none, rowCount, rawBytes }

@@ -9,6 +9,11 @@ export function matches(schema: TableSchema, row: RowWithId, where: Where): bool
   return all(types, row, where)
 }
 
+/** A column may have the ID of a member that every object inherits. */
+export function cellOf(row: Row, id: string): unknown {
+  return Object.hasOwn(row, id) ? row[id] : undefined
+}
+
 function all(types: ReadonlyMap<string, ColumnType>, row: Row, where: Where): boolean {
   return Object.entries(where).every(([name, given]) => {
     if (name === '$and') return (given as Where[]).every((part) => all(types, row, part))
@@ -20,7 +25,7 @@ function all(types: ReadonlyMap<string, ColumnType>, row: Row, where: Where): bo
     const isTest = typeof given === 'object' && given !== null
     const tests = isTest ? (given as Row) : { eq: given }
     return Object.entries(tests).every(([operator, value]) => {
-      return test(type, row[id], operator, value)
+      return test(type, cellOf(row, id), operator, value)
     })
   })
 }

@@ -550,7 +550,9 @@ test('of the wrong values these work', () => {
 
 /** Methods that take no arguments. */
 const WITHOUT_ARGUMENTS =
-  'activity close delete deleteAll info jobs memory schema status sweep tableNames tables version'.split(' ')
+  'activity close delete deleteAll info jobs memory schema status sweep tableNames tables version'.split(
+    ' ',
+  )
 
 test('every public function is among those that were called', () => {
   const functionsOf = (holder: object): string[] => {

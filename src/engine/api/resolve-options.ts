@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import { systemClock } from '../../base/clock.js'
 import { codecs } from '../../base/codecs.js'
 import {
+  booleanOption,
   checkFunctionOption,
   choiceOption,
   type IntegerRange,
@@ -79,6 +80,7 @@ export const STORE_LIMITS = {
 
 type OtherOption =
   | 'compression'
+  | 'valueFilters'
   | 'formatChecks'
   | 'clock'
   | 'random'
@@ -91,6 +93,7 @@ type NumberOption = Exclude<keyof StoreOptions, OtherOption>
 export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
   Readonly<{
     compression: Compression
+    valueFilters: boolean
     formatChecks: boolean
     clock: Clock
     random: Random
@@ -102,6 +105,7 @@ export type ResolvedOptions = Readonly<Record<NumberOption, number>> &
 
 const OTHER_OPTIONS: readonly string[] = [
   'compression',
+  'valueFilters',
   'formatChecks',
   'clock',
   'random',
@@ -135,6 +139,7 @@ function resolveOthers(given: StoreOptions): Pick<ResolvedOptions, OtherOption> 
   const compression = resolveCompression(given.compression)
   return {
     compression,
+    valueFilters: booleanOption('valueFilters', given.valueFilters, false),
     formatChecks: formatChecks === 'on',
     clock,
     random,

@@ -185,6 +185,12 @@ export interface PerformanceOptions {
    * Default: `auto`, which is `zstd` where the runtime has it, else `none`.
    */
   readonly compression?: 'auto' | Compression
+  /**
+   * Whether new segments note the least and the greatest value of their columns, and a filter of the values, so that
+   * reads with a condition leave out segments without a row that matches. They take up to 256 KiB of a segment, and time
+   * when rows are written. Segments that have them are read by stores without the option too. Default: false.
+   */
+  readonly valueFilters?: boolean
   /** Rows of one segment, at most. Default: 65,536. Range: 1 to 65,536. */
   readonly segmentRowsMax?: number
   /** Text of one segment, in bytes, at most; a segment of a single row may be larger. Default: 4 MiB. Range: 1 KiB to 64 MiB. */

@@ -2,7 +2,7 @@
 import { QUOTE } from '../../base/ascii.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
 import { sliceText } from '../../base/platform.js'
-import { someElement } from '../../format/row-cells.js'
+import { someElement } from '../../format/cell-reader.js'
 import { Decimal } from '../../schema/decimal.js'
 import { Moment } from '../../schema/moments.js'
 import type { CellTest, Comparison, Order } from './where.js'

@@ -4,6 +4,7 @@
 // - A page sees one commit: its rows are chosen in one view, and then compared.
 // - A page looks at `WORK_ROWS_MAX` rows at most, so its work is bounded whatever matches. A page with a continuation may
 //   have no row.
+import { type Awaitable, chain } from '../../base/awaitable.js'
 import { StoreError } from '../../base/store-error.js'
 import type { Continuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
@@ -11,7 +12,7 @@ import { checkFindBounds } from '../api/find-arguments.js'
 import type { FindBounds, Where } from '../api/find-types.js'
 import type { PageBounds, PageBytes } from '../api/store-types.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
-import type { TablePlace } from '../context/store-context.js'
+import type { TablePlace, TeamContext } from '../context/store-context.js'
 import {
   type ChosenPage,
   checkLimit,
@@ -22,10 +23,11 @@ import {
 import type { PagePlan, Run } from '../read/page-reader.js'
 import { PAGE_START, PageWriter } from '../read/page-writer.js'
 import type { FrameRows } from '../segments/frame-runs.js'
-import { type FoundRows, positionIn, walkPlan } from './find-walk.js'
+import { type FoundRows, positionIn, type Wanted, walkPlan } from './find-walk.js'
+import { mayMatch } from './may-match.js'
 import { Projection } from './projection.js'
 import { RowMatcher } from './row-matcher.js'
-import { parseWhere } from './where.js'
+import { type Condition, parseWhere } from './where.js'
 
 /** Rows that one page looks at, at most. */
 export const WORK_ROWS_MAX = 262_144
@@ -58,8 +60,7 @@ export async function findPage(place: TablePlace, request: FindRequest): Promise
   const bounds = { rows: limit, bytes: Math.min(limits.bytes, PAGE_TEXT_BYTES_MAX) }
   const writer = new PageWriter(bounds, kept, PAGE_START, { bytes: Number.POSITIVE_INFINITY })
   const found = new PageRows(writer, query.projection, limit)
-  const { matcher } = query
-  const end = await walkPlan(team, plan, { matcher, found, signal, mayMatch: () => true })
+  const end = await walkPlan(team, plan, { ...query, found, signal })
   const after = end ?? (plan.isEnd ? null : endOf(plan))
   team.activity.rowsOut += writer.rowCount
   const page = { json: writer.finish(true), rowCount: writer.rowCount, version }
@@ -83,8 +84,8 @@ export async function countRows(
   const found = new RowCount()
   const chosen = await chooseRows(place, { token: start, pinned: start.generation })
   const { plan } = chosen
-  const { matcher } = compile(chosen, { where })
-  await walkPlan(place.team, plan, { matcher, found, signal, mayMatch: () => true })
+  const { matcher, mayMatch } = compile(chosen, { where })
+  await walkPlan(place.team, plan, { matcher, mayMatch, found, signal })
   const rest = plan.isEnd ? null : { ...start, position: endOf(plan) }
   return { count: found.count, rest }
 }
@@ -116,19 +117,32 @@ function chooseRows(place: TablePlace, start: Omit<PageStart, 'rows'>): Promise<
   return choosePage(place, { ...start, rows: WORK_ROWS_MAX, wantsSchema: true })
 }
 
-type Query = Readonly<{ matcher: RowMatcher | null; projection: Projection | null }>
+type Query = Pick<Wanted, 'matcher' | 'mayMatch'> & Readonly<{ projection: Projection | null }>
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 function compile(
-  { plan: { schema } }: ChosenPage,
+  { team, plan: { schema } }: ChosenPage,
   { where, columns }: Pick<FindBounds, 'where' | 'columns'>,
 ): Query {
   const known: IndexedSchema['columns'] = schema?.columns ?? new Map()
   const condition = parseWhere(where, known)
   return {
     matcher: condition === null ? null : new RowMatcher(condition),
+    mayMatch: (run) => condition === null || segmentMayMatch(team, condition, run),
     projection: columns === undefined ? null : new Projection(checkColumns(columns, known)),
   }
+}
+
+/** Rows that are converted are not the values that their segment knows. */
+function segmentMayMatch(
+  { segments, options }: TeamContext,
+  condition: Condition,
+  { extent, converts }: Run,
+): Awaitable<boolean> {
+  const ref = extent.entry?.segment ?? null
+  // Where a request is dear, only stores that write values look for them.
+  if (ref === null || converts || (segments.isDear && !options.valueFilters)) return true
+  return chain(segments.values(ref), (values) => values === null || mayMatch(condition, values))
 }
 
 function checkColumns(

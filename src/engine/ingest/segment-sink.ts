@@ -76,6 +76,7 @@ export class SegmentSink implements RowSink {
         SEGMENT_BYTES_FIRST,
         options.compression,
         take,
+        options.valueFilters,
       )
     }
     return this.#builder

@@ -25,6 +25,7 @@ import {
   type SegmentFooter,
 } from '../../format/segment-reader.js'
 import { decodeFramePlaces, readRowText } from '../../format/segment-rows.js'
+import { decodeSegmentValues, type SegmentValues } from '../../format/segment-values.js'
 import { type FrameSource, isDecompressed, readFrames } from './frame-runs.js'
 import { type FooterCache, ReadAhead, WALK_AT_WILL, type WalkBounds } from './read-ahead.js'
 import {
@@ -38,8 +39,17 @@ import {
 import type { SegmentReads } from './segment-reads.js'
 import { type FrameList, runsInTurn } from './stored-runs.js'
 
-/** An entry of the cache: under the ID of a segment its footer and its places, under the key of a frame the frame. */
-type Piece = Readonly<{ bytes: number; footer?: SegmentFooter; rows?: Rows; frame?: Frame }>
+/**
+ * An entry of the cache: under the ID of a segment its footer and its places, under the key of a frame the frame, under
+ * the key of its values what it knows of them; null: nothing.
+ */
+type Piece = Readonly<{
+  bytes: number
+  footer?: SegmentFooter
+  rows?: Rows
+  frame?: Frame
+  values?: SegmentValues | null
+}>
 
 /** The data that point reads of a segment need. */
 type Rows = Readonly<{
@@ -54,6 +64,9 @@ function rowsBytes({ places }: Rows): number {
 }
 
 const ROWS_BYTES = 300
+
+/** Estimated memory of an entry that says that nothing is known. */
+const NO_VALUES_BYTES = 200
 
 /** Estimated memory of a number and of its part of a key: three numbers share one. */
 const ROWS_NUMBER_BYTES = 40
@@ -101,6 +114,11 @@ export class SegmentCache implements FooterCache {
     return this.#reads.bytesRead
   }
 
+  /** Whether a request for an object is dear, see `ObjectStore`. */
+  get isDear(): boolean {
+    return this.#reads.requestCostBytes > 0
+  }
+
   /** @throws {StoreError} DATA_CORRUPT, STORAGE_UNAVAILABLE */
   footer(ref: SegmentRef): Awaitable<SegmentFooter> {
     return chain(this.footerOnce(ref), (footer) => {
@@ -129,6 +147,19 @@ export class SegmentCache implements FooterCache {
     const cached = this.#pieces.get(ref.object)?.footer
     if (cached !== undefined) return cached
     return this.#reads.footer(ref)
+  }
+
+  /** What a segment knows of its values; null: nothing. Its footer is cached too. */
+  values(ref: SegmentRef): Awaitable<SegmentValues | null> {
+    const key = `${ref.object}:values`
+    const cached = this.#pieces.get(key)?.values
+    if (cached !== undefined) return cached
+    return chain(this.#reads.range(ref, footerRange(ref)), (bytes) => {
+      const values = decodeSegmentValues(ref, bytes)
+      this.#pieces.set(key, { bytes: values?.bytes ?? NO_VALUES_BYTES, values })
+      if (this.footerNow(ref) === undefined) this.keepFooter(ref, decodeFooter(ref, bytes))
+      return values
+    })
   }
 
   /** The text of one row; synchronous if the reads that it needs are. */

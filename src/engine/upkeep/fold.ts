@@ -260,7 +260,8 @@ async function putFolded(
 ): Promise<Folded> {
   const object = context.ids.next()
   try {
-    const builder = new SegmentBuilder(object, 64 * 1024, context.options.compression)
+    const { compression, valueFilters } = context.options
+    const builder = new SegmentBuilder(object, 64 * 1024, compression, undefined, valueFilters)
     for (const text of texts) builder.add(text)
     const { bytes, footerBytes, codecs, files } = await builder.finishFold(versions, deleted)
     await context.codecs.note(codecs)

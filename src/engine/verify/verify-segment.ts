@@ -7,7 +7,8 @@ import { isStoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import { readSpans } from '../../format/row-text.js'
 import type { FramePlace } from '../../format/segment-footer.js'
-import type { SegmentFooter } from '../../format/segment-reader.js'
+import type { Frame, SegmentFooter } from '../../format/segment-reader.js'
+import { decodeSegmentValues } from '../../format/segment-values.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { KIND_BIT } from '../../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
@@ -15,6 +16,7 @@ import { newSummary, summarizeText, summarizeToken } from '../../schema/summariz
 import type { Problem } from '../api/problem.js'
 import { openSegment, readFrames } from '../segments/read-segment.js'
 import type { Findings } from './verify-findings.js'
+import { ValuesCheck } from './verify-values.js'
 
 /** Problems reported for one segment, at most. */
 const PROBLEMS_MAX = 10
@@ -41,6 +43,8 @@ export async function verifySegment(
   const problems = [...formProblems(footer, expected), ...versionProblems(footer, expected)]
   if (!findings.full) return problems
   const rows = new RowCheck(footer, expected.folded)
+  const values = decodeSegmentValues(ref, opened.bytes)
+  const valuesCheck = values === null ? null : new ValuesCheck(values)
   for await (const piece of readFrames(objects, ref, footer)) {
     const { bytes, frames, codecs, problems: unreadable } = piece
     findings.checkGoesOn()
@@ -51,6 +55,7 @@ export async function verifySegment(
       if (!isUtf8(frame.texts)) problems.push(notUtf8(place))
       const texts = frame.rowTexts(0, frame.rowCount)
       texts.forEach((text, row) => void rows.add(place.firstRow + row, text))
+      if (rows.problems.length === 0) problems.push(...valueProblems(valuesCheck, place, frame))
       await yieldToEventLoop() // A frame's rows take some milliseconds.
     }
     if (problems.length + rows.problems.length >= PROBLEMS_MAX) break
@@ -58,6 +63,17 @@ export async function verifySegment(
   const isWhole = problems.length === 0 && rows.problems.length === 0
   const summaries = isWhole && !expected.folded ? rows.summaryProblems() : []
   return [...problems, ...rows.problems, ...summaries].slice(0, PROBLEMS_MAX)
+}
+
+function valueProblems(
+  check: ValuesCheck | null,
+  { firstRow }: FramePlace,
+  frame: Frame,
+): Problem[] {
+  const wrong = check?.wrongCell(frame) ?? null
+  if (wrong === null) return []
+  const message = `The footer rules out the value of column ${wrong.key.slice(0, -1)}`
+  return [{ kind: 'summary', message, place: `row ${firstRow + wrong.row}` }]
 }
 
 function notUtf8({ offset }: FramePlace): Problem {

@@ -1,0 +1,172 @@
+// Reads the cells of a row's text (FORMAT.md, section 5) from its bytes, one after the other, without decoding them.
+//
+// Keys are compared as bytes, because a key is always written as `renderKey` writes it. Rows mostly have the keys of the
+// rows before, in the same order, so each key is first compared to the ones that are expected next.
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../base/ascii.js'
+import type { Bytes } from '../base/bytes.js'
+import { byteText } from '../base/platform.js'
+import { StoreError } from '../base/store-error.js'
+
+/** Keys that follow the last one and are compared before all keys are searched. */
+const EXPECTED_KEYS = 4
+
+/** Keys that are remembered. Tables have fewer columns, but rows may have been stored under several schemas. */
+const KNOWN_KEYS_MAX = 4_096
+
+/** A key that rows have, with its colon, and what it is for. */
+type KnownKey<Column> = Readonly<{ bytes: Bytes; column: Column }>
+
+/** Reads cells; the fields are those of the last one. */
+export class CellReader<Column> {
+  /** Where the cell begins, where its value does, and where both end. */
+  start = 0
+  from = 0
+  to = 0
+  /** Whether the value has a backslash. */
+  isEscaped = false
+
+  readonly #columnOf: (key: string) => Column
+  #keys: KnownKey<Column>[] = []
+  #indexOfKey = new Map<string, number>()
+  #nextKey = 0
+
+  /** @param columnOf - What a key is for, see `cellKey`. It is asked once for a key, or again when there were many. */
+  constructor(columnOf: (key: string) => Column) {
+    this.#columnOf = columnOf
+  }
+
+  /** Begins a row. */
+  begin(): void {
+    this.#nextKey = 0
+  }
+
+  /**
+   * Reads the cell at a place of a row that ends at `limit`. @returns what its key is for.
+   * @throws {StoreError} DATA_CORRUPT if the text does not follow the grammar.
+   */
+  read(bytes: Bytes, at: number, limit: number): Column {
+    const key = this.#passKey(bytes, at, limit)
+    const from = at + key.bytes.length
+    this.isEscaped = false
+    const end = this.#endOfValue(bytes, from, limit)
+    if (end <= from || end > limit || end === limit - 1) throw damagedRow()
+    if (end < limit && bytes[end] !== COMMA) throw damagedRow()
+    this.start = at
+    this.from = from
+    this.to = end
+    return key.column
+  }
+
+  #passKey(bytes: Bytes, at: number, limit: number): KnownKey<Column> {
+    const keys = this.#keys
+    const last = Math.min(keys.length, this.#nextKey + EXPECTED_KEYS)
+    for (let index = this.#nextKey; index < last; index++) {
+      const key = keys[index]
+      if (key === undefined || !startsWith(bytes, at, limit, key.bytes)) continue
+      this.#nextKey = index + 1
+      return key
+    }
+    return this.#searchKey(bytes, at, limit)
+  }
+
+  #searchKey(bytes: Bytes, at: number, limit: number): KnownKey<Column> {
+    if (bytes[at] !== QUOTE) throw damagedRow()
+    const end = this.#endOfString(bytes, at, limit)
+    if (end >= limit || bytes[end] !== COLON) throw damagedRow()
+    const text = byteText(bytes.subarray(at, end + 1))
+    const index = this.#indexOfKey.get(text)
+    const known = index === undefined ? undefined : this.#keys[index]
+    if (known !== undefined && index !== undefined) {
+      this.#nextKey = index + 1
+      return known
+    }
+    if (this.#keys.length >= KNOWN_KEYS_MAX) {
+      this.#keys = []
+      this.#indexOfKey = new Map()
+    }
+    const key = { bytes: bytes.slice(at, end + 1), column: this.#columnOf(text) }
+    this.#indexOfKey.set(text, this.#keys.length)
+    this.#nextKey = this.#keys.push(key)
+    return key
+  }
+
+  #endOfValue(bytes: Bytes, at: number, limit: number): number {
+    const first = bytes[at]
+    if (first === QUOTE) return this.#endOfString(bytes, at, limit)
+    if (first === OPEN_BRACKET || first === OPEN_BRACE)
+      return this.#endOfContainer(bytes, at, limit)
+    let end = at
+    while (end < limit && bytes[end] !== COMMA) end++
+    return end
+  }
+
+  /** Beyond `limit` if the string has no end. */
+  #endOfString(bytes: Bytes, start: number, limit: number): number {
+    for (let at = start + 1; at < limit; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) return at + 1
+      if (byte !== BACKSLASH) continue
+      this.isEscaped = true
+      at++
+    }
+    return limit + 1
+  }
+
+  #endOfContainer(bytes: Bytes, start: number, limit: number): number {
+    let level = 0
+    for (let at = start; at < limit; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) at = this.#endOfString(bytes, at, limit) - 1
+      else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) level++
+      else if ((byte === CLOSE_BRACKET || byte === CLOSE_BRACE) && --level === 0) return at + 1
+    }
+    return limit + 1
+  }
+}
+
+function startsWith(bytes: Bytes, at: number, limit: number, key: Bytes): boolean {
+  const { length } = key
+  if (at + length > limit) return false
+  for (let i = 0; i < length; i++) if (bytes[at + i] !== key[i]) return false
+  return true
+}
+
+/**
+ * Calls back with the bounds of each element of an array's token, until it returns true.
+ * @returns whether it did.
+ */
+export function someElement(
+  bytes: Bytes,
+  from: number,
+  to: number,
+  visit: (from: number, to: number) => boolean,
+): boolean {
+  const limit = to - 1
+  for (let at = from + 1; at < limit; ) {
+    let end = at
+    if (bytes[at] === QUOTE) {
+      for (end = at + 1; end < limit && bytes[end] !== QUOTE; end++) {
+        if (bytes[end] === BACKSLASH) end++
+      }
+      end++
+    } else {
+      while (end < limit && bytes[end] !== COMMA) end++
+    }
+    if (visit(at, end)) return true
+    at = end + 1
+  }
+  return false
+}
+
+function damagedRow(): StoreError {
+  return new StoreError('DATA_CORRUPT', 'The text of a row is damaged')
+}

@@ -1,0 +1,113 @@
+// Reads what a segment knows of the values of its columns: sections 7 and 8 of its footer. FORMAT.md, section 6.
+import { type Bytes, utf8 } from '../base/bytes.js'
+import { byteText } from '../base/platform.js'
+import { ByteReader } from './byte-reader.js'
+import { COLUMN_VALUES } from './column-values.js'
+import type { SegmentRef } from './extent-page.js'
+import { objectIdCrc } from './piece-crc.js'
+import { renderKey } from './row-text.js'
+import { corrupt, directoryOf, sectionAt } from './segment-footer.js'
+import { SECTION } from './segment-layout.js'
+import { isFilter, mayContain } from './value-filter.js'
+
+/** What is known of a column. */
+export type KnownColumn = Readonly<{
+  hasEmpty: boolean
+  hasFilled: boolean
+  /** Of the values, all numbers or all texts: bytes of a token, or the first bytes of a text. */
+  bounds: Readonly<{
+    isNumber: boolean
+    least: Bytes
+    greatest: Bytes
+    /** Greater texts may begin with `greatest`. */
+    isCut: boolean
+  }> | null
+  filter: Bytes | null
+}>
+
+/** What a segment knows of its values. */
+export class SegmentValues {
+  /** Estimated memory. */
+  readonly bytes: number
+  readonly #columns: ReadonlyMap<string, KnownColumn>
+
+  constructor(columns: ReadonlyMap<string, KnownColumn>, bytes: number) {
+    this.#columns = columns
+    this.bytes = bytes
+  }
+
+  /** undefined: all cells of the column are empty. */
+  column(id: string): KnownColumn | undefined {
+    return this.columnOfKey(byteText(utf8(`${renderKey(id)}:`)))
+  }
+
+  /** @param key - As it stands in row texts, with its colon, a character for each byte. */
+  columnOfKey(key: string): KnownColumn | undefined {
+    return this.#columns.get(key)
+  }
+
+  /** Whether a cell of a column, or an element of one, may have a value of this hash: see `hashOfToken`. */
+  mayContain(id: string, hash: number): boolean {
+    const column = this.column(id)
+    if (column === undefined) return false
+    return column.hasFilled && (column.filter === null || mayContain(column.filter, hash))
+  }
+}
+
+/** Memory of a column beside its bytes, and that of the whole, estimated. */
+const COLUMN_BYTES = 400
+
+/**
+ * @param bytes - What `footerRange` names. Nothing of it is kept.
+ * @returns null: nothing is known.
+ * @throws {StoreError} DATA_CORRUPT
+ */
+export function decodeSegmentValues(ref: SegmentRef, bytes: Bytes): SegmentValues | null {
+  const idCrc = objectIdCrc(ref.object)
+  const sections = new Map<number | undefined, Bytes>()
+  for (const at of directoryOf(ref, idCrc, bytes)) {
+    const number = bytes[at]
+    if (number === SECTION.columnValues || number === SECTION.valueFilters) {
+      sections.set(number, sectionAt(ref, idCrc, bytes, at).slice())
+    }
+  }
+  const values = sections.get(SECTION.columnValues)
+  if (values === undefined) return null
+  const filters = decodeFilters(ref, sections.get(SECTION.valueFilters))
+  const reader = new ByteReader(values, `column values of segment ${ref.object}`)
+  const columns = new Map<string, KnownColumn>()
+  for (let index = 0, count = reader.u16(); index < count; index++) {
+    const key = byteText(reader.bytes(reader.u16()))
+    columns.set(key, decodeColumn(reader, filters.get(index) ?? null))
+  }
+  const filterBytes = sections.get(SECTION.valueFilters)?.length ?? 0
+  return new SegmentValues(columns, values.length + filterBytes + COLUMN_BYTES * (1 + columns.size))
+}
+
+function decodeColumn(reader: ByteReader, filter: Bytes | null): KnownColumn {
+  const flags = reader.u8()
+  const isNumber = (flags & COLUMN_VALUES.numbers) !== 0
+  const hasBounds = isNumber || (flags & COLUMN_VALUES.texts) !== 0
+  const least = hasBounds ? reader.bytes(reader.u8()) : null
+  const greatest = hasBounds ? reader.bytes(reader.u8()) : null
+  const isCut = (flags & COLUMN_VALUES.greatestIsCut) !== 0
+  return {
+    hasEmpty: (flags & COLUMN_VALUES.empty) !== 0,
+    hasFilled: (flags & COLUMN_VALUES.filled) !== 0,
+    bounds: least === null || greatest === null ? null : { isNumber, least, greatest, isCut },
+    filter,
+  }
+}
+
+function decodeFilters(ref: SegmentRef, bytes: Bytes | undefined): Map<number, Bytes> {
+  const filters = new Map<number, Bytes>()
+  if (bytes === undefined) return filters
+  const reader = new ByteReader(bytes, `value filters of segment ${ref.object}`)
+  for (let count = reader.u16(); count > 0; count--) {
+    const index = reader.u16()
+    const filter = reader.bytes(reader.u32())
+    if (!isFilter(filter)) throw corrupt(ref, 'a filter of values has the wrong length')
+    filters.set(index, filter)
+  }
+  return filters
+}

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { decodeExtentPage } from '../../../src/format/extent-page.js'
 import { KEY_SPACE, tableOfKey } from '../../../src/format/keys.js'
 import { decodeTableHead } from '../../../src/format/records.js'
+import { findSome } from './find-operations.js'
 import type { SampleRow } from './input.js'
 import { type Model, runAlone } from './model.js'
 import type { Operation } from './operation.js'
@@ -39,6 +40,7 @@ export async function checkAll(model: Model, world: World): Promise<void> {
     await check(readVersion(target))
     await check(readSchema(target))
     await check(scanAll(target))
+    await check(findSome(target))
     for (const state of model.states) state.walks = []
     await check(readPage(target, null, { limit: undefined, parsed: false }))
     while (model.state.walks[0] !== undefined) {

@@ -143,6 +143,7 @@ export class World {
       stores.push(
         await openStore({
           ...this.profile.options,
+          valueFilters: this.profile.options.segmentRowsMax === 4,
           sweepIntervalMs: 0,
           foldIntervalMs: 0,
           jobIntervalMs: DAY_MS, // Each opening looks for jobs, and never again.

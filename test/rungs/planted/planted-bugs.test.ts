@@ -5,6 +5,7 @@ import { PLANTED_BUGS } from './planted-bugs.js'
 import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
 import { PLANTED_BUGS as PLANTED_DUTY_BUGS } from './planted-duty-bugs.js'
 import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
+import { PLANTED_BUGS as PLANTED_FIND_BUGS } from './planted-find-bugs.js'
 import { PLANTED_BUGS as PLANTED_HINT_BUGS } from './planted-hint-bugs.js'
 import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
@@ -23,6 +24,7 @@ const BUGS = [
   ...PLANTED_FILE_BUGS,
   ...PLANTED_CRASH_BUGS,
   ...PLANTED_DUTY_BUGS,
+  ...PLANTED_FIND_BUGS,
   ...PLANTED_HINT_BUGS,
   ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,

@@ -73,6 +73,7 @@ const SUITES = [
     only: '',
     isPlain: true,
   },
+  { list: 'planted-find-bugs.ts', test: 'test/store/find.test.ts', only: '', isPlain: true },
   { list: 'planted-duty-bugs.ts', test: 'test/store/duties.test.ts', only: '', isPlain: true },
   {
     list: 'planted-hint-bugs.ts',

@@ -25,7 +25,7 @@ function anyVariant(random: Seeded): MetaVariant {
     stashTtlMs: 30 * 24 * HOUR_MS,
   }
   return {
-    store,
+    store: { ...store, valueFilters: store.segmentRowsMax === 2 },
     disk: {
       seed: random.below(1_000),
       model: random.pick(['leveldb', 'prefix'] as const),

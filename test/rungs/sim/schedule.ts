@@ -666,7 +666,7 @@ function anyOptions(random: Seeded): SimOptions {
     idempotencyTtlMs: 30 * DAY_MS,
   }
   return {
-    store,
+    store: { ...store, valueFilters: store.segmentRowsMax === 2 },
     disk: {
       seed: random.below(2 ** 30),
       model: random.pick(['leveldb', 'prefix'] as const),

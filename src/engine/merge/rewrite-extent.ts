@@ -104,11 +104,11 @@ class ExtentWriter {
     this.#object = version === null ? '' : team.ids.next()
     if (version !== null) parts.onSegment({ object: this.#object })
     const take = (bytes: number): Uint8Array<ArrayBuffer> => team.buffers.take(bytes)
-    const { compression } = team.options
+    const { compression, valueFilters } = team.options
     this.#builder =
       version === null
         ? null
-        : new SegmentBuilder(this.#object, SEGMENT_BYTES_FIRST, compression, take)
+        : new SegmentBuilder(this.#object, SEGMENT_BYTES_FIRST, compression, take, valueFilters)
   }
 
   /** The rows of a piece of the segment, with what is laid over them. */

@@ -197,7 +197,7 @@ async function runCommandLine(
   commands: readonly string[],
   { folder, cli, onEnd }: Surroundings,
 ): Promise<void> {
-  const [serving = '', create = '', overwrite = ''] = commands
+  const [serving = '', create = '', merge = ''] = commands
   const env = { PATH: `${await installCommand(folder, cli)}:${process.env['PATH']}` }
   await writeFile(join(folder, 'orders.csv'), 'id,total\n1,34.5\n2,12\n')
   await writeFile(join(folder, 'a.ndjson'), '{"id":3,"total":1}\n')
@@ -218,8 +218,8 @@ async function runCommandLine(
 
   const table = await import_(create)
   assert.deepEqual(await idsOf(table), [1, 2])
-  assert.equal(await import_(overwrite.replace(' ID ', ` ${table} `)), table)
-  assert.deepEqual(await idsOf(table), [3, 4])
+  assert.equal(await import_(merge.replace(' ID ', ` ${table} `)), table)
+  assert.deepEqual(await idsOf(table), [1, 2, 3, 4])
 }
 
 async function runKeyCommands(

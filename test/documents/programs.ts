@@ -1,8 +1,6 @@
 // The programs in the documents, each with what it takes for given: names that are declared for the compiler, and
 // values for them when it runs.
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import fastify from 'fastify'
@@ -59,6 +57,7 @@ const library: Program = {
   async run({ text }, surroundings) {
     const store = await memory(surroundings)
     const team = store.team('acme')
+    const printed: core.RowWithId[] = []
     await runModule(text, {
       store,
       team,
@@ -67,12 +66,18 @@ const library: Program = {
       rows: [1, 2, 3].map((id) => ({ id, paid: true })),
       idempotencyKey: 'a-random-text',
       continuation: undefined,
+      console: { log: (row: core.RowWithId) => printed.push(row) },
     })
 
     const [made] = await team.tables()
     const page = await team.table(made?.id ?? '').page()
+    assert.equal(made?.name, 'Paid orders')
     assert.deepEqual(
       page.rows.map(({ id }) => id),
+      [2, 3, 1, 9],
+    )
+    assert.deepEqual(
+      printed.map(({ id }) => id),
       [2, 3],
     )
   },
@@ -187,18 +192,11 @@ const missingRow: Program = {
 
 const server: Program = {
   document: 'README.md',
-  begins: "import { createServer } from 'node:http'",
+  begins: "import { openDirectory, startServer } from 'rowstash/node'",
   async run({ text }, { folder, onEnd }) {
-    const servers: Server[] = []
+    const started: node.StartedServer[] = []
     const stores: core.Store[] = []
     const key = 'a-long-random-text-of-the-host'
-    const http = {
-      createServer(...given: Parameters<typeof createServer>) {
-        const made = createServer(...given)
-        servers.push(made)
-        return made
-      },
-    }
     const own = {
       ...node,
       async openDirectory(...given: Parameters<typeof node.openDirectory>) {
@@ -206,29 +204,33 @@ const server: Program = {
         stores.push(store)
         return store
       },
+      async startServer(...given: Parameters<typeof node.startServer>) {
+        const made = await node.startServer(...given)
+        started.push(made)
+        return made
+      },
     }
     onEnd(async () => {
-      for (const made of servers) await new Promise((resolve) => made.close(resolve))
+      for (const made of started) await made.close(0)
       for (const store of stores) await store.close()
     })
-    const program = replaced(replaced(text, "'./data'", 'directory'), 'listen(8080)', 'listen(0)')
+    const program = replaced(replaced(text, "'./data'", 'directory'), 'port: 8080', 'port: 0')
     const run = (env: Names): Promise<void> =>
       runModule(
         program,
         { directory: join(folder, 'data'), process: { env } },
-        { 'node:http': http, 'rowstash/node': own },
+        { 'rowstash/node': own },
       )
 
     await assert.rejects(run({}), /API_KEY/)
     await run({ API_KEY: key })
 
-    const [listening] = servers
+    const [listening] = started
     assert(listening !== undefined)
-    const { port } = listening.address() as AddressInfo
     const headers = { authorization: `Bearer ${key}` }
-    const answer = await fetch(`http://127.0.0.1:${port}/api/tables`, { headers })
+    const answer = await fetch(`${listening.url}/tables`, { headers })
     assert.deepEqual([answer.status, await answer.json()], [200, { data: [] }])
-    assert(listening.maxConnections > 0, 'the server was hardened')
+    assert.match(listening.url, /\/api$/)
   },
 }
 

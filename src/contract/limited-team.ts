@@ -1,4 +1,5 @@
 // A team as a key sees it that is limited to some of its tables: other tables do not exist.
+import { disposable } from '../base/disposable.js'
 import type { Job, JobStatus } from '../engine/api/job-types.js'
 import type { Table, Team } from '../engine/api/store-types.js'
 import { tableNotFound } from '../engine/commit/table-writer.js'
@@ -101,6 +102,8 @@ function missingTable(id: string): Table {
     version: fail,
     schema: fail,
     info: fail,
+    toCSV: () => disposable(walk()),
+    toNDJSON: () => disposable(walk()),
     rename: fail,
     delete: fail,
   }

@@ -1,6 +1,7 @@
 import { BufferPool } from '../base/buffer-pool.js'
 import { ByteCache } from '../base/byte-cache.js'
 import type { Bytes } from '../base/bytes.js'
+import { type Disposing, disposable } from '../base/disposable.js'
 import { checkFunctionOption, checkOptions } from '../base/options.js'
 import { every } from '../base/platform.js'
 import type { KvStore } from '../kv/kv.js'
@@ -243,8 +244,12 @@ class OpenedStore implements Store, LendsBuffers {
     return this.#context.lifecycle.run(() => verifyStore(this.#context, options))
   }
 
-  backup(options: BackupOptions = {}): AsyncIterableIterator<Bytes> {
-    return backupStore(this.#context, options)
+  backup(options: BackupOptions = {}): AsyncIterableIterator<Bytes> & Disposing {
+    return disposable(backupStore(this.#context, options))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   memory(): StoreMemory {

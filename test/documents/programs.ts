@@ -128,6 +128,21 @@ const tableLife: Program = {
   },
 }
 
+const rowsInAndOut: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "const { body } = new Response('id,total",
+  declared: "declare const table: import('rowstash').Table",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const { tableId } = await team.createTable({ name: 'x', rows: [{ id: 0, total: 7.25 }] })
+    const printed: string[] = []
+    const console = { log: (line: string) => printed.push(line) }
+    await runModule(text, { table: team.table(tableId), console, Response, TextDecoder })
+
+    assert.deepEqual(printed, ['id,total\n0,7.25\n1,34.50\n'])
+  },
+}
+
 const preflight: Program = {
   document: 'src/EMBEDDING.md',
   begins: 'const { rows: rowCount, problems, problemCount, schema } = await table.preflight',
@@ -574,6 +589,7 @@ export const PROGRAMS: readonly Program[] = [
   library,
   failure,
   tableLife,
+  rowsInAndOut,
   preflight,
   receipt,
   missingRow,

@@ -1,4 +1,6 @@
 // The life of a table: what it is now, its name and columns, and its end.
+import type { Bytes } from '../../base/bytes.js'
+import type { Disposing } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 
 /** The ID and the name of a table. */
@@ -26,6 +28,27 @@ export type IfTableMatch = Readonly<{
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
 }>
+
+/** Options of an export. */
+export type ExportOptions = Readonly<{
+  /** Ends the export, which fails with ABORTED before its next page. */
+  signal?: AbortSignal | undefined
+}>
+
+/** Bytes of text, a page of rows at a time. They are read once; `await using` ends them early. */
+export type ExportedRows = AsyncIterableIterator<Bytes> & Disposing
+
+/** Rows out, as text. */
+export interface TableExports {
+  /**
+   * All rows as CSV, in bounded memory: the column IDs, then a line for each row, in order. A table that is made of it
+   * with the same schema has the same rows, with new IDs; an empty text becomes an empty cell. Arrays are JSON.
+   * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, ABORTED, DATA_CORRUPT
+   */
+  toCSV(options?: ExportOptions): ExportedRows
+  /** As `toCSV`, as one JSON object per line, without row IDs: nothing is lost. */
+  toNDJSON(options?: ExportOptions): ExportedRows
+}
 
 /** What can be asked of a table, and done to it, beside its rows. */
 export interface TableLife {

@@ -18,11 +18,24 @@ export type TextRows =
   | Readonly<{ csv: Bytes | string }>
   | Readonly<{ tsv: Bytes | string }>
 
+/** A stream of bytes: a Node stream, a web stream, or any other async iterable of them. */
+export type ByteStream = AsyncIterable<Bytes> | ReadableStream<Bytes>
+
+/**
+ * Rows as a stream of text in UTF-8, of any length: it is read as it comes, in bounded memory, and once. `ndjson`, one
+ * JSON object per line, may also be a whole text.
+ */
+export type RowStream =
+  | Readonly<{ csv: ByteStream }>
+  | Readonly<{ tsv: ByteStream }>
+  | Readonly<{ json: ByteStream }>
+  | Readonly<{ ndjson: ByteStream | Bytes | string }>
+
 /** An input row: also an instance of a class or an interface, but no array and no other iterable. */
 export type RowInput = RowObject | (object & { readonly [Symbol.iterator]?: never })
 
-/** Rows as objects (an async iterable of any length is read in bounded memory) or as text. */
-export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows
+/** Rows as objects (an async iterable of any length is read in bounded memory), as text, or as a stream of text. */
+export type RowsInput = Iterable<RowInput> | AsyncIterable<RowInput> | TextRows | RowStream
 
 /**
  * The treatment of data that does not fit the schema. `abort` (default): nothing is written, and the first

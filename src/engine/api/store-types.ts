@@ -1,6 +1,7 @@
 // The public interfaces of a store, its teams, tables and stashes.
 
 import type { Bytes } from '../../base/bytes.js'
+import type { Disposing } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
@@ -9,7 +10,7 @@ import type { Find, FindBounds, FindPageRequest } from './find-types.js'
 import type { TableHistory } from './history-types.js'
 import type { Job, JobEntry, JobRequest } from './job-types.js'
 import type { ApiKeys } from './key-types.js'
-import type { TableLife, TeamTables } from './life-types.js'
+import type { TableExports, TableLife, TeamTables } from './life-types.js'
 import type { ManyRows } from './many-types.js'
 import type { StoreMemory } from './memory-types.js'
 import type { Merges } from './merge-types.js'
@@ -125,7 +126,7 @@ export type PageBytes = Readonly<{
 }>
 
 /** An open store. Everything in it belongs to a team; see `team`. */
-export interface Store {
+export interface Store extends Disposing {
   /** The tables, stashes and files of one team. `teamId`: 1 to 128 UTF-16 units of well-formed text. */
   team(teamId: string): Team
   /**
@@ -148,8 +149,8 @@ export interface Store {
    * @throws {StoreError} from the iterator, whose bytes are then no backup: OPTION_NOT_ALLOWED, ABORTED,
    *   STORE_CLOSED (a close ends it), DATA_CORRUPT (damaged data is not backed up), STORAGE_UNAVAILABLE
    */
-  backup(options?: BackupOptions): AsyncIterableIterator<Bytes>
-  /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. */
+  backup(options?: BackupOptions): AsyncIterableIterator<Bytes> & Disposing
+  /** Waits for operations in flight, then frees everything. Later calls fail with STORE_CLOSED. `await using` calls it. */
   close(): Promise<void>
   /**
    * The current size of the store's caches and buffer pools, for a metrics gauge. Cheap: no entry is visited. The sizes
@@ -241,6 +242,7 @@ export interface Table
     TableLife,
     Find,
     Merges,
+    TableExports,
     Preflight<OverwriteRequest, TablePreflightReport>,
     ManyRows,
     TableHistory,

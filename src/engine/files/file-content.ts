@@ -8,6 +8,7 @@ import { type Bytes, sameBytes, utf8 } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { type Hash, openHash } from '../../base/platform.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
+import { streamPieces } from '../../base/web-stream.js'
 import type { StoredContent } from '../../format/file-records.js'
 import {
   LEAF_BYTES,
@@ -159,27 +160,9 @@ function* slices(bytes: Bytes): Generator<Bytes, void> {
 }
 
 function iterable(content: unknown): AsyncIterable<unknown> {
-  const given = Object(content) as Partial<AsyncIterable<unknown> & ReadableStream<unknown>>
-  if (typeof given[Symbol.asyncIterator] === 'function') return given as AsyncIterable<unknown>
-  if (typeof given.getReader === 'function') return readWebStream(given as ReadableStream<unknown>)
-  throw wrongContent()
-}
-
-/** For runtimes whose web streams cannot be iterated. */
-async function* readWebStream(stream: ReadableStream<unknown>): AsyncGenerator<unknown, void> {
-  const reader = stream.getReader()
-  let isDone = false
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      isDone = done
-      if (done) return
-      yield value
-    }
-  } finally {
-    if (!isDone) await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
-    reader.releaseLock()
-  }
+  const pieces = streamPieces(content)
+  if (pieces === undefined) throw wrongContent()
+  return pieces
 }
 
 function checkPiece(piece: unknown): Bytes {

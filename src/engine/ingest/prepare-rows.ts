@@ -19,6 +19,7 @@ import { endSegment, readCsvBytes, textsOfRows } from './read-csv-bytes.js'
 import { readJsonBytes } from './read-json-bytes.js'
 import { scanRowObject } from './row-object.js'
 import { SegmentSink, type SegmentTarget, storedSegments } from './segment-sink.js'
+import { openStream, streamOf } from './stream-rows.js'
 
 /** Rows that were read. Their objects are pending until the operation settles them. */
 export type PreparedRows = Readonly<{
@@ -45,12 +46,12 @@ export async function prepareRows(
   target: SegmentTarget = storedSegments(context),
 ): Promise<PreparedRows> {
   const { options } = context
-  const quick = await prepareFast(context, input, mayInline, target)
+  const limits = { columnsMax: options.columnsMax, rowCharsMax: options.rowBytesMax }
+  const stream = streamOf(input)
+  const quick = stream === null ? await prepareFast(context, input, mayInline, target) : null
   if (quick !== null) return quick
-  const { header, rows } = openRows(input, {
-    columnsMax: options.columnsMax,
-    rowCharsMax: options.rowBytesMax,
-  })
+  const { header, rows } =
+    stream === null ? openRows(input, limits) : await openStream(stream, options, limits)
   const builder = new ChunkBuilder(options, header)
   const sink = new SegmentSink(context, target)
   const isInline = (): boolean => mayInline && isFew(options, builder, sink)
@@ -164,6 +165,7 @@ type OpenedRows = Readonly<{
   rows: Iterable<ScannedRow> | AsyncIterable<ScannedRow>
 }>
 
+/** Of rows that are no stream. */
 function openRows(input: RowsInput, limits: ScanLimits): OpenedRows {
   if (isTextRows(input)) return openTextRows(input, limits)
   if (Symbol.asyncIterator in input) return { header: null, rows: scanAsync(input) }

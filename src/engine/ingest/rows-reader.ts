@@ -30,6 +30,7 @@ import {
   rowsOfChunk,
   type Verdict,
 } from './stored-form.js'
+import { streamOf } from './stream-rows.js'
 
 /** Rows as they came, judged by nothing yet. */
 export type OperationRows = Readonly<{
@@ -64,6 +65,11 @@ export class RowsReader {
   async prepare(rows: GivenRows): Promise<void> {
     if (this.#stash !== null) return
     if (rows instanceof SourceRows) return this.#prepareSource(rows)
+    const stream = streamOf(rows)
+    if (stream !== null) {
+      const goesOn = (): void => this.#team.lifecycle.checkOpen() // A close does not wait for its end.
+      return this.#prepareSource(new SourceRows(stream.pieces, stream.format, goesOn))
+    }
     const { chunk, inline, files } = await prepareRows(this.#team, rows as RowsInput, true)
     this.#files.addAll(files)
     for (const { object } of chunk.segments) this.#objects.push(object)

@@ -1,15 +1,14 @@
 // Rows of a source of any length, as its bytes come: cut into runs of rows, each of which becomes a chunk as one of a
 // stash would. Memory is bounded by a run, whatever the length of the source.
-import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
-import { type Bytes, concatBytes } from '../../base/bytes.js'
-import { dataError, shiftPlace } from '../../base/data-error.js'
+import type { Bytes } from '../../base/bytes.js'
+import { shiftPlace } from '../../base/data-error.js'
 import { type CutRun, cutRecords, isJson } from '../../base/record-cutter.js'
 import { SourceFault, type SourceFormat } from '../../base/record-scanner.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
-import type { TextRows } from '../api/row-types.js'
 import type { StoreContext } from '../context/store-context.js'
 import { prepareRows } from './prepare-rows.js'
+import { countLineBreaks, faultOf, runLimits, textOfRun } from './stream-rows.js'
 
 /** Rows and bytes of a source that were read so far. */
 export type SourceProgress = Readonly<{ rows: number; bytes: number }>
@@ -32,13 +31,6 @@ export class SourceRows {
   }
 }
 
-/** Rows and bytes of a run. A run is held in memory about four times: in the window, cut, scanned, as a segment. */
-const RUN_ROWS_MAX = 65_536
-const RUN_BYTES_MAX = 8 * 1024 * 1024
-
-/** The text of a row in its source is at most so many times as long as it may be: each character is an escape. */
-const ROW_BYTES_FACTOR = 6
-
 /** Takes up the chunks of a source, in order, as they are stored. */
 export type ChunkTaker = (chunk: StoredChunk, files: FileIds) => void
 
@@ -51,11 +43,7 @@ export async function readSource(
   { pieces, format, onProgress }: SourceRows,
   take: ChunkTaker,
 ): Promise<void> {
-  const limits = {
-    rowsMax: RUN_ROWS_MAX,
-    bytesMax: RUN_BYTES_MAX,
-    rowBytesMax: Math.max(RUN_BYTES_MAX, ROW_BYTES_FACTOR * context.options.rowBytesMax),
-  }
+  const limits = runLimits(context.options)
   let rows = 0
   let lineBreaks = 0 // Of the source before the run; those of the header are counted with its first run.
   let columns: readonly ChunkColumn[] = []
@@ -80,24 +68,12 @@ async function prepareRun(
   before: Readonly<{ rows: number; lines: number }>,
 ): Promise<Readonly<{ chunk: StoredChunk; files: FileIds }>> {
   try {
-    const { chunk, files } = await prepareRows(context, textOf(run, format), false)
+    const { chunk, files } = await prepareRows(context, textOfRun(run, format), false)
     const firstLine = chunk.firstLine === 0 ? 0 : chunk.firstLine + before.lines
     return { chunk: { ...chunk, firstLine }, files }
   } catch (failure) {
     throw shiftPlace(failure, before)
   }
-}
-
-const OPENING = Uint8Array.of(0x5b)
-const CLOSING = Uint8Array.of(0x5d)
-
-/** The rows of a run as one body. */
-function textOf({ header, bytes, offset }: CutRun, format: SourceFormat): TextRows {
-  if (isJson(format)) {
-    return { json: concatBytes([OPENING, bytes, CLOSING]), offset: offset - OPENING.length }
-  }
-  const whole = concatBytes([header, bytes])
-  return format === 'csv' ? { csv: whole } : { tsv: whole }
 }
 
 /** Whether two chunks have the same columns with the same summaries: most do, and share one list then. */
@@ -114,20 +90,4 @@ function sameColumns(left: readonly ChunkColumn[], right: readonly ChunkColumn[]
       summary.seen === other.summary.seen
     )
   })
-}
-
-/** CRLF, LF and CR are line breaks, in quotes too. */
-function countLineBreaks(bytes: Bytes): number {
-  let count = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === CARRIAGE_RETURN) count++
-    else if (byte === LINE_FEED && bytes[i - 1] !== CARRIAGE_RETURN) count++
-  }
-  return count
-}
-
-function faultOf({ message, line }: SourceFault): unknown {
-  const phrase = message.charAt(0).toUpperCase() + message.slice(1)
-  return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })
 }

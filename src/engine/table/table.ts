@@ -1,5 +1,7 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
+import type { Bytes } from '../../base/bytes.js'
 import { deferred } from '../../base/data-error.js'
+import { disposable } from '../../base/disposable.js'
 import type { TableKey } from '../../format/keys.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
@@ -22,7 +24,7 @@ import {
 import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
-import type { IfTableMatch, TableInfo } from '../api/life-types.js'
+import type { ExportedRows, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
 import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
 import type { MergeRequest, MergeResult } from '../api/merge-types.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
@@ -63,6 +65,7 @@ import { readRowJson } from '../read/point-read.js'
 import { readTableInfo } from '../read/table-infos.js'
 import { addRows } from './add-rows.js'
 import { checkMerge, checkOverwrite } from './check-requests.js'
+import { csvRows, exportRows, NDJSON_ROWS } from './export-rows.js'
 import { checkRowIds, checkUpdates, deleteRows, updateRows } from './many-rows.js'
 import { mergeRows } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
@@ -307,6 +310,24 @@ export class TeamTable implements Table {
 
   info(): Promise<TableInfo> {
     return this.#run(readTableInfo)
+  }
+
+  toCSV(options: ExportOptions = {}): ExportedRows {
+    return disposable(this.#export('toCSV', csvRows, options))
+  }
+
+  toNDJSON(options: ExportOptions = {}): ExportedRows {
+    return disposable(this.#export('toNDJSON', () => NDJSON_ROWS, options))
+  }
+
+  async *#export(
+    what: string,
+    writerOf: Parameters<typeof exportRows>[1],
+    options: ExportOptions,
+  ): AsyncGenerator<Bytes, void> {
+    checkArguments(what, options, ['signal'])
+    checkSignal(options.signal)
+    yield* exportRows(this.#place(), writerOf, options.signal)
   }
 
   rename(name: string, options: IfTableMatch = {}): Promise<Version> {

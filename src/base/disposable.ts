@@ -1,0 +1,16 @@
+/** What `await using` ends. */
+export interface Disposing {
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Lets `await using` end an iterator, in runtimes whose iterators cannot. */
+export function disposable<T>(
+  iterator: AsyncGenerator<T, void>,
+): AsyncIterableIterator<T> & Disposing {
+  if (Symbol.asyncDispose in iterator) return iterator as typeof iterator & Disposing
+  return Object.assign(iterator, {
+    async [Symbol.asyncDispose](): Promise<void> {
+      await iterator.return()
+    },
+  })
+}

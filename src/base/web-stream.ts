@@ -1,0 +1,26 @@
+/** The pieces of a web stream, for runtimes whose web streams cannot be iterated. */
+export async function* readWebStream(
+  stream: ReadableStream<unknown>,
+): AsyncGenerator<unknown, void> {
+  const reader = stream.getReader()
+  let isDone = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      isDone = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    if (!isDone) await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
+    reader.releaseLock()
+  }
+}
+
+/** The pieces of a stream; undefined: it is neither an async iterable nor a web stream. */
+export function streamPieces(content: unknown): AsyncIterable<unknown> | undefined {
+  const given = Object(content) as Partial<AsyncIterable<unknown> & ReadableStream<unknown>>
+  if (typeof given[Symbol.asyncIterator] === 'function') return given as AsyncIterable<unknown>
+  if (typeof given.getReader === 'function') return readWebStream(given as ReadableStream<unknown>)
+  return undefined
+}

@@ -1,0 +1,169 @@
+// Rows that callers give as a stream of text: found among the forms of rows, and scanned run by run, for callers that take
+// one row after the other. Memory is bounded by a run.
+import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
+import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
+import { dataError, shiftPlace } from '../../base/data-error.js'
+import { shown, typeName } from '../../base/options.js'
+import { type CutLimits, type CutRun, cutRecords, isJson } from '../../base/record-cutter.js'
+import { SOURCE_FORMATS, SourceFault, type SourceFormat } from '../../base/record-scanner.js'
+import { StoreError } from '../../base/store-error.js'
+import { streamPieces } from '../../base/web-stream.js'
+import { openCsv } from '../../schema/scan-csv.js'
+import { decodeJsonText, scanJsonRows } from '../../schema/scan-json.js'
+import type { ScanLimits, ScannedRow } from '../../schema/scanned-row.js'
+import type { ResolvedOptions } from '../api/resolve-options.js'
+import type { TextRows } from '../api/row-types.js'
+
+/** A stream of rows, and its format. It is read once. */
+export type GivenStream = Readonly<{ pieces: AsyncIterable<Bytes>; format: SourceFormat }>
+
+/** Rows and bytes of a run. A run is held in memory about four times: in the window, cut, scanned, as a segment. */
+const RUN_ROWS_MAX = 65_536
+const RUN_BYTES_MAX = 8 * 1024 * 1024
+
+/** The text of a row in its source is at most so many times as long as it may be: each character is an escape. */
+const ROW_BYTES_FACTOR = 6
+
+/** Where a source of rows is cut. */
+export function runLimits({ rowBytesMax }: Pick<ResolvedOptions, 'rowBytesMax'>): CutLimits {
+  return {
+    rowsMax: RUN_ROWS_MAX,
+    bytesMax: RUN_BYTES_MAX,
+    rowBytesMax: Math.max(RUN_BYTES_MAX, ROW_BYTES_FACTOR * rowBytesMax),
+  }
+}
+
+/**
+ * The stream among the members of rows; null: they are given in another form.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function streamOf(rows: unknown): GivenStream | null {
+  if (typeof rows !== 'object' || rows === null) return null
+  const format = SOURCE_FORMATS.find((name) => Object.hasOwn(rows, name))
+  if (format === undefined) return null
+  const content: unknown = Reflect.get(rows, format)
+  const whole = typeof content === 'string' ? utf8(content) : content
+  const isWhole = whole instanceof Uint8Array
+  if (isWhole && format !== 'ndjson') return null
+  const stream = isWhole ? onePiece(whole) : streamPieces(content)
+  if (stream === undefined && format !== 'ndjson') return null
+  if (stream === undefined) {
+    throw invalid(`ndjson must be a text, bytes or a stream of bytes, not ${typeName(content)}`)
+  }
+  const other = Object.keys(rows).find((name) => name !== format)
+  if (other !== undefined) throw invalid(`rows take no ${shown(other)} beside a stream`)
+  return { pieces: checkedPieces(stream), format }
+}
+
+async function* onePiece(bytes: Bytes): AsyncGenerator<Bytes, void> {
+  yield bytes
+}
+
+async function* checkedPieces(stream: AsyncIterable<unknown>): AsyncGenerator<Bytes, void> {
+  for await (const piece of stream) {
+    if (!(piece instanceof Uint8Array)) {
+      throw invalid(`a stream of rows must yield Uint8Array, not ${typeName(piece)}`)
+    }
+    yield piece
+  }
+}
+
+function invalid(problem: string): StoreError {
+  const phrase = problem.charAt(0).toUpperCase() + problem.slice(1)
+  return new StoreError('REQUEST_VALIDATION_ERROR', phrase)
+}
+
+export type StreamedRows = Readonly<{
+  /** null: the rows name their columns themselves. */
+  header: readonly string[] | null
+  rows: AsyncIterable<ScannedRow>
+}>
+
+/** Reads a stream up to its header. @throws {StoreError} as the scanners; what the stream throws */
+export async function openStream(
+  { pieces, format }: GivenStream,
+  options: ResolvedOptions,
+  limits: ScanLimits,
+): Promise<StreamedRows> {
+  const runs = cutRecords(pieces, format, runLimits(options))
+  const first = await nextRun(runs)
+  const rows = scanRuns(runs, first, format, limits)
+  if (first === undefined || isJson(format)) return { header: null, rows }
+  return { header: openRun(first, format, limits).header, rows }
+}
+
+async function nextRun(runs: AsyncGenerator<CutRun>): Promise<CutRun | undefined> {
+  try {
+    const { value, done } = await runs.next()
+    return done ? undefined : value
+  } catch (failure) {
+    throw failure instanceof SourceFault ? faultOf(failure) : failure
+  }
+}
+
+async function* scanRuns(
+  runs: AsyncGenerator<CutRun>,
+  first: CutRun | undefined,
+  format: SourceFormat,
+  limits: ScanLimits,
+): AsyncGenerator<ScannedRow, void> {
+  const before = { rows: 0, lines: 0 }
+  try {
+    for (let run = first; run !== undefined; run = await nextRun(runs)) {
+      try {
+        for (const row of openRun(run, format, limits).rows) {
+          yield row.line === undefined ? row : { ...row, line: row.line + before.lines }
+        }
+      } catch (failure) {
+        throw shiftPlace(failure, before)
+      }
+      before.rows += run.starts.length
+      if (!isJson(format)) before.lines += countLineBreaks(run.bytes)
+    }
+  } finally {
+    await runs.return(undefined)
+  }
+}
+
+function openRun(
+  run: CutRun,
+  format: SourceFormat,
+  limits: ScanLimits,
+): Readonly<{ header: readonly string[] | null; rows: Iterable<ScannedRow> }> {
+  const text = textOfRun(run, format)
+  if ('json' in text) {
+    const json = typeof text.json === 'string' ? text.json : decodeJsonText(text.json)
+    return { header: null, rows: scanJsonRows(json, limits, text.offset) }
+  }
+  const [bytes, delimiter] =
+    'csv' in text ? ([text.csv, ','] as const) : ([text.tsv, '\t'] as const)
+  return openCsv(typeof bytes === 'string' ? utf8(bytes) : bytes, { delimiter }, limits)
+}
+
+const OPENING = Uint8Array.of(0x5b)
+const CLOSING = Uint8Array.of(0x5d)
+
+/** The rows of a run as one body. */
+export function textOfRun({ header, bytes, offset }: CutRun, format: SourceFormat): TextRows {
+  if (isJson(format)) {
+    return { json: concatBytes([OPENING, bytes, CLOSING]), offset: offset - OPENING.length }
+  }
+  const whole = concatBytes([header, bytes])
+  return format === 'csv' ? { csv: whole } : { tsv: whole }
+}
+
+/** CRLF, LF and CR are line breaks, in quotes too. */
+export function countLineBreaks(bytes: Bytes): number {
+  let count = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === CARRIAGE_RETURN) count++
+    else if (byte === LINE_FEED && bytes[i - 1] !== CARRIAGE_RETURN) count++
+  }
+  return count
+}
+
+export function faultOf({ message, line }: SourceFault): unknown {
+  const phrase = message.charAt(0).toUpperCase() + message.slice(1)
+  return dataError('REQUEST_VALIDATION_ERROR', phrase, line === undefined ? {} : { line })
+}

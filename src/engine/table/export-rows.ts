@@ -1,0 +1,119 @@
+// All rows of a table as text, a page at a time: CSV, or one JSON object per line.
+//
+// Invariants:
+// - Tokens go out as they are stored, so a number keeps its digits.
+// - The rows are those of one generation, which is pinned: an overwrite or the end of the table does not disturb them.
+import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
+import { openRecordScanner } from '../../base/record-scanner.js'
+import { StoreError } from '../../base/store-error.js'
+import { renderContinuation } from '../../format/continuation-token.js'
+import { readSpans } from '../../format/row-text.js'
+import type { TableSchema } from '../../schema/column-kind.js'
+import type { PageBytes } from '../api/store-types.js'
+import { versionBase } from '../context/public-versions.js'
+import type { TablePlace } from '../context/store-context.js'
+import { pinGeneration } from '../read/generations.js'
+import { openPage, readPage } from '../read/open-page.js'
+
+/** Rows that are read at once. */
+const EXPORT_ROWS = 1_000
+
+/** A row begins with `{"$rowID":"`, the 22 characters of its ID, and `"`. */
+const ROW_ID_CHARS = 34
+
+/** How rows are written. */
+export type RowsWriter = Readonly<{
+  /** What comes before all rows. */
+  start: string
+  /** One row, from its text. */
+  line(text: string): string
+}>
+
+/** @param writerOf - For the columns of the table. */
+export async function* exportRows(
+  place: TablePlace,
+  writerOf: (schema: TableSchema) => RowsWriter,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Bytes, void> {
+  const { team, table } = place
+  const step = <T>(read: () => Promise<T>): Promise<T> => {
+    if (signal?.aborted) throw aborted(signal)
+    return team.lifecycle.run(read)
+  }
+  const { generation, unpin } = await step(() => pinGeneration(place))
+  const { nonce, firstExtent, schemaNumber } = generation
+  try {
+    const { schema } = await step(() =>
+      team.partition.read(async (view) => {
+        return team.schemas.get(table, schemaNumber, (key) => view.get(key))
+      }),
+    )
+    const writer = writerOf(schema)
+    if (writer.start !== '') yield utf8(writer.start)
+    const position = { extent: firstExtent, slot: 0 }
+    const start = { table, generation: nonce, position }
+    let next: string | undefined = renderContinuation(start, versionBase(team))
+    while (next !== undefined) {
+      const bounds = { limit: EXPORT_ROWS, continuation: next }
+      const page: PageBytes = await step(async () => {
+        return readPage(await openPage(place, bounds, nonce), undefined)
+      })
+      if (page.rowCount > 0) yield linesOf(page.json, writer)
+      next = page.continuation
+    }
+  } finally {
+    await unpin()
+  }
+}
+
+function aborted({ reason }: AbortSignal): StoreError {
+  return new StoreError('ABORTED', 'The export was aborted', { cause: reason })
+}
+
+function linesOf(json: Bytes, { line }: RowsWriter): Bytes {
+  const scanner = openRecordScanner('json')
+  scanner.scan(json)
+  const lines: string[] = []
+  for (const [i, start] of scanner.starts.entries()) {
+    const row = fromUtf8(json.subarray(start + ROW_ID_CHARS, (scanner.ends[i] ?? 0) - 1))
+    lines.push(line(row.slice(1))) // Without the comma behind the row ID.
+  }
+  return utf8(lines.join(''))
+}
+
+/** One JSON object per line, in the order of its cells. */
+export const NDJSON_ROWS: RowsWriter = { start: '', line: (text) => `{${text}}\n` }
+
+/** RFC 4180 with LF: the header has the IDs of the columns. A table without columns has empty lines. */
+export function csvRows({ columns }: TableSchema): RowsWriter {
+  const places = new Map(columns.map(({ id }, place) => [id, place]))
+  const record = (fields: readonly string[]): string => {
+    const [only] = fields
+    // An empty last line would be none.
+    return fields.length === 1 && only === '' ? '""\n' : `${fields.join(',')}\n`
+  }
+  return {
+    start: record(columns.map(({ id }) => quoted(id))),
+    line(text) {
+      const fields = new Array<string>(columns.length).fill('')
+      for (const { id, valueStart, end } of readSpans(text)) {
+        const place = places.get(id)
+        if (place !== undefined) fields[place] = quoted(cellText(text.slice(valueStart, end)))
+      }
+      return record(fields)
+    },
+  }
+}
+
+/** The text of a cell; of a number, a boolean or an array, its token. */
+function cellText(token: string): string {
+  if (!token.startsWith('"')) return token
+  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
+}
+
+/** White space, and a byte order mark at the beginning, are not kept by all readers unless they are in quotes. */
+const NEEDS_QUOTES = /[",\r\n]|^[\s\ufeff]|\s$/
+
+function quoted(field: string): string {
+  return NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field
+}

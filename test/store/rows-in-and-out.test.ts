@@ -1,0 +1,258 @@
+// Goal: rows come in as streams of text of any length, and go out as text that comes in again as the same rows.
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  openMemory,
+  type RowsInput,
+  type RowWithId,
+  type Store,
+  type Table,
+} from '../../src/index.js'
+import { runOptions } from '../support/fast-check-options.js'
+
+async function open(options = {}) {
+  const store = await openMemory({ sweepIntervalMs: 0, foldIntervalMs: 0, ...options })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function* piecesOf(text: string, size: number, onPiece = (): void => undefined) {
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; at += size) {
+    onPiece()
+    yield bytes.slice(at, at + size)
+  }
+}
+
+async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let text = ''
+  for await (const piece of pieces) text += decoder.decode(piece, { stream: true })
+  return text + decoder.decode()
+}
+
+async function rowsOf(table: Table): Promise<unknown[]> {
+  const rows: unknown[] = []
+  for await (const { $rowID: _, ...cells } of table.scan({ numbers: 'text' })) rows.push(cells)
+  return rows
+}
+
+async function tableOf(store: Store, rows: RowsInput, schema?: object): Promise<Table> {
+  const team = store.team('t')
+  const { tableId } = await team.createTable({
+    name: 'x',
+    rows,
+    ...(schema && { schema }),
+  } as never)
+  return team.table(tableId)
+}
+
+const TEXTS = {
+  csv: 'n,s\n1.50,"ä, ""b""\nc"\n,x\n3,\n',
+  tsv: 'n\ts\n1.50\t"ä, ""b""\nc"\n\tx\n3\t\n',
+  json: '[{"n":1.50,"s":"ä, \\"b\\"\\nc"},{"s":"x"},{"n":3}]',
+  ndjson: '{"n":1.50,"s":"ä, \\"b\\"\\nc"}\n{"s":"x"}\n\n{"n":3}\n',
+} as const
+type Form = keyof typeof TEXTS
+const FORMS = Object.keys(TEXTS) as Form[]
+const ROWS = [{ n: '1.50', s: 'ä, "b"\nc' }, { s: 'x' }, { n: '3' }]
+
+function streamed(form: Form, text: string, size: number): RowsInput {
+  return { [form]: piecesOf(text, size) } as unknown as RowsInput
+}
+
+describe('rows as a stream of text', () => {
+  test.each(FORMS)('of %s are taken by each operation, whatever the pieces are', async (form) => {
+    const store = await open()
+    const team = store.team('t')
+    const rows = (size: number): RowsInput => streamed(form, TEXTS[form], size)
+    const table = await tableOf(store, rows(1))
+    expect(await rowsOf(table)).toEqual(ROWS)
+    await table.addRows(rows(3))
+    expect(await rowsOf(table)).toEqual([...ROWS, ...ROWS])
+    await table.overwrite({ rows: rows(7) })
+    expect(await rowsOf(table)).toEqual(ROWS)
+    expect(await team.stash('s').put(0, rows(2))).toEqual({ rows: 3 })
+    await table.addRows(team.stash('s'))
+    expect(await rowsOf(table)).toEqual([...ROWS, ...ROWS])
+    expect((await table.preflight({ rows: rows(5) })).rows).toBe(3)
+    const job = await team.startJob({ overwrite: { tableId: table.id, rows: rows(4) } })
+    expect((await job.wait()).status).toBe('succeeded')
+    expect(await rowsOf(table)).toEqual(ROWS)
+  })
+
+  test('may be a web stream, and NDJSON may be a text', async () => {
+    const store = await open()
+    const web = new Blob([TEXTS.csv]).stream() as ReadableStream<Uint8Array>
+    expect(await rowsOf(await tableOf(store, { csv: web }))).toEqual(ROWS)
+    expect(await rowsOf(await tableOf(store, { ndjson: TEXTS.ndjson }))).toEqual(ROWS)
+    const bytes = new TextEncoder().encode(TEXTS.ndjson)
+    expect(await rowsOf(await tableOf(store, { ndjson: bytes }))).toEqual(ROWS)
+  })
+
+  test('are stored as they come: not all of them are in memory', async () => {
+    const store = await open()
+    const line = `${'x'.repeat(1_000)}\n`
+    let pieces = 0
+    let stored = 0
+    async function* long(): AsyncGenerator<Uint8Array> {
+      yield new TextEncoder().encode('s\n')
+      for (; pieces < 120; pieces++) {
+        stored = Math.max(stored, store.activity().rowsIn)
+        yield new TextEncoder().encode(line.repeat(100))
+      }
+    }
+    const table = await tableOf(store, { csv: long() })
+
+    expect((await table.info()).rowCount).toBe(12_000)
+    expect(stored).toBeGreaterThan(0) // Of 12 MB, some were stored before the last came.
+  })
+
+  test.each([
+    ['csv', 'n\n1\nx\n', { code: 'COLUMN_HAS_INVALID_VALUE', row: 1, line: 3 }],
+    ['json', '[{"n":1},{"n":"x"}]', { code: 'COLUMN_HAS_INVALID_VALUE', row: 1 }],
+    ['ndjson', '{"n":1}\n{"n":', { code: 'REQUEST_VALIDATION_ERROR' }],
+  ] as const)('of %s that are wrong leave no table', async (form, text, failure) => {
+    const store = await open()
+    const schema = { columns: [{ id: 'n', type: 'number' }] }
+    const making = tableOf(store, streamed(form, text, 2), schema)
+    await expect(making).rejects.toMatchObject(failure)
+    const putting = store
+      .team('t')
+      .stash('s')
+      .put(0, streamed(form, text, 2))
+    if (form === 'ndjson') await expect(putting).rejects.toMatchObject(failure)
+    else expect(await putting).toEqual({ rows: 2 })
+    expect(await store.team('t').tableNames()).toEqual([])
+  })
+
+  test('that fail, fail the operation so, and nothing changes', async () => {
+    const store = await open()
+    const table = await tableOf(store, [{ n: 1 }])
+    async function* failing(): AsyncGenerator<Uint8Array> {
+      yield new TextEncoder().encode('n\n1\n')
+      throw new Error('the disk of the caller')
+    }
+    await expect(table.addRows({ csv: failing() })).rejects.toThrow('the disk of the caller')
+    await expect(table.overwrite({ rows: { csv: failing() } })).rejects.toThrow('the disk of the')
+    const odd = {
+      csv: (async function* () {
+        yield 'n\n1\n'
+      })(),
+    } as unknown as RowsInput
+    await expect(table.addRows(odd)).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    const two = { csv: failing(), offset: 1 } as unknown as RowsInput
+    await expect(table.addRows(two)).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    expect((await table.info()).version).toBe(1)
+  })
+})
+
+const anyText = fc.oneof(
+  fc.string({ minLength: 1, unit: 'binary' }),
+  fc.constantFrom(' ', 'a,b', '"', '\n', '\r\n', 'true', '5', '\ufeff', ' x ', '[]', 'null', "'"),
+)
+const anyCells = fc.record(
+  {
+    s: anyText,
+    'odd "id", too': anyText,
+    n: fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })),
+    b: fc.boolean(),
+    l: fc.array(anyText, { maxLength: 3 }),
+    m: fc.array(fc.integer(), { maxLength: 3 }),
+  },
+  { requiredKeys: [] },
+)
+const TYPES = {
+  columns: [
+    { id: 's', type: 'string' },
+    { id: 'odd "id", too', type: 'string' },
+    { id: 'n', type: 'number' },
+    { id: 'b', type: 'boolean' },
+    { id: 'l', type: { kind: 'array', items: { kind: 'string' } } },
+    { id: 'm', type: { kind: 'array', items: { kind: 'number' } } },
+  ],
+}
+
+describe('rows that go out as text', () => {
+  test('come in again as the same rows', async () => {
+    const store = await open({ pageRowsMax: 3 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyCells, { maxLength: 8 }), async (rows) => {
+        const table = await tableOf(store, rows, TYPES)
+        const expected = await rowsOf(table)
+        const [csv, ndjson] = [table.toCSV(), table.toNDJSON()]
+        expect(await rowsOf(await tableOf(store, { csv }, TYPES))).toEqual(expected)
+        expect(await rowsOf(await tableOf(store, { ndjson }, TYPES))).toEqual(expected)
+        for (const { id } of await store.team('t').tableNames())
+          await store.team('t').table(id).delete()
+      }),
+      runOptions(60),
+    )
+  })
+
+  test('are these bytes', async () => {
+    const store = await open()
+    const table = await tableOf(store, { json: TEXTS.json })
+    expect(await textOf(table.toCSV())).toBe('n,s\n1.50,"ä, ""b""\nc"\n,x\n3,\n')
+    expect(await textOf(table.toNDJSON())).toBe(
+      '{"n":1.50,"s":"ä, \\"b\\"\\nc"}\n{"s":"x"}\n{"n":3}\n',
+    )
+    const narrow = await tableOf(store, { csv: 'a\n\n""\nx\n""\n' })
+    expect(await textOf(narrow.toCSV())).toBe('a\n""\n""\nx\n""\n')
+  })
+
+  test('are those of the moment at which they began', async () => {
+    const store = await open()
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))
+    const table = await tableOf(store, rows)
+    const out = table.toNDJSON()
+    const first = await out.next()
+    await table.overwrite({ rows: [] })
+    await table.delete()
+    await store.sweep()
+    const text = new TextDecoder().decode(first.value) + (await textOf(out))
+    expect(text).toBe(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  })
+
+  test('end when they are aborted, or are not wanted any more', async () => {
+    const store = await open()
+    const table = await tableOf(
+      store,
+      Array.from({ length: 2_500 }, (_, n) => ({ n })),
+    )
+    const abort = new AbortController()
+    const out = table.toCSV({ signal: abort.signal })
+    await out.next()
+    await out.next()
+    abort.abort()
+    await expect(out.next()).rejects.toMatchObject({ code: 'ABORTED' })
+    const other = table.toNDJSON()
+    await other.next()
+    await other[Symbol.asyncDispose]()
+    expect((await other.next()).done).toBe(true)
+    await expect(table.toCSV({ other: 1 } as never).next()).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+    })
+    await table.overwrite({ rows: [] })
+    expect((await store.sweep()).generations).toBe(0) // Retention keeps them, no export does.
+  })
+})
+
+test('a store and a backup are ended by await using', async () => {
+  const store = await openMemory()
+  await tableOf(store, [{ n: 1 }])
+  const backup = store.backup()
+  await backup.next()
+  await backup[Symbol.asyncDispose]()
+  expect((await backup.next()).done).toBe(true)
+  await store[Symbol.asyncDispose]()
+  expect(store.status()).toMatchObject({ writable: false, code: 'STORE_CLOSED' })
+})
+
+test('a row that goes out has no row ID', async () => {
+  const store = await open()
+  const table = await tableOf(store, [{ n: 1 }])
+  const rows: RowWithId[] = []
+  for await (const row of table.scan()) rows.push(row)
+  expect(await textOf(table.toNDJSON())).not.toContain(rows[0]?.$rowID)
+})

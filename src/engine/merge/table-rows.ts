@@ -173,8 +173,9 @@ export class TableRows {
     const segment = entry?.segment ?? null
     if (segment === null) return
     const isDeleted = await this.deletedSlots(entry)
+    const isPlain = records.size === 0 && isDeleted === null
     const shows = (slot: number): boolean => {
-      return !records.has(slot) && isLiveSlot(LAID.none, entry, isDeleted, slot)
+      return isPlain || (!records.has(slot) && isLiveSlot(LAID.none, entry, isDeleted, slot))
     }
     const run = { ref: segment, start: 0, limit: segment.rowCount }
     const walk = this.#place.team.segments.walk(() => [run], WALK_AT_WILL)

@@ -21,7 +21,8 @@ const filesOf = (folder) => {
 const ENGINES = {
   rowstash: () => openRowstash(false),
   rowstashOverwrite: () => openRowstash(true),
-  sqlite: openSqlite,
+  sqlite: () => openSqlite(false),
+  sqliteRows: () => openSqlite(true),
   duckdb: openDuckDb,
 }
 
@@ -84,7 +85,8 @@ async function overwrite(team, table, files) {
   return {}
 }
 
-async function openSqlite() {
+/** @param rowByRow - The rows of the input go from the program straight into the table, without staging. */
+async function openSqlite(rowByRow) {
   const { default: Database } = await import('better-sqlite3')
   const db = new Database(join(directory, 'bench.db'))
   db.pragma('journal_mode = WAL')
@@ -107,9 +109,9 @@ async function openSqlite() {
   db.exec(`CREATE TABLE bench (id INTEGER PRIMARY KEY, ${list})`)
   db.exec('CREATE UNIQUE INDEX bench_key ON bench ("key")')
   db.exec(`CREATE TABLE staged (${list})`)
-  const fillTable = (table) => {
+  const fillTable = (table, conflict = '') => {
     const insert = db.prepare(
-      `INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+      `INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')}) ${conflict}`,
     )
     return db.transaction((files) => {
       for (const file of files) {
@@ -120,8 +122,12 @@ async function openSqlite() {
   }
   return {
     fill: (files) => fillTable('bench')(files),
-    stage: (files) => fillTable('staged')(files),
-    merge() {
+    stage: (files) => (rowByRow ? undefined : fillTable('staged')(files)),
+    merge(_, files) {
+      if (rowByRow) {
+        fillTable('bench', `ON CONFLICT ("key") DO UPDATE SET ${set}`)(files)
+        return {}
+      }
       db.exec(`INSERT INTO bench (${names}) SELECT ${names} FROM staged WHERE true
         ON CONFLICT ("key") DO UPDATE SET ${set}`)
       return {}

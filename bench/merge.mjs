@@ -23,7 +23,8 @@ const ORDERS = ['same', 'shuffled']
 const ENGINES = {
   rowstash: 'rowstash, merge',
   rowstashOverwrite: 'rowstash, read, change, overwrite',
-  sqlite: 'better-sqlite3, ON CONFLICT DO UPDATE',
+  sqlite: 'better-sqlite3, staged, ON CONFLICT DO UPDATE',
+  sqliteRows: 'better-sqlite3, row by row, ON CONFLICT DO UPDATE',
   duckdb: 'DuckDB, ON CONFLICT DO UPDATE',
 }
 
@@ -128,13 +129,18 @@ export function mergeRules(results) {
   const find = (engine, order) =>
     results.find((run) => run.engine === engine && run.order === order)
   return ORDERS.flatMap((order) => {
-    const [ours, sqlite] = [find('rowstash', order), find('sqlite', order)]
+    const [ours, staged, rows] = ['rowstash', 'sqlite', 'sqliteRows'].map((name) =>
+      find(name, order),
+    )
     if (ours === undefined) return []
     const memory = judge(`memory of a merge, ${order} order`, ours.peakMegabytes, 200, 'MB')
-    if (sqlite === undefined) return [memory]
-    const limit = sqlite.mergeSeconds / 5
+    const rule = (what, measured, peer) =>
+      peer === undefined
+        ? []
+        : [judge(`${what}, ${order} order <= SQLite's / 5`, measured, peer / 5, 's')]
     return [
-      judge(`merge, ${order} order <= SQLite's upsert / 5`, ours.mergeSeconds, limit, 's'),
+      ...rule('merge of staged rows', ours.mergeSeconds, staged?.mergeSeconds),
+      ...rule('from the files on', ours.totalSeconds, rows?.totalSeconds),
       memory,
     ]
   })

@@ -10,6 +10,7 @@ import {
   checkIfMatchArgument,
   checkOnSchemaError,
   checkRowsFormat,
+  checkSignal,
   checkTableName,
   checkText,
 } from '../api/arguments.js'
@@ -183,11 +184,6 @@ function checkMergeMode(given: unknown): MergeMode {
   if (given === undefined || given === 'upsert') return 'upsert'
   if (given === 'replace') return 'replace'
   throw invalid(`mode must be upsert or replace, not ${shown(given)}`)
-}
-
-function checkSignal(given: unknown): AbortSignal | undefined {
-  if (given === undefined || given instanceof AbortSignal) return given
-  throw invalid(`signal must be an AbortSignal, not ${shown(given)}`)
 }
 
 function invalid(problem: string): StoreError {

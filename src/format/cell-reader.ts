@@ -12,7 +12,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from '../base/ascii.js'
-import type { Bytes } from '../base/bytes.js'
+import { type Bytes, NO_BYTES } from '../base/bytes.js'
 import { byteText } from '../base/platform.js'
 import { StoreError } from '../base/store-error.js'
 
@@ -21,6 +21,18 @@ const EXPECTED_KEYS = 4
 
 /** Keys that are remembered. Tables have fewer columns, but rows may have been stored under several schemas. */
 const KNOWN_KEYS_MAX = 4_096
+
+/** A byte four times, to look at four bytes at once. */
+const ONES = 0x01010101
+const WORD_BYTES = 4
+const QUOTES = QUOTE * ONES
+const BACKSLASHES = BACKSLASH * ONES
+const HIGH_BITS = (0x80 * ONES) | 0
+
+/** The high bit of the first quote or backslash; of bytes after it, it may be set too. */
+function specialBytes(word: number): number {
+  return (((word ^ QUOTES) - ONES) | ((word ^ BACKSLASHES) - ONES)) & ~word & HIGH_BITS
+}
 
 /** A key that rows have, with its colon, and what it is for. */
 type KnownKey<Column> = Readonly<{ bytes: Bytes; column: Column }>
@@ -38,6 +50,8 @@ export class CellReader<Column> {
   #keys: KnownKey<Column>[] = []
   #indexOfKey = new Map<string, number>()
   #nextKey = 0
+  #bytes: Bytes = NO_BYTES
+  #view: DataView = new DataView(new ArrayBuffer(0))
 
   /** @param columnOf - What a key is for, see `cellKey`. It is asked once for a key, or again when there were many. */
   constructor(columnOf: (key: string) => Column) {
@@ -111,14 +125,35 @@ export class CellReader<Column> {
 
   /** Beyond `limit` if the string has no end. */
   #endOfString(bytes: Bytes, start: number, limit: number): number {
-    for (let at = start + 1; at < limit; at++) {
+    const view = this.#viewOf(bytes)
+    const last = limit - WORD_BYTES
+    let at = start + 1
+    while (at < limit) {
+      if (at <= last) {
+        const special = specialBytes(view.getInt32(at, true))
+        if (special === 0) {
+          at += WORD_BYTES
+          continue
+        }
+        at += (31 - Math.clz32(special & -special)) >> 3
+      }
       const byte = bytes[at]
       if (byte === QUOTE) return at + 1
-      if (byte !== BACKSLASH) continue
-      this.isEscaped = true
+      if (byte === BACKSLASH) {
+        this.isEscaped = true
+        at++
+      }
       at++
     }
     return limit + 1
+  }
+
+  #viewOf(bytes: Bytes): DataView {
+    if (this.#bytes !== bytes) {
+      this.#bytes = bytes
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    }
+    return this.#view
   }
 
   #endOfContainer(bytes: Bytes, start: number, limit: number): number {

@@ -85,10 +85,10 @@ class HttpTeam implements LaneTeam {
     return { id: place.split('/')[1] ?? '', path: place }
   }
 
-  /** Sends the bytes of a file to a server of the fleet, or to S3, where the location is. */
-  async #upload({ origin, pathname, search, href }: URL, contentType: string, body: string) {
+  /** Sends the bytes of a file to S3 if the location is there, else to any server of the fleet. */
+  async #upload({ pathname, search, href }: URL, contentType: string, body: string) {
     const headers = { 'content-type': contentType }
-    if (origin === FILES_URL) {
+    if (pathname.startsWith('/uploads/')) {
       await this.#http.ask({ method: 'PUT', path: pathname + search, headers, body })
       return
     }

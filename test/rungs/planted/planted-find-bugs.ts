@@ -9,10 +9,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'if (from >= 0) return hashOfText(bytes, from + 1, to - 1)',
   },
   {
-    name: 'a filter does not have the elements of arrays',
+    name: 'a filter has only the first element of an array',
     file: 'column-values.ts',
     find: 'this.#addToFilter(bytes, at, end, isEscaped)\n        return false',
-    replace: 'return at > end',
+    replace: 'this.#addToFilter(bytes, at, end, isEscaped)\n        return true',
   },
   {
     name: 'a frame is searched although a text may stand there with escapes',

@@ -299,6 +299,36 @@ describe('a merge beside others', () => {
     expect((await store.verify({ full: true })).ok).toBe(true)
   })
 
+  test.each([1, 2])('joins again what %i updates change after it was joined', async (updates) => {
+    const objects = memoryObjects()
+    const put = objects.put.bind(objects)
+    let meanwhile = async (): Promise<unknown> => undefined
+    objects.put = async (id, content) => {
+      await meanwhile()
+      return put(id, content)
+    }
+    const kv = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
+    const store = await openStore({ kv, objects, sweepIntervalMs: 0, inlineRowsMax: 0 })
+    onTestFinished(() => store.close())
+    const rows = Array.from({ length: 60 }, (_, k) => ({ k, n: 0, other: 0 }))
+    const table = await tableOf(store, rows)
+    const stash = store.team('t').stash('s')
+    await stash.put(
+      0,
+      rows.slice(0, 30).map(({ k }) => ({ k, n: 1 })),
+    )
+    let done = 0
+    meanwhile = async () => {
+      // The first extents are written while the merge has no turn yet.
+      if (done < updates) await table.updateRow(table.ids[0] ?? '', { other: ++done })
+    }
+    const merged = await table.merge({ rows: stash, key: ['k'] })
+
+    expect(merged).toMatchObject({ changed: 30, version: done + 2 })
+    expect((await rowsOf(table))[0]).toEqual({ k: 0, n: 1, other: done })
+    expect(done).toBeGreaterThan(0)
+  })
+
   test('keeps the IDs that an overwrite preserved', async () => {
     const store = await open({ inlineRowsMax: 0 })
     const table = await tableOf(store, [{ k: 1 }, { k: 2 }])

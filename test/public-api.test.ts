@@ -198,6 +198,7 @@ test('the entry points export exactly these names', () => {
         "type RowWithId",
         "type RowsFormat",
         "type RowsInput",
+        "type RowsToDelete",
         "type ScanOptions",
         "type SchemaInput",
         "type SizeClass",

@@ -5,9 +5,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   type KvStore,
+  memoryObjects,
   openLevelKv,
   openStore,
   type RowWithId,
+  restoreBackup,
   type Store,
   type StoreOptions,
   type Table,
@@ -20,7 +22,15 @@ import { runOptions } from '../support/fast-check-options.js'
 const WIDENS = { onSchemaError: 'updateSchema' } as const
 const HOUR_MS = 3_600_000
 
-type Snapshot = Readonly<{ version: number; rows: readonly RowWithId[] }>
+/** `at`: when the version was seen first. */
+type Snapshot = Readonly<{ version: number; rows: readonly RowWithId[]; at: number }>
+
+const QUIET = {
+  sweepIntervalMs: 0,
+  foldIntervalMs: 0,
+  fileSweepIntervalMs: 0,
+  jobIntervalMs: 0,
+}
 
 class World {
   readonly clock = new FakeClock()
@@ -35,10 +45,7 @@ class World {
     this.next = seededNumbers(seed)
     this.#options = {
       historyRetentionMs: HOUR_MS,
-      sweepIntervalMs: 0,
-      foldIntervalMs: 0,
-      fileSweepIntervalMs: 0,
-      jobIntervalMs: 0,
+      ...QUIET,
       overwrittenRowsTtlMs: 0,
       overwrittenRowSetsMax: 0,
       orphanGraceMs: 0,
@@ -99,7 +106,8 @@ class World {
     const rows: RowWithId[] = []
     const version = await this.table.version()
     for await (const row of this.table.scan()) rows.push(row)
-    this.snapshots.set(version, { version, rows })
+    const at = this.snapshots.get(version)?.at ?? this.clock.now()
+    this.snapshots.set(version, { version, rows, at })
   }
 
   /** Some operation, drawn by the seed. */
@@ -197,6 +205,8 @@ async function firstKept(world: World): Promise<number> {
       return version
     } catch (failure) {
       expect(failure).toMatchObject({ code: 'HISTORY_GONE' })
+      const changedAt = world.snapshots.get(version + 1)?.at ?? world.clock.now()
+      expect(world.clock.now() - changedAt).toBeGreaterThan(HOUR_MS)
     }
   }
   throw new Error('The current version is kept')
@@ -245,4 +255,105 @@ test('the history of a table is what its versions were', { timeout: 600_000 }, a
     },
   )
   await fc.assert(property, runOptions(100))
+})
+
+test('a watch that goes on after a crash misses nothing and repeats nothing', async () => {
+  const world = new World(5)
+  await world.open()
+  await world.create()
+  const seen: number[] = []
+  for (let round = 0; round < 4; round++) {
+    const ended = new AbortController()
+    const since = seen[seen.length - 1] ?? 1
+    const watching = (async () => {
+      for await (const { version } of world.table.watch({ since, signal: ended.signal })) {
+        seen.push(version)
+      }
+    })().catch((failure: unknown) => failure)
+    for (let step = 0; step < 4; step++) await world.table.addRows([{ n: step }])
+    if (round % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    ended.abort()
+    expect(await watching).toMatchObject({ code: 'ABORTED' })
+    await world.reopen(true)
+  }
+  for await (const { version } of world.table.changes({ since: seen[seen.length - 1] ?? 1 })) {
+    seen.push(version)
+  }
+
+  expect(seen).toEqual(Array.from({ length: 16 }, (_, at) => at + 2))
+  await world.close()
+})
+
+test('a watch sees the changes of another process of a shared store, and ends with its own', async () => {
+  const kv = await openLevelKv(new FaultDisk({ seed: 1 }).level())
+  const objects = memoryObjects()
+  const shared = {
+    shared: true,
+    partition: (name: string) => kv.partition(name),
+    close: async () => undefined,
+  }
+  const open = () =>
+    openStore({
+      kv: shared,
+      objects,
+      historyRetentionMs: HOUR_MS,
+      ...QUIET,
+    })
+  const [one, other] = [await open(), await open()]
+  const { tableId } = await one.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
+  const watch = one.team('t').table(tableId).watch({ since: 1 })
+  const waiting = watch.next()
+  await other
+    .team('t')
+    .table(tableId)
+    .addRows([{ n: 2 }])
+
+  expect((await waiting).value).toMatchObject({ version: 2 })
+  const ends = watch.next()
+  const outcome = ends.catch((failure: unknown) => failure)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await one.close()
+  expect(await outcome).toMatchObject({ code: 'STORE_CLOSED' })
+  await other.close()
+  await kv.close()
+})
+
+test('a restored store goes on with its history, and versions of before are gone', async () => {
+  const world = new World(3)
+  await world.open()
+  await world.create()
+  await world.table.addRows([{ n: 4 }])
+  const disk = new FaultDisk({ seed: 2 })
+  const open = async (versionBaseMin: number) => ({
+    kv: await openLevelKv(disk.level(), { versionBaseMin }),
+    objects: disk.objects(),
+  })
+  const restored: Awaited<ReturnType<typeof open>>[] = []
+  await restoreBackup(world.store.backup(), {
+    open: async (versionBaseMin) => {
+      const ports = await open(versionBaseMin)
+      restored.push(ports)
+      return ports
+    },
+  })
+  for (const { kv, objects } of restored) await Promise.all([kv.close(), objects.close()])
+  const old = world.table.id
+  await world.close()
+  const store = await openStore({
+    ...(await open(0)),
+    historyRetentionMs: HOUR_MS,
+    ...QUIET,
+  })
+  const table = store.team('t').table(old)
+  const now = await table.version()
+
+  expect(now).toBeGreaterThan(2)
+  await expect(allOf(table.at(1).scan())).rejects.toMatchObject({ code: 'HISTORY_GONE' })
+  await expect(table.changes({ since: 1 }).next()).rejects.toMatchObject({ code: 'HISTORY_GONE' })
+  expect((await allOf(table.at(now - 1).scan())).map(({ n }) => n)).toEqual([1, 2, 3])
+  await table.addRows([{ n: 5 }])
+  const versions: number[] = []
+  for await (const { version } of table.changes({ since: now - 1 })) versions.push(version)
+  expect(versions).toEqual([now, now + 1])
+  await store.close()
 })

@@ -1,4 +1,5 @@
 // Changes of many rows of a table in one call.
+import type { Where } from './find-types.js'
 import type { OnSchemaError, RowInput } from './row-types.js'
 
 /** One row of `updateRows`, and its new cells. */
@@ -16,6 +17,9 @@ export type UpdateRowsOptions = Readonly<{ onSchemaError?: OnSchemaError | undef
 /** The version of the table, how many rows were deleted, and how many IDs named no row. */
 export type DeleteRowsResult = Readonly<{ version: number; deleted: number; missing: number }>
 
+/** Rows by their IDs, or those that match a condition, at most 10,000. */
+export type RowsToDelete = readonly string[] | Readonly<{ where: Where }>
+
 /** Operations of a table on many rows, each in one commit. */
 export interface ManyRows {
   /**
@@ -32,8 +36,10 @@ export interface ManyRows {
   ): Promise<Readonly<{ version: number }>>
   /**
    * Deletes rows, all in one commit. An ID without a row is no error: it is counted as missing, and so is the second
-   * occurrence of one ID. If no row is there, the version stays. At most 10,000 row IDs.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR
+   * occurrence of one ID. If no row is there, the version stays. With `where`, the rows that match are deleted, all of
+   * them as the table is at that moment.
+   * @throws {StoreError} TABLE_NOT_FOUND; REQUEST_VALIDATION_ERROR, also if there are more than 10,000 rows;
+   *   STORAGE_UNAVAILABLE with outcome `unchanged` if others change the table again and again during the search
    */
-  deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult>
+  deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
 }

@@ -1,6 +1,7 @@
 // Transactions: several changes of the tables of a team, in one commit.
 import type { TableSchema } from '../../schema/column-kind.js'
-import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from './many-types.js'
+import type { ScanOptions } from './find-types.js'
+import type { DeleteRowsResult, RowsToDelete, RowUpdate, UpdateRowsOptions } from './many-types.js'
 import type {
   DeleteResult,
   Page,
@@ -36,8 +37,8 @@ export interface TransactionTable {
   /** `get` for each row ID, in their order: null for a row that is not there. At most 10,000 row IDs. */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   page(request?: PageRequest): Promise<Page>
-  /** All rows, in order, if the transaction may read so many: 100,000 in all. */
-  scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  /** All rows, or those that match, in order, if the transaction may read so many: 100,000 in all. */
+  scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
   /** Adds rows. A stash must be put before: putting its chunks is no part of the transaction. */
   addRows(rows: RowsInput | Stash, options?: TransactionAddOptions): Promise<ChangeResult>
   /** Replaces all rows. It must be the first change of the table in the transaction. */
@@ -52,7 +53,7 @@ export interface TransactionTable {
     options?: UpdateRowsOptions,
   ): Promise<Readonly<{ version: number }>>
   deleteRow(rowId: string): Promise<DeleteResult>
-  deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult>
+  deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult>
 }
 
 /** A transaction that is open. It ends when the function that got it settles; then its methods fail. */

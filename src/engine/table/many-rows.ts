@@ -1,8 +1,8 @@
 // Updating and deleting many rows of a table: row records laid over their positions by one commit.
 
-import type { Bytes } from '../../base/bytes.js'
+import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { shown, typeName } from '../../base/options.js'
+import { isRecord, shown, typeName } from '../../base/options.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
@@ -10,8 +10,11 @@ import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { checkArguments, checkIfMatchArgument, checkText } from '../api/arguments.js'
-import type { DeleteRowsResult, RowUpdate } from '../api/many-types.js'
+import type { ScanOptions, Where } from '../api/find-types.js'
+import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../api/many-types.js'
+import type { RowWithId } from '../api/read-types.js'
 import type { OnSchemaError } from '../api/row-types.js'
+import { REFUSED, tooBusy, tryToCommit } from '../commit/commit-until-accepted.js'
 import { filesOfRecords, putMarkers } from '../commit/file-markers.js'
 import type { AheadOfTurn } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
@@ -20,6 +23,7 @@ import { toPublicVersion } from '../context/public-versions.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import type { RowPolicy } from '../ingest/stored-form.js'
+import { readHead } from '../read/generations.js'
 import {
   type FoundRow,
   findPosition,
@@ -82,6 +86,14 @@ function checkCount(what: string, wanted: string, given: unknown): void {
   )
 }
 
+/** Whether rows are named by a condition. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+function isCondition(which: RowsToDelete): which is Readonly<{ where: Where }> {
+  if (Array.isArray(which) || !isRecord(which)) return false
+  checkArguments('deleteRows', which, ['where'])
+  if (isRecord(which['where'])) return true
+  throw invalid(`where must be an object of conditions, not ${typeName(which['where'])}`)
+}
+
 /** The failure of one update, with its index and its row ID. */
 function ofUpdate(failure: unknown, index: number, rowId: string | undefined): unknown {
   if (!isStoreError(failure)) return failure
@@ -139,13 +151,64 @@ export function updateRows(
   return team.writers.change(place, plan, aheadOfRows(place, rowIds, true))
 }
 
-/** Deletes rows; if none is there, the version stays. */
-export function deleteRows(
+/**
+ * Deletes rows by their IDs, or those that match.
+ * @param scan - Of the table.
+ */
+export function deleteGiven(
   place: TablePlace,
-  rowIds: readonly string[],
+  rows: RowsToDelete,
+  scan: (wanted: ScanOptions) => AsyncIterable<RowWithId>,
 ): Promise<DeleteRowsResult> {
+  if (!isCondition(rows)) return deleteRows(place, checkRowIds('deleteRows', rows))
+  return deleteFound(place, async () => {
+    const rowIds: string[] = []
+    const wanted = { where: rows.where, columns: [], limit: ROWS_PER_CALL_MAX + 1 }
+    for await (const { $rowID } of scan(wanted)) rowIds.push($rowID)
+    return rowIds
+  })
+}
+
+/** Deletes rows; if none is there, the version stays. */
+function deleteRows(place: TablePlace, rowIds: readonly string[]): Promise<DeleteRowsResult> {
+  const plan = planDeletes(place, rowIds)
+  return place.team.writers.change(place, plan, aheadOfRows(place, rowIds, false))
+}
+
+/** Searches for rows to delete while others change the table, at most: each reads the rows again. */
+const SEARCHES_MAX = 8
+
+/**
+ * Deletes the rows that a search finds, all of them as the table is then.
+ * @param search - Finds the row IDs; it stops beyond `ROWS_PER_CALL_MAX`.
+ * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` if others change the table during each search
+ */
+function deleteFound(
+  place: TablePlace,
+  search: () => Promise<readonly string[]>,
+): Promise<DeleteRowsResult> {
+  const { team, table, tableId } = place
+  const attempt = async (): Promise<DeleteRowsResult | typeof REFUSED> => {
+    const { commitNonce } = await team.partition.read((view) =>
+      readHead(team, view, table, tableId),
+    )
+    const rowIds = await search()
+    if (rowIds.length > ROWS_PER_CALL_MAX) {
+      throw invalid(`more than ${ROWS_PER_CALL_MAX} rows match: delete them by several conditions`)
+    }
+    const plan = planDeletes(place, rowIds)
+    const planSeen: Plan<DeleteRowsResult | typeof REFUSED> = (head, read) =>
+      sameBytes(head.commitNonce, commitNonce) ? plan(head, read) : { result: REFUSED }
+    return team.writers.change(place, planSeen, aheadOfRows(place, rowIds, false))
+  }
+  return tryToCommit(team.options.random, attempt, SEARCHES_MAX, () => {
+    throw tooBusy('Others change the table during each search for the rows to delete')
+  })
+}
+
+function planDeletes(place: TablePlace, rowIds: readonly string[]): Plan<DeleteRowsResult> {
   const { team, table } = place
-  const plan: Plan<DeleteRowsResult> = async (head, read) => {
+  return async (head, read) => {
     const { generation } = head
     const { schemaNumber, liveRows, deletedRows } = generation
     const version = head.version + 1
@@ -161,7 +224,6 @@ export function deleteRows(
     const next = { ...generation, liveRows: liveRows - deleted, deletedRows: deletedRows + deleted }
     return { result: { version, deleted, missing }, change: { next, puts: records.puts() } }
   }
-  return team.writers.change(place, plan, aheadOfRows(place, rowIds, false))
 }
 
 /** @returns undefined: queries cost nothing here. */

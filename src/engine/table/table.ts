@@ -25,7 +25,12 @@ import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
 import type { ExportedRows, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
-import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
+import type {
+  DeleteRowsResult,
+  RowsToDelete,
+  RowUpdate,
+  UpdateRowsOptions,
+} from '../api/many-types.js'
 import type { MergeRequest, MergeResult } from '../api/merge-types.js'
 import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
@@ -66,7 +71,7 @@ import { readTableInfo } from '../read/table-infos.js'
 import { addRows } from './add-rows.js'
 import { checkMerge, checkOverwrite } from './check-requests.js'
 import { csvRows, exportRows, NDJSON_ROWS } from './export-rows.js'
-import { checkRowIds, checkUpdates, deleteRows, updateRows } from './many-rows.js'
+import { checkUpdates, deleteGiven, updateRows } from './many-rows.js'
 import { mergeRows } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
@@ -266,10 +271,10 @@ export class TeamTable implements Table {
     })
   }
 
-  deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult> {
-    return this.#run(async (place) =>
-      toPublicVersion(place.team, await deleteRows(place, checkRowIds('deleteRows', rowIds))),
-    )
+  deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult> {
+    return this.#run(async (place) => {
+      return toPublicVersion(place.team, await deleteGiven(place, rows, (of) => this.scan(of)))
+    })
   }
 
   async *changes(request: ChangesRequest): AsyncIterableIterator<TableChange> {

@@ -3,7 +3,13 @@
 import { StoreError } from '../../base/store-error.js'
 import { parseTableId } from '../../format/table-id.js'
 import { checkArguments } from '../api/arguments.js'
-import type { DeleteRowsResult, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
+import type { ScanOptions } from '../api/find-types.js'
+import type {
+  DeleteRowsResult,
+  RowsToDelete,
+  RowUpdate,
+  UpdateRowsOptions,
+} from '../api/many-types.js'
 import type {
   ChangeResult,
   OverwriteRequest,
@@ -76,7 +82,7 @@ export class StagedTable implements TransactionTable {
     return page
   }
 
-  async *scan(options?: ReadOptions): AsyncIterableIterator<RowWithId> {
+  async *scan(options?: ScanOptions): AsyncIterableIterator<RowWithId> {
     for await (const row of this.#open().scan(options)) {
       this.#changes.checkOpen()
       this.#rowsRead.add(1)
@@ -117,8 +123,8 @@ export class StagedTable implements TransactionTable {
     return this.#open().deleteRow(rowId)
   }
 
-  async deleteRows(rowIds: readonly string[]): Promise<DeleteRowsResult> {
-    return this.#open().deleteRows(rowIds)
+  async deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult> {
+    return this.#open().deleteRows(rows)
   }
 
   async version(): Promise<number> {

@@ -85,7 +85,7 @@ async function findOver(
     newer.set(name, { count: count + 1, bytes: total })
     const isNeeded =
       isRetained(retirement, count, options, now) ||
-      now - retirement.retiredAt < options.historyRetentionMs
+      (options.historyRetentionMs > 0 && now - retirement.retiredAt <= options.historyRetentionMs)
     const isWithin = isNeeded && total <= options.overwrittenBytesMax
     if (retirement.dropping || !isWithin || dead.has(toHex(table))) over.push(retired)
   }

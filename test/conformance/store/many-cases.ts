@@ -127,6 +127,34 @@ export const manyCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'rows that match a condition are deleted by one commit',
+    options: { inlineRowsMax: 3, segmentRowsMax: 4 },
+    async run(fixture) {
+      const { table, rowIds } = await fixture.create(numbered(9), { n: 'number' })
+      await table.updateRow(rowIds.get(0), { n: 100 })
+
+      const deleted = await table.deleteRows({ where: { n: { gte: 5 } } })
+
+      assert.deepEqual(deleted, { version: 3, deleted: 5, missing: 0 })
+      assert.deepEqual(await columnOf(table, 'n'), [1, 2, 3, 4])
+      const none = await table.deleteRows({ where: { n: 50 } })
+      assert.deepEqual(none, { version: 3, deleted: 0, missing: 0 })
+      await fixture.team.transaction(async (t) => {
+        const staged = t.table(table.id)
+        await staged.addRows([{ n: 7 }, { n: 1 }])
+        assert.equal((await staged.deleteRows({ where: { n: 1 } })).deleted, 2)
+        const found: unknown[] = []
+        for await (const row of staged.scan({ where: { n: { lt: 4 } } })) found.push(row['n'])
+        assert.deepEqual(found, [2, 3])
+      })
+      assert.deepEqual(await columnOf(table, 'n'), [2, 3, 4, 7])
+      const code = 'REQUEST_VALIDATION_ERROR'
+      for (const given of [{}, { where: 1 }, { where: {}, other: 1 }]) {
+        await failsWithoutEffect(table, () => table.deleteRows(given as never), code)
+      }
+    },
+  },
+  {
     name: 'calls for too many rows are refused',
     async run(fixture) {
       const { table, rowIds } = await fixture.create(numbered(1))

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ROOT } from '../../support/project.js'
 import { findCode, placeOf } from './plant.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
+import { PLANTED_BUGS as PLANTED_CHANGE_BUGS } from './planted-change-bugs.js'
 import { PLANTED_BUGS as PLANTED_CRASH_BUGS } from './planted-crash-bugs.js'
 import { PLANTED_BUGS as PLANTED_DUTY_BUGS } from './planted-duty-bugs.js'
 import { PLANTED_BUGS as PLANTED_FILE_BUGS } from './planted-file-bugs.js'
@@ -22,6 +23,7 @@ import { PLANTED_BUGS as PLANTED_TRANSACTION_BUGS } from './planted-transaction-
 const BUGS = [
   ...PLANTED_BUGS,
   ...PLANTED_FILE_BUGS,
+  ...PLANTED_CHANGE_BUGS,
   ...PLANTED_CRASH_BUGS,
   ...PLANTED_DUTY_BUGS,
   ...PLANTED_FIND_BUGS,

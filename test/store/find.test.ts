@@ -306,6 +306,16 @@ describe('segments that cannot have a row that matches', () => {
     expect(store.activity().segmentBytesRead - before).toBeLessThan(250_000) // Of more than a million.
   })
 
+  test('numbers in a column that became text are found as text', async () => {
+    const store = await open({ segmentRowsMax: 100, inlineRowsMax: 0, valueFilters: true })
+    const made = await store.team('t').createTable({ name: 't', rows: [{ n: 5 }, { n: 34.5 }] })
+    const table = store.team('t').table(made.tableId)
+    await table.addRows([{ n: 'text' }], { onSchemaError: 'updateSchema' })
+
+    expect(await found(table, { n: '34.5' }, 'n')).toEqual(['34.5'])
+    expect(await found(table, { n: 'text' }, 'n')).toEqual(['text'])
+  })
+
   test('row records over them are found', async () => {
     const store = await open({ segmentRowsMax: 100, valueFilters: true })
     const made = await store.team('t').createTable({ name: 't', schema: { columns }, rows })

@@ -58,6 +58,7 @@ test('the entry points export exactly these names', () => {
         "type AddKeyRequest",
         "type AddKeyResult",
         "type AddOptions",
+        "type AlterRequest",
         "type AnsweredRequest",
         "type ApiKey",
         "type ApiKeys",

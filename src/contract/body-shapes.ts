@@ -63,12 +63,21 @@ export function parseAddBody(body: ReceivedBody, team: CallTeam): TextRows | Sta
   return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
-/** PATCH /tables/{tableID}: `{ name }`. */
-export function parseAlterBody({ bytes }: ReceivedBody): Readonly<{ name: string }> {
-  if (firstByte(bytes) !== OPEN_BRACE) {
-    throw invalidRequest('body', 'it is not an object; send { name }')
+/** PATCH /tables/{tableID}: `{ name?, schema? }`. */
+export function parseAlterBody({
+  bytes,
+}: ReceivedBody): Readonly<{ name?: string; schema?: WireSchema }> {
+  const isObject = firstByte(bytes) === OPEN_BRACE
+  const members = isObject ? readMembers(wholeText(bytes), ['name', 'schema']) : undefined
+  if (members === undefined || members.size === 0) {
+    const problem = isObject ? 'it is empty' : 'it is not an object'
+    throw invalidRequest('body', `${problem}; send { name }, { schema } or both`)
   }
-  return { name: parseName(required(readMembers(wholeText(bytes), ['name']), 'name')) }
+  const [name, schema] = [members.get('name'), members.get('schema')]
+  return {
+    ...(name && { name: parseName(name) }),
+    ...(schema && { schema: parseSchema(schema) }),
+  }
 }
 
 /** PUT /stashes/{stashID}/{serial}: an array of rows or CSV/TSV, nothing else. */

@@ -105,6 +105,7 @@ function missingTable(id: string): Table {
     toCSV: () => disposable(walk()),
     toNDJSON: () => disposable(walk()),
     rename: fail,
+    alter: fail,
     delete: fail,
   }
 }

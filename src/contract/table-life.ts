@@ -1,4 +1,4 @@
-// CONTRACT.md, section 5: what a table is, its name, and its end. The published interface has none of it.
+// CONTRACT.md, section 5: what a table is, its name and columns, and its end. The published interface has none of it.
 import { parseAlterBody } from './body-shapes.js'
 import type { Call } from './call.js'
 import type { ContractResponse } from './message.js'
@@ -24,8 +24,10 @@ export async function alterTable(call: Call, tableId: string): Promise<ContractR
     table,
     formats: ['json'],
     change: async (body, ifMatch) => {
-      const { name } = parseAlterBody(body)
-      const { version } = await table.rename(name, ifMatch === undefined ? {} : { ifMatch })
+      const { version } = await table.alter({
+        ...parseAlterBody(body),
+        ...(ifMatch !== undefined && { ifMatch }),
+      })
       return jsonResponse(200, '{}', version)
     },
   })

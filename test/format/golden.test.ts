@@ -29,6 +29,7 @@ import { CODEC, codecBit } from '../../src/format/frame-codec.js'
 import * as keys from '../../src/format/keys.js'
 import * as records from '../../src/format/records.js'
 import { parseRowId, renderRowId } from '../../src/format/row-id.js'
+import { parseSchemaText, schemaText } from '../../src/format/schema-record.js'
 import { TRAILER_BYTES } from '../../src/format/segment-layout.js'
 import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment-reader.js'
 import type { BuiltSegment } from '../../src/format/segment-writer.js'
@@ -59,6 +60,7 @@ const BASED_HEAD = {
   generation: { ...GENERATION, open: { ...OPEN, base: 2 ** 32 + 2 ** 20 } },
 }
 const TIMED_HEAD = { ...HEAD, times: { createdAt: 1_760_000_000_000, updatedAt: 2 ** 47 + 1 } }
+const PAST = { dropped: new Set(['größe', '__proto__']), since: new Map([['n', 2 ** 40]]) }
 const RETIREMENT = {
   dropping: true,
   lastVersion: 8,
@@ -194,6 +196,7 @@ const GOLDEN: Record<string, () => Bytes | Promise<Bytes>> = {
   'dead-table': () => encodeDeadTable(1_760_000_000_000),
   retirement: () => records.encodeRetirement(RETIREMENT),
   schema: () => records.encodeSchema('{"columns":[]}'),
+  'schema-with-dropped': () => records.encodeSchema(schemaText({ columns: [] }, PAST)),
   'row-record': () => records.encodeRowRecord({ version: 3, schemaNumber: 1, text: '"a":"é"' }),
   'row-record-with-files': () =>
     records.encodeRowRecord({ version: 3, schemaNumber: 1, text: NAMING_ROWS[1] ?? '' }),
@@ -320,6 +323,8 @@ describe('golden bytes', () => {
     expect(records.decodeTableHead(goldenBytes('table-head-with-base'))).toEqual(BASED_HEAD)
     expect(records.decodeTableHead(goldenBytes('table-head-with-times'))).toEqual(TIMED_HEAD)
     expect(decodeDeadTable(goldenBytes('dead-table'))).toBe(1_760_000_000_000)
+    const text = records.decodeSchema(goldenBytes('schema-with-dropped'))
+    expect(parseSchemaText(text)).toEqual({ schema: { columns: [] }, past: PAST })
     expect(records.decodeRetirement(goldenBytes('retirement'))).toEqual(RETIREMENT)
     expect(records.decodeSchema(goldenBytes('schema'))).toBe('{"columns":[]}')
     expect(records.decodeStashHead(goldenBytes('stash-head'))).toEqual(STASH)

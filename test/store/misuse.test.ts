@@ -397,6 +397,11 @@ const TABLE: Readonly<Record<string, Call>> = {
     () => ['x', {}],
     { 1: 'ifMatch' },
   ),
+  alter: call(
+    (request) => table.alter(request),
+    () => [{ name: 'x' }],
+    { 0: 'name schema ifMatch' },
+  ),
   delete: call(
     async (options) => {
       const { tableId } = await team.createTable({ name: 'doomed', rows: [] })
@@ -545,6 +550,7 @@ test('of the wrong values these work', () => {
       "STORE team": "0: 'x' | 0: a text with a NUL",
       "STORE verify": "0: undefined | 0.full: undefined | 0.signal: undefined | 0.onFinding: undefined | 0.full: true | 0: {} | 0: an object without a prototype | 0.onFinding: a function",
       "TABLE addRows": "0: [] | 1: undefined | 1.onSchemaError: undefined | 1.idempotencyKey: undefined | 1.receipt: undefined | 1.receipt: true | 1: {} | 1: an object without a prototype",
+      "TABLE alter": "0.schema: undefined | 0.ifMatch: undefined | 0.name: 'x' | 0.name: a text with a NUL",
       "TABLE at": "",
       "TABLE changes": "",
       "TABLE count": "0: undefined | 0.a: undefined | 0.$and: undefined | 0.$or: undefined | 0.$not: undefined | 0.a: null | 0.a: 0 | 0.a: -1 | 0.a: 0.5 | 0.a: 1n | 0: {} | 0.a: {} | 0.$not: {} | 0: an object without a prototype | 0.a: an object without a prototype | 0.$not: an object without a prototype | 0.$and: [] | 0.$or: [] | 1: undefined | 1.signal: undefined | 1: {} | 1: an object without a prototype",

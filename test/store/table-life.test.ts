@@ -412,3 +412,106 @@ describe('a team of which all is deleted', () => {
     expect(await team.tables()).toEqual([])
   })
 })
+
+const N = { id: 'n', type: { kind: 'number' } } as const
+const S = { id: 's', type: { kind: 'string' } } as const
+const X = { id: 'x', displayName: 'An X', type: { kind: 'boolean' } } as const
+
+describe('a table whose columns change', () => {
+  const rows = Array.from({ length: 12 }, (_, n) => ({ n, s: `row ${n}` }))
+
+  test.each([0, 1_000])(
+    'shows and hides cells in every read (inlineRowsMax: %i)',
+    async (inlineRowsMax) => {
+      const { store, make } = await openLife({ inlineRowsMax, foldRecordsMin: 1 })
+      const table = await make('a', rows)
+      const ids = (await table.page()).rows.map(({ $rowID }) => $rowID)
+      const shown = async (): Promise<unknown[]> => {
+        const scanned = await rowsOf(table.scan())
+        const single = await Promise.all(ids.map(async (id) => (await table.get(id))?.row))
+        const found = single.slice(0, scanned.length).map((row) => {
+          const { $rowID: _, ...cells } = row ?? { $rowID: '' }
+          return cells
+        })
+        expect(scanned.slice(0, ids.length)).toEqual(found)
+        return scanned
+      }
+      expect(await table.alter({ schema: { columns: [N, S, X] } })).toEqual({ version: 2 })
+      expect(await table.schema()).toEqual({ columns: [N, S, X] })
+      expect(await shown()).toEqual(rows)
+      expect((await table.get(ids[0] ?? ''))?.version).toBe(1)
+      await table.updateRow(ids[1] ?? '', { x: true })
+
+      expect(await table.alter({ schema: { columns: [X, N] } })).toEqual({ version: 4 })
+      const plain = rows.map(({ n }) => (n === 1 ? { n, x: true } : { n }))
+      expect(await shown()).toEqual(plain)
+      expect((await table.get(ids[0] ?? ''))?.version).toBe(4)
+      await expect(table.addRows([{ s: 'x' }])).rejects.toMatchObject({
+        code: 'COLUMN_ID_NOT_FOUND',
+      })
+      await table.updateRow(ids[2] ?? '', { n: 22 })
+      await store.sweep() // Folds, too.
+
+      await table.alter({ schema: { columns: [X, N, S] } })
+      const after = plain.map((row) => (row.n === 2 ? { n: 22 } : row))
+      expect(await shown()).toEqual(after)
+      await table.updateRow(ids[3] ?? '', { s: 'new' })
+      await table.updateRow(ids[4] ?? '', { n: 44 })
+      await table.addRows([{ n: 100, s: 'added' }])
+      const last = after.map((row, i) =>
+        i === 3 ? { ...row, s: 'new' } : i === 4 ? { n: 44 } : row,
+      )
+      for (let i = 0; i < 3; i++) {
+        expect(await shown()).toEqual([...last, { n: 100, s: 'added' }])
+        await store.sweep()
+      }
+      await table.alter({ schema: { columns: [N] } })
+      await table.addRows([{ n: 101, s: 'again' }], { onSchemaError: 'updateSchema' })
+      const [numbers, hidden] = [last.map(({ n }) => ({ n })), { n: 100 }]
+      expect(await shown()).toEqual([...numbers, hidden, { n: 101, s: 'again' }])
+      expect(await table.count({ s: { isEmpty: false } })).toBe(1)
+      expect(await table.count({ s: 'row 5' })).toBe(0)
+      await expectSound(store)
+      await table.overwrite({ rows: [{ n: 1, s: 'over' }] })
+      expect(await rowsOf(table.scan())).toEqual([{ n: 1, s: 'over' }])
+      await expectSound(store)
+    },
+  )
+
+  test('keeps its types, and its version if nothing changes', async () => {
+    const { make } = await openLife()
+    const table = await make('a', rows)
+    const schema = await table.schema()
+    expect(await table.alter({ name: 'a', schema })).toEqual({ version: 1 })
+    const wrong = { columns: [{ id: 'n', type: 'string' }] }
+    await expect(table.alter({ schema: wrong })).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+      column: 'n',
+    })
+    for (const request of [{}, { name: '' }, { schema: { columns: [N, N] } }, { rows: [] }]) {
+      await expect(table.alter(request as never)).rejects.toThrow()
+    }
+    await expect(table.alter({ name: 'b', ifMatch: 0 })).rejects.toMatchObject({
+      code: 'PRECONDITION_FAILED',
+    })
+    expect(await table.alter({ name: 'b', schema: { columns: [S] }, ifMatch: 1 })).toEqual({
+      version: 2,
+    })
+    expect(await table.info()).toMatchObject({ name: 'b', schema: { columns: [S] }, version: 2 })
+  })
+
+  test('takes changes beside it in some order', async () => {
+    const { store, make } = await openLife({ inlineRowsMax: 0 })
+    const table = await make('a', rows)
+    const ids = (await table.page()).rows.map(({ $rowID }) => $rowID)
+    const settled = await Promise.allSettled([
+      table.updateRow(ids[0] ?? '', { s: 'before or not at all' }),
+      table.alter({ schema: { columns: [N] } }),
+      table.updateRow(ids[1] ?? '', { s: 'after: refused' }),
+      table.addRows([{ n: 1, s: 'x' }]),
+    ])
+    expect(settled[1]?.status).toBe('fulfilled')
+    for (const row of await rowsOf(table.scan())) expect(Object.keys(row as object)).toEqual(['n'])
+    await expectSound(store)
+  })
+})

@@ -175,7 +175,10 @@ export const SCHEMAS = {
     ),
     'x-rowstash': true,
   },
-  AlterRequest: { ...closed({ name: NAME }), 'x-rowstash': true },
+  AlterRequest: {
+    anyOf: [closed({ name: NAME }, SCHEMA_MEMBER), closed(SCHEMA_MEMBER, { name: NAME })],
+    'x-rowstash': true,
+  },
   CreateRequest: {
     oneOf: [
       closed({ name: NAME, ...ROWS_MEMBER }, { ...SCHEMA_MEMBER, appsToLink: APPS }),

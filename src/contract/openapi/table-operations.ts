@@ -86,8 +86,9 @@ export const TABLE_OPERATIONS = {
   'PATCH /tables/{tableID}': {
     operationId: 'alterTable',
     tag: 'Tables',
-    summary: 'Give a table another name',
-    description: 'The rows stay as they are.',
+    summary: 'Change the name and the columns of a table',
+    description:
+      'Columns are added without cells, dropped with theirs, or get another display name. The rows stay as they are.',
     security: 'team',
     parameters: ['ifTableMatch'],
     body: { description: 'What changes.', content: json(ref('AlterRequest')) },
@@ -96,6 +97,8 @@ export const TABLE_OPERATIONS = {
       ...WRITING,
       'REQUEST_TOO_LARGE',
       'UNSUPPORTED_MEDIA_TYPE',
+      'COLUMN_ID_RESERVED',
+      'COLUMN_ID_NOT_UNIQUE',
       'TABLE_NOT_FOUND',
       'PRECONDITION_FAILED',
     ],

@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { Disposing } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { SchemaInput } from './row-types.js'
 
 /** The ID and the name of a table. */
 export type TableEntry = Readonly<{ id: string; name: string }>
@@ -28,6 +29,21 @@ export type IfTableMatch = Readonly<{
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
 }>
+
+/** A change of a table that touches no row. It has a name or a schema, or both. */
+export type AlterRequest = IfTableMatch &
+  Readonly<{
+    /** The new name: 1 to 1,000 UTF-16 units. Two tables may have the same. */
+    name?: string | undefined
+    /**
+     * The new columns, all of them. A column that the table has keeps its type; its display name and its place may
+     * change. A column that it does not have is added, without a cell. A column that is left out is dropped: its cells
+     * are not shown any more, not even if a column with its ID is added later. They stay stored until the rows are
+     * overwritten or their cells are changed. A type cannot be changed so: `overwrite` does, and `updateSchema` of
+     * `addRows` widens one. A table with rows of a dropped column takes no merge before it is overwritten.
+     */
+    schema?: SchemaInput | undefined
+  }>
 
 /** Options of an export. */
 export type ExportOptions = Readonly<{
@@ -59,6 +75,12 @@ export interface TableLife {
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, PRECONDITION_FAILED
    */
   rename(name: string, options?: IfTableMatch): Promise<Readonly<{ version: number }>>
+  /**
+   * Changes the name and the columns of the table in one version, without reading or writing a row, however many there
+   * are. What is the same already makes no version. If a column is dropped, all rows have the new version.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_…, PRECONDITION_FAILED
+   */
+  alter(request: AlterRequest): Promise<Readonly<{ version: number }>>
   /**
    * Deletes the table with all rows, at once: from then on its operations fail with TABLE_NOT_FOUND. Scans under way end
    * with their rows. The sweep gives the space back; files that no other row names go as after an overwrite. The ID is

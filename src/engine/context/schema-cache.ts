@@ -9,12 +9,15 @@ import { StoreError } from '../../base/store-error.js'
 import { WeakCache } from '../../base/weak-cache.js'
 import { schemaKey, type TableKey } from '../../format/keys.js'
 import { decodeSchema } from '../../format/records.js'
+import { type ColumnPast, parseSchemaText } from '../../format/schema-record.js'
 import type { Column, TableSchema } from '../../schema/column-kind.js'
 import { columnIndex } from '../../schema/table-schema.js'
 
 export type IndexedSchema = Readonly<{
   schema: TableSchema
   columns: ReadonlyMap<string, Column>
+  /** null: no column was dropped. */
+  past: ColumnPast | null
 }>
 
 /** Estimated memory of a column without its names, and of a byte of the record in a cache key. */
@@ -79,13 +82,14 @@ export class SchemaCache {
   }
 
   #parse(name: string, record: Bytes): IndexedSchema {
-    const indexed = indexSchema(JSON.parse(decodeSchema(record)) as TableSchema)
+    const { schema, past } = parseSchemaText(decodeSchema(record))
+    const indexed = indexSchema(schema, past)
     const bytes = COLUMN_BYTES * indexed.columns.size + NAME_BYTES * record.length
     this.#schemas.set(name, { indexed, bytes })
     return indexed
   }
 }
 
-export function indexSchema(schema: TableSchema): IndexedSchema {
-  return { schema, columns: columnIndex(schema) }
+export function indexSchema(schema: TableSchema, past: ColumnPast | null = null): IndexedSchema {
+  return { schema, columns: columnIndex(schema), past }
 }

@@ -135,7 +135,7 @@ function takeFrame({ run, texts, wanted }: Reading, rows: FrameRows): number | n
       }
     } else {
       const laid = record === undefined ? null : texts.ofRecord(record)
-      const text = showsStored ? (texts.ofStored?.(frame.rowText(row)) ?? null) : laid
+      const text = showsStored ? (texts.ofStored?.(frame.rowText(row), slot) ?? null) : laid
       if (text !== null && !takeText(wanted, run, slot, text)) return slot
     }
     if (wanted.found.isFull) return slot + 1

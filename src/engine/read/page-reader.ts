@@ -8,6 +8,7 @@ import type { ForwardMap } from '../../format/forward.js'
 import type { Position, TableKey } from '../../format/keys.js'
 import type { Generation, RowRecord } from '../../format/records.js'
 import { convertRowText } from '../../format/row-text.js'
+import { hideDropped } from '../../format/schema-record.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { KvView, ReadRecord } from '../../kv/kv.js'
 import type { PieceStart } from '../api/store-types.js'
@@ -32,7 +33,7 @@ import { type PageWanted, RecordScan } from './record-scan.js'
 
 /** The live rows of one extent that a page may show: slots from `first` to `limit` (not included). */
 export type Run = Readonly<{
-  extent: Extent & Readonly<{ isDeleted: SegmentFooter['isDeleted'] }>
+  extent: Extent & Pick<SegmentFooter, 'isDeleted' | 'versionOf'>
   first: number
   limit: number
   records: ReadonlyMap<number, RowRecord>
@@ -86,7 +87,7 @@ export async function planPage(
   let extent = await walk.at(number)
   while (extent !== null && liveRows <= page.limit) {
     const wanted = page.limit + 1 - liveRows
-    const shown = withDeleted(extent, await deletedRows(context, extent, footers))
+    const shown = withFooter(extent, await foldedFooter(context, extent, footers))
     const run = await planRun(records, generation, shown, { first, wanted })
     if (run.liveRows > 0) runs.push(run)
     liveRows += run.liveRows
@@ -103,24 +104,26 @@ export async function planPage(
   return { runs, version, generation, schema, isEnd: extent === null && liveRows <= page.limit }
 }
 
-/** Built member by member, not by `{ ...extent, isDeleted }` (PERFORMANCE.md, P34). */
-function withDeleted(
+/** Built member by member, not by spreading (PERFORMANCE.md, P34). */
+function withFooter(
   { extent, nonce, rowCount, entry }: Extent,
-  isDeleted: SegmentFooter['isDeleted'],
+  footer: SegmentFooter | null,
 ): Run['extent'] {
-  return { extent, nonce, rowCount, entry, isDeleted }
+  const [isDeleted, versionOf] =
+    footer === null ? ([null, null] as const) : ([footer.isDeleted, footer.versionOf] as const)
+  return { extent, nonce, rowCount, entry, isDeleted, versionOf }
 }
 
-/** Which rows of a segment a fold found deleted; other segments have none. */
-async function deletedRows(
+/** Says which rows of a segment a fold found deleted, and their versions; of other segments none is deleted. */
+async function foldedFooter(
   { segments }: StoreContext,
   { entry }: Extent,
   footers: FoldedFooters | undefined,
-): Promise<SegmentFooter['isDeleted']> {
+): Promise<SegmentFooter | null> {
   const folded = foldedSegment(entry)
   if (folded === null) return null
-  if (footers !== undefined) return footers.get(folded)?.isDeleted ?? null
-  return (await segments.footer(folded)).isDeleted
+  if (footers !== undefined) return footers.get(folded) ?? null
+  return segments.footer(folded)
 }
 
 async function planRun(
@@ -275,17 +278,22 @@ export type Texts = Readonly<{
   /** null: the row is deleted. */
   ofRecord(record: RowRecord): string | null
   /** null: rows of the segment read as they are stored. */
-  ofStored: ((text: string) => string) | null
+  ofStored: ((text: string, slot: number) => string) | null
 }>
 
-export function textsOf({ converts }: Run, { generation, schema }: PagePlan): Texts {
-  const convert = (text: string): string => {
-    return schema === null ? text : convertRowText(text, schema.columns)
+export function textsOf({ converts, extent }: Run, { generation, schema }: PagePlan): Texts {
+  const convert = (text: string, version: number): string => {
+    if (schema === null) return text
+    return convertRowText(hideDropped(text, schema.past, version), schema.columns)
   }
+  const { entry, versionOf } = extent
   return {
-    ofRecord: ({ text, schemaNumber }) =>
-      text === null || schemaNumber === generation.schemaNumber ? text : convert(text),
-    ofStored: converts && schema !== null ? convert : null,
+    ofRecord: ({ text, schemaNumber, version }) =>
+      text === null || schemaNumber === generation.schemaNumber ? text : convert(text, version),
+    ofStored:
+      converts && schema !== null
+        ? (text, slot) => convert(text, versionOf?.(slot) ?? entry?.version ?? 0)
+        : null,
   }
 }
 
@@ -329,7 +337,7 @@ function takeFrame(
     const showsStored = showsSegment(record !== undefined, isDeleted, slot)
     if (!showsStored || texts.ofStored !== null) {
       const laid = record === undefined ? null : texts.ofRecord(record)
-      const text = showsStored ? (texts.ofStored?.(frame.rowText(row)) ?? null) : laid
+      const text = showsStored ? (texts.ofStored?.(frame.rowText(row), slot) ?? null) : laid
       if (text !== null && !takeText(reading, extent, slot, text)) return { slot, isPageFull: true }
       slot++
     } else {

@@ -22,6 +22,7 @@ import {
 } from '../../format/records.js'
 import { parseRowId, type RowId } from '../../format/row-id.js'
 import { convertRowText } from '../../format/row-text.js'
+import { hideDropped } from '../../format/schema-record.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { foldedSegment, shownSegment } from '../context/live-slot.js'
@@ -32,8 +33,8 @@ export type FoundRow = Readonly<{
   version: number
   /** As it reads: in the kinds that its columns have now. */
   text: string
-  /** As it is stored, and the number of the schema it was stored under. */
-  stored: Readonly<{ text: string; schemaNumber: number }>
+  /** As it is stored, the number of the schema it was stored under, and the version that wrote it. */
+  stored: Readonly<{ text: string; schemaNumber: number; version: number }>
 }>
 
 /** Where rows are looked up. */
@@ -54,7 +55,7 @@ export function findRow(
       if (record === null) return readStored(context, read, table, generation, place)
       const { text, version, schemaNumber } = decodeRowRecord(record)
       if (text === null) return null
-      const row = { position: place.position, version, stored: { text, schemaNumber } }
+      const row = { position: place.position, version, stored: { text, schemaNumber, version } }
       return asItReads(context, read, table, generation, row)
     })
   })
@@ -96,7 +97,7 @@ function readStored(
   const found = (entry: ExtentEntry, text: string, version = entry.version) => {
     const converts = entry.convert || position.extent < generation.convertBefore
     const schemaNumber = converts ? EARLIER_SCHEMA : generation.schemaNumber
-    const row = { position, version, stored: { text, schemaNumber } }
+    const row = { position, version, stored: { text, schemaNumber, version } }
     return asItReads(context, read, table, generation, row)
   }
   const folded = foldedSegment(below)
@@ -149,8 +150,9 @@ function asItReads(
 ): Awaitable<FoundRow> {
   const version = Math.max(changed, widenedAt)
   if (stored.schemaNumber === schemaNumber) return { position, version, text: stored.text, stored }
-  return chain(schemas.get(table, schemaNumber, read), ({ columns }) => {
-    return { position, version, text: convertRowText(stored.text, columns), stored }
+  return chain(schemas.get(table, schemaNumber, read), ({ columns, past }) => {
+    const shown = hideDropped(stored.text, past, stored.version)
+    return { position, version, text: convertRowText(shown, columns), stored }
   })
 }
 

@@ -162,7 +162,10 @@ function planAdd(
     const markers = await putMarkers(read, random, added.files)
     const puts = [...added.puts, ...kept.puts, ...saved.puts, ...markers]
     if (newSchema !== null) {
-      puts.push(putSchema(table, generation, newSchema), ...hintOfTable(team, table, version))
+      puts.push(
+        putSchema(table, generation, newSchema, version),
+        ...hintOfTable(team, table, version),
+      )
     }
     puts.push(...hintOfClosed(team, head, added.next, table))
     const own = checksOfObjects(place, reader)

@@ -14,6 +14,7 @@ import {
   checkTableName,
   checkText,
 } from '../api/arguments.js'
+import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
 import type { MergeMode, MergeRequest } from '../api/merge-types.js'
 import type {
   CreateTableRequest,
@@ -27,6 +28,7 @@ import type {
 import type { RequestKey } from '../commit/idempotency.js'
 import type { CheckedMerge } from './merge-commit.js'
 import { requestKeyOf } from './request-digest.js'
+import type { Alteration } from './table-life.js'
 
 const CREATE_ARGUMENTS = [
   'name',
@@ -108,6 +110,33 @@ export function checkOverwrite(
     ifMatch: checkIfMatchArgument(given.ifMatch),
     readSchema: schema === undefined ? undefined : () => parseTableSchema(schema, columnsMax),
     receipt: checkFlag('receipt', given.receipt),
+  }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkIfTableMatch(what: string, given: IfTableMatch): number | bigint | undefined {
+  checkArguments(what, given, ['ifMatch'])
+  return checkIfMatchArgument(given.ifMatch)
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRename(name: string, given: IfTableMatch): Alteration {
+  checkTableName(name)
+  return { name, schema: undefined, ifMatch: checkIfTableMatch('rename', given) }
+}
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
+export function checkAlter(given: AlterRequest, columnsMax: number): Alteration {
+  checkArguments('alter', given, ['name', 'schema', 'ifMatch'])
+  const { name, schema } = given
+  if (name === undefined && schema === undefined) {
+    throw new StoreError('REQUEST_VALIDATION_ERROR', 'alter takes a name, a schema, or both')
+  }
+  if (name !== undefined) checkTableName(name)
+  return {
+    name,
+    schema: schema === undefined ? undefined : parseTableSchema(schema, columnsMax),
+    ifMatch: checkIfMatchArgument(given.ifMatch),
   }
 }
 

@@ -4,11 +4,15 @@
 // - Tokens go out as they are stored, so a number keeps its digits.
 // - The rows are those of one generation, which is pinned: an overwrite or the end of the table does not disturb them.
 import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
+import { disposable } from '../../base/disposable.js'
+import { checkSignal } from '../../base/options.js'
 import { openRecordScanner } from '../../base/record-scanner.js'
 import { StoreError } from '../../base/store-error.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import { readSpans } from '../../format/row-text.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import { checkArguments } from '../api/arguments.js'
+import type { ExportedRows, ExportOptions } from '../api/life-types.js'
 import type { PageBytes } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
@@ -29,10 +33,30 @@ export type RowsWriter = Readonly<{
   line(text: string): string
 }>
 
-/** @param writerOf - For the columns of the table. */
-export async function* exportRows(
+/** For the columns of a table. */
+type WriterOf = (schema: TableSchema) => RowsWriter
+
+/**
+ * @param what - The name of the call in messages.
+ * @param placeOf - Throws if the table's ID is none.
+ */
+export function exported(
+  what: string,
+  placeOf: () => TablePlace,
+  writerOf: WriterOf,
+  options: ExportOptions,
+): ExportedRows {
+  async function* checked(): AsyncGenerator<Bytes, void> {
+    checkArguments(what, options, ['signal'])
+    checkSignal(options.signal)
+    yield* exportRows(placeOf(), writerOf, options.signal)
+  }
+  return disposable(checked())
+}
+
+async function* exportRows(
   place: TablePlace,
-  writerOf: (schema: TableSchema) => RowsWriter,
+  writerOf: WriterOf,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Bytes, void> {
   const { team, table } = place

@@ -8,6 +8,7 @@ import { TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
+import { hideDropped } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { checkArguments, checkIfMatchArgument, checkText } from '../api/arguments.js'
 import type { ScanOptions, Where } from '../api/find-types.js'
@@ -127,7 +128,7 @@ export function updateRows(
     for (const [index, { stored, position }] of rows.entries()) {
       const changed = cells[index]
       if (changed === undefined || changed.size === 0) continue
-      const text = spliceRowText(stored.text, changed)
+      const text = spliceRowText(hideDropped(stored.text, schema.past, stored.version), changed)
       const { schemaNumber: storedUnder } = stored
       // A column that one update has given another type may have a cell of the old type in the row of another.
       const isOfNext = newSchema?.retypes !== true && storedUnder === generation.schemaNumber
@@ -143,7 +144,7 @@ export function updateRows(
     const markers = await putMarkers(read, team.options.random, filesOfRecords(records.records))
     const puts = [...records.puts(), ...markers]
     if (newSchema !== null) {
-      puts.push(putSchema(table, next, newSchema), ...hintOfTable(team, table, version))
+      puts.push(putSchema(table, next, newSchema, version), ...hintOfTable(team, table, version))
     }
     return { result: { version }, change: { next, puts } }
   }

@@ -150,7 +150,7 @@ export async function commitMerge(
   const { receipt } = saved
   puts.push(...kept.puts, ...saved.puts, ...hintsOf(place, draft, head, next))
   if (newSchema !== null) {
-    puts.push(putSchema(table, generation, newSchema), ...hintOfTable(team, table, version))
+    puts.push(putSchema(table, generation, newSchema, null), ...hintOfTable(team, table, version))
   }
   const linked = withPages(pages, appended)
   const own = checksOfObjects(place, prepared.reader)

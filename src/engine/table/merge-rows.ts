@@ -32,6 +32,7 @@ import {
 } from './link-rows.js'
 import { aheadOfMerge, type CheckedMerge, commitMerge, firstMerge } from './merge-commit.js'
 import { readAfterIfMatch } from './overwrite-rows.js'
+import { checkNoneDropped } from './schema-change.js'
 
 /** Drafts beside other changes of the table. After these, the merge is drafted in its turn. */
 const TRIES_BESIDE_OTHERS = 2
@@ -59,6 +60,7 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     if ('addedRowIds' in base) return base
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     if (request.requestKey !== undefined) await team.limits.checkKeys(team)
+    checkNoneDropped(base.schema)
     const { onSchemaError, receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)

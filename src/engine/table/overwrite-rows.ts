@@ -33,7 +33,7 @@ import {
 } from './link-rows.js'
 import { type PreservedIds, preserveIds, withPreservedIds } from './preserved-ids.js'
 import { saveReceipt } from './receipts.js'
-import { putSchema } from './schema-change.js'
+import { putSchema, withoutPast } from './schema-change.js'
 
 /**
  * Searches for preserved IDs beside other changes of the table. After these, they are found in the operation's
@@ -169,9 +169,10 @@ function planOverwrite(
   { team, table }: TablePlace,
   { ifMatch, guard }: OverwriteRequest,
   reader: RowsReader,
-  { base, rows, newSchema, receipt: draft }: ReadyRows,
+  { base, rows, newSchema: given, receipt: draft }: ReadyRows,
   { kept: keptBefore, keepAgain }: KeptIds,
 ): Plan<ChangeResult | Moved> {
+  const newSchema = given ?? withoutPast(base.schema)
   return async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
     const job = await readJobGuard(guard, read)
@@ -201,7 +202,7 @@ function planOverwrite(
     const puts = [...added.puts, ...(await putMarkers(read, random, added.files))]
     puts.push([retirementKey(table, before.firstExtent), retirement])
     puts.push(...hintOfTable(team, table, version))
-    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema))
+    if (newSchema !== null) puts.push(putSchema(table, generation, newSchema, null))
     const runs = kept === null ? added.runs : withPreservedIds(added.runs, firstExtent, kept.runs)
     const ended = job.succeed({ table, version, runs })
     const saved = await saveReceipt(team, read, table, draft, version)

@@ -10,6 +10,7 @@ import { type Steps, TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeRowRecord, type TableHead } from '../../format/records.js'
 import { spliceRowText } from '../../format/row-text.js'
+import { hideDropped } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
@@ -92,7 +93,8 @@ export function updateRow(
           return chain(new TimeSlices(team.options.clock).run(judged), ({ policy, cells }) => {
             if (cells.size === 0) return { result: { version: head.version } }
             const newSchema = newSchemaOf(found, policy.schema)
-            const text = spliceRowText(row.stored.text, cells)
+            const shown = hideDropped(row.stored.text, found.past, row.stored.version)
+            const text = spliceRowText(shown, cells)
             checkRowSize(text, team.options.rowBytesMax)
             const { random } = team.options
             const rowPlace = { read, random, team, table, position: row.position }
@@ -165,7 +167,10 @@ function writeText(
   return chain(putMarkers(read, random, filesOfRecords([record])), (markers) => {
     const puts = [[rowKey(table, position), record] as const, ...markers]
     if (newSchema !== null) {
-      puts.push(putSchema(table, next, newSchema), ...hintOfTable(team, table, version + 1))
+      puts.push(
+        putSchema(table, next, newSchema, version + 1),
+        ...hintOfTable(team, table, version + 1),
+      )
     }
     puts.push(...hintOfRecord(team, head, table, position.extent))
     return { result: { version: version + 1 }, change: { next, puts } }

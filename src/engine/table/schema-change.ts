@@ -1,12 +1,15 @@
 // A table under another schema: its rows stay as they are stored, and are converted when they are read.
 import type { Bytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
 import { schemaKey, type TableKey } from '../../format/keys.js'
 import { encodeSchema, type Generation } from '../../format/records.js'
+import { nextPast, schemaText } from '../../format/schema-record.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import type { IndexedSchema } from '../context/schema-cache.js'
 
 export type NewSchema = Readonly<{
   schema: TableSchema
+  before: IndexedSchema
   /** A column that there was has another type now, so cells that there are may read differently. */
   retypes: boolean
 }>
@@ -18,7 +21,22 @@ export function newSchemaOf(before: IndexedSchema, after: IndexedSchema): NewSch
   const retypes = before.schema.columns.some(({ id, type }) => {
     return JSON.stringify(after.columns.get(id)?.type) !== JSON.stringify(type)
   })
-  return { schema, retypes }
+  return { schema, before, retypes }
+}
+
+/** For a new generation, which has no rows of columns that were dropped. null: nothing is to be forgotten. */
+export function withoutPast(before: IndexedSchema): NewSchema | null {
+  return before.past === null ? null : { schema: before.schema, before, retypes: false }
+}
+
+/**
+ * For operations on stored rows that do not know of cells which are not shown.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function checkNoneDropped({ past }: IndexedSchema): void {
+  if (past === null) return
+  const problem = 'Rows cannot be merged into a table with rows from before a column was dropped'
+  throw new StoreError('REQUEST_VALIDATION_ERROR', `${problem}; overwrite it first`)
 }
 
 /** The generation under a new schema: its rows stay, and are converted when they are read. */
@@ -33,10 +51,13 @@ export function underSchema(
   return { ...generation, schemaNumber, convertBefore, widenedAt: version }
 }
 
+/** @param version - That the change makes; null: of a generation that has no earlier rows. */
 export function putSchema(
   table: TableKey,
   { schemaNumber }: Generation,
-  { schema }: NewSchema,
+  { schema, before }: NewSchema,
+  version: number | null,
 ): readonly [Bytes, Bytes] {
-  return [schemaKey(table, schemaNumber), encodeSchema(JSON.stringify(schema))]
+  const past = version === null ? null : nextPast(before.past, before.schema, schema, version)
+  return [schemaKey(table, schemaNumber), encodeSchema(schemaText(schema, past))]
 }

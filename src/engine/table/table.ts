@@ -1,7 +1,5 @@
 import { type Awaitable, chain, isSync } from '../../base/awaitable.js'
-import type { Bytes } from '../../base/bytes.js'
 import { deferred } from '../../base/data-error.js'
-import { disposable } from '../../base/disposable.js'
 import type { TableKey } from '../../format/keys.js'
 import { parseTableId } from '../../format/table-id.js'
 import type { ReadRecord } from '../../kv/kv.js'
@@ -17,14 +15,13 @@ import {
   checkReadOptions,
   checkReserve,
   checkSignal,
-  checkTableName,
   checkText,
   checkVersion,
 } from '../api/arguments.js'
 import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
-import type { ExportedRows, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
+import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
 import type {
   DeleteRowsResult,
   RowsToDelete,
@@ -69,8 +66,14 @@ import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { readRowJson } from '../read/point-read.js'
 import { readTableInfo } from '../read/table-infos.js'
 import { addRows } from './add-rows.js'
-import { checkMerge, checkOverwrite } from './check-requests.js'
-import { csvRows, exportRows, NDJSON_ROWS } from './export-rows.js'
+import {
+  checkAlter,
+  checkIfTableMatch,
+  checkMerge,
+  checkOverwrite,
+  checkRename,
+} from './check-requests.js'
+import { csvRows, exported, NDJSON_ROWS } from './export-rows.js'
 import { checkUpdates, deleteGiven, updateRows } from './many-rows.js'
 import { mergeRows } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
@@ -84,7 +87,7 @@ import {
   deleteRow,
   updateRow,
 } from './row-update.js'
-import { deleteTable, renameTable } from './table-life.js'
+import { alterTable, deleteTable } from './table-life.js'
 
 type Version = Readonly<{ version: number }>
 
@@ -317,34 +320,34 @@ export class TeamTable implements Table {
     return this.#run(readTableInfo)
   }
 
-  toCSV(options: ExportOptions = {}): ExportedRows {
-    return disposable(this.#export('toCSV', csvRows, options))
+  toCSV(options: ExportOptions = {}): ReturnType<Table['toCSV']> {
+    return exported('toCSV', () => this.#place(), csvRows, options)
   }
 
-  toNDJSON(options: ExportOptions = {}): ExportedRows {
-    return disposable(this.#export('toNDJSON', () => NDJSON_ROWS, options))
-  }
-
-  async *#export(
-    what: string,
-    writerOf: Parameters<typeof exportRows>[1],
-    options: ExportOptions,
-  ): AsyncGenerator<Bytes, void> {
-    checkArguments(what, options, ['signal'])
-    checkSignal(options.signal)
-    yield* exportRows(this.#place(), writerOf, options.signal)
+  toNDJSON(options: ExportOptions = {}): ReturnType<Table['toCSV']> {
+    return exported(
+      'toNDJSON',
+      () => this.#place(),
+      () => NDJSON_ROWS,
+      options,
+    )
   }
 
   rename(name: string, options: IfTableMatch = {}): Promise<Version> {
     return this.#runWriting(async (place) => {
-      checkTableName(name)
-      const { team } = place
-      return toPublicVersion(team, await renameTable(place, name, ifMatchOf('rename', options)))
+      return toPublicVersion(place.team, await alterTable(place, checkRename(name, options)))
+    })
+  }
+
+  alter(request: AlterRequest): Promise<Version> {
+    return this.#runWriting(async (place) => {
+      const altered = await alterTable(place, checkAlter(request, this.#columnsMax))
+      return toPublicVersion(place.team, altered)
     })
   }
 
   delete(options: IfTableMatch = {}): Promise<void> {
-    return this.#run((place) => deleteTable(place, ifMatchOf('delete', options)))
+    return this.#run((place) => deleteTable(place, checkIfTableMatch('delete', options)))
   }
 
   #update(rowId: string, changes: () => CellChanges, options: UpdateOptions): Promise<Version> {
@@ -384,11 +387,6 @@ export class TeamTable implements Table {
     this.#key ??= tableKeyOf(this.id)
     return { team: this.#team, table: this.#key, tableId: this.id }
   }
-}
-
-function ifMatchOf(what: string, options: IfTableMatch): number | bigint | undefined {
-  checkArguments(what, options, ['ifMatch'])
-  return checkIfMatchArgument(options.ifMatch)
 }
 
 /** The key of a table ID; a text that is no UUID is no table's ID. */

@@ -25,6 +25,7 @@ import {
   type Generation,
   type TableHead,
 } from '../../format/records.js'
+import { parseSchemaText } from '../../format/schema-record.js'
 import { renderTableId } from '../../format/table-id.js'
 import { keyAfter } from '../../kv/key-range.js'
 import type { KvView } from '../../kv/kv.js'
@@ -238,7 +239,7 @@ async function verifySchema(
     if (bytes === null) {
       findings.add({ kind: 'record-missing', message: 'The schema is missing', place }, where)
     } else {
-      parseStoredSchema(JSON.parse(decodeSchema(bytes)), COLUMNS_MAX)
+      parseStoredSchema(parseSchemaText(decodeSchema(bytes)).schema, COLUMNS_MAX)
     }
   } catch (failure) {
     const isOfSchema = failure instanceof SyntaxError || !isStorage(failure)

@@ -4,7 +4,9 @@ import {
   type Api,
   type ContractCase,
   etagOf,
+  NOT_UNIQUE,
   PRECONDITION,
+  RESERVED,
   TABLE_NOT_FOUND,
   type TableAt,
   tableAt,
@@ -82,6 +84,35 @@ export const tableLifeCases: readonly ContractCase[] = [
       const odd = { body: { name: 'x' }, headers: { 'if-match': 'x' } }
       await api.refused('PATCH', table.path, odd, VALIDATION)
       assert.equal((await infoOf(api, table)).version, 1)
+    },
+  },
+  {
+    name: 'columns are added, dropped and named anew, and the rows stay',
+    run: async (api) => {
+      const kinds = { n: 'number', s: 'string' }
+      const table = await api.createTyped(kinds, [{ n: 1, s: 'a' }, { n: 2 }])
+      const columns = [
+        { id: 'x', displayName: 'New', type: { kind: 'boolean' } },
+        { id: 'n', displayName: 'Number', type: { kind: 'number' } },
+      ]
+      const altered = await api.ok('PATCH', table.path, { body: { schema: { columns } } })
+      assert.equal(etagOf(altered), '"2"')
+      assert.deepEqual((await infoOf(api, table)).schema, { columns })
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }, { n: 2 }])
+      const back = { columns: [...columns, { id: 's', type: { kind: 'string' } }] }
+      await api.ok('PATCH', table.path, { body: { schema: back, name: 'both' } })
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1 }, { n: 2 }])
+      await api.ok('PATCH', `${table.rows}/${table.rowIds[0]}`, { body: { s: 'b', x: true } })
+      assert.deepEqual(await api.cellsOf(table), [{ n: 1, s: 'b', x: true }, { n: 2 }])
+
+      const retyped = { columns: [{ id: 'n', type: 'string' }] }
+      await api.refused('PATCH', table.path, { body: { schema: retyped } }, VALIDATION)
+      const [column] = columns
+      const twice = { schema: { columns: [column, column] } }
+      await api.refused('PATCH', table.path, { body: twice }, NOT_UNIQUE)
+      const reserved = { schema: { columns: [{ id: '$rowID', type: 'string' }] } }
+      await api.refused('PATCH', table.path, { body: reserved }, RESERVED)
+      assert.equal((await infoOf(api, table)).version, 4)
     },
   },
   {

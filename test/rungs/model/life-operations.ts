@@ -1,6 +1,9 @@
 // Operations on the life of a table: its name, and its end.
+import { isDeepStrictEqual } from 'node:util'
+import type { SchemaInput } from '../../../src/index.js'
+import type { ModelSchema } from './cell-rules.js'
 import { expectEqual, expectFailure, expectValue, type Operation } from './operation.js'
-import { currentOf } from './oracle.js'
+import { changeSchema, currentOf } from './oracle.js'
 import { type IfMatch, onTable, type TableTarget, tableOf } from './row-operations.js'
 
 type Change = Readonly<{ ifMatch: IfMatch }>
@@ -17,6 +20,38 @@ export function renameTable(
         if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
         if (table.name !== name) table.version++
         table.name = name
+        expectEqual('the result', expectValue(outcome), { version: table.version })
+      })
+    },
+  }
+}
+
+/** Drops columns, or adds some, without touching a row. */
+export function alterTable(
+  target: TableTarget,
+  { schema, ifMatch }: Change & Readonly<{ schema: ModelSchema }>,
+): Operation {
+  return {
+    text: `alter to ${schema.columns.map(({ id }) => id).join()} ifMatch ${ifMatch}`,
+    run: (world) => tableOf(world, target).alter({ schema: schema as SchemaInput, ifMatch }),
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
+        const generation = currentOf(table)
+        const before = new Map(generation.schema.columns.map(({ id, type }) => [id, type]))
+        const retypes = schema.columns.some(({ id, type }) => {
+          const old = before.get(id)
+          return old !== undefined && !isDeepStrictEqual(old, type)
+        })
+        if (retypes) return expectFailure(outcome, { code: 'REQUEST_VALIDATION_ERROR' })
+        if (!isDeepStrictEqual(generation.schema, schema)) {
+          table.version++
+          const ids = new Set(schema.columns.map(({ id }) => id))
+          generation.rows = generation.rows.map((row) => {
+            return { ...row, cells: row.cells.filter(([id]) => ids.has(id)) }
+          })
+          changeSchema(generation, schema, table.version)
+        }
         expectEqual('the result', expectValue(outcome), { version: table.version })
       })
     },

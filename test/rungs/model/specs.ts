@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { ModelSchema } from './cell-rules.js'
 import { anyRows, anySampleRow, anyWideningRow, FORMS, type SampleRow } from './input.js'
 import { JOB_USES, type JobUse } from './jobs.js'
-import { deleteTable, renameTable } from './life-operations.js'
+import { alterTable, deleteTable, renameTable } from './life-operations.js'
 import type { Operation } from './operation.js'
 import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
@@ -79,6 +79,7 @@ export type Spec = Readonly<{ instance: number; table: number }> &
     | Readonly<{ kind: 'delete'; row: RowPick }>
     | Readonly<{ kind: 'rename'; name: string; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'deleteTable'; ifMatch: IfMatchPick }>
+    | Readonly<{ kind: 'alter'; columns: readonly number[]; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'get'; row: RowPick; parsed: boolean }>
     | Readonly<{ kind: 'page'; walk: number | null; limit: number | null; parsed: boolean }>
     | Readonly<{ kind: 'badPage'; fault: 'limit' | 'garbage' | 'foreign'; limit: number }>
@@ -218,6 +219,11 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       ifMatch: anyIfMatch,
     }),
     deleteTable: fc.record({ kind: fc.constant('deleteTable'), ifMatch: anyIfMatch }),
+    alter: fc.record({
+      kind: fc.constant('alter'),
+      columns: fc.uniqueArray(fc.nat({ max: 7 }), { minLength: 1, maxLength: 6 }),
+      ifMatch: anyIfMatch,
+    }),
     get: fc.record({ kind: fc.constant('get'), row: anyRow, parsed: fc.boolean() }),
     page: fc.record({
       kind: fc.constant('page'),
@@ -248,6 +254,7 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   delete: 8,
   rename: 1,
   deleteTable: 2,
+  alter: 4,
   get: 5,
   page: 16,
   badPage: 1,
@@ -269,6 +276,7 @@ const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   delete: 12,
   rename: 1,
   deleteTable: 2,
+  alter: 2,
   get: 4,
   page: 8,
   version: 2,
@@ -409,6 +417,10 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
       const ifMatch = pickVersion(table?.version ?? 1, spec.ifMatch)
       return renameTable(target, { ...spec, ifMatch })
     }
+    case 'alter': {
+      const schema = alteredSchema(table && currentOf(table).schema, spec.columns)
+      return alterTable(target, { schema, ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
+    }
     case 'deleteTable':
       return deleteTable(target, { ifMatch: pickVersion(table?.version ?? 1, spec.ifMatch) })
     case 'get':
@@ -428,6 +440,22 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
     case 'sweep':
       return isAlone ? runSweep(instance) : runSweepInParts(instance)
   }
+}
+
+/** Some of the columns that there are, and others that were dropped or never there. */
+function alteredSchema(schema: ModelSchema | undefined, places: readonly number[]): ModelSchema {
+  const now = schema?.columns ?? []
+  const others = [...PLAIN.columns, ...OTHER.columns].filter(({ id }) => {
+    return !now.some((column) => column.id === id)
+  })
+  const all = [...now, ...others]
+  const columns = new Map(
+    places.flatMap((place) => {
+      const column = all[place % Math.max(1, all.length)]
+      return column === undefined ? [] : [[column.id, column] as const]
+    }),
+  )
+  return { columns: [...columns.values()] }
 }
 
 function bindPage(

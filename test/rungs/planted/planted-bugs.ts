@@ -205,8 +205,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a widened number is read back unquoted in a page',
     file: 'page-reader.ts',
-    find: 'text === null || schemaNumber === generation.schemaNumber ? text : convert(text),',
-    replace: "schemaNumber < 0 ? convert(text ?? '') : text,",
+    find: 'text === null || schemaNumber === generation.schemaNumber ? text : convert(text, version),',
+    replace: "schemaNumber < 0 ? convert(text ?? '', version) : text,",
   },
   {
     name: 'a row that is kept in memory hides a change',

@@ -32,6 +32,27 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'model' | 'li
     replace: 'const now',
   },
   {
+    test: 'model',
+    name: 'a column that comes back shows its old cells',
+    file: 'schema-record.ts',
+    find: 'for (const id of ids) if (dropped.delete(id)) since.set(id, version)',
+    replace: 'for (const id of ids) dropped.delete(id)',
+  },
+  {
+    test: 'model',
+    name: 'an update of a row brings the cells of dropped columns back',
+    file: 'table/row-update.ts',
+    find: 'const text = spliceRowText(shown, cells)',
+    replace: 'const text = spliceRowText(row.stored.text, cells)',
+  },
+  {
+    test: 'model',
+    name: 'a folded row is as old as its extent to a column that came back',
+    file: 'page-reader.ts',
+    find: 'convert(text, versionOf?.(slot) ?? entry?.version ?? 0)',
+    replace: 'convert(text, entry?.version ?? 0)',
+  },
+  {
     test: 'life',
     name: 'receipts of a deleted table stay',
     file: 'dead-table.ts',

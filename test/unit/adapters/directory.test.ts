@@ -120,6 +120,18 @@ describe('making a store', () => {
     expect(text.split('\n').slice(4)).toEqual([expect.stringMatching(/^store: [0-9a-f]{32}$/), ''])
   })
 
+  test('an opening adds the features of this version to the FORMAT file of an earlier one', async () => {
+    const path = join(await newParent(), 'store')
+    await makeStore(path)
+    const format = join(path, 'FORMAT')
+    const now = await readFile(format, 'utf8')
+    await writeFile(format, now.replace('requires: table-life\n', '').replace('0.1.0', '0.0.9'))
+    await expectStored(path)
+
+    expect(await readFile(format, 'utf8')).toBe(now.replace('0.1.0', '0.0.9'))
+    expect((await readdir(path)).filter((name) => name.startsWith('FORMAT'))).toEqual(['FORMAT'])
+  })
+
   test('the version in the FORMAT file is that of the package', async () => {
     const manifest = JSON.parse(
       await readFile(new URL('../../../package.json', import.meta.url), 'utf8'),

@@ -18,6 +18,8 @@ const DAY_MS = 24 * HOUR_MS
 /** All rows go to segments. */
 const SEGMENTS: StoreOptions = { inlineRowsMax: 0, segmentRowsMax: 2 }
 
+const HISTORY: StoreOptions = { ...SEGMENTS, historyRetentionMs: HOUR_MS }
+
 const SCHEMA = {
   columns: [
     { id: 'n', type: { kind: 'number' } },
@@ -214,6 +216,9 @@ const CHANGES: readonly Scenario[] = [
   }),
   onRow('delete a row record', 1, (table, rowId) => table.deleteRow(rowId)),
   onRow('delete a row of a segment', 1, (table, rowId) => table.deleteRow(rowId), SEGMENTS),
+  onRow('update a row with a history', 1, (table, id) => table.updateRow(id, { v: 'x' }), HISTORY),
+  onRow('delete a row with a history', 1, (table, rowId) => table.deleteRow(rowId), HISTORY),
+  onTable('overwrite with a history', (table) => table.overwrite({ rows: ROWS }), HISTORY),
   onRows('update many rows', (table, rowIds) => {
     return table.updateRows(rowIds.map((rowId) => ({ rowId, cells: { v: 'x' } })))
   }),

@@ -350,6 +350,13 @@ test('the last row that a page looks at is found, whatever lies over the rows be
   expect(await table.count({ n: { gte: 0 } })).toBe(count)
 })
 
+test('a row that does not fit into a page is on the next one', async () => {
+  const s = 'x'.repeat(700_000)
+  const table = await tableOf([{ s }, { s }, { s }])
+
+  expect(await listed(table.find({ s: { contains: 'xx' } }))).toHaveLength(3)
+})
+
 test('a signal ends a search', async () => {
   const table = await tableOf(Array.from({ length: 3_000 }, (_, n) => ({ n })))
   const controller = new AbortController()

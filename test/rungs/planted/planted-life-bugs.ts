@@ -10,7 +10,7 @@ export const PLANTED_BUGS: readonly (PlantedBug & Readonly<{ test: 'model' | 'li
     replace: 'change: { next: null, puts }',
   },
   {
-    test: 'model',
+    test: 'life',
     name: 'a scan ends with its table',
     file: 'open-page.ts',
     find: 'if (head === null && pinned === undefined) throw tableNotFound(tableId)',

@@ -1,7 +1,7 @@
 // A server of a store in one call, for programs that have no server of their own.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Store } from '../../src/index.js'
+import { type Store, StoreError } from '../../src/index.js'
 import { integerOption, optionError, shown } from '../base/arguments.js'
 import { type ConnectionLimits, closeServer } from './connections.js'
 import { hardenServer, type NodeHandlerOptions, nodeHandler, serverOptions } from './node-http.js'
@@ -66,12 +66,20 @@ export async function startServer(
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const fail = (failure: NodeJS.ErrnoException): void => {
+      reject(failure.syscall === 'getaddrinfo' ? unknownHost(host, failure) : failure)
+    }
+    server.once('error', fail)
     server.listen(port, host, () => {
-      server.off('error', reject)
+      server.off('error', fail)
       resolve(server.address() as AddressInfo)
     })
   })
+}
+
+function unknownHost(host: string, cause: Error): StoreError {
+  const message = `Option "host" must be an address of this machine, not ${shown(host)}`
+  return new StoreError('OPTION_NOT_ALLOWED', message, { cause })
 }
 
 /** A server on every address of the machine is reached by that of the machine itself. */

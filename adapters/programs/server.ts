@@ -151,8 +151,9 @@ async function listen(
   try {
     return await startListening(store, options)
   } catch (failure) {
-    if (isStoreError(failure)) throw failure
-    const problem = listenProblem(failure as NodeJS.ErrnoException, options.host, options.port)
+    const { cause = failure } = failure as Error
+    if (isStoreError(cause)) throw failure
+    const problem = listenProblem(cause as NodeJS.ErrnoException, options.host, options.port)
     throw new ProgramFailure('failed', problem, { cause: failure })
   }
 }

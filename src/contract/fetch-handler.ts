@@ -5,7 +5,7 @@
 // - Bodies are streamed both ways, at the pace of the slower side.
 // - An answer of which the rest will not come fails its stream, so that the runtime cuts the connection: a client never
 //   takes a part for the whole.
-import { basePathOption, checkOptionNames, typeName } from '../base/options.js'
+import { basePathOption, checkFunctionOption, checkOptionNames, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import type { Store } from '../engine/api/store-types.js'
 import { createContract } from './contract.js'
@@ -43,6 +43,7 @@ export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchH
   checkOptionNames('fetchHandler', options ?? {}, () => true) // The contract knows the names.
   const { basePath: path, clientOf = noClient, ...contractOptions } = options ?? {}
   const basePath = basePathOption(path)
+  checkFunctionOption('clientOf', clientOf)
   const contract = createContract(store, contractOptions)
   return async (request) => {
     checkRequest(request)

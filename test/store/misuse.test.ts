@@ -133,6 +133,11 @@ const LIBRARY: Readonly<Record<string, Call>> = {
     () => [store, { keys: KEYS }],
     { 1: CONTRACT_OPTIONS },
   ),
+  fetchHandler: call(
+    (given, options) => core.fetchHandler(given, options),
+    () => [store, { keys: KEYS }],
+    { 1: `${CONTRACT_OPTIONS} basePath clientOf` },
+  ),
   restoreBackup: call(
     (source, target) => core.restoreBackup(source, target),
     () => [store.backup(), { open: async () => ports() }],
@@ -158,6 +163,11 @@ const NODE: Readonly<Record<string, Call>> = {
     (given, options) => node.nodeHandler(given, options),
     () => [store, { keys: KEYS }],
     { 1: `${CONTRACT_OPTIONS} basePath` },
+  ),
+  startServer: call(
+    async (given, options) => (await node.startServer(given, options)).close(0),
+    () => [store, { keys: KEYS, port: 0 }],
+    { 1: `${CONTRACT_OPTIONS} basePath host port connections` },
   ),
   hardenServer: call(
     (server, limits) => node.hardenServer(server, limits),
@@ -287,6 +297,11 @@ const TABLE: Readonly<Record<string, Call>> = {
     (request) => overwritten.overwrite(request),
     () => [{ rows: [{ a: 1 }] }],
     { 0: 'schema rows ifMatch onSchemaError receipt' },
+  ),
+  merge: call(
+    (request) => overwritten.merge(request),
+    () => [{ rows: [{ a: 1 }], key: ['a'] }],
+    { 0: 'rows key mode ifMatch onSchemaError idempotencyKey receipt dryRun signal' },
   ),
   preflight: call(
     (request) => table.preflight(request),
@@ -530,6 +545,7 @@ test('of the wrong values these work', () => {
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
       "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
+      "LIBRARY fetchHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.clientOf: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function | 1.clientOf: a function",
       "LIBRARY isStoreError": "0: undefined | 0: null | 0: true | 0: 0 | 0: -1 | 0: 0.5 | 0: NaN | 0: 1n | 0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: a symbol | 0: {} | 0: an object without a prototype | 0: [] | 0: [1] | 0: [null] | 0: a function | 0: a promise | 0: a date | 0: a map | 0: bytes | 0: a URL",
       "LIBRARY kvObjects": "",
       "LIBRARY openLevelKv": "1: undefined | 1.commitRecordsMin: undefined | 1.written: undefined | 1.highWater: undefined | 1.acceptLoss: undefined | 1.durability: undefined | 1.flushMs: undefined | 1.acceptLoss: true | 1: {} | 1: an object without a prototype",
@@ -543,6 +559,7 @@ test('of the wrong values these work', () => {
       "NODE nodeSources": "0: undefined | 0.allowPrivate: undefined | 0.ports: undefined | 0.connectTimeoutMs: undefined | 0.ca: undefined | 0.lookup: undefined | 0.allowPrivate: true | 0.ca: '' | 0.ca: 'x' | 0.ca: a text with a NUL | 0.ca: a lone surrogate | 0: {} | 0: an object without a prototype | 0.ports: [1] | 0.lookup: a function",
       "NODE openDirectory": "0: 'x' | 0: a lone surrogate | 1: undefined | 1.compression: undefined | 1.sources: undefined | 1.acceptLoss: undefined | 1.durability: undefined | 1.flushMs: undefined | 1.acceptLoss: true | 1: {} | 1.sources: {} | 1: an object without a prototype | 1.sources: an object without a prototype",
       "NODE restoreDirectory": "2: undefined | 2.filesFrom: undefined | 2.signal: undefined | 2.filesFrom: 'x' | 2.filesFrom: a lone surrogate | 2: {} | 2: an object without a prototype",
+      "NODE startServer": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.host: undefined | 1.port: undefined | 1.connections: undefined | 1.port: 0 | 1.basePath: '' | 1.host: '' | 1.connections: {} | 1.connections: an object without a prototype | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "PUBLIC_FILES open": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "PUBLIC_FILES receive": "",
       "STASH put": "0: 0 | 0: 'x' | 1: []",
@@ -562,6 +579,7 @@ test('of the wrong values these work', () => {
       "TABLE get": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
       "TABLE getJson": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "TABLE getMany": "0: [] | 1: undefined | 1.numbers: undefined | 1: {} | 1: an object without a prototype",
+      "TABLE merge": "0.mode: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.idempotencyKey: undefined | 0.receipt: undefined | 0.dryRun: undefined | 0.signal: undefined | 0.receipt: true | 0.dryRun: true | 0.rows: []",
       "TABLE openPage": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.reserve: undefined | 0: {} | 0: an object without a prototype | 0.reserve: a function",
       "TABLE overwrite": "0.schema: undefined | 0.ifMatch: undefined | 0.onSchemaError: undefined | 0.receipt: undefined | 0.receipt: true | 0.rows: []",
       "TABLE page": "0: undefined | 0.limit: undefined | 0.continuation: undefined | 0.numbers: undefined | 0.from: 0 | 0: {} | 0.where: {} | 0: an object without a prototype | 0.where: an object without a prototype | 0.columns: []",

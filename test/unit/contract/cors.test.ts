@@ -42,6 +42,8 @@ test('a preflight of a named origin is answered without a key, on every path', a
         [ALLOWED]: PAGE,
         [EXPOSED]: 'etag, location, preference-applied, retry-after',
         vary: 'origin',
+        'cache-control': 'no-cache',
+        'x-content-type-options': 'nosniff',
       },
     })
   }

@@ -57,11 +57,11 @@ const GENERATION = {
   open: null,
   forward: null,
 }
-const HEAD = records.encodeTableHead({
-  version: 9,
-  commitNonce: NONCE,
-  order: 5,
-  generation: GENERATION,
+const HEAD_FIELDS = { version: 9, commitNonce: NONCE, order: 5, generation: GENERATION }
+const HEAD = records.encodeTableHead(HEAD_FIELDS)
+const HEAD_WITH_TIMES = records.encodeTableHead({
+  ...HEAD_FIELDS,
+  times: { createdAt: 1_760_000_000_000, updatedAt: 1_760_000_000_001 },
 })
 const RETIREMENT = records.encodeRetirement({
   dropping: false,
@@ -146,7 +146,8 @@ describe.each(READERS)('%s', (_, record, read) => {
 const FIXED = READERS.filter(([name]) => !['a repeat', 'an extent page'].includes(name))
 
 test.each(FIXED)('%s with bytes after it is refused', (_, record, read) => {
-  const longer = concatBytes([record, Uint8Array.of(0)])
+  const whole = record === HEAD ? HEAD_WITH_TIMES : record
+  const longer = concatBytes([whole, Uint8Array.of(0)])
 
   expect(problemOf(() => read(longer))).toMatch('1 bytes are left over')
 })

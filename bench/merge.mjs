@@ -1,12 +1,15 @@
 // Rows merged into a table by key, a hundredth of them changed: beside the upserts of SQLite and DuckDB, and beside
 // reading the table, changing it and overwriting it. Each engine runs in a process of its own, durable, on the same files.
+
 import { fork } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { buildSqlite, installPeers } from './install-peers.mjs'
 import { judge, median, printTable } from './report.mjs'
 import { makeChunks } from './workloads.mjs'
 
+const PROCESS = fileURLToPath(new URL('merge-process.mjs', import.meta.url))
 const ROWS_PER_CHUNK = 1_000
 
 /** Chunks that are really different; their rows get other keys each time. */
@@ -98,7 +101,7 @@ async function makeFiles(directory, rows, seed) {
 
 function runEngine(settings) {
   return new Promise((resolve, reject) => {
-    const process = fork(join(import.meta.dirname, 'merge-process.mjs'), [JSON.stringify(settings)])
+    const process = fork(PROCESS, [JSON.stringify(settings)])
     let message
     process.once('message', (sent) => {
       message = sent

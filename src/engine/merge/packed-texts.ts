@@ -22,9 +22,3 @@ export function packTexts(texts: readonly string[], slot: number): RowPiece {
   const endOf = (row: number): number => (row < 0 ? 0 : (ends[row] ?? 0))
   return { frame: { texts: bytes, endOf }, first: 0, limit: texts.length, slot }
 }
-
-/** The text of a row of a piece, as bytes that are valid as long as the piece. */
-export function textBytes({ frame, first, slot }: RowPiece, row: number): Bytes {
-  const at = first + row - slot
-  return frame.texts.subarray(frame.endOf(at - 1), frame.endOf(at))
-}

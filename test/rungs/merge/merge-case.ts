@@ -6,8 +6,6 @@ type Value = Readonly<{ token: string; means: string }>
 
 export type Cells = ReadonlyMap<string, Value>
 
-export type OracleRow = Readonly<{ cells: Cells }>
-
 const COLUMNS = ['k', 'm', 'name', 'n', 'flag', 'tags'] as const
 
 export const SCHEMA = {

@@ -1,5 +1,5 @@
 // Rows whose texts stand one after the other in bytes: those of a frame, or texts that were encoded.
-import { type Bytes, utf8 } from '../../base/bytes.js'
+import { utf8 } from '../../base/bytes.js'
 import type { Frame } from '../../format/segment-reader.js'
 
 /** The part of a frame that a merge reads. */

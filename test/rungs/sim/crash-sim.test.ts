@@ -8,7 +8,7 @@ import { expectNoViolation, runSeeds } from './run-seeds.js'
 import { runSchedule } from './schedule.js'
 
 test('no history loses, mixes or makes up anything', { timeout: 3_600_000 }, async () => {
-  const runs = sizeOf({ push: 3_000, deep: 60_000 })
+  const runs = sizeOf({ push: 2_400, deep: 60_000 })
   const seed = suiteSeed()
   const done = await runSeeds(seed, runs, runSchedule, recordedSeeds('T4'))
   report({ suite: 'T4 crash simulator', ...done, seed })

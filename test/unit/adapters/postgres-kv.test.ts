@@ -91,10 +91,19 @@ describe.skipIf(typeof server === 'string')(
       await expect(other).rejects.toThrow('Option "mode" must be what the tables were created with')
 
       const client = await connectTo(url)
-      await client.query(
-        `update ${options.schema}.records_meta set value = 2 where name = 'format'`,
-      )
+      const setFormat = (format: number) =>
+        client.query(
+          `update ${options.schema}.records_meta set value = ${format} where name = 'format'`,
+        )
+      await setFormat(3)
       await expect(openPostgresKv(options)).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
+
+      await setFormat(1)
+      await open(options)
+      const { rows } = await client.query(
+        `select value::int from ${options.schema}.records_meta where name = 'format'`,
+      )
+      expect(rows).toEqual([{ value: 2 }])
     })
 
     test('a server without a synchronous standby is warned of, once', async () => {

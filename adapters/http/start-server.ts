@@ -44,7 +44,9 @@ export async function startServer(
   options: StartServerOptions,
 ): Promise<StartedServer> {
   const { host = '127.0.0.1', port: givenPort, connections = {}, ...handlerOptions } = options ?? {}
-  if (typeof host !== 'string') throw optionError('host', `must be an address, not ${shown(host)}`)
+  if (typeof host !== 'string' || !/^[!-~]+$/.test(host)) {
+    throw optionError('host', `must be an address, not ${shown(host)}`)
+  }
   const port = integerOption('port', givenPort, PORT)
   const { basePath = '', trustedProxies } = handlerOptions
   const limits = trustedProxies === undefined ? connections : { trustedProxies, ...connections }

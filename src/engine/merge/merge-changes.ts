@@ -10,7 +10,6 @@ import type { FileIds } from '../../format/file-references.js'
 import { type Position, rowKey } from '../../format/keys.js'
 import type { TableHead } from '../../format/records.js'
 import type { MergeCounts } from '../api/merge-types.js'
-import { tooBusy } from '../commit/commit-until-accepted.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { TablePlace } from '../context/store-context.js'
 import type { LinkableRows } from '../ingest/rows-reader.js'
@@ -93,15 +92,19 @@ export class MergeChanges {
     this.#join = new TableJoin(parts, parts.projects)
   }
 
-  /** @param isDry - Only the head and the counts are wanted. */
-  async draft(isDry: boolean): Promise<MergeDraft> {
+  /**
+   * @param isDry - Only the head and the counts are wanted.
+   * @returns null: the rows of the table have changed in each attempt.
+   */
+  async draft(isDry: boolean): Promise<MergeDraft | null> {
     for (let tries = 0; tries < DRAFT_TRIES_MAX; tries++) {
       const head = await this.#join.settle()
+      if (head === null) return null
       await this.#compareKept()
       const draft = await this.#draftOn(head, isDry)
       if (draft !== MOVED) return draft
     }
-    throw tooBusy('The rows of the table keep changing')
+    return null
   }
 
   async #draftOn(head: TableHead, isDry: boolean): Promise<MergeDraft | typeof MOVED> {

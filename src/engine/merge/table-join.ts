@@ -11,7 +11,6 @@ import { TimeSlices } from '../../base/time-slices.js'
 import { EARLIER_SCHEMA, type Generation, type TableHead } from '../../format/records.js'
 import { FINGERPRINT_SEED_BYTES, RowFingerprints } from '../../format/row-fingerprint.js'
 import { readSpans } from '../../format/row-text.js'
-import { tooBusy } from '../commit/commit-until-accepted.js'
 import type { TablePlace } from '../context/store-context.js'
 import type { IncomingRows } from './incoming-rows.js'
 import { emptyKey, keyTwiceInInput, keyTwiceInTable } from './key-errors.js'
@@ -95,8 +94,11 @@ export class TableJoin {
     )
   }
 
-  /** Joins until no row has changed since its extent was read. @returns the head of that moment. */
-  async settle(): Promise<TableHead> {
+  /**
+   * Joins until no row has changed since its extent was read.
+   * @returns the head of that moment; null: rows have changed in each attempt.
+   */
+  async settle(): Promise<TableHead | null> {
     for (let tries = 0; tries < SETTLE_TRIES_MAX; tries++) {
       const { head, extents } = await this.#parts.rows.signatures()
       const { nonce } = head.generation
@@ -114,7 +116,7 @@ export class TableJoin {
         nonce,
       )
     }
-    throw tooBusy('The rows of the table keep changing')
+    return null
   }
 
   /** A bit for each row of the input: whether it has a partner. */

@@ -123,8 +123,9 @@ class Merge {
     const { team } = this.#place
     const { dryRun, ifMatch } = this.#request
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const inTurn = tries >= TRIES_BESIDE_OTHERS
+      const inTurn = tries >= TRIES_BESIDE_OTHERS && !dryRun
       const draft = inTurn ? null : await this.#draft()
+      if (draft === null && !inTurn) continue
       if (draft !== null && dryRun) {
         checkIfMatch('table', ifMatch, toPublicVersion(team, draft.head).version)
         return { version: draft.head.version, ...draft.counts, addedRowIds: rowIdsOf([]) }
@@ -142,10 +143,12 @@ class Merge {
     throw tooBusy('The rows of the table keep changing')
   }
 
-  async #draft(): Promise<MergeDraft> {
+  /** @returns null: the rows of the table keep changing. */
+  async #draft(): Promise<MergeDraft | null> {
     for (let tries = 0; ; tries++) {
       try {
         const draft = await this.#changes.draft(this.#request.dryRun)
+        if (draft === null) return null
         this.#addedBytes = linkableBytes(draft.added)
         const own = checksOfObjects(this.#place, this.#reader)
         if (!isSync(own)) await own // Not in the turn, see `readyRows`.

@@ -79,9 +79,9 @@ function pointToIndex(outDir: string): void {
   }
 }
 
-export default defineConfig(({ outDir = 'dist', dts }) => {
+export default defineConfig(({ entry, outDir = 'dist', dts }) => {
   if (dts !== false) process.once('exit', () => pointToIndex(outDir))
-  return [
+  const core: Options[] = [
     {
       entry: { ...library, cli: 'adapters/programs/cli.ts' },
       format: 'esm',
@@ -101,6 +101,11 @@ export default defineConfig(({ outDir = 'dist', dts }) => {
         if (outDir === 'dist') writeFileSync('dist/openapi.json', openApiJson())
       },
     },
+  ]
+  // An entry of the command line takes the place of those of each build, so that two builds would write one file.
+  if (entry !== undefined) return core
+  return [
+    ...core,
     { entry: client, format: 'esm', target: 'es2022', splitting: false, sourcemap: true, outDir },
     ...(dts === false
       ? []

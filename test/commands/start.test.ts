@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
+import buildConfig from '../../tsup.config.js'
 import { ROOT } from '../support/project.js'
 
 test('npm start builds JavaScript alone, imports the flights and serves them', async () => {
@@ -16,9 +17,13 @@ test('npm start builds JavaScript alone, imports the flights and serves them', a
   const child = spawn(process.execPath, [join(ROOT, 'adapters', 'start.mjs')], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
+  let complaints = ''
+  child.stderr.on('data', (piece) => {
+    complaints += piece
+  })
   const lines: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line)
@@ -27,8 +32,15 @@ test('npm start builds JavaScript alone, imports the flights and serves them', a
   child.kill('SIGINT')
   const [code] = await once(child, 'exit')
 
-  expect(lines[0]).toBe('building …')
-  expect(lines).toContainEqual(expect.stringMatching(/^imported 231,083 rows in /))
+  expect(lines[0], complaints).toBe('building …')
+  expect(lines, complaints).toContainEqual(expect.stringMatching(/^imported 231,083 rows in /))
   expect((await readdir(built)).sort()).toEqual(['start.js', 'start.js.map'])
   expect(code).toBe(0)
+})
+
+test('the build of one program writes its file once', async () => {
+  const options = { entry: ['adapters/programs/start.ts'], outDir: 'elsewhere', dts: false }
+  const builds = typeof buildConfig === 'function' ? await buildConfig(options) : buildConfig
+
+  expect(builds).toHaveLength(1)
 })

@@ -8,6 +8,7 @@ import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { checkNotAborted } from '../../src/base/signals.js'
 import type { RestoreResult, RestoreTarget } from '../../src/index.js'
 import { openStore, restoreBackup, StoreError } from '../../src/index.js'
 import { checkOptionNames, checkSignal, pathOf } from '../base/arguments.js'
@@ -113,9 +114,7 @@ async function* until(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
   for await (const piece of pieces) {
-    if (signal.aborted) {
-      throw new StoreError('ABORTED', 'The restore was aborted', { cause: signal.reason })
-    }
+    checkNotAborted('restore', signal)
     yield piece
   }
 }

@@ -47,11 +47,15 @@ export function hasMethods(given: unknown, names: readonly string[]): boolean {
   return names.every((name) => typeof (given as Record<string, unknown>)[name] === 'function')
 }
 
+/** Whether a value is an AbortSignal, or has what one has. */
+export function isSignal(given: unknown): given is AbortSignal {
+  return hasMethods(given, ['addEventListener', 'removeEventListener'])
+}
+
 /** @throws {StoreError} OPTION_NOT_ALLOWED for a value that is no AbortSignal. */
 export function checkSignal(given: unknown): void {
-  if (given === undefined) return
-  const isSignal = typeof given === 'object' && given !== null && 'aborted' in given
-  if (!isSignal) throw optionError('signal', `must be an AbortSignal, not ${typeName(given)}`)
+  if (given === undefined || isSignal(given)) return
+  throw optionError('signal', `must be an AbortSignal, not ${typeName(given)}`)
 }
 
 export type IntegerRange = Readonly<{ default: number; min: number; max: number }>

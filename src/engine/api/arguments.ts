@@ -1,5 +1,5 @@
 // Checks the arguments that callers of the library pass: objects with known properties, and known words.
-import { hasMethods, isRecord, optionError, shown, typeName } from '../../base/options.js'
+import { hasMethods, isRecord, isSignal, optionError, shown, typeName } from '../../base/options.js'
 import { SOURCE_FORMATS } from '../../base/record-scanner.js'
 import { StoreError } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
@@ -115,8 +115,7 @@ export function checkVersion(given: unknown, name = 'version'): void {
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
 export function checkSignal(given: unknown): AbortSignal | undefined {
-  if (given === undefined) return undefined
-  if (hasMethods(given, ['addEventListener', 'removeEventListener'])) return given as AbortSignal
+  if (given === undefined || isSignal(given)) return given
   throw invalid(`signal must be an AbortSignal, not ${shown(given)}`)
 }
 

@@ -2,7 +2,7 @@
 import { isRecord, shown, typeName } from '../../base/options.js'
 import { StoreError } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
-import { checkArguments, checkNumbers, checkText } from './arguments.js'
+import { checkArguments, checkNumbers, checkSignal, checkText } from './arguments.js'
 import type { CountOptions, FindBounds, ScanOptions } from './find-types.js'
 
 /** Row IDs of one call of `getMany`, at most. */
@@ -41,7 +41,7 @@ export function checkScan(
 ): Readonly<{ numbers: NumberForm; limit: number }> {
   checkArguments(what, given, [...FIND_ARGUMENTS, 'limit', 'numbers', 'signal'])
   checkFindBounds(given)
-  checkSignalArgument(given.signal)
+  checkSignal(given.signal)
   const { limit = Number.POSITIVE_INFINITY } = given
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw invalid(`limit must be a positive integer, not ${shown(limit)}`)
@@ -53,7 +53,7 @@ export function checkScan(
 export function checkCount(where: unknown, given: CountOptions): void {
   checkWhere(where)
   checkArguments('count', given, ['signal'])
-  checkSignalArgument(given.signal)
+  checkSignal(given.signal)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */
@@ -69,12 +69,6 @@ export function checkGetMany(given: unknown): readonly string[] {
 function checkWhere(given: unknown): void {
   if (given === undefined || isRecord(given)) return
   throw invalid(`where must be an object of conditions, not ${shown(given)}`)
-}
-
-function checkSignalArgument(given: unknown): void {
-  if (given === undefined) return
-  if (typeof given === 'object' && given !== null && 'aborted' in given) return
-  throw invalid(`signal must be an AbortSignal, not ${typeName(given)}`)
 }
 
 function invalid(message: string): StoreError {

@@ -10,6 +10,7 @@ import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Emit, fromEmitter } from '../../base/from-emitter.js'
 import { checkOptionNames, checkSignal, choiceOption } from '../../base/options.js'
 import { openHash } from '../../base/platform.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { BACKUP_ID_BYTES, type BackupFrame, BackupWriter } from '../../format/backup.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -110,8 +111,7 @@ function resolveOptions(
 
 function checkGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | undefined): void {
   lifecycle.checkOpen()
-  if (!signal?.aborted) return
-  throw new StoreError('ABORTED', 'The backup was aborted', { cause: signal.reason })
+  checkNotAborted('backup', signal)
 }
 
 type EmitFrame = Emit<BackupFrame>

@@ -2,7 +2,7 @@
 // rows of segments are, and rows that are converted as they are returned.
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, utf8 } from '../../base/bytes.js'
-import { StoreError } from '../../base/store-error.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import type { Position } from '../../format/keys.js'
 import { Frame } from '../../format/segment-reader.js'
@@ -57,7 +57,7 @@ export async function walkPlan(
     const walk = team.segments.walk(() => segments, WALK_AT_WILL)
     try {
       for (const [index, run] of runs.entries()) {
-        checkSignal(wanted.signal)
+        checkNotAborted('search', wanted.signal)
         const reading = { run, texts: textsOf(run, plan), wanted, slices }
         const segment = judged[index] ?? null
         const end = await (segment === null
@@ -77,11 +77,6 @@ async function segmentOf(run: Run, { mayMatch }: Wanted): Promise<RowRun | null>
   const segment = segmentRunOf(run, run.first)
   if (segment === null) return null
   return (await mayMatch(run)) ? segment : null
-}
-
-export function checkSignal(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return
-  throw new StoreError('ABORTED', 'The search was aborted', { cause: signal.reason })
 }
 
 type Reading = Readonly<{ run: Run; texts: Texts; wanted: Wanted; slices: TimeSlices }>
@@ -110,7 +105,7 @@ async function takeSegment(
       if (end !== null) return end
       if (slices.spend(rows.frame.texts.length)) {
         await slices.pause()
-        checkSignal(wanted.signal)
+        checkNotAborted('search', wanted.signal)
       }
     }
   }

@@ -1,6 +1,7 @@
 // Scans and counts: page after page over the rows of one generation, which stays readable meanwhile.
 import type { Awaitable } from '../../base/awaitable.js'
 import { fromUtf8 } from '../../base/bytes.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { type Continuation, renderContinuation } from '../../format/continuation-token.js'
 import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
 import { checkCount, checkScan } from '../api/find-arguments.js'
@@ -13,7 +14,6 @@ import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
 import { walkPages } from '../read/page-walk.js'
 import { countRows, findPage, startAtRow } from './find-rows.js'
-import { checkSignal } from './find-walk.js'
 
 /** Rows that a scan reads at once. */
 const SCAN_ROWS = 1_000
@@ -39,7 +39,7 @@ export async function* scanRows(
     const pinned = start.generation
     let left = limit
     const read = async (continuation: string): Promise<Page> => {
-      checkSignal(signal)
+      checkNotAborted('search', signal)
       const bounds = { continuation, limit: Math.min(SCAN_ROWS, left) }
       const found = await run(async (place) => {
         return where === undefined && columns === undefined

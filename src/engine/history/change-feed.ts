@@ -1,6 +1,7 @@
 // The feed of a table's changes, read from what was committed.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { waitAtMost } from '../../base/platform.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import {
   type ChangeRecord,
@@ -49,17 +50,17 @@ export async function* feedOf(
 ): AsyncGenerator<TableChange, void> {
   const { team, table } = place() // Throws what is wrong with the ID of the table.
   const run = <T>(step: () => Promise<T>) => team.lifecycle.run(step)
-  checkSignal(signal)
+  checkNotAborted('reading of changes', signal)
   if (follows && team.history === undefined) throw hasNone(team) // It would fail with the first change.
   let last = await run(() => startOf(place(), since))
   for (;;) {
-    checkSignal(signal)
+    checkNotAborted('reading of changes', signal)
     const woken = follows ? team.wakes.next(table) : undefined // Before the look, so that no change is missed.
     const found = await run(() => readChanges(place, last))
     for (const change of found) {
       yield change.change
       last = change.version
-      checkSignal(signal)
+      checkNotAborted('reading of changes', signal)
     }
     if (found.length > 0) continue
     if (woken === undefined) return
@@ -268,7 +269,7 @@ async function waitFor(
     end = resolve
   })
   for (const signal of signals) {
-    checkSignal(signal)
+    checkNotAborted('reading of changes', signal)
     signal?.addEventListener('abort', end, { once: true })
   }
   try {
@@ -277,13 +278,7 @@ async function waitFor(
   } finally {
     for (const signal of signals) signal?.removeEventListener('abort', end)
   }
-  for (const signal of signals) checkSignal(signal)
-}
-
-function checkSignal(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return
-  const cause: unknown = signal.reason
-  throw new StoreError('ABORTED', 'The signal ended the reading of changes', { cause })
+  for (const signal of signals) checkNotAborted('reading of changes', signal)
 }
 
 function gone(): StoreError {

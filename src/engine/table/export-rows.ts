@@ -7,7 +7,7 @@ import { type Bytes, fromUtf8, utf8 } from '../../base/bytes.js'
 import { disposable } from '../../base/disposable.js'
 import { checkSignal } from '../../base/options.js'
 import { openRecordScanner } from '../../base/record-scanner.js'
-import { StoreError } from '../../base/store-error.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { renderContinuation } from '../../format/continuation-token.js'
 import { readSpans } from '../../format/row-text.js'
 import type { TableSchema } from '../../schema/column-kind.js'
@@ -61,7 +61,7 @@ async function* exportRows(
 ): AsyncGenerator<Bytes, void> {
   const { team, table } = place
   const step = <T>(read: () => Promise<T>): Promise<T> => {
-    if (signal?.aborted) throw aborted(signal)
+    checkNotAborted('export', signal)
     return team.lifecycle.run(read)
   }
   const { generation, unpin } = await step(() => pinGeneration(place))
@@ -88,10 +88,6 @@ async function* exportRows(
   } finally {
     await unpin()
   }
-}
-
-function aborted({ reason }: AbortSignal): StoreError {
-  return new StoreError('ABORTED', 'The export was aborted', { cause: reason })
 }
 
 function linesOf(json: Bytes, { line }: RowsWriter): Bytes {

@@ -3,6 +3,7 @@
 // operation's turn, where nobody of this process comes between.
 import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TableHead } from '../../format/records.js'
 import type { MergeResult } from '../api/merge-types.js'
@@ -114,7 +115,7 @@ class Merge {
       rows: new TableRows(this.#place, { columns, retypes }),
       retypes,
       projects: mode === 'upsert' && [...columns.keys()].some((id) => !inputColumns.has(id)),
-      checkGoesOn: () => checkGoesOn(signal),
+      checkGoesOn: () => checkNotAborted('merge', signal),
       onSegment: (written) => this.#reader.add(written),
     })
   }
@@ -165,7 +166,7 @@ class Merge {
     const { ifMatch } = this.#request
     let draft = drafted
     return async (head, read) => {
-      checkGoesOn(this.#request.signal)
+      checkNotAborted('merge', this.#request.signal)
       const first = await firstMerge(this.#place, this.#request, read)
       if (first !== null) return { result: first }
       checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
@@ -218,9 +219,4 @@ function invalidKey(problem: string): StoreError {
 function tooManyRows(): StoreError {
   const message = `A merge takes at most ${INCOMING_ROWS_MAX} rows`
   return new StoreError('REQUEST_VALIDATION_ERROR', message)
-}
-
-function checkGoesOn(signal: AbortSignal | undefined): void {
-  if (!signal?.aborted) return
-  throw new StoreError('ABORTED', 'The merge was aborted', { cause: signal.reason })
 }

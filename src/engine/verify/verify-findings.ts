@@ -1,5 +1,6 @@
 // Collects the findings of a verification in bounded memory, and aborts it when it must end.
-import { isStoreError, StoreError } from '../../base/store-error.js'
+import { checkNotAborted } from '../../base/signals.js'
+import { isStoreError } from '../../base/store-error.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { Problem } from '../api/problem.js'
 import type {
@@ -50,10 +51,7 @@ export class Findings {
 
   /** Called before each step, so that neither a caller nor a close waits for long. */
   checkGoesOn(): void {
-    const { signal } = this.#options
-    if (signal?.aborted) {
-      throw new StoreError('ABORTED', 'The verification was aborted', { cause: signal.reason })
-    }
+    checkNotAborted('verification', this.#options.signal)
     this.#lifecycle.checkOpen()
   }
 

@@ -283,4 +283,16 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
     find: 'kept.base === base &&',
     replace: 'kept.base <= base &&',
   },
+  {
+    name: 'a deleted table stays in the catalog',
+    file: 'table/table-life.ts',
+    find: 'change: { next: null, puts, deletes: [catalogKey(order)] }',
+    replace: 'change: { next: null, puts }',
+  },
+  {
+    name: 'a column that comes back shows its old cells',
+    file: 'schema-record.ts',
+    find: 'for (const id of ids) if (dropped.delete(id)) since.set(id, version)',
+    replace: 'for (const id of ids) dropped.delete(id)',
+  },
 ]

@@ -21,23 +21,24 @@ function takeOverTables(
   oracle: Oracle,
   listed: readonly Readonly<{ id: string; name: string }>[],
 ): void {
-  const left = new Map(listed.map(({ id, name }) => [name, id]))
+  const left = new Map(listed.map(({ id, name }) => [id, name]))
   for (const table of oracle.tables) {
-    const id = left.get(table.name)
-    left.delete(table.name)
-    const isThere = id !== undefined
+    // Nobody could give a table another name whose ID nobody was told.
+    const [id] = [...left].find(([id, name]) => {
+      return table.id === null ? name === table.name : id === table.id
+    }) ?? [null]
+    const name = id === null ? null : left.get(id)
+    if (id !== null) left.delete(id)
     const possible = applyInSomeOrder(table.possible, [])
-    const fitting = possible.filter(({ state }) => (state !== null) === isThere)
+    const fitting = possible.filter(({ state }) => (state?.name ?? null) === name)
     if (fitting.length === 0) {
       const before = showPossible(table)
-      throw new Mismatch(`${table.name} is ${isThere ? '' : 'not '}listed, and must be ${before}`)
+      throw new Mismatch(`${table.name} is listed as ${name}, and must be ${before}`)
     }
     table.possible = fitting
-    if (!isThere) continue
-    if (table.id !== null) expectEqual(`the ID of ${table.name}`, id, table.id)
-    table.id = id
+    table.id ??= id
   }
-  if (left.size > 0) throw new Mismatch(`Tables that nobody made: ${[...left.keys()].join()}`)
+  if (left.size > 0) throw new Mismatch(`Tables that nobody made: ${[...left.values()].join()}`)
 }
 
 async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Promise<void> {
@@ -46,7 +47,8 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     const version = await target.version()
     const rows: StoredCells[] = []
     for await (const row of target.scan()) rows.push(row)
-    return { version, rows }
+    const { columns } = await target.schema()
+    return { version, rows, hasFiles: columns.some(({ id }) => id === 'f') }
   })
   if (found.kind === 'unknown') return
   if (found.kind === 'failed') {
@@ -54,12 +56,17 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
     if (world.isOfDisk(found.failure) || mayBeGone) return
     throw new Mismatch(`${table.name} cannot be read: ${found.failure.message}`)
   }
-  const { version, rows } = found.value as { version: number; rows: StoredCells[] }
+  const { version, rows, hasFiles } = found.value as {
+    version: number
+    rows: StoredCells[]
+    hasFiles: boolean
+  }
   // An operation without an answer may have its effect while the database is opened again.
   table.possible = applyInSomeOrder(table.possible, [])
   const fitting = table.possible.flatMap(({ state, pending }): Possible[] => {
-    const matched = state?.version === version ? matchRows(state.rows, rows) : null
-    return matched === null ? [] : [{ state: { version, rows: matched }, pending }]
+    if (state?.version !== version || state.hasFiles !== hasFiles) return []
+    const matched = matchRows(state.rows, rows)
+    return matched === null ? [] : [{ state: { ...state, rows: matched }, pending }]
   })
   const [first] = fitting
   if (first?.state == null) {
@@ -68,7 +75,7 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
       `${table.name} must be\n  ${showPossible(table)}\nbut is\n  ${version}: ${shown}`,
     )
   }
-  oracle.note(table, version, showRows(first.state.rows))
+  oracle.note(table, version, showState(first.state))
   for (const row of first.state.rows) oracle.noteRow(row)
   table.possible = distinct(fitting)
   await readRow(world, table, first.state)
@@ -142,7 +149,7 @@ export async function checkRemains(world: SimWorld, oracle: Oracle): Promise<voi
   const listed = await world.outcomeOf(() => world.team.tables())
   if (listed.kind !== 'done') return
   for (const { id, name } of listed.value as readonly Readonly<{ id: string; name: string }>[]) {
-    const table = oracle.tables.find((one) => one.name === name)
+    const table = oracle.tables.find((one) => one.id === id || one.name === name)
     if (table === undefined) throw new Mismatch(`A table that nobody made: ${name}`)
     const target = world.team.table(id)
     const found = await world.outcomeOf(async () => {
@@ -180,7 +187,9 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
   const tables = oracle.knownTables().length
   const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
   const expected = {
-    ...(tables > 0 && { [KEY_SPACE.teamHead]: 1, [KEY_SPACE.schema]: tables, ...heads }),
+    ...(tables > 0 && { [KEY_SPACE.schema]: tables, ...heads }),
+    // It stays when all tables were deleted.
+    ...((tables > 0 || counts[KEY_SPACE.teamHead] === 1) && { [KEY_SPACE.teamHead]: 1 }),
     ...(counts[KEY_SPACE.filesHead] !== undefined && { [KEY_SPACE.filesHead]: 1 }),
   }
   expectEqual('the number of records in each key space', counts, expected)

@@ -27,6 +27,8 @@ const SCHEMA = {
   ],
 }
 
+const WITHOUT_V = { columns: SCHEMA.columns.slice(0, 1) }
+
 const ROWS = [
   { n: 1, v: 'a' },
   { n: 2, v: 'b' },
@@ -234,6 +236,37 @@ const CHANGES: readonly Scenario[] = [
   }),
 ]
 
+const LIFE: readonly Scenario[] = [
+  onTable('rename a table', (table) => table.rename('another')),
+  onTable('drop a column', (table) => table.alter({ schema: WITHOUT_V })),
+  onTable('drop a column of segments', (table) => table.alter({ schema: WITHOUT_V }), SEGMENTS),
+  onTable(
+    'bring a column back, and rename the table',
+    (table) => table.alter({ name: 'another', schema: SCHEMA }),
+    SEGMENTS,
+    withDroppedColumn,
+  ),
+  onTable('drop a column with a history', (table) => table.alter({ schema: WITHOUT_V }), HISTORY),
+  onTable('delete a table of row records', (table) => table.delete()),
+  onTable('delete a table of segments', (table) => table.delete({ ifMatch: 1 }), SEGMENTS),
+  onTable(
+    'delete a table with a history',
+    (table) => table.delete(),
+    HISTORY,
+    async (world) => {
+      await withTable(world)
+      await (await theTable(world)).updateRow(await rowIdAt(world, 0), { v: 'x' })
+    },
+  ),
+]
+
+async function withDroppedColumn(world: SimWorld): Promise<void> {
+  await withTable(world)
+  const table = await theTable(world)
+  await table.alter({ schema: WITHOUT_V })
+  await table.addRows([{ n: 9 }])
+}
+
 function onRows(
   name: string,
   act: (table: Table, rowIds: readonly string[], team: Team) => Promise<unknown>,
@@ -366,6 +399,40 @@ const MAINTENANCE: readonly Scenario[] = [
     isMaintenance: true,
   },
   {
+    name: 'sweep a deleted table',
+    options: { ...HISTORY, overwrittenRowsTtlMs: 0, orphanGraceMs: 0 },
+    async prepare(world) {
+      await withRecordsOverSegment(world)
+      const table = await theTable(world)
+      await table.overwrite({ rows: OTHER_ROWS })
+      await table.delete()
+      world.clock.pass(HOUR_MS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'fold row records of a column that was dropped',
+    options: { foldRecordsMin: 1, inlineRowsMax: 3, inlineBytesMax: 60 },
+    async prepare(world) {
+      await withDroppedColumn(world)
+      await (await theTable(world)).addRows([{ n: 10 }, { n: 11 }])
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
+    name: 'sweep a history that is over',
+    options: { ...HISTORY, overwrittenRowsTtlMs: 0, orphanGraceMs: 0 },
+    async prepare(world) {
+      await withRecordsOverSegment(world)
+      await (await theTable(world)).overwrite({ rows: OTHER_ROWS })
+      world.clock.pass(2 * HOUR_MS)
+    },
+    act: sweepTwice,
+    isMaintenance: true,
+  },
+  {
     name: 'sweep a stash that is over',
     options: { stashTtlMs: HOUR_MS, orphanGraceMs: 0 },
     async prepare(world) {
@@ -421,6 +488,7 @@ function readFile(): Scenario {
 export const SCENARIOS: readonly Scenario[] = [
   ...CREATES,
   ...CHANGES,
+  ...LIFE,
   ...STASHES,
   ...FILES,
   ...MAINTENANCE,

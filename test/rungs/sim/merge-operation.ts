@@ -27,10 +27,14 @@ export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge)
         .merge({ rows: inputOf(rows, form), key: ['n'], mode, ...key })
     },
     apply: (state, outcome) => {
-      const merged = state === null ? null : mergedState(state, merge)
+      const mustFail = state === null || state.hasDropped || (!state.hasFiles && namesFiles(merge))
+      const merged = mustFail ? null : mergedState(state, merge)
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
-          return code === 'KEY_NOT_UNIQUE' && state !== null && merged === null
+          if (state === null) return false
+          if (state.hasDropped && code === 'REQUEST_VALIDATION_ERROR') return true
+          if (!state.hasFiles && code === 'COLUMN_ID_NOT_FOUND') return namesFiles(merge)
+          return code === 'KEY_NOT_UNIQUE' && merged === null
         })
       }
       if (merged === null) return []
@@ -43,17 +47,15 @@ export function mergeTable(world: DiskJudge, table: ModelTable, merge: SimMerge)
       const withIds = merged.state.rows.map((row, i) => {
         return i < known ? row : { ...row, id: addedRowIds.at(i - known) ?? null }
       })
-      return [{ version, rows: withIds }]
+      return [{ ...merged.state, version, rows: withIds }]
     },
   }
 }
 
 /** null: a row of the input has the key of two rows of the table. */
-function mergedState(
-  state: NonNullable<TableState>,
-  { mode, rows: input, form }: SimMerge,
-): Merged | null {
-  const namesFiles = form === 'csv' || input.some(({ f }) => f !== null)
+function mergedState(state: NonNullable<TableState>, merge: SimMerge): Merged | null {
+  const { mode, rows: input } = merge
+  const hasFiles = namesFiles(merge)
   const partners = new Map(input.map((row) => [row.n, row]))
   const taken = new Set<number>()
   const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
@@ -68,7 +70,7 @@ function mergedState(
     }
     if (taken.has(row.n)) return null
     taken.add(row.n)
-    const f = namesFiles || mode === 'replace' ? partner.f : row.f
+    const f = hasFiles || mode === 'replace' ? partner.f : row.f
     const isSame = row.v === partner.v && row.f === f
     if (isSame) counts.unchanged++
     else counts.changed++
@@ -78,5 +80,9 @@ function mergedState(
   counts.added = added.length
   const isChanged = counts.added + counts.changed + counts.removed > 0
   const rows = [...kept, ...added.map((row) => ({ ...row, id: null, version }))]
-  return { state: isChanged ? { version, rows } : state, counts }
+  return { state: isChanged ? { ...state, version, rows } : state, counts }
+}
+
+function namesFiles({ rows, form }: SimMerge): boolean {
+  return form === 'csv' || rows.some(({ f }) => f !== null)
 }

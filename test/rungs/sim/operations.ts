@@ -28,7 +28,7 @@ export type SimOperation = Readonly<{
 
 type Value = Readonly<{ version: number; rowIds?: RowIds; tableId?: string }>
 
-const SCHEMA = {
+export const SCHEMA = {
   columns: [
     { id: 'n', type: { kind: 'number' } },
     { id: 'v', type: { kind: 'string' } },
@@ -64,15 +64,30 @@ function textOf(of: RowsOf): string {
   return 'rows' in of ? `${of.form} ${showRows(of.rows)}` : `stash ${of.stash.id}`
 }
 
+type Change = (rows: readonly ModelRow[]) => NonNullable<TableState>
+
+/** Whether rows name the column `f` for certain: they cannot be put into a table that does not have it. */
+function mustFail(of: RowsOf, rows: readonly ModelRow[]): boolean {
+  const isNamed = 'form' in of && of.form === 'csv' && rows.length > 0
+  return isNamed || rows.some(({ f }) => f !== null)
+}
+
+/** Whether some of the rows may name the column `f`; an empty field of CSV does, too. */
+export function mayNameFiles(of: RowsOf): boolean {
+  if ('stash' in of) return contentsOf(of).some((rows) => rows.length > 0)
+  return of.form === 'csv' || of.rows.some(({ f }) => f !== null)
+}
+
 /** The states that a change of rows leaves, one for each content that its rows may have had. */
 function changed(
   of: RowsOf,
   outcome: Outcome,
-  change: (rows: readonly ModelRow[]) => Readonly<{ version: number; rows: readonly ModelRow[] }>,
+  { hasFiles, change }: Readonly<{ hasFiles: boolean; change: Change }>,
 ): readonly TableState[] {
   const states: TableState[] = []
   for (const content of contentsOf(of)) {
     if ('stash' in of && content.length === 0) continue
+    if (!hasFiles && mustFail(of, content)) continue
     if (outcome.kind !== 'done') {
       states.push(change(content))
       continue
@@ -85,14 +100,18 @@ function changed(
   return states
 }
 
-/** The state after a failure without effect, which must fit the state, unless it is the disk's. */
+/**
+ * The state after a failure without effect, which must fit the state, unless it is the disk's. Without a table it fits
+ * that there is none.
+ */
 export function refused(
   world: DiskJudge,
   state: TableState,
   failure: StoreError,
   fits: (code: string) => boolean,
 ): readonly TableState[] {
-  return world.isOfDisk(failure) || fits(failure.code) ? [state] : []
+  const isNoTable = state === null && failure.code === 'TABLE_NOT_FOUND'
+  return world.isOfDisk(failure) || isNoTable || fits(failure.code) ? [state] : []
 }
 
 function isEmptyStash(of: RowsOf): boolean {
@@ -129,7 +148,9 @@ export function createTable(
       }
       if (state !== null) return []
       const version = oracle.base + 1
-      return changed(of, outcome, (rows) => ({ version, rows: at(rows, version) }))
+      const made = { version, name: table.name, hasFiles: true, hasDropped: false }
+      const change: Change = (rows) => ({ ...made, rows: at(rows, version) })
+      return changed(of, outcome, { hasFiles: true, change })
     },
     settle: (outcome) => {
       if (outcome.kind === 'done') table.id = (outcome.value as Value).tableId ?? null
@@ -152,8 +173,8 @@ export function changeTable(
   const change = (state: NonNullable<TableState>) => (rows: readonly ModelRow[]) => {
     const version = state.version + 1
     const added = at(rows, version)
-    if (kind === 'overwrite') return { version, rows: added }
-    return rows.length === 0 ? state : { version, rows: [...state.rows, ...added] }
+    if (kind === 'overwrite') return { ...state, version, rows: added, hasDropped: false }
+    return rows.length === 0 ? state : { ...state, version, rows: [...state.rows, ...added] }
   }
   return {
     text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}${jobs === null ? '' : ' as a job'}`,
@@ -170,17 +191,19 @@ export function changeTable(
       return target.addRows(rows, idempotencyKey === undefined ? {} : { idempotencyKey })
     },
     apply: (state, outcome) => {
-      if (state === null) return outcome.kind === 'failed' ? [state] : []
-      const isOver = ifMatch !== undefined && kind === 'overwrite' && state.version > ifMatch
+      const isOver =
+        state !== null && ifMatch !== undefined && kind === 'overwrite' && state.version > ifMatch
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
           return (
             (code === 'STASH_NOT_FOUND' && isEmptyStash(of)) ||
-            (code === 'PRECONDITION_FAILED' && isOver)
+            (code === 'PRECONDITION_FAILED' && isOver) ||
+            (code === 'COLUMN_ID_NOT_FOUND' && state?.hasFiles === false && mayNameFiles(of))
           )
         })
       }
-      return isOver ? [] : changed(of, outcome, change(state))
+      if (state === null || isOver) return []
+      return changed(of, outcome, { hasFiles: state.hasFiles, change: change(state) })
     },
   }
 }
@@ -203,8 +226,10 @@ export function repeatAdd(
         return first.apply(state, outcome)
       const { version, rowIds } = outcome.value as Value
       const there = state.rows.find(({ n }) => n === rows[0]?.n)
-      const isSame = there?.version === version && (there.id === null || there.id === rowIds?.at(0))
-      return isSame ? [state] : []
+      // Rows of a table get another version when one of its columns is dropped.
+      const isOf =
+        there?.version === version || (state.hasDropped && version < (there?.version ?? 0))
+      return isOf && (there?.id === null || there?.id === rowIds?.at(0)) ? [state] : []
     },
   }
 }
@@ -231,14 +256,14 @@ export function updateRow(
       if (outcome.kind === 'failed') {
         return refused(world, state, outcome.failure, (code) => {
           return there === undefined
-            ? code === 'ROW_NOT_FOUND'
+            ? code === 'ROW_NOT_FOUND' && state !== null
             : isOver && code === 'PRECONDITION_FAILED'
         })
       }
       if (state === null || there === undefined || isOver) return []
       const version = state.version + 1
       const rows = state.rows.map((one) => (one === there ? { ...one, v, version } : one))
-      const next = { version, rows }
+      const next = { ...state, version, rows }
       if (outcome.kind === 'unknown') return [next]
       return (outcome.value as Value).version === version ? [next] : []
     },
@@ -257,7 +282,7 @@ export function deleteRow(world: DiskJudge, table: ModelTable, row: ModelRow): S
       const rows = state.rows.filter(({ id }) => id !== row.id)
       const deleted = rows.length < state.rows.length
       const version = state.version + (deleted ? 1 : 0)
-      const next = { version, rows }
+      const next = { ...state, version, rows }
       if (outcome.kind === 'unknown') return [next]
       const result = outcome.value as DeleteResult
       return result.version === version && result.deleted === deleted ? [next] : []

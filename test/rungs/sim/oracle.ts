@@ -19,9 +19,18 @@ export type ModelRow = Readonly<{
 }>
 
 /** null: there is no such table. */
-export type TableState = Readonly<{ version: number; rows: readonly ModelRow[] }> | null
+export type TableState = Readonly<{
+  version: number
+  rows: readonly ModelRow[]
+  name: string
+  /** Whether the table has the column `f`. */
+  hasFiles: boolean
+  /** Whether the column `f` was dropped since all rows were replaced last. */
+  hasDropped: boolean
+}> | null
 
 export type ModelTable = {
+  /** The one it was created with. */
   readonly name: string
   /** null: nobody was told yet. */
   id: string | null
@@ -146,7 +155,7 @@ export class Oracle {
     const raised = ({ state, pending }: Possible): Possible => {
       if (state === null) return { state, pending }
       const rows = state.rows.map((row) => ({ ...row, version: row.version + by }))
-      return { state: { version: state.version + by, rows }, pending }
+      return { state: { ...state, version: state.version + by, rows }, pending }
     }
     for (const table of this.tables) table.possible = table.possible.map(raised)
     for (const stash of this.stashes.values()) {
@@ -236,7 +245,9 @@ function without<T>(list: readonly T[], item: T): readonly T[] {
 
 export function showState(state: TableState): string {
   if (state === null) return 'none'
-  return `${state.version}: ${showRows(state.rows)}`
+  const { version, name, hasFiles, hasDropped, rows } = state
+  const columns = `${hasFiles ? '' : ' without f'}${hasDropped ? ' (dropped once)' : ''}`
+  return `${version} of ${name}${columns}: ${showRows(rows)}`
 }
 
 export function showRows(rows: readonly ModelRow[]): string {

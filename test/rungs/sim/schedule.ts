@@ -11,6 +11,7 @@ import { type Seeded, seeded } from '../../support/seeded.js'
 import { Mismatch, show } from '../model/operation.js'
 import { checkNothingIsLeft, checkRemains, readAll } from './checks.js'
 import { JOB_TTL_MS, SimJobs } from './jobs.js'
+import { alterTable, deleteRows, deleteTable, updateRows } from './life-operations.js'
 import { mergeTable } from './merge-operation.js'
 import { Moments } from './moments.js'
 import {
@@ -112,6 +113,8 @@ class Schedule {
   #isRefused = false
   /** Runs operations as jobs; null: the history has none. */
   readonly #jobs: SimJobs | null
+  /** Chooses operations on the life of tables and on many rows; null: the history has none. */
+  readonly #life: Seeded | null
 
   constructor(seed: number, trace: string[]) {
     this.#random = seeded(seed)
@@ -126,6 +129,7 @@ class Schedule {
     const hasJobs = durability === 'commit' && mayHaveJobs(seed, this.#profile)
     const durable = withDurability(strict, durability)
     const options = hasJobs ? withJobs(durable) : durable
+    this.#life = anyLife(seed)
     this.#jobs = hasJobs ? new SimJobs(() => this.world.clock.now()) : null
     this.world = new SimWorld(options, this.#random.below(2 ** 30))
     trace.push(`${this.#profile} ${show(options)}`)
@@ -397,11 +401,13 @@ class Schedule {
     const oracle = this.#oracle
     const tables = oracle.knownTables()
     const table = tables[random.below(Math.max(1, tables.length))]
+    const ofLife = table === undefined ? null : this.#lifeOperation(table)
+    if (ofLife !== null) return ofLife
     const kind = random.below(27)
     if (kind < 4) return this.#putChunk()
     if (kind === 4) return deleteStash(this.#anyStash())
     if (kind === 5) return putFile(world, oracle, random.once(2))
-    if (table === undefined || (kind < 8 && oracle.tables.length < TABLES_MAX)) {
+    if (table === undefined || (kind < 8 && this.#mayCreate())) {
       const of = this.#anyRows()
       return createTable(world, oracle, of, this.#jobsFor(of))
     }
@@ -422,6 +428,36 @@ class Schedule {
       return updateRow(world, oracle, table, row, ifMatch)
     }
     return deleteRow(world, table, row)
+  }
+
+  #mayCreate(): boolean {
+    const live = this.#oracle.tables.filter(({ possible }) => {
+      return possible.some(({ state, pending }) => state !== null || pending.length > 0)
+    })
+    return live.length < TABLES_MAX
+  }
+
+  /** null: it is to be another operation. */
+  #lifeOperation(table: ModelTable): SimOperation | null {
+    const life = this.#life
+    if (life === null || !life.once(4)) return null
+    const { world } = this
+    const { version = 0, hasFiles = true, rows: all = [] } = likelyState(table) ?? {}
+    const kind = life.below(10)
+    const name = `t${this.#oracle.nextNumber()}`
+    if (kind === 0) return alterTable(world, table, { name })
+    if (kind < 4)
+      return alterTable(world, table, { hasFiles: !hasFiles, ...(kind === 1 && { name }) })
+    if (kind < 6) {
+      return deleteTable(
+        world,
+        table,
+        life.once(3) ? Math.max(1, version - life.below(2)) : undefined,
+      )
+    }
+    const rows = all.filter(({ id }) => id !== null && !life.once(3))
+    if (rows.length === 0) return null
+    return kind < 8 ? updateRows(world, this.#oracle, table, rows) : deleteRows(world, table, rows)
   }
 
   /** A stash must stay until the job has ended that uses it, and histories delete theirs at any time. */
@@ -691,6 +727,13 @@ function mayHaveJobs(seed: number, profile: Profile): boolean {
   const { below } = seeded(seed ^ 0x1b873593)
   for (let i = 0; i < 4; i++) below(2)
   return below(3) === 0 && PROFILES_WITH_JOBS.includes(profile)
+}
+
+/** One history of two; of a seed of its own, so that the others stay as they were. */
+function anyLife(seed: number): Seeded | null {
+  const life = seeded(seed ^ 0x2c1b3c6d)
+  for (let i = 0; i < 4; i++) life.below(2)
+  return life.once(2) ? life : null
 }
 
 /** A process looks for jobs once, when it opens the store; what has no answer by then is decided at the next opening. */

@@ -1,0 +1,127 @@
+// Operations of a history on the life of tables, and on many rows at once.
+import type { DeleteRowsResult } from '../../../src/index.js'
+import { type DiskJudge, refused, SCHEMA, type SimOperation } from './operations.js'
+import type { ModelRow, ModelTable, Oracle, Outcome, TableState } from './oracle.js'
+
+type Alteration = Readonly<{ name?: string; hasFiles?: boolean }>
+
+/** Gives a table another name, drops its column `f`, or brings it back: without the cells that it had. */
+export function alterTable(
+  world: DiskJudge,
+  table: ModelTable,
+  { name, hasFiles }: Alteration,
+): SimOperation {
+  const columns = SCHEMA.columns.filter(({ id }) => id !== 'f' || hasFiles)
+  const altered = (state: NonNullable<TableState>): NonNullable<TableState> => {
+    const version = state.version + 1
+    const renamed = { ...state, name: name ?? state.name }
+    const retains = hasFiles === undefined || hasFiles === state.hasFiles
+    if (retains) return renamed.name === state.name ? state : { ...renamed, version }
+    if (hasFiles) return { ...renamed, version, hasFiles }
+    const rows = state.rows.map((row) => ({ ...row, f: null, version }))
+    return { ...renamed, version, rows, hasFiles, hasDropped: true }
+  }
+  const shown = hasFiles === undefined ? '' : ` ${hasFiles ? 'with' : 'without'} f`
+  return {
+    text: `alter ${table.name}${name === undefined ? '' : ` to ${name}`}${shown}`,
+    table,
+    run: ({ team }) => {
+      const target = team.table(table.id ?? '')
+      if (hasFiles === undefined) return target.rename(name ?? '')
+      return target.alter({ schema: { columns }, ...(name !== undefined && { name }) })
+    },
+    apply: (state, outcome) => {
+      if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
+      if (state === null) return []
+      const next = altered(state)
+      return fits(outcome, ({ version }) => version === next.version) ? [next] : []
+    },
+  }
+}
+
+/** Whether an operation that did not fail may have answered what it has answered, if anything. */
+function fits(outcome: Outcome, check: (value: { version: number }) => boolean): boolean {
+  return outcome.kind !== 'done' || check(outcome.value as { version: number })
+}
+
+export function deleteTable(
+  world: DiskJudge,
+  table: ModelTable,
+  ifMatch: number | undefined,
+): SimOperation {
+  return {
+    text: `delete ${table.name}${ifMatch === undefined ? '' : ` if ${ifMatch}`}`,
+    table,
+    run: ({ team }) => team.table(table.id ?? '').delete({ ifMatch }),
+    apply: (state, outcome) => {
+      const isOver = state !== null && ifMatch !== undefined && state.version > ifMatch
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return code === 'PRECONDITION_FAILED' && isOver
+        })
+      }
+      return state === null || isOver ? [] : [null]
+    },
+  }
+}
+
+export function updateRows(
+  world: DiskJudge,
+  oracle: Oracle,
+  table: ModelTable,
+  rows: readonly ModelRow[],
+): SimOperation {
+  const texts = new Map(rows.map(({ id, n }) => [id, oracle.newText(n)]))
+  return {
+    text: `update ${rows.map(({ n, id }) => `${n} to ${texts.get(id)}`).join()} of ${table.name}`,
+    table,
+    readsObjects: true,
+    run: ({ team }) => {
+      const updates = rows.map(({ id }) => ({ rowId: id ?? '', cells: { v: texts.get(id) ?? '' } }))
+      return team.table(table.id ?? '').updateRows(updates)
+    },
+    apply: (state, outcome) => {
+      const there = state?.rows.filter(({ id }) => texts.has(id)) ?? []
+      const isWhole = there.length === rows.length
+      if (outcome.kind === 'failed') {
+        return refused(world, state, outcome.failure, (code) => {
+          return code === 'ROW_NOT_FOUND' && state !== null && !isWhole
+        })
+      }
+      if (state === null || !isWhole) return []
+      const version = state.version + 1
+      const next = state.rows.map((row) => {
+        const v = texts.get(row.id)
+        return v === undefined ? row : { ...row, v, version }
+      })
+      if (!fits(outcome, (value) => value.version === version)) return []
+      return [{ ...state, version, rows: next }]
+    },
+  }
+}
+
+export function deleteRows(
+  world: DiskJudge,
+  table: ModelTable,
+  rows: readonly ModelRow[],
+): SimOperation {
+  const ids = new Set(rows.map(({ id }) => id))
+  return {
+    text: `delete ${rows.map(({ n }) => n).join()} of ${table.name}`,
+    table,
+    readsObjects: true,
+    run: ({ team }) => team.table(table.id ?? '').deleteRows(rows.map(({ id }) => id ?? '')),
+    apply: (state, outcome) => {
+      if (outcome.kind === 'failed') return refused(world, state, outcome.failure, () => false)
+      if (state === null) return []
+      const left = state.rows.filter(({ id }) => !ids.has(id))
+      const count = state.rows.length - left.length
+      const version = state.version + (count > 0 ? 1 : 0)
+      const isRight = fits(outcome, (value) => {
+        const { deleted, missing } = value as DeleteRowsResult
+        return value.version === version && deleted === count && missing === ids.size - count
+      })
+      return isRight ? [{ ...state, version, rows: left }] : []
+    },
+  }
+}

@@ -15,9 +15,9 @@ import type { IndexedSchema } from '../context/schema-cache.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import {
   type ChosenPage,
-  checkLimit,
   choosePage,
   type PageStart,
+  rowsOfPage,
   tokenOf,
 } from '../read/open-page.js'
 import type { PagePlan, Run } from '../read/page-reader.js'
@@ -48,8 +48,7 @@ export async function findPage(place: TablePlace, request: FindRequest): Promise
   const { team } = place
   const { signal, reserve, pinned, from = 0, continuation } = request
   checkFindBounds(request)
-  const { pageRowsMax } = team.options
-  const limit = Math.min(checkLimit(request.limit) ?? pageRowsMax, pageRowsMax)
+  const limit = rowsOfPage(team, request.limit)
   const token = continuation === undefined ? undefined : tokenOf(team, continuation)
   const start = from > 0 ? await startAtRow(place, undefined, from) : token
   const chosen = await chooseRows(place, { token: start, reserve, pinned })

@@ -1,18 +1,16 @@
 // Scans and counts: page after page over the rows of one generation, which stays readable meanwhile.
 import type { Awaitable } from '../../base/awaitable.js'
-import { fromUtf8 } from '../../base/bytes.js'
 import { checkNotAborted } from '../../base/signals.js'
 import { type Continuation, renderContinuation } from '../../format/continuation-token.js'
-import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
 import { checkCount, checkScan } from '../api/find-arguments.js'
 import type { CountOptions, ScanOptions, Where } from '../api/find-types.js'
 import type { RowWithId } from '../api/read-types.js'
-import type { Page, PageBytes } from '../api/store-types.js'
+import type { Page } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace, TeamContext } from '../context/store-context.js'
 import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
-import { walkPages } from '../read/page-walk.js'
+import { pageOf, walkPages } from '../read/page-walk.js'
 import { countRows, findPage, startAtRow } from './find-rows.js'
 
 /** Rows that a scan reads at once. */
@@ -20,10 +18,6 @@ const SCAN_ROWS = 1_000
 
 /** Runs an operation on the table, unless the store was closed. */
 export type RunOnTable = <T>(operation: (place: TablePlace) => Awaitable<T>) => Promise<T>
-
-export function pageOf({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
-  return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
-}
 
 /** All rows, or those that match. @param run - Each page is an operation of its own. */
 export async function* scanRows(

@@ -1,8 +1,6 @@
 // A table as it was at a version. Its pages and point reads are those of the table, on records as of then.
-import { fromUtf8, sameBytes } from '../../base/bytes.js'
-import { shown } from '../../base/options.js'
-import { StoreError } from '../../base/store-error.js'
-import { parseContinuation, renderContinuation } from '../../format/continuation-token.js'
+import { sameBytes } from '../../base/bytes.js'
+import { renderContinuation } from '../../format/continuation-token.js'
 import type { Position } from '../../format/keys.js'
 import { renderRowObject } from '../../format/row-text.js'
 import type { KvView } from '../../kv/kv.js'
@@ -14,8 +12,16 @@ import type { Page, PageRequest, ReadOptions, ReadResult, RowWithId } from '../a
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
 import { continuationInvalid } from '../read/generations.js'
-import { planOutside, readPage } from '../read/open-page.js'
+import {
+  chosenPage,
+  planOutside,
+  readPage,
+  rowsOfPage,
+  startOf,
+  tokenOf,
+} from '../read/open-page.js'
 import { planPage } from '../read/page-reader.js'
+import { pageOf, walkPages } from '../read/page-walk.js'
 import { findRow } from '../read/row-lookup.js'
 import { findPast, type Past, recordVersion } from './past-generation.js'
 
@@ -47,7 +53,6 @@ export class TableAtVersion implements PastTable {
     checkArguments('page', request, ['limit', 'continuation', 'numbers'])
     const numbers = checkNumbers(request.numbers)
     const { limit, continuation } = request
-    if (continuation !== undefined) checkText('continuation', continuation)
     return this.#pageFrom(limit, continuation, numbers)
   }
 
@@ -77,12 +82,7 @@ export class TableAtVersion implements PastTable {
     numbers: ReturnType<typeof checkNumbers>,
   ): AsyncGenerator<RowWithId, void> {
     const read = (token: string | undefined) => this.#pageFrom(SCAN_ROWS, token, numbers)
-    let page = await read(first)
-    for (;;) {
-      yield* page.rows
-      if (page.continuation === undefined) return
-      page = await read(page.continuation)
-    }
+    for await (const rows of walkPages<string | undefined>(read, first, false)) yield* rows
   }
 
   #pageFrom(
@@ -93,46 +93,26 @@ export class TableAtVersion implements PastTable {
     const place = this.#place()
     const { team, table } = place
     return team.lifecycle.run(async () => {
-      const { pageRowsMax, pageBytesMax } = team.options
-      const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
-      const base = versionBase(team)
-      const token = continuation === undefined ? null : parseContinuation(continuation, base)
+      const rows = rowsOfPage(team, limit)
+      const token = tokenOf(team, continuation)
       const own = recordVersion(team, this.version)
       const plan = await planOutside(team, (footers) =>
         team.partition.read(async (view) => {
           const past = await findPast(place, view, own)
-          const { firstExtent, nextExtent, nonce } = past.generation
+          const { generation } = past
           const isOfRows =
-            token !== null && sameBytes(token.table, table) && sameBytes(token.generation, nonce)
-          if (continuation !== undefined && !isOfRows) {
-            throw continuationInvalid('it is of other rows than those of this version')
-          }
-          const from = token?.position ?? { extent: firstExtent, slot: 0 }
-          if (from.extent < firstExtent || from.extent > nextExtent) {
-            throw continuationInvalid('it points outside of the rows')
-          }
-          const page = { from, limit: rows, reserve: undefined }
+            token === undefined ||
+            (token !== null &&
+              sameBytes(token.table, table) &&
+              sameBytes(token.generation, generation.nonce))
+          if (!isOfRows) throw continuationInvalid('it is of other rows than those of this version')
+          const page = { from: startOf(token, generation), limit: rows, reserve: undefined }
           return planPage(team, past.view, table, past, page, footers)
         }),
       )
-      const { generation } = plan
-      const forward = await team.forwards.of(generation)
-      const {
-        json,
-        rowCount: _,
-        ...rest
-      } = await readPage(
-        {
-          team,
-          plan: { ...plan, forward },
-          limits: { rows, bytes: pageBytesMax },
-          version: this.version,
-          tokenAt: (position) =>
-            renderContinuation({ table, generation: generation.nonce, position }, base),
-        },
-        undefined,
-      )
-      return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
+      const forward = await team.forwards.of(plan.generation)
+      const chosen = chosenPage(place, { ...plan, forward }, rows, own)
+      return pageOf(await readPage(chosen, undefined), numbers)
     })
   }
 
@@ -146,12 +126,4 @@ export class TableAtVersion implements PastTable {
       )
     })
   }
-}
-
-function checkLimit(limit: number | undefined): number | undefined {
-  if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
-  throw new StoreError(
-    'REQUEST_VALIDATION_ERROR',
-    `limit must be a positive integer, not ${shown(limit)}`,
-  )
 }

@@ -8,6 +8,7 @@ import {
   renderContinuation,
 } from '../../format/continuation-token.js'
 import { type Position, type TableKey, tableHeadKey } from '../../format/keys.js'
+import type { Generation } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { type Ahead, readAhead } from '../../kv/read-ahead.js'
 import { checkPiece, checkText } from '../api/arguments.js'
@@ -52,8 +53,7 @@ export function openPage(
   pinned?: Bytes,
 ): Promise<ChosenPage> {
   const { team } = place
-  const { pageRowsMax } = team.options
-  const rows = Math.min(checkLimit(limit) ?? pageRowsMax, pageRowsMax)
+  const rows = rowsOfPage(team, limit)
   return choosePage(place, { token: tokenOf(team, continuation), rows, reserve, pinned })
 }
 
@@ -80,11 +80,7 @@ export async function choosePage(
       head !== null && token === undefined
         ? inUse(head)
         : await findGeneration(team, view, place, head, token?.generation ?? NO_BYTES)
-    const { firstExtent, nextExtent } = used.generation
-    const from = token?.position ?? { extent: firstExtent, slot: 0 }
-    if (from.extent < firstExtent || from.extent > nextExtent) {
-      throw continuationInvalid('it points outside of the rows')
-    }
+    const from = startOf(token, used.generation)
     const isAhead = !team.kv.shared || start !== undefined
     const ahead = isAhead ? undefined : aheadOfPlan(table, used.generation, from)
     start = from
@@ -95,15 +91,33 @@ export async function choosePage(
     const ahead = team.kv.shared && start !== undefined ? aheadOfStart(table, start) : undefined
     return team.partition.read((view) => readAhead(view, ahead, (known) => planIn(known, footers)))
   }
-  const { runs, version, generation, schema, isEnd } = await (team.kv.shared
-    ? planOutside(team, plan)
-    : plan())
-  const forward = await team.forwards.of(generation)
+  const planned = await (team.kv.shared ? planOutside(team, plan) : plan())
+  const forward = await team.forwards.of(planned.generation)
+  return chosenPage(place, { ...planned, forward }, rows, planned.version)
+}
+
+/** Where a page begins. @throws {StoreError} CONTINUATION_INVALID */
+export function startOf(
+  token: Continuation | null | undefined,
+  { firstExtent, nextExtent }: Generation,
+): Position {
+  const from = token?.position ?? { extent: firstExtent, slot: 0 }
+  if (from.extent >= firstExtent && from.extent <= nextExtent) return from
+  throw continuationInvalid('it points outside of the rows')
+}
+
+/** @param version - As it is stored. */
+export function chosenPage(
+  { team, table }: TablePlace,
+  plan: PagePlan,
+  rows: number,
+  version: number,
+): ChosenPage {
   const base = versionBase(team)
-  const { nonce } = generation
+  const { nonce } = plan.generation
   return {
     team,
-    plan: { runs, version, generation, schema, isEnd, forward },
+    plan,
     limits: { rows, bytes: team.options.pageBytesMax },
     version: version + base,
     tokenAt: (position) => renderContinuation({ table, generation: nonce, position }, base),
@@ -163,8 +177,11 @@ export async function readPiece(
   }
 }
 
-export function checkLimit(limit: number | undefined): number | undefined {
-  if (limit === undefined || (Number.isInteger(limit) && limit > 0)) return limit
+/** Rows of a page, at most. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function rowsOfPage({ options }: TeamContext, limit: number | undefined): number {
+  const { pageRowsMax } = options
+  if (limit === undefined) return pageRowsMax
+  if (Number.isInteger(limit) && limit > 0) return Math.min(limit, pageRowsMax)
   throw new StoreError(
     'REQUEST_VALIDATION_ERROR',
     `limit must be a positive integer, not ${shown(limit)}`,

@@ -1,27 +1,34 @@
 // The pages of a scan, one after the other.
-import type { Page } from '../api/store-types.js'
+import { fromUtf8 } from '../../base/bytes.js'
+import { type NumberForm, parseRendered } from '../../schema/parse-rendered.js'
+import type { RowWithId } from '../api/read-types.js'
+import type { Page, PageBytes } from '../api/store-types.js'
+
+export function pageOf({ json, rowCount: _, ...rest }: PageBytes, numbers: NumberForm): Page {
+  return { rows: parseRendered(fromUtf8(json), numbers) as RowWithId[], ...rest }
+}
 
 /**
  * @param read - Reads the page at a continuation.
  * @param isAhead - Whether a page is read while the rows of the one before are used. Then two are in memory.
  */
-export async function* walkPages(
-  read: (continuation: string) => Promise<Page>,
-  first: string,
+export async function* walkPages<First extends string | undefined>(
+  read: (continuation: First | string) => Promise<Page>,
+  first: First,
   isAhead: boolean,
 ): AsyncGenerator<Page['rows'], void> {
   let reading: Promise<Page> | undefined
-  const begin = (continuation: string | undefined): void => {
-    reading = continuation === undefined ? undefined : read(continuation)
-    reading?.catch(() => undefined) // It fails the scan where its rows are needed.
+  const begin = (continuation: First | string): void => {
+    reading = read(continuation)
+    reading.catch(() => undefined) // It fails the scan where its rows are needed.
   }
   try {
     for (begin(first); reading !== undefined; ) {
       const { rows, continuation }: Page = await reading
       reading = undefined
-      if (isAhead) begin(continuation)
+      if (isAhead && continuation !== undefined) begin(continuation)
       yield rows
-      if (!isAhead) begin(continuation)
+      if (!isAhead && continuation !== undefined) begin(continuation)
     }
   } finally {
     await reading?.catch(() => undefined) // It ends before the scan does.

@@ -1,7 +1,11 @@
-/** The pieces of a web stream, for runtimes whose web streams cannot be iterated. */
-export async function* readWebStream(
-  stream: ReadableStream<unknown>,
-): AsyncGenerator<unknown, void> {
+/**
+ * The pieces of a web stream, for runtimes whose web streams cannot be iterated.
+ * @param atEnd - What becomes of the rest when the reader stops before the end.
+ */
+export async function* readWebStream<Piece>(
+  stream: ReadableStream<Piece>,
+  atEnd: 'cancel' | 'leave' = 'cancel',
+): AsyncGenerator<Piece, void> {
   const reader = stream.getReader()
   let isDone = false
   try {
@@ -12,7 +16,7 @@ export async function* readWebStream(
       yield value
     }
   } finally {
-    if (!isDone) await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
+    if (!isDone && atEnd === 'cancel') await reader.cancel().catch(() => undefined) // Nobody reads on; how it ends is its own.
     reader.releaseLock()
   }
 }

@@ -2,6 +2,7 @@
 import { type Bytes, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
 import { type CutRun, cutRecords, isJson } from '../base/record-cutter.js'
 import { formatOfName, SourceFault, type SourceFormat } from '../base/record-scanner.js'
+import { readWebStream } from '../base/web-stream.js'
 import { ClientError } from './client-error.js'
 
 /** Rows of a chunk, at most. */
@@ -50,27 +51,14 @@ async function* chunksOfBlob(
   bytesMax: number,
 ): AsyncGenerator<Chunk> {
   const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
+  const pieces = readWebStream(blob.stream())
   try {
-    for await (const run of cutRecords(piecesOf(blob), format, limits)) yield { format, ...run }
+    for await (const run of cutRecords(pieces, format, limits)) yield { format, ...run }
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
     const { line, offset, message } = failure
     const where = line === undefined ? `byte ${offset ?? 0}` : `line ${line}`
     throw new ClientError(`The input is no ${format.toUpperCase()} at ${where}: ${message}`, 0)
-  }
-}
-
-/** Not every runtime can iterate over a stream. */
-async function* piecesOf(blob: Blob): AsyncGenerator<Bytes> {
-  const reader = blob.stream().getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    await reader.cancel()
   }
 }
 

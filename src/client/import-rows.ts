@@ -4,6 +4,7 @@
 // - The serials of a chunk follow from its number, and those of its halves lie within them, so that their numeric order
 //   is that of the input, and a repeat replaces what is there.
 // - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
+import { readWebStream } from '../base/web-stream.js'
 import { bodyOf, type Chunk, chunksOf, halvesOf } from './chunks.js'
 import { ClientError } from './client-error.js'
 import type { ImportOptions, ImportProgress, ImportResult } from './client-types.js'
@@ -166,21 +167,15 @@ function operationOf(
 }
 
 /** The ID stands before or behind the row IDs, which are not kept. */
-async function tableIdIn(answer: Response): Promise<string> {
+async function tableIdIn({ body, status }: Response): Promise<string> {
   const decoder = new TextDecoder()
-  const reader = answer.body?.getReader()
   let text = ''
-  try {
-    for (;;) {
-      const found = /"tableID"\s*:\s*"([^"]+)"/.exec(text)?.[1]
-      if (found !== undefined) return found
-      const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-      if (done) throw new ClientError('The answer names no table', answer.status)
-      text = text.slice(-200) + decoder.decode(value, { stream: true })
-    }
-  } finally {
-    reader?.releaseLock()
+  for await (const piece of body === null ? [] : readWebStream(body)) {
+    text = text.slice(-200) + decoder.decode(piece, { stream: true })
+    const found = /"tableID"\s*:\s*"([^"]+)"/.exec(text)?.[1]
+    if (found !== undefined) return found
   }
+  throw new ClientError('The answer names no table', status)
 }
 
 /** The version in an ETag, without its quotes. */

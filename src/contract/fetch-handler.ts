@@ -7,6 +7,7 @@
 //   takes a part for the whole.
 import { basePathOption, checkFunctionOption, checkOptionNames, typeName } from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
+import { readWebStream } from '../base/web-stream.js'
 import type { Store } from '../engine/api/store-types.js'
 import { createContract } from './contract.js'
 import type { ContractOptions } from './contract-options.js'
@@ -82,18 +83,8 @@ function contractRequest(
 }
 
 /** What is left of a body when its reader stops is for the runtime: it must deliver the answer first. */
-async function* piecesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
-  if (body === null) return
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    reader.releaseLock()
-  }
+async function* piecesOf(body: Request['body']): AsyncGenerator<Uint8Array> {
+  if (body !== null) yield* readWebStream(body, 'leave')
 }
 
 function responseOf(

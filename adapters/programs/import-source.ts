@@ -2,10 +2,12 @@
 // delimiters other than comma and tab become commas.
 import { COMMA, TAB } from '../base/ascii.js'
 import {
+  BODY_TYPE_OF_FORMAT,
   type CutRun,
   cutRecords,
   formatOfName,
   isJson,
+  partsOfRun,
   SOURCE_FORMATS,
   SourceFault,
   type SourceFormat,
@@ -46,20 +48,15 @@ export function formatOfPath(path: string): SourceFormat {
 }
 
 export function contentTypeOf({ format, delimiter }: RowRun): string {
-  if (isJson(format)) return 'application/json'
-  const type = delimiter === TAB ? 'tab-separated-values' : 'csv'
-  return `text/${type}; charset=utf-8`
+  if (isJson(format)) return BODY_TYPE_OF_FORMAT[format]
+  return `${BODY_TYPE_OF_FORMAT[delimiter === TAB ? 'tsv' : 'csv']}; charset=utf-8`
 }
-
-const OPEN_BRACKET = Uint8Array.of(0x5b)
-const CLOSE_BRACKET = Uint8Array.of(0x5d)
 
 /** The request body that holds exactly these rows, in parts. */
 export function bodyOf(run: RowRun): readonly Uint8Array[] {
-  const rows = run.bytes.subarray(run.starts[0] ?? 0, run.ends.at(-1) ?? 0)
-  if (isJson(run.format)) return [OPEN_BRACKET, rows, CLOSE_BRACKET]
-  const parts = [run.header, rows]
-  if (run.delimiter === COMMA || run.delimiter === TAB) return parts
+  const bytes = run.bytes.subarray(run.starts[0] ?? 0, run.ends.at(-1) ?? 0)
+  const parts = partsOfRun({ header: run.header, bytes }, run.format)
+  if (isJson(run.format) || run.delimiter === COMMA || run.delimiter === TAB) return parts
   return parts.map((part) => withCommas(part, run.delimiter))
 }
 

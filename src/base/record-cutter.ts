@@ -6,8 +6,9 @@
 // - The runs do not depend on the pieces in which the source's bytes arrive.
 // - Memory is bounded by the longest run and one piece, whatever the size of the source.
 import { COMMA, LINE_FEED } from './ascii.js'
-import { concatBytes, markLength, NO_BYTES } from './bytes.js'
-import { openRecordScanner, SourceFault, type SourceFormat } from './record-scanner.js'
+import { concatBytes, markLength, NO_BYTES, utf8 } from './bytes.js'
+import { openRecordScanner, SourceFault } from './record-scanner.js'
+import { isJson, type SourceFormat } from './source-format.js'
 
 /** Where a source is cut. */
 export type CutLimits = Readonly<{
@@ -49,12 +50,18 @@ export async function* cutRecords(
   yield* cutter.lastRuns()
 }
 
-export function isJson(format: SourceFormat): boolean {
-  return format === 'json' || format === 'ndjson'
-}
-
 /** The brackets around the rows of a body of JSON. */
+const OPENING = utf8('[')
+const CLOSING = utf8(']')
 const BRACKETS_BYTES = 2
+
+/** The rows of a run as one body, in parts. */
+export function partsOfRun(
+  { header, bytes }: Pick<CutRun, 'header' | 'bytes'>,
+  format: SourceFormat,
+): readonly Uint8Array[] {
+  return isJson(format) ? [OPENING, bytes, CLOSING] : [header, bytes]
+}
 
 class RecordCutter {
   readonly #format: SourceFormat

@@ -17,25 +17,7 @@ import {
   SPACE,
   TAB,
 } from './ascii.js'
-
-/** The formats of a source of rows. `ndjson` is one JSON object per line. */
-export const SOURCE_FORMATS = ['csv', 'tsv', 'json', 'ndjson'] as const
-export type SourceFormat = (typeof SOURCE_FORMATS)[number]
-
-const FORMAT_OF_EXTENSION: ReadonlyMap<string, SourceFormat> = new Map([
-  ['csv', 'csv'],
-  ['tsv', 'tsv'],
-  ['tab', 'tsv'],
-  ['json', 'json'],
-  ['ndjson', 'ndjson'],
-  ['jsonl', 'ndjson'],
-])
-
-/** The format that the extension of a file name announces; undefined: it announces none. */
-export function formatOfName(name: string): SourceFormat | undefined {
-  const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
-  return FORMAT_OF_EXTENSION.get(extension)
-}
+import type { SourceFormat } from './source-format.js'
 
 /** The place and the kind of a fault, as far as they are known. */
 type FaultDetails = Readonly<{

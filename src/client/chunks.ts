@@ -1,7 +1,13 @@
 // Cuts the input of an import into chunks, always the same for the same input.
 import { type Bytes, concatBytes, NO_BYTES, utf8 } from '../base/bytes.js'
-import { type CutRun, cutRecords, isJson } from '../base/record-cutter.js'
-import { formatOfName, SourceFault, type SourceFormat } from '../base/record-scanner.js'
+import { type CutRun, cutRecords, partsOfRun } from '../base/record-cutter.js'
+import { SourceFault } from '../base/record-scanner.js'
+import {
+  BODY_TYPE_OF_FORMAT,
+  FORMAT_OF_TYPE,
+  formatOfName,
+  type SourceFormat,
+} from '../base/source-format.js'
 import { readWebStream } from '../base/web-stream.js'
 import { ClientError } from './client-error.js'
 
@@ -10,22 +16,6 @@ const ROWS_MAX = 10_000
 
 /** The longest row, in bytes of the input. */
 const ROW_BYTES_MAX = 16 * 1024 * 1024
-
-const TYPES: Readonly<Record<SourceFormat, string>> = {
-  json: 'application/json',
-  ndjson: 'application/json',
-  csv: 'text/csv',
-  tsv: 'text/tab-separated-values',
-}
-
-const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
-  ['application/json', 'json'],
-  ['application/x-ndjson', 'ndjson'],
-  ['text/csv', 'csv'],
-  ['application/csv', 'csv'],
-  ['text/tab-separated-values', 'tsv'],
-  ['text/tsv', 'tsv'],
-])
 
 /** Rows that are sent together. Row i is the bytes from starts[i] up to ends[i]. */
 export type Chunk = Readonly<{ format: SourceFormat }> &
@@ -104,16 +94,11 @@ function jsonOf(row: object, number: number): Bytes {
   throw new ClientError(`Row ${number} (counted from 0) is not an object with cells`, 0)
 }
 
-const OPENING = utf8('[')
-const CLOSING = utf8(']')
-
 /** The body of a request with the rows of a chunk, and its media type. */
-export function bodyOf({ format, header, bytes }: Chunk): Readonly<{
-  type: string
-  body: Uint8Array<ArrayBuffer>
-}> {
-  const parts = isJson(format) ? [OPENING, bytes, CLOSING] : [header, bytes]
-  return { type: TYPES[format], body: concatBytes(parts) as Uint8Array<ArrayBuffer> }
+export function bodyOf(chunk: Chunk): Readonly<{ type: string; body: Uint8Array<ArrayBuffer> }> {
+  const { format } = chunk
+  const body = concatBytes(partsOfRun(chunk, format)) as Uint8Array<ArrayBuffer>
+  return { type: BODY_TYPE_OF_FORMAT[format], body }
 }
 
 /** The halves of a chunk; null: it has one row. */

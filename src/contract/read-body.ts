@@ -5,13 +5,14 @@
 // - The type is checked before the size, and both are checked before the body is read if the headers give them.
 
 import type { Bytes } from '../base/bytes.js'
+import { BODY_TYPE_OF_FORMAT, type SourceFormat } from '../base/source-format.js'
 import { parseRowsType } from '../engine/files/rows-type.js'
 import { type BodyLimits, type BodySource, bodyPieces, collectBody } from './collect-body.js'
 import type { ContractRequest, HeaderList } from './message.js'
 import { headerValues } from './message.js'
 import { invalidRequest, Refusal, shownId } from './refusal.js'
 
-export type BodyFormat = 'json' | 'csv' | 'tsv'
+export type BodyFormat = Exclude<SourceFormat, 'ndjson'>
 
 export type ReceivedBody = Readonly<{ format: BodyFormat; bytes: Bytes }>
 
@@ -59,12 +60,6 @@ export function checkEncoding(headers: HeaderList): void {
   }
 }
 
-const TYPE_OF_FORMAT: Readonly<Record<BodyFormat, string>> = {
-  json: 'application/json',
-  csv: 'text/csv',
-  tsv: 'text/tab-separated-values',
-}
-
 async function formatOf(
   request: ContractRequest,
   formats: readonly BodyFormat[],
@@ -83,7 +78,7 @@ function unsupportedType(values: readonly string[], formats: readonly BodyFormat
   const [value] = values
   const given = value === undefined ? 'is missing' : `'${shownId(value)}' is not supported here`
   const problem = values.length > 1 ? 'is given more than once' : given
-  const types = formats.map((format) => TYPE_OF_FORMAT[format])
+  const types = formats.map((format) => BODY_TYPE_OF_FORMAT[format])
   const accepted = [types.slice(0, -1).join(', '), ...types.slice(-1)].filter((text) => text !== '')
   return unsupported(`Content-Type ${problem}: send ${accepted.join(' or ')}`)
 }

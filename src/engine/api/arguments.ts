@@ -1,6 +1,6 @@
 // Checks the arguments that callers of the library pass: objects with known properties, and known words.
 import { hasMethods, isRecord, isSignal, optionError, shown, typeName } from '../../base/options.js'
-import { SOURCE_FORMATS } from '../../base/record-scanner.js'
+import { SOURCE_FORMATS } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import type { NumberForm } from '../../schema/parse-rendered.js'
 import { NAME_CHARS_MAX } from '../../schema/table-schema.js'

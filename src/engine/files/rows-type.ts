@@ -1,18 +1,6 @@
 // Media types of rows: of request bodies, and of files that tables are imported from.
-import type { SourceFormat } from '../../base/record-scanner.js'
+import { FORMAT_OF_TYPE, type SourceFormat } from '../../base/source-format.js'
 import { parseMediaType } from './media-type.js'
-
-/** Formats of rows by their media types. Request bodies take all but NDJSON. */
-const FORMAT_OF_TYPE: ReadonlyMap<string, SourceFormat> = new Map([
-  ['application/json', 'json'],
-  ['text/csv', 'csv'],
-  ['application/csv', 'csv'],
-  ['text/tab-separated-values', 'tsv'],
-  ['text/tsv', 'tsv'],
-  ['application/x-ndjson', 'ndjson'],
-  ['application/ndjson', 'ndjson'],
-  ['application/jsonl', 'ndjson'],
-])
 
 /** Accepted charsets. All are read as UTF-8, of which US-ASCII is a subset. */
 const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])

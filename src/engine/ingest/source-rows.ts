@@ -2,8 +2,9 @@
 // stash would. Memory is bounded by a run, whatever the length of the source.
 import type { Bytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
-import { type CutRun, cutRecords, isJson } from '../../base/record-cutter.js'
-import { SourceFault, type SourceFormat } from '../../base/record-scanner.js'
+import { type CutRun, cutRecords } from '../../base/record-cutter.js'
+import { SourceFault } from '../../base/record-scanner.js'
+import { isJson, type SourceFormat } from '../../base/source-format.js'
 import type { ChunkColumn, StoredChunk } from '../../format/chunk-records.js'
 import type { FileIds } from '../../format/file-references.js'
 import type { StoreContext } from '../context/store-context.js'

@@ -4,8 +4,9 @@ import { CARRIAGE_RETURN, LINE_FEED } from '../../base/ascii.js'
 import { type Bytes, concatBytes, utf8 } from '../../base/bytes.js'
 import { dataError, shiftPlace } from '../../base/data-error.js'
 import { shown, typeName } from '../../base/options.js'
-import { type CutLimits, type CutRun, cutRecords, isJson } from '../../base/record-cutter.js'
-import { SOURCE_FORMATS, SourceFault, type SourceFormat } from '../../base/record-scanner.js'
+import { type CutLimits, type CutRun, cutRecords, partsOfRun } from '../../base/record-cutter.js'
+import { SourceFault } from '../../base/record-scanner.js'
+import { isJson, SOURCE_FORMATS, type SourceFormat } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import { streamPieces } from '../../base/web-stream.js'
 import { openCsv } from '../../schema/scan-csv.js'
@@ -140,15 +141,10 @@ function openRun(
   return openCsv(typeof bytes === 'string' ? utf8(bytes) : bytes, { delimiter }, limits)
 }
 
-const OPENING = Uint8Array.of(0x5b)
-const CLOSING = Uint8Array.of(0x5d)
-
 /** The rows of a run as one body. */
-export function textOfRun({ header, bytes, offset }: CutRun, format: SourceFormat): TextRows {
-  if (isJson(format)) {
-    return { json: concatBytes([OPENING, bytes, CLOSING]), offset: offset - OPENING.length }
-  }
-  const whole = concatBytes([header, bytes])
+export function textOfRun(run: CutRun, format: SourceFormat): TextRows {
+  const whole = concatBytes(partsOfRun(run, format))
+  if (isJson(format)) return { json: whole, offset: run.offset - 1 } // Before it stands a bracket.
   return format === 'csv' ? { csv: whole } : { tsv: whole }
 }
 

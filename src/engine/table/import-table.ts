@@ -1,6 +1,5 @@
 // Creating a table from a file at a URL: fetched under the guard of source URLs, read as it comes, created in one commit.
-import type { SourceFormat } from '../../base/record-scanner.js'
-import { formatOfName } from '../../base/record-scanner.js'
+import { formatOfName, type SourceFormat } from '../../base/source-format.js'
 import { StoreError } from '../../base/store-error.js'
 import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'

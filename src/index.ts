@@ -60,6 +60,7 @@ export type * from './engine/api/row-types.js'
 export type * from './engine/api/store-options.js'
 export type * from './engine/api/store-types.js'
 export type * from './engine/api/transaction-types.js'
+export type * from './engine/api/typed-types.js'
 export type {
   FetchedSource,
   SourceLimits,
@@ -95,4 +96,23 @@ export { memoryObjects } from './objects/memory-objects.js'
 export type { ByteRange, ObjectId, ObjectStore, PresignTerms } from './objects/objects.js'
 export type { Column, ColumnKind, ColumnType, TableSchema } from './schema/column-kind.js'
 export { COLUMN_KINDS } from './schema/column-kind.js'
+export { defineSchema } from './schema/define-schema.js'
 export type { NumberForm } from './schema/parse-rendered.js'
+export type {
+  AnySchema,
+  Cells,
+  CellsOf,
+  ColumnOf,
+  ColumnShape,
+  ColumnSpec,
+  ColumnSpecs,
+  InputRow,
+  Row,
+  RowOf,
+  Schema,
+  SchemaDefinition,
+  SpecsOf,
+  TypedWhere,
+  WhereOf,
+} from './schema/row-types.js'
+export type { StandardIssue, StandardResult, StandardSchema } from './schema/standard-schema.js'

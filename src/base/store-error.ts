@@ -18,6 +18,7 @@ import { cutText } from './shown-text.js'
  * - `IDEMPOTENCY_KEY_REUSED`: the idempotency key belongs to another request
  * - `CONTINUATION_INVALID`: not a continuation of this table, or its rows are gone
  * - `HISTORY_GONE`: the table does not keep its history back to this version; read the table anew
+ * - `SCHEMA_MISMATCH`: the table lacks a column of the schema that it was opened with, or has it with another type
  * - `TRANSACTION_CONFLICT`: others changed the tables of a transaction during each of its calls; nothing was changed
  * - `SOURCE_URL_NOT_ALLOWED`: the store does not fetch this URL
  * - `SOURCE_URL_FAILED`: the server of the source URL did not send the file
@@ -61,6 +62,7 @@ export type StoreErrorCode =
   | 'STASH_NOT_FOUND'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'CONTINUATION_INVALID'
+  | 'SCHEMA_MISMATCH'
   | 'TRANSACTION_CONFLICT'
   | 'HISTORY_GONE'
   | 'SOURCE_URL_NOT_ALLOWED'

@@ -32,6 +32,7 @@ const STATUS_OF_CODE = {
   STASH_NOT_FOUND: 400,
   IDEMPOTENCY_KEY_REUSED: 422,
   CONTINUATION_INVALID: 400,
+  SCHEMA_MISMATCH: 500,
   TRANSACTION_CONFLICT: 409,
   HISTORY_GONE: 410,
   SOURCE_URL_NOT_ALLOWED: 400,
@@ -95,6 +96,7 @@ const SHOWN_INSTEAD = {
   DATA_CORRUPT: { type: 'data_corrupt', message: 'Stored data failed its checksum' },
   DATA_LOSS: { type: 'data_corrupt', message: 'Stored data is missing' },
   OPTION_NOT_ALLOWED: INTERNAL,
+  SCHEMA_MISMATCH: INTERNAL,
   STORE_LOCKED: INTERNAL,
   FORMAT_UNKNOWN: INTERNAL,
   ABORTED: {

@@ -16,9 +16,9 @@ export type CallTeam = Pick<
   | 'startJob'
   | 'job'
   | 'tableNames'
-  | 'table'
   | 'stash'
->
+> &
+  Readonly<{ table: (tableId: string) => Table }>
 
 export function limitTeam(team: Team, tables: ReadonlySet<string>): CallTeam {
   return {

@@ -2,6 +2,7 @@ import { NO_BYTES } from '../base/bytes.js'
 import { teamEntryKey } from '../format/keys.js'
 import { EMPTY_RECORD } from '../format/records.js'
 import { parseTableId } from '../format/table-id.js'
+import type { AnySchema } from '../schema/row-types.js'
 import {
   checkIdempotencyKey,
   checkRequestDigest,
@@ -19,7 +20,7 @@ import type {
   ImportTableRequest,
   Stash,
 } from './api/row-types.js'
-import type { Table, Team } from './api/store-types.js'
+import type { Table, Team, TypedTable } from './api/store-types.js'
 import type { Transaction } from './api/transaction-types.js'
 import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
@@ -35,6 +36,7 @@ import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
 import { publicResult } from './table/receipts.js'
 import { TeamTable } from './table/table.js'
+import { typedTable } from './table/typed-table.js'
 import { runTransaction } from './transaction/transaction.js'
 
 export class StoreTeam implements Team {
@@ -119,8 +121,11 @@ export class StoreTeam implements Team {
     return found.map(({ id }) => this.table(id))
   }
 
-  table(tableId: string): Table {
-    return new TeamTable(this.#context, tableId)
+  table<S extends AnySchema>(tableId: string, schema: S): TypedTable<S>
+  table(tableId: string): Table
+  table(tableId: string, schema?: AnySchema): Table | TypedTable<AnySchema> {
+    const table = new TeamTable(this.#context, tableId)
+    return schema === undefined ? table : typedTable(table, schema)
   }
 
   stash(stashId: string): Stash {

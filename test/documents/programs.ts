@@ -15,6 +15,7 @@ import { CHANGE_PROGRAMS } from './change-programs.js'
 import { FIND_PROGRAMS } from './find-programs.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
+import { TYPED_PROGRAMS } from './typed-programs.js'
 
 const firstProgram: Program = {
   document: 'README.md',
@@ -595,6 +596,7 @@ export const PROGRAMS: readonly Program[] = [
   missingRow,
   ...CHANGE_PROGRAMS,
   ...FIND_PROGRAMS,
+  ...TYPED_PROGRAMS,
   memoryGauge,
   server,
   inFastify,

@@ -113,6 +113,11 @@ const NAMES = 'fileName contentType'
 const CELLS = 'onSchemaError idempotencyKey receipt'
 
 const LIBRARY: Readonly<Record<string, Call>> = {
+  defineSchema: call(
+    (definition) => core.defineSchema(definition),
+    () => [{ columns: { a: 'string' } }],
+    { 0: 'columns validator' },
+  ),
   openMemory: call(
     (options) => core.openMemory(options),
     () => [{}],
@@ -545,6 +550,7 @@ test('of the wrong values these work', () => {
       "FILES stat": "0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate",
       "JOB wait": "0: undefined | 0: 0 | 0: 0.5",
       "LIBRARY createContract": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
+      "LIBRARY defineSchema": "0.validator: undefined | 0.columns: {} | 0.columns: an object without a prototype",
       "LIBRARY fetchHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.clientOf: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function | 1.clientOf: a function",
       "LIBRARY isStoreError": "0: undefined | 0: null | 0: true | 0: 0 | 0: -1 | 0: 0.5 | 0: NaN | 0: 1n | 0: '' | 0: 'x' | 0: a text with a NUL | 0: a lone surrogate | 0: a symbol | 0: {} | 0: an object without a prototype | 0: [] | 0: [1] | 0: [null] | 0: a function | 0: a promise | 0: a date | 0: a map | 0: bytes | 0: a URL",
       "LIBRARY kvObjects": "",

@@ -1,5 +1,6 @@
 // Rows as callers give them, the requests that bring them, and the results.
 import type { Bytes } from '../../base/bytes.js'
+import type { AnySchema, InputRow } from '../../schema/row-types.js'
 import type { Receipt } from './receipt-types.js'
 
 /**
@@ -56,17 +57,38 @@ export interface RowIds extends Iterable<string> {
   at(index: number): string | undefined
 }
 
-/** The schema of a table. `type` is a kind, `{ kind }`, or `{ kind: 'array', items: { kind } }`. */
+/**
+ * The schema of a table: what `defineSchema` returns, or columns in order. `type` is a kind, `{ kind }`, or
+ * `{ kind: 'array', items: { kind } }`.
+ */
 export type SchemaInput = Readonly<{
   columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
 }>
 
+/**
+ * Rows of a schema: objects, of any length as an async iterable, or text. With a validator, which takes objects, text
+ * and stashes are REQUEST_VALIDATION_ERROR.
+ */
+export type TypedRowsInput<S extends AnySchema> =
+  | readonly InputRow<S>[]
+  | Iterable<InputRow<S>>
+  | AsyncIterable<InputRow<S>>
+  | TextRows
+  | RowStream
+
+/** The rows that go with a schema: those of a schema of `defineSchema`, or any. */
+export type RowsOf<S> = [S] extends [never]
+  ? RowsInput
+  : S extends AnySchema
+    ? TypedRowsInput<S>
+    : RowsInput
+
 /** A new table and its rows. */
-export type CreateTableRequest = Readonly<{
+export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
   name: string
-  /** Default: inferred from all rows. */
-  schema?: SchemaInput | undefined
-  rows: RowsInput | Stash
+  /** Default: inferred from all rows. With one of `defineSchema`, the rows are checked against it when they are compiled. */
+  schema?: S | undefined
+  rows: RowsOf<S> | Stash
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`; a repeat returns the result of the first create. */
   idempotencyKey?: string | undefined

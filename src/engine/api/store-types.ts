@@ -3,6 +3,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { Disposing } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { AnySchema } from '../../schema/row-types.js'
 import type { StoreActivity } from './activity-types.js'
 import type { BackupOptions } from './backup-types.js'
 import type { Files, PublicFiles } from './file-types.js'
@@ -35,10 +36,12 @@ import type {
   OverwriteRequest,
   RowInput,
   RowsInput,
+  SchemaInput,
   Stash,
   UpdateOptions,
 } from './row-types.js'
 import type { Transactions } from './transaction-types.js'
+import type { TypedRows } from './typed-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 export type { DeleteResult, Page, PageBounds, PageRequest, ReadOptions, ReadResult, RowWithId }
@@ -185,7 +188,9 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED,
    *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    */
-  createTable(request: CreateTableRequest): Promise<CreateResult>
+  createTable<S extends SchemaInput = SchemaInput>(
+    request: CreateTableRequest<S>,
+  ): Promise<CreateResult>
   /**
    * Creates a table from a CSV, TSV, JSON or NDJSON file at a URL, in one commit. The file is read as it comes, in
    * bounded memory; its schema is inferred from all rows.
@@ -204,6 +209,8 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
   job(jobId: string): Job
   /** The open jobs, and those that ended at most `jobTtlMs` ago, the newest last. */
   jobs(): Promise<readonly JobEntry[]>
+  /** As `table`, with rows that the compiler knows. @param schema - What `defineSchema` returns. */
+  table<S extends AnySchema>(tableId: string, schema: S): TypedTable<S>
   /** A table by its ID. Does not check that it exists: its operations fail with TABLE_NOT_FOUND. */
   table(tableId: string): Table
   /**
@@ -286,4 +293,22 @@ export interface Table
   version(): Promise<number>
   /** The schema of the table. @throws {StoreError} TABLE_NOT_FOUND */
   schema(): Promise<TableSchema>
+}
+
+/**
+ * A table with the rows of a schema.
+ *
+ * The first operation on rows checks that the table has the columns of the schema, with the same types; if not, it fails
+ * with SCHEMA_MISMATCH and the `column`. The table may have more columns; rows have their cells, but the compiler does
+ * not know them. What others do to the columns afterwards is not noticed: get the table from the team again.
+ */
+export interface TypedTable<S extends AnySchema>
+  extends TypedRows<S>,
+    Pick<
+      Table,
+      'id' | 'info' | 'version' | 'schema' | 'deleteRow' | 'receipt' | keyof TableExports
+    >,
+    Pick<Table, 'rename' | 'alter' | 'delete' | keyof TableHistory> {
+  /** The same table without types and checks: for JSON text, preflights, and columns that the schema lacks. */
+  readonly untyped: Table
 }

@@ -26,6 +26,7 @@ import type {
   Stash,
 } from '../api/row-types.js'
 import type { RequestKey } from '../commit/idempotency.js'
+import { validatedRows } from '../ingest/validated-rows.js'
 import type { CheckedMerge } from './merge-commit.js'
 import { requestKeyOf } from './request-digest.js'
 import type { Alteration } from './table-life.js'
@@ -62,9 +63,9 @@ export async function checkCreate(
   columnsMax: number,
 ): Promise<CheckedCreate> {
   const create = checkCreateArguments(what, given, columnsMax)
-  const { name, schema, rows, onSchemaError } = create
+  const { name, schema, onSchemaError } = create
   const about = ['create', name, schema ?? null, onSchemaError]
-  return { ...create, key: await requestKeyOf(given, about, rows) }
+  return { ...create, key: await requestKeyOf(given, about, given.rows) }
 }
 
 /** As `checkCreate`, without the idempotency key. */
@@ -74,10 +75,11 @@ export function checkCreateArguments(
   columnsMax: number,
 ): CreateArguments {
   checkArguments(what, given, CREATE_ARGUMENTS)
-  const { name, rows } = given
+  const { name } = given
   checkTableName(name)
   const schema = given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
   const onSchemaError = checkOnSchemaError(given.onSchemaError)
+  const rows = validatedRows(given.schema, given.rows)
   return { name, schema, rows, onSchemaError, receipt: checkFlag('receipt', given.receipt) }
 }
 
@@ -103,9 +105,9 @@ export function checkOverwrite(
   more: readonly string[] = [],
 ): CheckedOverwrite {
   checkArguments(what, given, [...more, ...OVERWRITE_ARGUMENTS])
-  const { schema, rows } = given
+  const { schema } = given
   return {
-    rows,
+    rows: validatedRows(schema, given.rows),
     onSchemaError: checkOnSchemaError(given.onSchemaError),
     ifMatch: checkIfMatchArgument(given.ifMatch),
     readSchema: schema === undefined ? undefined : () => parseTableSchema(schema, columnsMax),

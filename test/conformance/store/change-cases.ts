@@ -1,6 +1,6 @@
 // Data that does not fit, IDs that are kept, operations that are repeated, records that are folded.
 import assert from 'node:assert/strict'
-import type { RowsInput, Stash } from '../../../src/index.js'
+import type { CreateTableRequest, RowsInput, Stash } from '../../../src/index.js'
 import {
   cellsOf,
   columnOf,
@@ -199,7 +199,8 @@ export const changeCases: readonly StoreCase[] = [
         { rows: team.stash('none') },
         { rows: [{ n: 1 }] },
       ] as const) {
-        await fails(team.createTable({ ...request, ...other }), 'IDEMPOTENCY_KEY_REUSED')
+        const changed: CreateTableRequest = { ...request, ...other }
+        await fails(team.createTable(changed), 'IDEMPOTENCY_KEY_REUSED')
       }
       const { schema: _, ...rest } = request
       const same = { ...rest, schema: { columns: [{ id: 'n', type: { kind: 'number' } }] } }

@@ -291,7 +291,7 @@ describe('audit', () => {
     table.deleteRow = async () => {
       throw new StoreError('STORAGE_UNAVAILABLE', 'as the test wants it', { outcome: 'unknown' })
     }
-    team.table = () => table
+    team.table = (() => table) as unknown as typeof team.table
     await send(`DELETE /tables/${tableId}/rows/x`)
 
     expect(events).toMatchObject([{ tableId, status: 503 }])

@@ -1,0 +1,118 @@
+// The rows of a table that was opened with a defined schema, as the compiler knows them.
+import type { NumberForm } from '../../schema/parse-rendered.js'
+import type {
+  AnySchema,
+  CellsOf,
+  ColumnOf,
+  RowOf,
+  SpecsOf,
+  TypedWhere,
+} from '../../schema/row-types.js'
+import type { CountOptions } from './find-types.js'
+import type { DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
+import type { MergeRequest, MergeResult } from './merge-types.js'
+import type { PageBounds } from './read-types.js'
+import type {
+  AddOptions,
+  ChangeResult,
+  OverwriteRequest,
+  Stash,
+  TypedRowsInput,
+  UpdateOptions,
+} from './row-types.js'
+
+/** As `FindBounds`, and `numbers` as in `ReadOptions`. */
+export type TypedFindOptions<
+  S extends AnySchema,
+  Column extends ColumnOf<S>,
+  Form extends NumberForm,
+> = Readonly<{
+  where?: TypedWhere<S> | undefined
+  columns?: readonly Column[] | undefined
+  from?: number | undefined
+  numbers?: Form
+}>
+
+/** As `ScanOptions`. */
+export type TypedScanOptions<
+  S extends AnySchema,
+  Column extends ColumnOf<S> = ColumnOf<S>,
+  Form extends NumberForm = 'number',
+> = TypedFindOptions<S, Column, Form> & CountOptions & Readonly<{ limit?: number | undefined }>
+
+/** As `FindPageRequest`. */
+export type TypedPageRequest<
+  S extends AnySchema,
+  Column extends ColumnOf<S> = ColumnOf<S>,
+  Form extends NumberForm = 'number',
+> = TypedFindOptions<S, Column, Form> & PageBounds
+
+/** A row with these columns, as it is read. */
+export type TypedRow<
+  S extends AnySchema,
+  Column extends ColumnOf<S>,
+  Form extends NumberForm,
+> = RowOf<Pick<SpecsOf<S>, Column>, Form>
+
+/** As `ReadResult`. */
+export type TypedReadResult<S extends AnySchema, Form extends NumberForm> = Readonly<{
+  row: RowOf<SpecsOf<S>, Form>
+  version: number
+}>
+
+/** As `RowUpdate`. */
+export type TypedRowUpdate<S extends AnySchema> = Readonly<{
+  rowId: string
+  cells: CellsOf<S>
+  ifMatch?: number | bigint | undefined
+}>
+
+/** The methods of a typed table that take or return rows. The documentation of those of `Table` holds for them. */
+export interface TypedRows<S extends AnySchema> {
+  addRows(rows: TypedRowsInput<S> | Stash, options?: AddOptions): Promise<ChangeResult>
+  overwrite(
+    request: Omit<OverwriteRequest, 'rows' | 'schema'> &
+      Readonly<{ rows: TypedRowsInput<S> | Stash }>,
+  ): Promise<ChangeResult>
+  merge(
+    request: Omit<MergeRequest, 'rows' | 'key'> &
+      Readonly<{ rows: TypedRowsInput<S> | Stash; key: readonly ColumnOf<S>[] }>,
+  ): Promise<MergeResult>
+  page<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
+    request?: TypedPageRequest<S, Column, Form>,
+  ): Promise<
+    Readonly<{
+      rows: readonly TypedRow<S, Column, Form>[]
+      continuation?: string
+      version: number
+    }>
+  >
+  get<Form extends NumberForm = 'number'>(
+    rowId: string,
+    options?: Readonly<{ numbers?: Form }>,
+  ): Promise<TypedReadResult<S, Form> | null>
+  getMany<Form extends NumberForm = 'number'>(
+    rowIds: readonly string[],
+    options?: Readonly<{ numbers?: Form }>,
+  ): Promise<readonly (TypedReadResult<S, Form> | null)[]>
+  scan<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
+    options?: TypedScanOptions<S, Column, Form>,
+  ): AsyncIterableIterator<TypedRow<S, Column, Form>>
+  find<Column extends ColumnOf<S> = ColumnOf<S>, Form extends NumberForm = 'number'>(
+    where: TypedWhere<S>,
+    options?: Omit<TypedScanOptions<S, Column, Form>, 'where'>,
+  ): AsyncIterableIterator<TypedRow<S, Column, Form>>
+  count(where?: TypedWhere<S>, options?: CountOptions): Promise<number>
+  updateRow(
+    rowId: string,
+    cells: CellsOf<S>,
+    options?: UpdateOptions,
+  ): Promise<Readonly<{ version: number }>>
+  updateRows(
+    updates: readonly TypedRowUpdate<S>[],
+    options?: UpdateRowsOptions,
+  ): Promise<Readonly<{ version: number }>>
+  deleteRows(
+    rows: readonly string[] | Readonly<{ where: TypedWhere<S> }>,
+  ): Promise<DeleteRowsResult>
+}

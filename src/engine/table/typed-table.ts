@@ -1,0 +1,185 @@
+// A table that was opened with a schema: the same table, once its columns are known to be those of the schema.
+import { shown } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import type { ColumnType, TableSchema } from '../../schema/column-kind.js'
+import type { AnySchema } from '../../schema/row-types.js'
+import { columnIndex } from '../../schema/table-schema.js'
+import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
+import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-types.js'
+import type { MergeRequest } from '../api/merge-types.js'
+import type { ReadOptions, RowWithId } from '../api/read-types.js'
+import type {
+  AddOptions,
+  OverwriteRequest,
+  RowInput,
+  RowsInput,
+  Stash,
+  UpdateOptions,
+} from '../api/row-types.js'
+import type { Table, TypedTable } from '../api/store-types.js'
+import { validatedRows } from '../ingest/validated-rows.js'
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR for a schema that `defineSchema` did not make */
+export function typedTable<S extends AnySchema>(table: Table, schema: S): TypedTable<S> {
+  const given: unknown = schema
+  if (typeof given !== 'object' || given === null || !('definition' in given)) {
+    const remedy = 'must be what defineSchema returns'
+    throw new StoreError('REQUEST_VALIDATION_ERROR', `The schema of a table ${remedy}`)
+  }
+  return new SchemaTable(table, schema) as unknown as TypedTable<S>
+}
+
+/** Only `TypedTable` knows the types of rows, which are not there at run time. */
+class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
+  readonly id: string
+  readonly untyped: Table
+  readonly #schema: AnySchema
+  #isChecked = false
+
+  constructor(table: Table, schema: AnySchema) {
+    this.id = table.id
+    this.untyped = table
+    this.#schema = schema
+  }
+
+  addRows(rows: RowsInput | Stash, options?: AddOptions) {
+    return this.#checked(() => this.untyped.addRows(this.#validated(rows), options))
+  }
+
+  overwrite(request: OverwriteRequest) {
+    const rows = request?.rows
+    return this.#checked(() => this.untyped.overwrite({ ...request, rows: this.#validated(rows) }))
+  }
+
+  merge(request: MergeRequest) {
+    const rows = request?.rows
+    return this.#checked(() => this.untyped.merge({ ...request, rows: this.#validated(rows) }))
+  }
+
+  page(request?: FindPageRequest) {
+    return this.#checked(() => this.untyped.page(request))
+  }
+
+  get(rowId: string, options?: ReadOptions) {
+    return this.#checked(() => this.untyped.get(rowId, options))
+  }
+
+  getMany(rowIds: readonly string[], options?: ReadOptions) {
+    return this.#checked(() => this.untyped.getMany(rowIds, options))
+  }
+
+  scan(options?: ScanOptions): AsyncIterableIterator<RowWithId> {
+    return this.#isChecked ? this.untyped.scan(options) : this.#scanChecked(options)
+  }
+
+  find(where: Where, options: Omit<ScanOptions, 'where'> = {}): AsyncIterableIterator<RowWithId> {
+    return this.scan({ ...options, where })
+  }
+
+  count(where?: Where, options?: CountOptions) {
+    return this.#checked(() => this.untyped.count(where, options))
+  }
+
+  updateRow(rowId: string, cells: RowInput, options?: UpdateOptions) {
+    return this.#checked(() => this.untyped.updateRow(rowId, cells, options))
+  }
+
+  updateRows(updates: readonly RowUpdate[], options?: UpdateRowsOptions) {
+    return this.#checked(() => this.untyped.updateRows(updates, options))
+  }
+
+  deleteRows(rows: RowsToDelete) {
+    return this.#checked(() => this.untyped.deleteRows(rows))
+  }
+
+  deleteRow(rowId: string) {
+    return this.untyped.deleteRow(rowId)
+  }
+
+  info() {
+    return this.untyped.info()
+  }
+
+  version() {
+    return this.untyped.version()
+  }
+
+  schema() {
+    return this.untyped.schema()
+  }
+
+  rename(...given: Parameters<Table['rename']>) {
+    return this.untyped.rename(...given)
+  }
+
+  alter(...given: Parameters<Table['alter']>) {
+    return this.untyped.alter(...given)
+  }
+
+  delete(...given: Parameters<Table['delete']>) {
+    return this.untyped.delete(...given)
+  }
+
+  toCSV(...given: Parameters<Table['toCSV']>) {
+    return this.untyped.toCSV(...given)
+  }
+
+  toNDJSON(...given: Parameters<Table['toNDJSON']>) {
+    return this.untyped.toNDJSON(...given)
+  }
+
+  changes(...given: Parameters<Table['changes']>) {
+    return this.untyped.changes(...given)
+  }
+
+  watch(...given: Parameters<Table['watch']>) {
+    return this.untyped.watch(...given)
+  }
+
+  at(version: number) {
+    return this.untyped.at(version)
+  }
+
+  receipt(version: number) {
+    return this.untyped.receipt(version)
+  }
+
+  #validated(rows: RowsInput | Stash): RowsInput | Stash {
+    return validatedRows(this.#schema, rows)
+  }
+
+  async *#scanChecked(options: ScanOptions | undefined): AsyncGenerator<RowWithId> {
+    yield* await this.#checked(() => this.untyped.scan(options))
+  }
+
+  async #checked<T>(operation: () => T | Promise<T>): Promise<T> {
+    if (!this.#isChecked) {
+      checkColumns(this.#schema, await this.untyped.schema(), this.id)
+      this.#isChecked = true
+    }
+    return operation()
+  }
+}
+
+/** @throws {StoreError} SCHEMA_MISMATCH with the first column that the table does not have so */
+function checkColumns(schema: TableSchema, found: TableSchema, tableId: string): void {
+  const columns = columnIndex(found)
+  for (const { id, type } of schema.columns) {
+    const column = columns.get(id)
+    if (column === undefined) {
+      throw mismatch(tableId, id, 'the table has no such column')
+    }
+    if (nameOf(column.type) !== nameOf(type)) {
+      throw mismatch(tableId, id, `it is ${nameOf(column.type)}, not ${nameOf(type)}`)
+    }
+  }
+}
+
+function nameOf(type: ColumnType): string {
+  return type.kind === 'array' ? `an array of ${type.items.kind}` : `of the kind ${type.kind}`
+}
+
+function mismatch(tableId: string, column: string, why: string): StoreError {
+  const phrase = `Table ${tableId} does not fit the schema it was opened with: column ${shown(column)}`
+  return new StoreError('SCHEMA_MISMATCH', `${phrase}: ${why}`, { column })
+}

@@ -1,0 +1,71 @@
+// Makes a table schema of a shorter form, from which the compiler derives the types of rows.
+import { isRecord } from '../base/options.js'
+import { StoreError } from '../base/store-error.js'
+import type { Column, TableSchema } from './column-kind.js'
+import type {
+  AnySchema,
+  Cells,
+  ColumnSpec,
+  ColumnSpecs,
+  Schema,
+  SchemaDefinition,
+} from './row-types.js'
+import type { StandardSchema } from './standard-schema.js'
+import { parseTableSchema } from './table-schema.js'
+
+const MEMBERS: readonly string[] = [
+  'columns',
+  'validator',
+] satisfies (keyof AnySchema['definition'])[]
+
+/**
+ * Makes a schema whose rows the compiler knows. The result goes wherever a schema is taken; `team.table(id, schema)` is
+ * a table with its rows, and `Row<typeof schema>` the type of one.
+ *
+ * A column is a kind, an array of one as `['string']`, or `{ type, displayName }`. Columns are in the order of the
+ * members, in which JavaScript puts names like `7` first.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED
+ */
+export function defineSchema<const Specs extends ColumnSpecs, Input = Cells<Specs>>(
+  definition: SchemaDefinition<Specs, Input>,
+): Schema<Specs, Input> {
+  if (!isRecord(definition) || !isRecord(definition.columns)) {
+    throw invalid('defineSchema takes { columns }, an object of column types by column ID')
+  }
+  const other = Object.keys(definition).find((name) => !MEMBERS.includes(name))
+  if (other !== undefined) throw invalid(`'${other}' is not a member of a schema definition`)
+  checkValidator(definition.validator)
+  const columns = Object.entries<ColumnSpec>(definition.columns).map(columnOf)
+  const schema: TableSchema = parseTableSchema({ columns }, Number.POSITIVE_INFINITY)
+  const own = { ...definition }
+  return Object.defineProperty(schema, 'definition', { value: own }) as Schema<Specs, Input>
+}
+
+function columnOf([id, spec]: [string, ColumnSpec]): Readonly<Record<keyof Column, unknown>> {
+  if (!isRecord(spec)) return { id, displayName: undefined, type: typeOf(spec) }
+  const { type, displayName, ...others } = spec
+  return { ...others, id, displayName, type: typeOf(type) }
+}
+
+/** What is no `[kind]` is left as it is, for the checks of a schema to refuse. */
+function typeOf(shape: unknown): unknown {
+  if (!Array.isArray(shape) || shape.length !== 1) return shape
+  return { kind: 'array', items: { kind: shape[0] as unknown } }
+}
+
+function checkValidator(given: unknown): void {
+  if (given === undefined) return
+  const validator = given as Partial<StandardSchema> | null
+  if (typeof validator?.['~standard']?.validate === 'function') return
+  throw invalid('validator must implement Standard Schema, as those of zod, valibot and arktype do')
+}
+
+/** The validator of a schema that `defineSchema` made. */
+export function validatorOf(schema: unknown): StandardSchema | undefined {
+  if (typeof schema !== 'object' || schema === null || !('definition' in schema)) return undefined
+  return (schema as AnySchema).definition.validator
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

@@ -1,0 +1,18 @@
+// The program of EMBEDDING.md with a typed table.
+import assert from 'node:assert/strict'
+import { memory, type Program, runModule } from './run-module.js'
+
+const typedTable: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "import { defineSchema } from 'rowstash'",
+  declared: "declare const team: import('rowstash').Team",
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const printed: unknown[] = []
+    await runModule(text, { team, console: { log: (line: unknown) => printed.push(line) } })
+
+    assert.deepEqual(printed, [['Ada: 34.50']])
+  },
+}
+
+export const TYPED_PROGRAMS: readonly Program[] = [typedTable]

@@ -1,0 +1,166 @@
+// Goal: the compiler knows rows of a defined schema, and refuses what the store would refuse. The checks are in the
+// compilation of this file: every line below an expected error must have one.
+import { expect, expectTypeOf, test } from 'vitest'
+import {
+  defineSchema,
+  type InputRow,
+  openMemory,
+  type Row,
+  type TypedTable,
+} from '../../src/index.js'
+import type { TypedWhere } from '../../src/schema/row-types.js'
+
+const orders = defineSchema({
+  columns: {
+    name: 'string',
+    qty: 'number',
+    paid: 'boolean',
+    tags: ['string'],
+    sizes: ['number'],
+    lasts: 'duration',
+    $price: { type: 'number', displayName: 'Price' },
+    due: { type: 'date' },
+  },
+})
+
+type Order = Row<typeof orders>
+
+test('rows of a schema have the types of their kinds', () => {
+  expectTypeOf<Order['$rowID']>().toEqualTypeOf<string>()
+  expectTypeOf<Order['name']>().toEqualTypeOf<string | undefined>()
+  expectTypeOf<Order['qty']>().toEqualTypeOf<number | undefined>()
+  expectTypeOf<Order['paid']>().toEqualTypeOf<boolean | undefined>()
+  expectTypeOf<Order['tags']>().toEqualTypeOf<readonly string[] | undefined>()
+  expectTypeOf<Order['sizes']>().toEqualTypeOf<readonly number[] | undefined>()
+  expectTypeOf<Order['lasts']>().toEqualTypeOf<string | number | undefined>()
+  expectTypeOf<Order['$price']>().toEqualTypeOf<number | undefined>()
+  expectTypeOf<Order['due']>().toEqualTypeOf<string | undefined>()
+  expectTypeOf<Row<typeof orders, 'bigint'>['qty']>().toEqualTypeOf<number | bigint | undefined>()
+  expectTypeOf<Row<typeof orders, 'text'>['qty']>().toEqualTypeOf<string | undefined>()
+  // @ts-expect-error The schema has no such column.
+  expectTypeOf<Order['quantity']>().toBeUndefined()
+})
+
+test('a kind that does not exist, and what is no type, does not compile', () => {
+  const wrong = [
+    // @ts-expect-error No kind.
+    () => defineSchema({ columns: { name: 'strng' } }),
+    // @ts-expect-error No kind.
+    () => defineSchema({ columns: { tags: ['strng'] } }),
+    // @ts-expect-error An array has one type.
+    () => defineSchema({ columns: { tags: ['string', 'number'] } }),
+    // @ts-expect-error No kind.
+    () => defineSchema({ columns: { name: { type: 'text' } } }),
+    // @ts-expect-error Not a member of a schema.
+    () => defineSchema({ columns: { name: 'string' }, colums: {} }),
+  ]
+  for (const define of wrong) {
+    expect(define).toThrow(expect.objectContaining({ code: 'REQUEST_VALIDATION_ERROR' }))
+  }
+})
+
+test('rows that are written have the types of the columns', () => {
+  expectTypeOf<InputRow<typeof orders>['qty']>().toEqualTypeOf<number | bigint | null | undefined>()
+  const write = (table: TypedTable<typeof orders>) => [
+    table.addRows([{ name: 'x', qty: 1, tags: ['a'], lasts: 10n, due: null }]),
+    table.addRows({ csv: 'name,qty\n' }),
+    table.addRows(new Set([{ name: 'x' }])),
+    table.overwrite({ rows: [{ $rowID: 'x', qty: 1 }] }),
+    table.merge({ rows: [{ name: 'x' }], key: ['name'] }),
+    table.updateRow('x', { qty: null }),
+    table.updateRows([{ rowId: 'x', cells: { paid: true } }]),
+    // @ts-expect-error A number is wanted.
+    table.addRows([{ qty: '1' }]),
+    // @ts-expect-error No such column.
+    table.addRows([{ name: 'x', quantity: 1 }]),
+    // @ts-expect-error An array of texts is wanted.
+    table.overwrite({ rows: [{ tags: 'a' }] }),
+    // @ts-expect-error No such column.
+    table.merge({ rows: [{ name: 'x' }], key: ['nam'] }),
+    // @ts-expect-error A boolean is wanted.
+    table.updateRow('x', { paid: 'yes' }),
+    // @ts-expect-error No such column.
+    table.updateRow('x', { payed: true }),
+    // @ts-expect-error A boolean is wanted.
+    table.updateRows([{ rowId: 'x', cells: { paid: 1 } }]),
+  ]
+  expect(write).toBeTypeOf('function')
+})
+
+test('conditions have the columns of the schema and the operators of their kinds', () => {
+  const conditions: TypedWhere<typeof orders>[] = [
+    { name: 'x', qty: { gt: 1, lte: '1e3' }, paid: true, tags: { has: 'a' }, sizes: { has: 1 } },
+    { $or: [{ name: { startsWith: 'x' } }, { $not: { due: { lt: '2026-01-01' } } }] },
+    { $$price: { in: [1, 2n, '3.50'] }, tags: null, lasts: 'PT1S', name: { ne: null } },
+    // @ts-expect-error No such column.
+    { nam: 'x' },
+    // @ts-expect-error A number is no text.
+    { name: 1 },
+    // @ts-expect-error The text of a number is wanted.
+    { qty: 'many' },
+    // @ts-expect-error Numbers have no beginning.
+    { qty: { startsWith: '1' } },
+    // @ts-expect-error No order.
+    { paid: { gt: false } },
+    // @ts-expect-error No order.
+    { lasts: { gt: 'PT1S' } },
+    // @ts-expect-error An array takes `has`.
+    { tags: 'a' },
+    // @ts-expect-error Its elements are texts.
+    { tags: { has: 1 } },
+    // @ts-expect-error Written with one more `$`.
+    { $price: 1 },
+    // @ts-expect-error No such column, also within.
+    { $and: [{ nam: 'x' }] },
+  ]
+  expect(conditions).toHaveLength(13)
+})
+
+test('a table of a schema is read and written without casts', async () => {
+  await using store = await openMemory()
+  const team = store.team('types')
+  const made = await team.createTable({
+    name: 'Orders',
+    schema: orders,
+    rows: [{ name: 'a', qty: 2, tags: ['x'], sizes: [1, 2], $price: 3 }, { name: 'b' }],
+  })
+  const table = team.table(made.tableId, orders)
+
+  for await (const row of table.find({ qty: { gt: 1 } })) {
+    expectTypeOf(row).toEqualTypeOf<Order>()
+    expect((row.qty ?? 0) + (row.sizes?.[1] ?? 0) + (row.$price ?? 0)).toBe(7)
+    expect(row.tags?.map((tag) => tag.toUpperCase())).toEqual(['X'])
+  }
+  for await (const row of table.scan({ columns: ['name'], numbers: 'text' })) {
+    expectTypeOf(row).toEqualTypeOf<Readonly<{ $rowID: string; name?: string }>>()
+    // @ts-expect-error It was not asked for.
+    expect(row.qty).toBeUndefined()
+  }
+  const { rows } = await table.page({ where: { name: 'a' }, numbers: 'bigint' })
+  expectTypeOf(rows[0]?.qty).toEqualTypeOf<number | bigint | undefined>()
+  const found = await table.get(made.rowIds.get(0))
+  expectTypeOf(found?.row).toEqualTypeOf<Order | undefined>()
+  expect(found?.row.qty?.toFixed(1)).toBe('2.0')
+  expect(await table.count({ paid: null })).toBe(2)
+})
+
+test('a create with a schema takes its rows only; without one, any', async () => {
+  await using store = await openMemory()
+  const team = store.team('types')
+  const name = 'Orders'
+  const creates = [
+    // @ts-expect-error A number is wanted.
+    () => team.createTable({ name, schema: orders, rows: [{ qty: 'two' }] }),
+    // @ts-expect-error No such column.
+    () => team.createTable({ name, schema: orders, rows: [{ name: 'x', quantity: 2 }] }),
+  ]
+  for (const create of creates) await expect(create()).rejects.toThrow(/qty|quantity/)
+
+  await team.createTable({ name, rows: [{ any: 1 }] })
+  await team.createTable({
+    name,
+    schema: { columns: [{ id: 'n', type: 'number' }] },
+    rows: [{ n: 1 }],
+  })
+  expect(await team.tableNames()).toHaveLength(2)
+})

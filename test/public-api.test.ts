@@ -300,6 +300,7 @@ test('the entry points export exactly these names', () => {
       "rowstash/node": [
         "backupToFile",
         "closeServer",
+        "fastifyPlugin",
         "hardenServer",
         "nodeHandler",
         "nodeSources",
@@ -311,6 +312,8 @@ test('the entry points export exactly these names', () => {
         "type ConnectionLimits",
         "type DirectoryOptions",
         "type DirectoryPortOptions",
+        "type FastifyPluginOptions",
+        "type FastifyScope",
         "type NodeHandler",
         "type NodeHandlerOptions",
         "type RequestMessage",

@@ -47,8 +47,8 @@ export interface NodeHandlerOptions extends ContractOptions {
 
 /**
  * A request listener for `http.createServer`, Express (`app.use`) and similar frameworks. With `next`, as such frameworks
- * give it, a request for a path that is not of the contract goes on to the routes of the host, unread; without, it is
- * answered with 404.
+ * give it, a request for a path that is not of the contract goes on to the routes of the host, unread: `next` is called
+ * before the handler returns. Without `next` it is answered with 404.
  */
 export type NodeHandler = (
   request: IncomingMessage,

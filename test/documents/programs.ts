@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import fastify from 'fastify'
-import { Hono } from 'hono'
 import { MemoryLevel } from 'memory-level'
 import * as node from '../../adapters/node.js'
 import * as core from '../../src/index.js'
@@ -13,6 +11,7 @@ import { startPostgres } from '../support/postgres-server.js'
 import { S3Double } from '../support/s3-double.js'
 import { CHANGE_PROGRAMS } from './change-programs.js'
 import { FIND_PROGRAMS } from './find-programs.js'
+import { HOSTING_PROGRAMS } from './hosting-programs.js'
 import { memory, type Names, type Program, replaced, runModule } from './run-module.js'
 import { traced } from './traced-program.js'
 import { TYPED_PROGRAMS } from './typed-programs.js'
@@ -247,65 +246,6 @@ const server: Program = {
     const answer = await fetch(`${listening.url}/tables`, { headers })
     assert.deepEqual([answer.status, await answer.json()], [200, { data: [] }])
     assert.match(listening.url, /\/api$/)
-  },
-}
-
-const inHono: Program = {
-  document: 'src/contract/HOSTING.md',
-  begins: "import { fetchHandler } from 'rowstash'",
-  declared: [
-    "declare const app: import('hono').Hono",
-    "declare const store: import('rowstash').Store",
-    'declare const keys: { key: string; teamId: string }[]',
-  ].join(';'),
-  async run({ text }, surroundings) {
-    const key = 'a-long-random-text-of-the-host'
-    const app = new Hono()
-    const store = await memory(surroundings)
-    await runModule(text, { app, store, keys: [{ key, teamId: 'acme' }] })
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
-
-    const created = await app.request('/api/tables?name=x', {
-      method: 'POST',
-      headers,
-      body: 'a\n1\n',
-    })
-    const listed = await app.request('/api/tables', { headers })
-
-    assert.equal(created.status, 201, await created.text())
-    assert.match(await listed.text(), /"name":"x"/)
-  },
-}
-
-const inFastify: Program = {
-  document: 'src/contract/HOSTING.md',
-  begins: 'app.register(async (scope) => {',
-  declared: [
-    "declare const app: import('fastify').FastifyInstance",
-    "declare const handler: import('rowstash/node').NodeHandler",
-  ].join(';'),
-  async run({ text }, surroundings) {
-    const key = 'a-long-random-text-of-the-host'
-    const app = fastify()
-    surroundings.onEnd(() => app.close())
-    const handler = node.nodeHandler(await memory(surroundings), {
-      keys: [{ key, teamId: 'acme' }],
-      basePath: '/api',
-    })
-    await runModule(text, { app, handler })
-    const url = `${await app.listen({ port: 0 })}/api/tables`
-
-    for (const [type, body] of [
-      ['application/json', '[{"a":1},{"a":2}]'],
-      ['text/csv', 'a\n1\n2\n'],
-    ] as const) {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': type }
-      const made = await fetch(`${url}?name=x`, { method: 'POST', headers, body })
-      const { data } = (await made.json()) as { data: { tableID: string } }
-      const page = await fetch(`${url}/${data.tableID}/rows`, { headers })
-      const { data: rows } = (await page.json()) as { data: { a: number }[] }
-      assert.deepEqual([made.status, rows.map(({ a }) => a)], [201, [1, 2]])
-    }
   },
 }
 
@@ -599,8 +539,7 @@ export const PROGRAMS: readonly Program[] = [
   ...TYPED_PROGRAMS,
   memoryGauge,
   server,
-  inFastify,
-  inHono,
+  ...HOSTING_PROGRAMS,
   files,
   job,
   hosting('nodeHandler(store, { keys, baseUrl:'),

@@ -4,7 +4,9 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
+import 'reflect-metadata'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { fastifyPlugin } from '../../../adapters/http/fastify-plugin.js'
 import { type NodeHandler, nodeHandler } from '../../../adapters/http/node-http.js'
 import { openMemory } from '../../../src/index.js'
 
@@ -204,4 +206,91 @@ describe('in Fastify', () => {
     })
     expect(await (await fetch(`${url}/tables`)).text()).toEqual(what)
   })
+})
+
+describe('the plugin of Fastify', () => {
+  const options = { keys: [{ key: KEY, teamId: 'team' }] }
+
+  test('streams bodies beside the parsers of the host, and leaves unknown paths to it', async () => {
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    const app = fastify({ bodyLimit: 10 })
+    app.setNotFoundHandler((request, reply) => {
+      void reply.code(404).send(`the host does not have ${request.url}`)
+    })
+    app.post('/echo', (request, reply) => reply.send(request.body))
+    await app.register(fastifyPlugin(store, options), { prefix: '/api' })
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    onTestFinished(() => app.close())
+    const echo = (body: string) =>
+      fetch(`${url}/echo`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+
+    expect(await roundTrip(`${url}/api`)).toEqual(BOTH)
+    expect(await (await fetch(`${url}/api/orders`)).text()).toBe(
+      'the host does not have /api/orders',
+    )
+    expect(await (await echo('{"a":1}')).json()).toEqual({ a: 1 })
+    expect((await echo('{"a":1,"b":2}')).status).toBe(413)
+    expect(await roundTrip(`${url}/api`)).toEqual(BOTH)
+  })
+
+  test('stands at the root without a prefix, and names its prefix in the location of an upload', async () => {
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    for (const prefix of ['', '/outer/v2']) {
+      const app = fastify()
+      await app.register(fastifyPlugin(store, options), { prefix })
+      const url = await app.listen({ port: 0, host: '127.0.0.1' })
+      onTestFinished(() => app.close())
+      const about = '{"fileName":"x.txt","contentType":"text/plain"}'
+      const made = await post(`${url}${prefix}/apps/app/uploads`, JSON_BODY, about)
+
+      expect(await roundTrip(url + prefix)).toEqual(BOTH)
+      const { uploadLocation } = made.data as { uploadLocation?: string }
+      expect(uploadLocation).toContain(`${url}${prefix}/uploads/rsu-`)
+    }
+  })
+
+  test('has no base path of its own, and reports wrong options when it is registered', async () => {
+    const store = await openMemory()
+    onTestFinished(() => store.close())
+    const wrong = { ...options, basePath: '/x' }
+
+    expect(() => fastifyPlugin(store, wrong)).toThrow(
+      expect.objectContaining({ code: 'OPTION_NOT_ALLOWED' }),
+    )
+    const app = fastify()
+    onTestFinished(() => app.close())
+    const ready = async () => {
+      await app.register(fastifyPlugin(store, { keys: [{ key: '', teamId: 'team' }] }))
+    }
+    await expect(ready()).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
+  })
+})
+
+test('in NestJS it stands before the parsers, and leaves other paths to the controllers', async () => {
+  class Host {}
+  const { Controller, Get, Module } = await import('@nestjs/common')
+  const { NestFactory } = await import('@nestjs/core')
+  class Orders {
+    list(): string {
+      return 'the orders of the host'
+    }
+  }
+  const list = Object.getOwnPropertyDescriptor(Orders.prototype, 'list') ?? {}
+  Get('orders')(Orders.prototype, 'list', list)
+  Controller('api')(Orders)
+  Module({ controllers: [Orders] })(Host)
+  const app = await NestFactory.create(Host, { logger: false })
+  app.use('/api', await handlerAt())
+  await app.listen(0, '127.0.0.1')
+  onTestFinished(() => app.close())
+  const url = await app.getUrl()
+
+  expect(await roundTrip(`${url}/api`)).toEqual(BOTH)
+  expect(await (await fetch(`${url}/api/orders`)).text()).toBe('the orders of the host')
 })

@@ -1,0 +1,159 @@
+// The programs of HOSTING.md that mount the contract in frameworks, run in the frameworks themselves but for Next.js, of
+// which the test plays the part: it calls what a file of routes exports.
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Hono } from 'hono'
+import * as node from '../../adapters/node.js'
+import type { FetchHandler, Store } from '../../src/index.js'
+import { memory, type Program, replaced, runModule, type Surroundings } from './run-module.js'
+
+const DOCUMENT = 'src/contract/HOSTING.md'
+const KEY = 'a-long-random-text-of-the-host'
+const KEYS = [{ key: KEY, teamId: 'acme' }]
+
+/** Creates a table of CSV and one of JSON, and reads both. @param ask - A request for a path of the server. */
+async function checkMount(
+  ask: (path: string, init: RequestInit) => Response | Promise<Response>,
+): Promise<void> {
+  for (const [type, body] of [
+    ['application/json', '[{"a":1},{"a":34.50}]'],
+    ['text/csv', 'a\n1\n34.50\n'],
+  ] as const) {
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': type }
+    const made = await ask('/api/tables?name=x', { method: 'POST', headers, body })
+    const { data } = (await made.json()) as { data: { tableID: string } }
+    const page = await ask(`/api/tables/${data.tableID}/rows`, { headers })
+
+    assert.equal(made.status, 201)
+    assert.match(await page.text(), /"a":34\.50/)
+  }
+}
+
+async function listen(listener: RequestListener, { onEnd }: Surroundings): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onEnd(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const inHono: Program = {
+  document: 'src/contract/HOSTING.md',
+  begins: "import { fetchHandler } from 'rowstash'",
+  declared: [
+    "declare const app: import('hono').Hono",
+    "declare const store: import('rowstash').Store",
+    'declare const keys: { key: string; teamId: string }[]',
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const app = new Hono()
+    await runModule(text, { app, store: await memory(surroundings), keys: KEYS })
+
+    await checkMount((path, init) => app.request(path, init))
+  },
+}
+
+/** The used part of Koa, which has no types of its own. */
+type KoaContext = { respond?: boolean; body?: string; path: string }
+type KoaApp = {
+  use(middleware: (context: KoaContext, next: () => Promise<void>) => unknown): void
+  callback(): RequestListener
+}
+
+const require = createRequire(import.meta.url)
+const Koa = require('koa') as new () => KoaApp
+
+const inKoa: Program = {
+  document: DOCUMENT,
+  begins: 'app.use((context, next) => {',
+  declared: [
+    "import type { IncomingMessage, ServerResponse } from 'node:http'",
+    'type Context = { req: IncomingMessage; res: ServerResponse; respond?: boolean }',
+    'declare const app: { use(given: (context: Context, next: () => Promise<void>) => unknown): void }',
+    "declare const handler: import('rowstash/node').NodeHandler",
+  ].join(';'),
+  async run({ text }, surroundings) {
+    const app = new Koa()
+    const store = await memory(surroundings)
+    const handler = node.nodeHandler(store, { keys: KEYS, basePath: '/api' })
+    await runModule(text, { app, handler })
+    app.use((context) => {
+      context.body = `the host has ${context.path}`
+    })
+    const url = await listen(app.callback(), surroundings)
+
+    await checkMount((path, init) => fetch(url + path, init))
+    const ofHost = await fetch(`${url}/orders`)
+    assert.equal(await ofHost.text(), 'the host has /orders')
+  },
+}
+
+/**
+ * Loads a file of routes twice, as a reload does, and gives the handler that it exports each time.
+ * @param exporting - The line that exports the handler, which is named `answer`.
+ */
+async function loadTwice<Handler>(
+  { text }: Readonly<{ text: string }>,
+  { folder, onEnd }: Surroundings,
+  exporting: RegExp,
+): Promise<readonly Handler[]> {
+  const loaded: Handler[] = []
+  let opened: Promise<Store> | undefined
+  const own = {
+    ...node,
+    openDirectory: (path: string) => {
+      assert.equal(opened, undefined, 'the directory is opened once')
+      opened = node.openDirectory(path)
+      return opened
+    },
+  }
+  onEnd(async () => (await opened)?.close())
+  const line = exporting.exec(text)?.[0] ?? ''
+  const program = replaced(replaced(text, line, 'loadedAs(answer)'), "'./data'", 'directory')
+  const given = {
+    directory: join(folder, 'data'),
+    globalThis: {},
+    process: { env: { API_KEY: KEY } },
+    loadedAs: (handler: Handler) => loaded.push(handler),
+  }
+  for (const _ of ['load', 'reload']) {
+    await runModule(program.replace(/^export const/m, 'const'), given, { 'rowstash/node': own })
+  }
+  assert.equal(opened, undefined, 'loading opens nothing')
+  return loaded
+}
+
+const inAppRouter: Program = {
+  document: DOCUMENT,
+  begins: "import type { FetchHandler } from 'rowstash'",
+  async run(block, surroundings) {
+    const handlers = await loadTwice<FetchHandler>(block, surroundings, /^export \{.*\}$/m)
+
+    assert.equal(handlers.length, 2)
+    for (const handler of handlers) {
+      await checkMount((path, init) => handler(new Request(`http://host${path}`, init)))
+    }
+  },
+}
+
+const inPagesRouter: Program = {
+  document: DOCUMENT,
+  begins: "import type { IncomingMessage, ServerResponse } from 'node:http'",
+  async run(block, surroundings) {
+    const exporting = /^export default answer$/m
+    const handlers = await loadTwice<RequestListener>(block, surroundings, exporting)
+
+    assert.equal(handlers.length, 2)
+    for (const handler of handlers) {
+      const url = await listen(handler, surroundings)
+      await checkMount((path, init) => fetch(url + path, init))
+    }
+  },
+}
+
+export const HOSTING_PROGRAMS: readonly Program[] = [inHono, inKoa, inAppRouter, inPagesRouter]

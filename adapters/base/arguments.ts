@@ -14,6 +14,7 @@ export {
   integerOption,
   integerOptions,
   optionError,
+  pathBelow,
   shown,
   typeName,
 } from '../../src/base/options.js'

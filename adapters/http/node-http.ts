@@ -14,7 +14,13 @@ import type {
   Store,
 } from '../../src/index.js'
 import { createContract } from '../../src/index.js'
-import { basePathOption, checkOptionNames, invalid, typeName } from '../base/arguments.js'
+import {
+  basePathOption,
+  checkOptionNames,
+  invalid,
+  pathBelow,
+  typeName,
+} from '../base/arguments.js'
 import { publishRequest } from '../base/diagnostics.js'
 import { type ConnectionLimits, KEY_KNOWN, limitConnections } from './connections.js'
 import { drainRequest, drainsQuickly } from './drain-request.js'
@@ -109,7 +115,7 @@ export function nodeHandler(store: Store, options: NodeHandlerOptions): NodeHand
   return (request, response, next) => {
     checkNodeRequest(request, response)
     const target = next === undefined ? undefined : targetOf(request, hosts)
-    const isOurs = target === undefined || contract.isRoute(pathBelow(request, target, basePath))
+    const isOurs = target === undefined || contract.isRoute(pathOf(request, target, basePath))
     if (!isOurs) return next?.()
     request.on('error', () => {}) // A broken connection; whoever reads or writes it sees it too.
     response.on('error', () => {})
@@ -283,7 +289,7 @@ function contractRequest(
   const question = target.indexOf('?')
   return {
     method,
-    path: pathBelow(request, target, basePath),
+    path: pathOf(request, target, basePath),
     query: question < 0 ? '' : target.slice(question + 1),
     headers: headerLines(request.rawHeaders),
     origin: originOf(request, basePath),
@@ -295,10 +301,9 @@ function contractRequest(
 }
 
 /** The path of a target below the base path; empty, which is an unknown path, if it is elsewhere. */
-function pathBelow(request: IncomingMessage, target: string, basePath: string): string {
+function pathOf(request: IncomingMessage, target: string, basePath: string): string {
   const [path = ''] = target.split('?', 1)
-  const base = basePathLeft(request, basePath)
-  return path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : ''
+  return pathBelow(path, basePathLeft(request, basePath))
 }
 
 function headerLines(rawHeaders: readonly string[]): HeaderList {

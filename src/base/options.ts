@@ -103,6 +103,11 @@ export function basePathOption(value: unknown = ''): string {
   throw optionError('basePath', `must be like "/api/v2", not ${shown(value)}`)
 }
 
+/** A path without the base path; empty, which is an unknown path, if it is not below it. */
+export function pathBelow(path: string, basePath: string): string {
+  return path === basePath || path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ''
+}
+
 /**
  * One of some words, of which the first is the default.
  * @throws {StoreError} OPTION_NOT_ALLOWED

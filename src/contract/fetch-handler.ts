@@ -5,7 +5,13 @@
 // - Bodies are streamed both ways, at the pace of the slower side.
 // - An answer of which the rest will not come fails its stream, so that the runtime cuts the connection: a client never
 //   takes a part for the whole.
-import { basePathOption, checkFunctionOption, checkOptionNames, typeName } from '../base/options.js'
+import {
+  basePathOption,
+  checkFunctionOption,
+  checkOptionNames,
+  pathBelow,
+  typeName,
+} from '../base/options.js'
 import { StoreError } from '../base/store-error.js'
 import { readWebStream } from '../base/web-stream.js'
 import type { Store } from '../engine/api/store-types.js'
@@ -70,10 +76,9 @@ function contractRequest(
   client: string | undefined,
 ): ContractRequest {
   const { origin, pathname, search } = new URL(url)
-  const isBelow = pathname === basePath || pathname.startsWith(`${basePath}/`)
   return {
     method,
-    path: isBelow ? pathname.slice(basePath.length) : '', // An empty path is an unknown one.
+    path: pathBelow(pathname, basePath),
     query: search.slice(1),
     headers: [...headers],
     origin: origin + basePath,

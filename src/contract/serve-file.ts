@@ -52,7 +52,6 @@ function contentHeaders({ contentType, fileName }: OpenFile): Readonly<Record<st
   return {
     'content-type': type,
     'content-disposition': renderDisposition(kind, fileName),
-    'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
   }
 }

@@ -5,9 +5,6 @@ import type { NumberForm } from '../../schema/parse-rendered.js'
 import { checkArguments, checkNumbers, checkSignal, checkText } from './arguments.js'
 import type { CountOptions, FindBounds, ScanOptions } from './find-types.js'
 
-/** Row IDs of one call of `getMany`, at most. */
-export const GET_MANY_MAX = 10_000
-
 export const FIND_ARGUMENTS = Object.freeze(['where', 'columns', 'from'])
 
 /** Whether a request asks for some of the rows or cells. */
@@ -54,16 +51,6 @@ export function checkCount(where: unknown, given: CountOptions): void {
   checkWhere(where)
   checkArguments('count', given, ['signal'])
   checkSignal(given.signal)
-}
-
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkGetMany(given: unknown): readonly string[] {
-  if (!Array.isArray(given))
-    throw invalid(`getMany takes an array of row IDs, not ${typeName(given)}`)
-  if (given.length > GET_MANY_MAX) {
-    throw invalid(`getMany takes at most ${GET_MANY_MAX} row IDs, not ${given.length}`)
-  }
-  return given.map((id: unknown) => checkText('A row ID', id))
 }
 
 function checkWhere(given: unknown): void {

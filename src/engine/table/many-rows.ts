@@ -2,7 +2,7 @@
 
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Deferred, deferred, isDataError } from '../../base/data-error.js'
-import { isRecord, shown, typeName } from '../../base/options.js'
+import { isRecord, typeName } from '../../base/options.js'
 import { isStoreError, StoreError } from '../../base/store-error.js'
 import { TimeSlices } from '../../base/time-slices.js'
 import { type Position, rowKey, schemaKey } from '../../format/keys.js'
@@ -12,6 +12,7 @@ import { hideDropped } from '../../format/schema-record.js'
 import type { ReadRecord } from '../../kv/kv.js'
 import { checkArguments, checkIfMatchArgument, checkText } from '../api/arguments.js'
 import type { ScanOptions, Where } from '../api/find-types.js'
+import { checkRowIds, checkRowList, ROWS_PER_CALL_MAX } from '../api/many-arguments.js'
 import type { DeleteRowsResult, RowsToDelete, RowUpdate } from '../api/many-types.js'
 import type { RowWithId } from '../api/read-types.js'
 import type { OnSchemaError } from '../api/row-types.js'
@@ -42,9 +43,6 @@ import {
 } from './row-update.js'
 import { newSchemaOf, putSchema, underSchema } from './schema-change.js'
 
-/** Rows of one call, at most: they are found and written in one turn of their table. */
-export const ROWS_PER_CALL_MAX = 10_000
-
 /** Text of the rows that one call writes, in bytes, at most. */
 const CALL_BYTES_MAX = 16 * 1024 * 1024
 
@@ -59,7 +57,7 @@ export type CheckedUpdate = Readonly<{
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED */
 export function checkUpdates(updates: readonly RowUpdate[]): readonly CheckedUpdate[] {
-  checkCount('updateRows', 'an array of updates', updates)
+  checkRowList('updateRows', 'an array of updates', updates)
   return updates.map((update, index) => {
     let rowId: string | undefined
     try {
@@ -71,20 +69,6 @@ export function checkUpdates(updates: readonly RowUpdate[]): readonly CheckedUpd
       throw ofUpdate(failure, index, rowId)
     }
   })
-}
-
-/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
-export function checkRowIds(what: string, rowIds: readonly string[]): readonly string[] {
-  checkCount(what, 'an array of row IDs', rowIds)
-  return rowIds.map((rowId, index) => checkText(`The row ID at index ${index}`, rowId))
-}
-
-function checkCount(what: string, wanted: string, given: unknown): void {
-  if (!Array.isArray(given)) throw invalid(`${what} takes ${wanted}, not ${typeName(given)}`)
-  if (given.length <= ROWS_PER_CALL_MAX) return
-  throw invalid(
-    `${what} takes at most ${ROWS_PER_CALL_MAX} rows, not ${shown(given.length)}: use several calls`,
-  )
 }
 
 /** Whether rows are named by a condition. @throws {StoreError} REQUEST_VALIDATION_ERROR */

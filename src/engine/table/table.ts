@@ -18,10 +18,11 @@ import {
   checkText,
   checkVersion,
 } from '../api/arguments.js'
-import { checkGetMany, FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
+import { FIND_ARGUMENTS, isFind } from '../api/find-arguments.js'
 import type { CountOptions, FindPageRequest, ScanOptions, Where } from '../api/find-types.js'
 import type { ChangesRequest, PastTable, TableChange, WatchRequest } from '../api/history-types.js'
 import type { AlterRequest, ExportOptions, IfTableMatch, TableInfo } from '../api/life-types.js'
+import { checkRowIds } from '../api/many-arguments.js'
 import type {
   DeleteRowsResult,
   RowsToDelete,
@@ -210,7 +211,7 @@ export class TeamTable implements Table {
     options?: ReadOptions,
   ): Promise<readonly (ReadResult | null)[]> {
     return this.#run(async (place) => {
-      const ids = checkGetMany(rowIds)
+      const ids = checkRowIds('getMany', rowIds)
       const numbers = checkReadOptions('getMany', options)
       const rows = await readRows(place, ids)
       return rows.map((row) => {

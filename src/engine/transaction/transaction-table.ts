@@ -28,7 +28,6 @@ import type {
 } from '../api/store-types.js'
 import type { TransactionAddOptions, TransactionTable } from '../api/transaction-types.js'
 import type { TeamContext } from '../context/store-context.js'
-import { checkRowIds } from '../table/many-rows.js'
 import { TeamTable } from '../table/table.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
 
@@ -71,8 +70,8 @@ export class StagedTable implements TransactionTable {
     rowIds: readonly string[],
     options?: ReadOptions,
   ): Promise<readonly (ReadResult | null)[]> {
-    const found: (ReadResult | null)[] = []
-    for (const rowId of checkRowIds('getMany', rowIds)) found.push(await this.get(rowId, options))
+    const found = await this.#open().getMany(rowIds, options)
+    this.#rowsRead.add(found.length)
     return found
   }
 

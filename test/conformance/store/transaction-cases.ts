@@ -248,6 +248,10 @@ export const transactionCases: readonly StoreCase[] = [
         for (let times = 0; times < 11; times++)
           for (let at = 0; at < 10; at++) await t.table(tableId).page({ limit: 1_000 })
       })
+      const absent = new Array<string>(10_000).fill('x') // They count as well.
+      await run(async (t) => {
+        for (let times = 0; times < 11; times++) await t.table(tableId).getMany(absent)
+      })
       await run(async (t) => {
         for (let at = 0; at < 101; at++)
           await t

@@ -1,0 +1,33 @@
+// Checks the arguments of calls that take many rows.
+import { shown, typeName } from '../../base/options.js'
+import { StoreError } from '../../base/store-error.js'
+import { checkText } from './arguments.js'
+
+/** Rows of one call, at most: they are found, and written, in one go. */
+export const ROWS_PER_CALL_MAX = 10_000
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkRowIds(what: string, given: unknown): readonly string[] {
+  checkRowList(what, 'an array of row IDs', given)
+  return given.map((rowId, index) => checkText(`The row ID at index ${index}`, rowId))
+}
+
+/**
+ * @param wanted - What the call takes, for the message.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+export function checkRowList(
+  what: string,
+  wanted: string,
+  given: unknown,
+): asserts given is readonly unknown[] {
+  if (!Array.isArray(given)) throw invalid(`${what} takes ${wanted}, not ${typeName(given)}`)
+  if (given.length <= ROWS_PER_CALL_MAX) return
+  throw invalid(
+    `${what} takes at most ${ROWS_PER_CALL_MAX} rows, not ${shown(given.length)}: use several calls`,
+  )
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('REQUEST_VALIDATION_ERROR', problem)
+}

@@ -13,11 +13,11 @@ import {
   type Store,
   type StoreOptions,
   type Table,
-  type TableChange,
 } from '../../src/index.js'
 import { FaultDisk } from '../conformance/faults/fault-disk.js'
 import { FakeClock, seededNumbers, seededRandom } from '../rungs/model/seeded.js'
 import { runOptions } from '../support/fast-check-options.js'
+import { allOf, changedRows } from '../support/replay-changes.js'
 
 const WIDENS = { onSchemaError: 'updateSchema' } as const
 const HOUR_MS = 3_600_000
@@ -173,29 +173,6 @@ class World {
   }
 }
 
-async function allOf(rows: AsyncIterable<RowWithId>): Promise<RowWithId[]> {
-  const all: RowWithId[] = []
-  for await (const row of rows) all.push(row)
-  return all
-}
-
-/** The rows that a change makes of those before it. */
-async function applied(change: TableChange, before: readonly RowWithId[], table: Table) {
-  const rows = await allOf(change.rows())
-  if (change.retyped) return allOf(table.at(change.version).scan())
-  const changed = rows.slice(0, change.changed.length)
-  const added = rows.slice(change.changed.length)
-  expect(changed.map(({ $rowID }) => $rowID)).toEqual([...change.changed])
-  expect(added.map(({ $rowID }) => $rowID)).toEqual([...change.added])
-  if (change.replaced) return added
-  const removed = new Set(change.removed)
-  const byId = new Map(changed.map((row) => [row.$rowID, row]))
-  const ids = new Set(before.map(({ $rowID }) => $rowID))
-  for (const id of [...removed, ...byId.keys()]) expect(ids.has(id)).toBe(true)
-  const left = before.filter(({ $rowID }) => !removed.has($rowID))
-  return [...left.map((row) => byId.get(row.$rowID) ?? row), ...added]
-}
-
 /** @returns the earliest version that is kept. */
 async function firstKept(world: World): Promise<number> {
   const versions = [...world.snapshots.keys()].sort((left, right) => left - right)
@@ -226,11 +203,11 @@ async function checkHistory(world: World): Promise<void> {
     if (gone !== undefined) expect(await past.get(gone.$rowID)).toBe(null)
   }
   const since = first + world.below(last - first + 1)
-  let rows = snapshots.get(since)?.rows ?? []
+  let rows: readonly RowWithId[] = snapshots.get(since)?.rows ?? []
   let version = since
   for await (const change of table.changes({ since })) {
     expect(change.version).toBe(++version)
-    rows = await applied(change, rows, table)
+    rows = await changedRows(table, change, rows, {})
     expect(rows).toEqual(snapshots.get(version)?.rows)
   }
   expect(version).toBe(last)

@@ -68,7 +68,13 @@ export class StagedChanges implements KvPartition, TableChanges {
 
   /** Whether a table has staged changes. */
   hasChanged(table: TableKey): boolean {
-    return this.#staged.has(byteText(tableHeadKey(table)))
+    return this.stagedVersion(table) !== null
+  }
+
+  /** The version that the staged changes of a table make; null: it has none. */
+  stagedVersion(table: TableKey): number | null {
+    const head = this.#staged.get(byteText(tableHeadKey(table)))?.value ?? null
+    return head === null ? null : decodeTableHead(head).version
   }
 
   /** Lets operations under way come to their ends, and refuses others. */

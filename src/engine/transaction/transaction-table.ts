@@ -27,6 +27,7 @@ import type {
   RowWithId,
 } from '../api/store-types.js'
 import type { TransactionAddOptions, TransactionTable } from '../api/transaction-types.js'
+import { toPublicVersion } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { TeamTable } from '../table/table.js'
 import { limitExceeded, type StagedChanges } from './staged-changes.js'
@@ -49,12 +50,14 @@ type Version = Readonly<{ version: number }>
 
 export class StagedTable implements TransactionTable {
   readonly id: string
+  readonly #team: TeamContext
   readonly #table: TeamTable
   readonly #changes: StagedChanges
   readonly #rowsRead: RowsRead
 
   /** @param team - Of the transaction. */
   constructor(team: TeamContext, changes: StagedChanges, rowsRead: RowsRead, tableId: string) {
+    this.#team = team
     this.#table = new TeamTable(team, tableId)
     this.id = this.#table.id
     this.#changes = changes
@@ -94,7 +97,7 @@ export class StagedTable implements TransactionTable {
     options: TransactionAddOptions = {},
   ): Promise<ChangeResult> {
     checkArguments('addRows in a transaction', options, ['onSchemaError'])
-    return this.#open().addRows(rows, options)
+    return this.#versioned(await this.#open().addRows(rows, options))
   }
 
   async overwrite(request: Omit<OverwriteRequest, 'receipt'>): Promise<ChangeResult> {
@@ -111,19 +114,19 @@ export class StagedTable implements TransactionTable {
   }
 
   async updateRow(rowId: string, cells: RowInput, options?: UpdateOptions): Promise<Version> {
-    return this.#open().updateRow(rowId, cells, options)
+    return this.#versioned(await this.#open().updateRow(rowId, cells, options))
   }
 
   async updateRows(updates: readonly RowUpdate[], options?: UpdateRowsOptions): Promise<Version> {
-    return this.#open().updateRows(updates, options)
+    return this.#versioned(await this.#open().updateRows(updates, options))
   }
 
   async deleteRow(rowId: string): Promise<DeleteResult> {
-    return this.#open().deleteRow(rowId)
+    return this.#versioned(await this.#open().deleteRow(rowId))
   }
 
   async deleteRows(rows: RowsToDelete): Promise<DeleteRowsResult> {
-    return this.#open().deleteRows(rows)
+    return this.#versioned(await this.#open().deleteRows(rows))
   }
 
   async version(): Promise<number> {
@@ -132,6 +135,15 @@ export class StagedTable implements TransactionTable {
 
   async schema(): ReturnType<TeamTable['schema']> {
     return this.#open().schema()
+  }
+
+  /** A result with the version that the changes before make, also if the operation itself changed nothing. */
+  #versioned<T extends Version>(result: T): T {
+    const key = parseTableId(this.id)
+    const staged = key === null ? null : this.#changes.stagedVersion(key)
+    if (staged === null) return result
+    const { version } = toPublicVersion(this.#team, { version: staged })
+    return version === result.version ? result : { ...result, version }
   }
 
   #open(): TeamTable {

@@ -34,6 +34,24 @@ export const transactionCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'operations of a transaction that change nothing answer the version that it makes',
+    async run(fixture) {
+      const { table, tableId } = await fixture.create(numbered(2))
+      const results = await fixture.team.transaction(async (t) => {
+        const staged = t.table(tableId)
+        const before = await staged.deleteRow(ABSENT)
+        await staged.addRows([{ n: 2 }])
+        const made = await t.createTable({ name: 'u', rows: [{ n: 1 }] })
+        const others = [await staged.deleteRow(ABSENT), await staged.deleteRows([ABSENT])]
+        const more = [await staged.addRows([]), await t.table(made.tableId).updateRows([])]
+        return [before, ...others, ...more].map(({ version }) => version)
+      })
+
+      assert.deepEqual(results, [1, 2, 2, 2, 1])
+      assert.equal(await table.version(), 2)
+    },
+  },
+  {
     name: 'a transaction sees its own changes, and nobody else does before the commit',
     options: { inlineRowsMax: 3, segmentRowsMax: 4 },
     async run(fixture) {

@@ -1,6 +1,7 @@
 // The commands of fast-check: one operation, a race of several, time, a restart, and what is left.
 import fc from 'fast-check'
 import { parseRendered } from '../../../src/schema/parse-rendered.js'
+import { FollowChanges } from './history-check.js'
 import { type Model, type RunCommand, runAlone, TABLES_MAX } from './model.js'
 import {
   expectEqual,
@@ -52,6 +53,7 @@ class One implements RunCommand {
 const SPANS = [
   'orphanGraceMs',
   'overwrittenRowsTtlMs',
+  'historyRetentionMs',
   'stashTtlMs',
   'idempotencyTtlMs',
   'expiredKeptMs',
@@ -245,6 +247,7 @@ export function anyCommands(): fc.Arbitrary<RunCommand>[] {
     { weight: 3, arbitrary: fc.constant(null).map(() => new Reopen()) },
     { weight: 1, arbitrary: fc.constant(null).map(() => new LookFromOutside()) },
     { weight: 4, arbitrary: scan },
+    { weight: 4, arbitrary: fc.constant(null).map(() => new FollowChanges()) },
   ]
   const ones = anySpecs().map(({ weight, arbitrary }) => {
     return { weight, arbitrary: arbitrary.map((spec): RunCommand => new One(spec)) }

@@ -148,9 +148,10 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   await world.reopen(1) // All other openings have ended, so that its sweeps delete what they left.
   for (const state of model.states) state.scans = []
   for (const stash of stashIds(model)) await check(deleteStash(0, stash))
-  const { overwrittenRowsTtlMs, idempotencyTtlMs } = world.profile.options
+  const { overwrittenRowsTtlMs, historyRetentionMs, idempotencyTtlMs } = world.profile.options
   // The hint of an expired stash stays until it is due, also if the stash was deleted.
-  const ttls = [overwrittenRowsTtlMs, idempotencyTtlMs, JOB_TTL_MS, EXPIRED_KEPT_MS]
+  const kept = [overwrittenRowsTtlMs, historyRetentionMs, idempotencyTtlMs]
+  const ttls = [...kept, JOB_TTL_MS, EXPIRED_KEPT_MS]
   world.clock.pass(Math.max(...ttls) + 1)
   await check(runSweep(0))
   await sweepAll(world)
@@ -160,6 +161,8 @@ export async function checkLeaks(model: Model, world: World): Promise<void> {
   const expected = {
     ...(records.teamHead === 1 && { teamHead: 1 }), // It stays when all tables were deleted.
     ...(tables > 0 && { teamHead: 1, catalog: tables, tableHead: tables, schema: tables }),
+    // Says up to where the changes of a table were deleted.
+    ...(records.change !== undefined && { change: Math.min(tables, records.change) }),
   }
   assert.deepEqual(records, expected)
   assert.deepEqual(await listObjects(world), [...named].sort())

@@ -1,10 +1,10 @@
 // Finding rows: conditions on the values that a table has. Nothing runs beside.
 import type { ColumnType, RowWithId, TableSchema, Where } from '../../../src/index.js'
-import { parseRendered } from '../../../src/schema/parse-rendered.js'
 import { cellOf, matches } from '../../store/find-oracle.js'
 import { type Seeded, seeded } from '../../support/seeded.js'
+import { rowsAsText } from './many-operations.js'
 import { expectEqual, expectValue, type Operation } from './operation.js'
-import { currentOf, rowJsonOf } from './oracle.js'
+import { currentOf } from './oracle.js'
 import { onTable, type TableTarget, tableOf } from './row-operations.js'
 
 /** Conditions that are tried on a table. */
@@ -41,9 +41,7 @@ export function findSome(target: TableTarget): Operation {
     check(state, outcome) {
       onTable(state, target, outcome, (table) => {
         const generation = currentOf(table)
-        const rows = generation.rows
-          .filter(({ gone }) => !gone)
-          .map((row) => parseRendered(rowJsonOf(row, generation), 'text') as RowWithId)
+        const rows = rowsAsText(generation)
         for (const { where, ids, count } of expectValue(outcome) as Found[]) {
           const expected = rows.filter((row) => matches(generation.schema, row, where))
           const told = `the rows that match ${JSON.stringify(where)}`
@@ -60,7 +58,7 @@ export function findSome(target: TableTarget): Operation {
 }
 
 /** A condition on a cell of a row. */
-function whereOf(random: Seeded, { columns }: TableSchema, row: RowWithId): Where {
+export function whereOf(random: Seeded, { columns }: TableSchema, row: RowWithId): Where {
   const { id, type } = random.pick(columns)
   const name = id.startsWith('$') ? `$${id}` : id
   const cell = cellOf(row, id)

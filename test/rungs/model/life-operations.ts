@@ -4,7 +4,7 @@ import type { SchemaInput } from '../../../src/index.js'
 import type { ModelSchema } from './cell-rules.js'
 import { expectEqual, expectFailure, expectValue, type Operation } from './operation.js'
 import { changeSchema, currentOf } from './oracle.js'
-import { type IfMatch, onTable, type TableTarget, tableOf } from './row-operations.js'
+import { type IfMatch, isPast, onTable, type TableTarget, tableOf } from './row-operations.js'
 
 type Change = Readonly<{ ifMatch: IfMatch }>
 
@@ -73,8 +73,4 @@ export function deleteTable(target: TableTarget, { ifMatch }: Change): Operation
       })
     },
   }
-}
-
-function isPast(ifMatch: IfMatch, { version }: Readonly<{ version: number }>): boolean {
-  return ifMatch !== undefined && BigInt(version) > BigInt(ifMatch)
 }

@@ -42,6 +42,7 @@ function anyProfile(instances: readonly Instances[]): fc.Arbitrary<Profile> {
         cacheBytesMax: fc.constantFrom(0, 2_000, 16_777_216),
         overwrittenRowsTtlMs: fc.constantFrom(HOUR_MS, HOUR_MS, 0),
         overwrittenRowSetsMax: fc.constantFrom(2, 2, 1, 0),
+        historyRetentionMs: fc.constantFrom(0, 0, HOUR_MS, 30 * 24 * HOUR_MS),
         orphanGraceMs: fc.constantFrom(600_000, 0),
         foldRecordsMin: fc.constantFrom(1, 1, 3, 64),
         stashTtlMs: fc.constant(48 * HOUR_MS),

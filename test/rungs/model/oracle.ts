@@ -31,6 +31,8 @@ export type ModelGeneration = {
   retired: Readonly<{ at: number; lastVersion: number }> | null
   /** A sweep has dropped it. */
   dropped: boolean
+  /** A column of it was dropped. */
+  hasDropped: boolean
 }
 
 export type ModelTable = {
@@ -76,6 +78,7 @@ export type Limits = Readonly<{
   pageBytesMax: number
   overwrittenRowsTtlMs: number
   overwrittenRowSetsMax: number
+  historyRetentionMs: number
   stashTtlMs: number
   idempotencyTtlMs: number
 }>
@@ -266,6 +269,7 @@ export function changeSchema(
   const retyped = [...typesOf(generation.schema)].some(([id, type]) => {
     return !isDeepStrictEqual(type, after.get(id))
   })
+  generation.hasDropped ||= generation.schema.columns.some(({ id }) => !after.has(id))
   generation.schema = schema
   if (retyped) generation.rows = generation.rows.map((row) => ({ ...row, version }))
 }
@@ -334,6 +338,17 @@ function isRetained(
   return newer < limits.overwrittenRowSetsMax && now - at <= limits.overwrittenRowsTtlMs
 }
 
+/** Whether the history of a table needs rows that were overwritten. */
+function isOfHistory(
+  { generations }: ModelTable,
+  generation: number,
+  { now, limits }: Readonly<{ now: number; limits: Limits }>,
+): boolean {
+  if (currentOf({ generations }).retired !== null || limits.historyRetentionMs === 0) return false
+  const at = generations[generation]?.retired?.at ?? now
+  return now - at <= limits.historyRetentionMs
+}
+
 /** @param instance - null: a scan of any instance pins it. */
 function isPinned(
   state: State,
@@ -363,6 +378,7 @@ export function sweepGenerations(state: State, place: SweepPlace): number {
     for (const [index, generation] of table.generations.entries()) {
       if (generation.dropped || generation.retired === null) continue
       if (isRetained(table, index, place) || isPinned(state, table, index, null)) continue
+      if (isOfHistory(table, index, place)) continue
       generation.dropped = true
       ended++
     }

@@ -99,7 +99,7 @@ function resolve(state: State, ref: RowsRef, chunks?: Source): Resolved {
 }
 
 /** Reads the row IDs at once, and notes which of them never came before. */
-function noteRowIds<T extends CreateResult | ChangeResult>(
+export function noteRowIds<T extends Pick<ChangeResult, 'rowIds'>>(
   world: World,
   made: T,
 ): T & { ids: MadeIds } {
@@ -122,7 +122,7 @@ type Claims = Readonly<{ sent: readonly (string | null)[]; kept: readonly (strin
  * @param others - The rows that there are beside them.
  * @param claims - A row that keeps no ID must have a new one.
  */
-function newRows(
+export function newRows(
   ids: MadeIds,
   rows: readonly ModelRow['cells'][],
   version: number,
@@ -151,7 +151,7 @@ function acceptedClaims(
 }
 
 function newGeneration(rows: ModelRow[], schema: ModelSchema): ModelGeneration {
-  return { rows, schema, retired: null, dropped: false }
+  return { rows, schema, retired: null, dropped: false, hasDropped: false }
 }
 
 type RowsRequest = Readonly<{ ref: RowsRef; onSchemaError: OnSchemaError }>
@@ -309,6 +309,11 @@ export function addRows(target: TableTarget, request: RowsRequest & Repeatable):
 }
 
 export type IfMatch = number | bigint | undefined
+
+/** Whether a table or a row has changed since the version that a change of it is bound to. */
+export function isPast(ifMatch: IfMatch, { version }: Readonly<{ version: number }>): boolean {
+  return ifMatch !== undefined && BigInt(version) > BigInt(ifMatch)
+}
 
 export function overwrite(
   target: TableTarget,

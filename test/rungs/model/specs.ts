@@ -1,9 +1,19 @@
 // The parts of runs: operations that are not yet bound to the tables, rows and walks of a state.
 import fc from 'fast-check'
+import { seeded } from '../../support/seeded.js'
 import type { ModelSchema } from './cell-rules.js'
-import { anyRows, anySampleRow, anyWideningRow, FORMS, type SampleRow } from './input.js'
+import { whereOf } from './find-operations.js'
+import {
+  anyRows,
+  anySampleRow,
+  anyWideningRow,
+  FORMS,
+  type RowsSpec,
+  type SampleRow,
+} from './input.js'
 import { JOB_USES, type JobUse } from './jobs.js'
 import { alterTable, deleteTable, renameTable } from './life-operations.js'
+import { deleteRows, mergeRows, rowsAsText, rowsToMerge, updateRows } from './many-operations.js'
 import type { Operation } from './operation.js'
 import { currentOf, type ModelTable, type OnSchemaError, type State } from './oracle.js'
 import {
@@ -41,6 +51,7 @@ import {
   scanAll,
   updateRow,
 } from './table-operations.js'
+import { transaction } from './transactions.js'
 
 /** How a version is chosen when the operation is bound. */
 const IF_MATCHES = ['none', 'none', 'equal', 'equal', 'low', 'high', 'huge'] as const
@@ -77,6 +88,22 @@ export type Spec = Readonly<{ instance: number; table: number }> &
         onSchemaError: OnSchemaError
       }>
     | Readonly<{ kind: 'delete'; row: RowPick }>
+    | Readonly<{
+        kind: 'updateMany'
+        updates: readonly Readonly<{ row: RowPick; cells: SampleRow; ifMatch: IfMatchPick }>[]
+        onSchemaError: OnSchemaError
+      }>
+    | Readonly<{ kind: 'deleteMany'; rows: readonly RowPick[]; where: number | null }>
+    | Readonly<{
+        kind: 'merge'
+        mode: 'upsert' | 'replace'
+        key: number
+        from: number
+        rows: RowsSpec
+        ifMatch: IfMatchPick
+        dryRun: boolean
+      }>
+    | Readonly<{ kind: 'transaction'; parts: readonly Spec[] }>
     | Readonly<{ kind: 'rename'; name: string; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'deleteTable'; ifMatch: IfMatchPick }>
     | Readonly<{ kind: 'alter'; columns: readonly number[]; ifMatch: IfMatchPick }>
@@ -170,6 +197,56 @@ const anyJobUse: fc.Arbitrary<JobUse> = fc.constantFrom('none', 'none', ...JOB_U
 
 const anyIfMatch = fc.constantFrom(...IF_MATCHES)
 
+const anyMostlyUnbound: fc.Arbitrary<IfMatchPick> = fc.constantFrom(
+  ...(['none', 'none', 'none', 'none', 'none', 'equal', 'high', 'low'] as const),
+)
+
+const anyMostlyLive: fc.Arbitrary<RowPick> = fc.oneof(
+  {
+    weight: 15,
+    arbitrary: fc.record({ kind: fc.constant('live' as const), index: fc.nat({ max: 30 }) }),
+  },
+  { weight: 1, arbitrary: anyRow },
+)
+
+/** The operations of a transaction: most of them can be done. */
+const anyParts: fc.Arbitrary<Spec[]> = fc.array(
+  withPlace(
+    fc.oneof(
+      fc.record({
+        kind: fc.constant('add'),
+        ref: fc.record({ rows: anyRows(false) }),
+        onSchemaError: fc.constantFrom('dropColumns', 'updateSchema', 'abort'),
+        key: fc.constant(null),
+      }),
+      fc.record({
+        kind: fc.constant('update'),
+        row: anyMostlyLive,
+        cells: anySampleRow,
+        asText: fc.constant(false),
+        ifMatch: anyMostlyUnbound,
+        onSchemaError,
+      }),
+      fc.record({ kind: fc.constant('delete'), row: anyMostlyLive }),
+      fc.record({
+        kind: fc.constant('updateMany'),
+        updates: fc.array(
+          fc.record({ row: anyMostlyLive, cells: anySampleRow, ifMatch: anyMostlyUnbound }),
+          { minLength: 1, maxLength: 3 },
+        ),
+        onSchemaError,
+      }),
+      fc.record({
+        kind: fc.constant('deleteMany'),
+        rows: fc.array(anyRow, { maxLength: 3 }),
+        where: fc.constant(null),
+      }),
+      fc.record({ kind: fc.constantFrom('scan', 'version', 'schema') }),
+    ),
+  ),
+  { minLength: 1, maxLength: 4, size: 'max' },
+)
+
 function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
   const ref = anyRef(hasLarge, 20)
   return {
@@ -213,6 +290,29 @@ function partsOf(hasLarge: boolean): Record<Kinds, fc.Arbitrary<object>> {
       onSchemaError,
     }),
     delete: fc.record({ kind: fc.constant('delete'), row: anyRow }),
+    updateMany: fc.record({
+      kind: fc.constant('updateMany'),
+      updates: fc.array(
+        fc.record({ row: anyMostlyLive, cells: anySampleRow, ifMatch: anyMostlyUnbound }),
+        { minLength: 1, maxLength: 4 },
+      ),
+      onSchemaError,
+    }),
+    deleteMany: fc.record({
+      kind: fc.constant('deleteMany'),
+      rows: fc.array(anyRow, { maxLength: 5 }),
+      where: fc.oneof(fc.constant(null), fc.nat({ max: 1_000 })),
+    }),
+    merge: fc.record({
+      kind: fc.constant('merge'),
+      mode: fc.constantFrom('upsert', 'upsert', 'replace'),
+      key: fc.nat({ max: 6 }),
+      from: fc.nat({ max: 12 }),
+      rows: anyRows(false),
+      ifMatch: anyMostlyUnbound,
+      dryRun: fc.constantFrom(false, false, false, true),
+    }),
+    transaction: fc.record({ kind: fc.constant('transaction'), parts: anyParts }),
     rename: fc.record({
       kind: fc.constant('rename'),
       name: fc.constantFrom('t', 'another', 'Ü "t"'),
@@ -252,6 +352,10 @@ const WEIGHTS: Readonly<Record<Kinds, number>> = {
   drop: 1,
   update: 12,
   delete: 8,
+  updateMany: 4,
+  deleteMany: 4,
+  merge: 6,
+  transaction: 5,
   rename: 1,
   deleteTable: 2,
   alter: 4,
@@ -274,6 +378,10 @@ const RACING: Partial<Readonly<Record<Kinds, number>>> = {
   drop: 2,
   update: 12,
   delete: 12,
+  updateMany: 4,
+  deleteMany: 4,
+  merge: 5,
+  transaction: 4,
   rename: 1,
   deleteTable: 2,
   alter: 2,
@@ -413,6 +521,20 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
     }
     case 'delete':
       return deleteRow(target, pickRow(state, table, spec.row))
+    case 'updateMany':
+      return bindUpdates(spec, state, target)
+    case 'deleteMany':
+      return bindDeletes(spec, state, target, isAlone)
+    case 'merge':
+      return bindMerge(spec, table, target)
+    case 'transaction':
+      return transaction(
+        instance,
+        spec.parts.map((part) => {
+          const operation = bind(part, state, { instances, isAlone: false })
+          return { operation, tableId: pick(state.tables, part.table)?.id ?? NO_TABLE }
+        }),
+      )
     case 'rename': {
       const ifMatch = pickVersion(table?.version ?? 1, spec.ifMatch)
       return renameTable(target, { ...spec, ifMatch })
@@ -440,6 +562,53 @@ export function bind(spec: Spec, state: State, { instances, isAlone }: Beside): 
     case 'sweep':
       return isAlone ? runSweep(instance) : runSweepInParts(instance)
   }
+}
+
+type OfKind<K extends Kinds> = Extract<Spec, { kind: K }>
+
+function bindUpdates(
+  { updates, onSchemaError }: OfKind<'updateMany'>,
+  state: State,
+  target: TableTarget,
+): Operation {
+  const table = state.tables.find(({ id }) => id === target.tableId)
+  const byId = new Map(
+    updates.map(({ row, cells, ifMatch }) => {
+      const rowId = pickRow(state, table, row)
+      return [rowId, { rowId, cells, ifMatch: pickVersion(versionOfRow(table, rowId), ifMatch) }]
+    }),
+  )
+  return updateRows(target, [...byId.values()], onSchemaError)
+}
+
+function bindDeletes(
+  { rows, where }: OfKind<'deleteMany'>,
+  state: State,
+  target: TableTarget,
+  isAlone: boolean,
+): Operation {
+  const table = state.tables.find(({ id }) => id === target.tableId)
+  const all = table === undefined ? [] : rowsAsText(currentOf(table))
+  const row = where === null ? undefined : pick(all, where)
+  const schema = table && currentOf(table).schema
+  // Beside others, the columns of a condition might be changed.
+  if (!isAlone || where === null || row === undefined || !schema?.columns.length) {
+    return deleteRows(target, { rowIds: rows.map((one) => pickRow(state, table, one)) })
+  }
+  return deleteRows(target, { where: whereOf(seeded(where), schema, row) })
+}
+
+function bindMerge(
+  { key, from, rows, ...others }: OfKind<'merge'>,
+  table: ModelTable | undefined,
+  target: TableTarget,
+): Operation {
+  const generation = table && currentOf(table)
+  const columns = generation?.schema.columns.filter(({ type }) => type.kind !== 'array') ?? []
+  const { id } = pick(columns, key) ?? { id: 'a' }
+  const ifMatch = pickVersion(table?.version ?? 1, others.ifMatch)
+  const given = rowsToMerge(generation, { key: id, from, rows })
+  return mergeRows(target, { ...others, key: id, rows: given, ifMatch })
 }
 
 /** Some of the columns that there are, and others that were dropped or never there. */

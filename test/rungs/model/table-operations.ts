@@ -18,6 +18,7 @@ import {
   type Failure,
   fits,
   isReadable,
+  type Judge,
   judgeOf,
   type ModelRow,
   type ModelTable,
@@ -66,7 +67,7 @@ export function listTables(instance: number): Operation {
   }
 }
 
-function findRow({ generations }: ModelTable, rowId: string): [ModelRow, number] | null {
+export function findRow({ generations }: ModelTable, rowId: string): [ModelRow, number] | null {
   const { rows } = generations.at(-1) ?? { rows: [] }
   const index = rows.findIndex(({ id }) => id === rowId)
   const row = rows[index]
@@ -134,15 +135,24 @@ export function updateRow(target: TableTarget, rowId: string, change: RowChange)
         expectEqual('the result', expectValue(outcome), { version: table.version })
         if (changes.tokens.size === 0) return
         changeSchema(generation, changes.schema, table.version)
-        const after = new Map(row.cells) // The other cells stay as they were put in.
-        for (const [id, token] of changes.tokens) {
-          if (token === null) after.delete(id)
-          else after.set(id, token)
-        }
-        generation.rows[index] = { ...row, cells: [...after], version: table.version }
+        const cells = cellsAfter(row.cells, changes.tokens)
+        generation.rows[index] = { ...row, cells, version: table.version }
       })
     },
   }
+}
+
+/** Cells with those that a change sets or, with null, empties; the others stay as they were put in. */
+export function cellsAfter(
+  cells: ModelRow['cells'],
+  tokens: ReadonlyMap<string, string | null>,
+): ModelRow['cells'] {
+  const after = new Map(cells)
+  for (const [id, token] of tokens) {
+    if (token === null) after.delete(id)
+    else after.set(id, token)
+  }
+  return [...after]
 }
 
 type Changes = Readonly<{ schema: ModelSchema; tokens: ReadonlyMap<string, string | null> }>
@@ -155,6 +165,14 @@ function judgeChanges(
 ): Changes | Readonly<{ failure: Failure }> {
   const chunk = { columns: sent.map(([id]) => id), rows: [sent], claims: [] }
   const judge = judgeOf([{ chunk }], before, onSchemaError)
+  const found = tokensOf(sent, judge)
+  return 'failure' in found ? found : { schema: judge.schema, tokens: found.tokens }
+}
+
+export function tokensOf(
+  sent: InputRow,
+  judge: Judge,
+): Pick<Changes, 'tokens'> | Readonly<{ failure: Failure }> {
   const tokens = new Map<string, string | null>()
   for (const [column, cell] of sent) {
     const type = judge.schema.columns.find(({ id }) => id === column)?.type
@@ -165,7 +183,7 @@ function judgeChanges(
       return { failure: { code, column } }
     }
   }
-  return { schema: judge.schema, tokens }
+  return { tokens }
 }
 
 export function deleteRow(target: TableTarget, rowId: string): Operation {

@@ -6,6 +6,7 @@ import { MemoryLevel } from 'memory-level'
 import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import type { KvStore, ObjectStore, Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
+import type { SeenRows } from '../../support/replay-changes.js'
 import type { Limits } from './oracle.js'
 import { Pace, pacedKv, pacedObjects } from './paced-ports.js'
 import { FakeClock, seededRandom } from './seeded.js'
@@ -79,6 +80,8 @@ export class World {
   readonly rowIds = new Set<string>()
   /** Those of the operation, or the race, that is under way. */
   readonly newRowIds: string[] = []
+  /** Tables as they were when their changes were followed last. */
+  readonly seen = new Map<string, SeenRows & Readonly<{ at: number }>>()
   /** Scans under way, beside the oracle's. */
   scans: AsyncIterableIterator<Readonly<Record<string, unknown>>>[] = []
 

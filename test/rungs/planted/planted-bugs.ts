@@ -220,4 +220,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: '.u8(IDEMPOTENCY_SCOPE.table).bytes(table)',
     replace: '.u8(IDEMPOTENCY_SCOPE.table)',
   },
+  {
+    name: 'an upsert empties the columns that its input does not name',
+    file: 'merged-row.ts',
+    find: 'if (rules.inputColumns.has(id) && !after.has(id)) changes.set(id, null)',
+    replace: 'if (!after.has(id)) changes.set(id, null)',
+  },
+  {
+    name: 'a part of a transaction that changes nothing answers the version before it',
+    file: 'transaction-table.ts',
+    find: 'return version === result.version ? result : { ...result, version }',
+    replace: 'return version < 0 ? { ...result, version } : result',
+  },
+  {
+    name: 'a row that one commit adds and removes is told as added',
+    file: 'record-history.ts',
+    find: 'removed: [...runsOf(removed), ...runsOf(neverSeen)],',
+    replace: 'removed: runsOf(removed),',
+  },
 ]

@@ -25,6 +25,7 @@ function anyOptions(random: Seeded): StoreOptions & Limits {
     overwrittenRowSetsMax: random.pick([0, 2]),
     orphanGraceMs: 0,
     overwrittenRowsTtlMs: HOUR_MS,
+    historyRetentionMs: 0,
     stashTtlMs: 48 * HOUR_MS,
     idempotencyTtlMs: 24 * HOUR_MS,
     compression: random.once(20) ? 'deflate' : 'none',

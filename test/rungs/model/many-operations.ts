@@ -1,0 +1,315 @@
+// Operations on many rows of a table at once: updates, deletions by ID and by condition, and merges by key.
+import { sameValues } from '../../../src/format/row-values.js'
+import {
+  type DeleteRowsResult,
+  isStoreError,
+  type MergeResult,
+  type RowWithId,
+  type Where,
+} from '../../../src/index.js'
+import { parseRendered } from '../../../src/schema/parse-rendered.js'
+import { matches } from '../../store/find-oracle.js'
+import type { ModelSchema } from './cell-rules.js'
+import {
+  type InputRow,
+  type RowsSpec,
+  type SampleRow,
+  toChunk,
+  toInput,
+  tokensOfObject,
+  toObject,
+} from './input.js'
+import {
+  expectEqual,
+  expectFailure,
+  expectValue,
+  type MadeIds,
+  type Operation,
+  type Outcome,
+  show,
+} from './operation.js'
+import {
+  changeSchema,
+  currentOf,
+  type Failure,
+  judgeOf,
+  judgeSource,
+  type ModelGeneration,
+  type ModelRow,
+  type OnSchemaError,
+  rowJsonOf,
+  shownCells,
+} from './oracle.js'
+import {
+  type IfMatch,
+  isPast,
+  newRows,
+  noteRowIds,
+  onTable,
+  type TableTarget,
+  tableOf,
+} from './row-operations.js'
+import { cellsAfter, findRow, tokensOf } from './table-operations.js'
+
+export type Update = Readonly<{ rowId: string; cells: SampleRow; ifMatch: IfMatch }>
+
+/** @param updates - No row twice. */
+export function updateRows(
+  target: TableTarget,
+  updates: readonly Update[],
+  onSchemaError: OnSchemaError,
+): Operation {
+  const shown = updates.map(({ rowId, cells, ifMatch }) => {
+    return `${rowId} ifMatch ${ifMatch} ${show(toObject(cells))}`
+  })
+  return {
+    text: `update ${updates.length} rows ${onSchemaError}: ${shown.join(', ')}`,
+    run: (world) => {
+      const given = updates.map(({ rowId, cells, ifMatch }) => ({
+        rowId,
+        cells: toObject(cells),
+        ...(ifMatch !== undefined && { ifMatch }),
+      }))
+      return tableOf(world, target).updateRows(given, { onSchemaError })
+    },
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        for (const [row, { rowId, ifMatch }] of updates.entries()) {
+          const [found] = findRow(table, rowId) ?? [null]
+          if (found === null) return expectFailure(outcome, { code: 'ROW_NOT_FOUND', row })
+          if (isPast(ifMatch, found)) {
+            return expectFailure(outcome, { code: 'PRECONDITION_FAILED', row })
+          }
+        }
+        const generation = currentOf(table)
+        const sent = updates.map(({ cells }) => tokensOfObject(cells))
+        const judged = judgeUpdates(sent, generation.schema, onSchemaError)
+        if ('failures' in judged) return expectOneOf(outcome, judged.failures)
+        const isChange = judged.tokens.some(({ size }) => size > 0)
+        if (isChange) table.version++
+        expectEqual('the result', expectValue(outcome), { version: table.version })
+        if (!isChange) return
+        changeSchema(generation, judged.schema, table.version)
+        for (const [i, { rowId }] of updates.entries()) {
+          const [row, index] = findRow(table, rowId) ?? []
+          const tokens = judged.tokens[i]
+          if (row === undefined || index === undefined || !tokens?.size) continue
+          const cells = cellsAfter(row.cells, tokens)
+          generation.rows[index] = { ...row, cells, version: table.version }
+        }
+      })
+    },
+  }
+}
+
+type Judged = Readonly<{
+  schema: ModelSchema
+  tokens: readonly ReadonlyMap<string, string | null>[]
+}>
+
+/** All cells are judged against one schema. Which failure is told depends on what is wrong with each. */
+function judgeUpdates(
+  sent: readonly InputRow[],
+  before: ModelSchema,
+  onSchemaError: OnSchemaError,
+): Judged | Readonly<{ failures: readonly Failure[] }> {
+  const columns = [...new Set(sent.flatMap((row) => row.map(([id]) => id)))]
+  const judge = judgeOf([{ chunk: { columns, rows: sent, claims: [] } }], before, onSchemaError)
+  const failures: Failure[] = []
+  const tokens: ReadonlyMap<string, string | null>[] = []
+  for (const [row, cells] of sent.entries()) {
+    const found = tokensOf(cells, judge)
+    if ('failure' in found) failures.push({ ...found.failure, row })
+    else tokens.push(found.tokens)
+  }
+  return failures.length > 0 ? { failures } : { schema: judge.schema, tokens }
+}
+
+function expectOneOf(outcome: Outcome, failures: readonly Failure[]): void {
+  const row =
+    'failure' in outcome && isStoreError(outcome.failure) ? outcome.failure.row : undefined
+  const [first = { code: 'REQUEST_VALIDATION_ERROR' as const }] = failures
+  expectFailure(outcome, failures.find((failure) => failure.row === row) ?? first)
+}
+
+/** Which rows are deleted: those of some IDs, or those that match a condition. */
+export type WhichRows = Readonly<{ rowIds: readonly string[] }> | Readonly<{ where: Where }>
+
+export function deleteRows(target: TableTarget, which: WhichRows): Operation {
+  return {
+    text: `delete the rows ${show(which)}`,
+    run: (world) => tableOf(world, target).deleteRows('where' in which ? which : which.rowIds),
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        const generation = currentOf(table)
+        const rowIds = 'where' in which ? idsThatMatch(generation, which.where) : which.rowIds
+        const found = new Set(rowIds.filter((rowId) => findRow(table, rowId) !== null))
+        if (found.size > 0) table.version++
+        for (const [index, row] of generation.rows.entries()) {
+          if (found.has(row.id)) generation.rows[index] = { ...row, cells: [], gone: true }
+        }
+        const missing = rowIds.length - found.size
+        const expected = { version: table.version, deleted: found.size, missing }
+        expectEqual('the result', expectValue(outcome) as DeleteRowsResult, expected)
+      })
+    },
+  }
+}
+
+/** The rows as the reader of numbers as text has them. */
+export function rowsAsText(generation: ModelGeneration): RowWithId[] {
+  return generation.rows
+    .filter(({ gone }) => !gone)
+    .map((row) => parseRendered(rowJsonOf(row, generation), 'text') as RowWithId)
+}
+
+function idsThatMatch(generation: ModelGeneration, where: Where): string[] {
+  const rows = rowsAsText(generation).filter((row) => matches(generation.schema, row, where))
+  return rows.map(({ $rowID }) => $rowID)
+}
+
+export type MergeSpec = Readonly<{
+  mode: 'upsert' | 'replace'
+  key: string
+  rows: RowsSpec
+  ifMatch: IfMatch
+  dryRun: boolean
+}>
+
+type MergedAndMade = MergeResult & Readonly<{ ids: MadeIds }>
+
+export function mergeRows(target: TableTarget, merge: MergeSpec): Operation {
+  const { mode, key, rows, ifMatch, dryRun } = merge
+  const texts = rows.rows.map((row) => `{${row.map(([id, { json }]) => `${id}: ${json}`).join()}}`)
+  return {
+    text: `${dryRun ? 'dry run: ' : ''}merge (${mode} by ${key}) ifMatch ${ifMatch} [${texts.join(', ')}]`,
+    async run(world): Promise<MergedAndMade> {
+      const bound = ifMatch === undefined ? {} : { ifMatch }
+      const request = { rows: toInput(rows), key: [key], mode, dryRun, ...bound }
+      const merged = await tableOf(world, target).merge(request)
+      return noteRowIds(world, { ...merged, rowIds: merged.addedRowIds })
+    },
+    check(state, outcome) {
+      onTable(state, target, outcome, (table) => {
+        if (isPast(ifMatch, table)) return expectFailure(outcome, { code: 'PRECONDITION_FAILED' })
+        const generation = currentOf(table)
+        const invalid = { code: 'REQUEST_VALIDATION_ERROR' } as const
+        if (generation.hasDropped) return expectFailure(outcome, invalid)
+        const source = [{ chunk: toChunk(rows) }]
+        const judge = judgeOf(source, generation.schema, 'abort')
+        const judged = judgeSource(source, judge)
+        if ('failure' in judged) return expectFailure(outcome, judged.failure)
+        const type = generation.schema.columns.find(({ id }) => id === key)?.type
+        if (type === undefined || type.kind === 'array') return expectFailure(outcome, invalid)
+        const joined = join(generation, judged.rows, merge)
+        if ('failure' in joined) return expectFailure(outcome, joined.failure)
+        const { added, counts } = joined
+        const { version, ids, ...found } = expectValue(outcome) as MergedAndMade
+        const isChange = !dryRun && counts.added + counts.changed + counts.removed > 0
+        if (isChange) table.version++
+        const { addedRowIds: _, rowIds: __, ...told } = found as typeof found & { rowIds?: unknown }
+        expectEqual('the result', { version, ...told }, { version: table.version, ...counts })
+        if (dryRun) return expectEqual('the new row IDs', ids, [])
+        const made = newRows(ids, added, version, { others: generation.rows })
+        const rowsAfter = joined.rows.map((row, i) => {
+          return row === generation.rows[i] ? row : { ...row, version }
+        })
+        generation.rows = [...rowsAfter, ...made]
+      })
+    },
+  }
+}
+
+type Cells = ModelRow['cells']
+
+type Joined = Readonly<{
+  /** The rows of before in their order, those that change as other objects. */
+  rows: readonly ModelRow[]
+  added: readonly Cells[]
+  counts: Readonly<{ added: number; changed: number; unchanged: number; removed: number }>
+}>
+
+/** Compares each row with each. */
+function join(
+  { rows: before, schema }: ModelGeneration,
+  input: readonly Cells[],
+  { key, mode, rows: sent }: MergeSpec,
+): Joined | Readonly<{ failure: Failure }> {
+  const keys = input.map((cells) => tokenOf(cells, key))
+  const isEmpty = keys.includes(undefined)
+  if (isEmpty) return { failure: { code: 'COLUMN_HAS_INVALID_VALUE', column: key } }
+  const isTwice = keys.some((one, i) => keys.slice(0, i).some((other) => sameValues(one, other)))
+  const partners = before.map((row) => {
+    if (row.gone) return -1
+    const own = tokenOf(shownCells(row, schema), key)
+    return own === undefined ? -1 : keys.findIndex((one) => sameValues(one, own))
+  })
+  const isAmbiguous = partners.some((one, i) => one >= 0 && partners.indexOf(one) < i)
+  if (isTwice || isAmbiguous) return { failure: { code: 'KEY_NOT_UNIQUE' } }
+  const columns = toChunk(sent).columns
+  const counts = { added: 0, changed: 0, unchanged: 0, removed: 0 }
+  const rows = before.map((row, i): ModelRow => {
+    const incoming = input[partners[i] ?? -1]
+    if (row.gone || (incoming === undefined && mode === 'upsert')) return row
+    if (incoming === undefined) {
+      counts.removed++
+      return { ...row, cells: [], gone: true }
+    }
+    const cells = mergedCells(row, schema, incoming, mode === 'replace' ? null : columns)
+    if (cells === null) counts.unchanged++
+    else counts.changed++
+    return cells === null ? row : { ...row, cells }
+  })
+  const added = input.filter((_, i) => !partners.includes(i))
+  return { rows, added, counts: { ...counts, added: added.length } }
+}
+
+function tokenOf(cells: Cells, column: string): string | undefined {
+  return cells.find(([id]) => id === column)?.[1]
+}
+
+/** @param columns - That an upsert sets; null: all. @returns null: the row stays as it is. */
+function mergedCells(
+  row: ModelRow,
+  schema: ModelSchema,
+  incoming: Cells,
+  columns: readonly string[] | null,
+): Cells | null {
+  const before = new Map(shownCells(row, schema))
+  const after = new Map(incoming)
+  const changes = new Map<string, string | null>()
+  for (const [id, token] of incoming) if (!sameValues(before.get(id), token)) changes.set(id, token)
+  for (const id of before.keys()) {
+    if (!after.has(id) && (columns === null || columns.includes(id))) changes.set(id, null)
+  }
+  if (changes.size === 0) return null
+  return columns === null ? incoming : cellsAfter(row.cells, changes)
+}
+
+/** Rows of a merge: some of the table, changed or not, and others; a key occurs once. */
+export function rowsToMerge(
+  generation: ModelGeneration | undefined,
+  { key, from, rows }: Readonly<{ key: string; from: number; rows: RowsSpec }>,
+): RowsSpec {
+  const live = generation?.rows.filter(({ gone }) => !gone) ?? []
+  const { schema } = generation ?? { schema: { columns: [] } }
+  const known = live.slice(from, from + ROWS_TAKEN).map((row, i): SampleRow => {
+    const cells = new Map(
+      shownCells(row, schema).map(([id, json]) => [id, { json, field: json }] as const),
+    )
+    if (i % 2 === 0) return [...cells]
+    const change = rows.rows[i >> 1]?.filter(([id]) => id !== key) ?? []
+    return [...new Map([...cells, ...change])]
+  })
+  const seen = new Set<string>()
+  const all = [...rows.rows.slice(ROWS_TAKEN >> 1), ...known].filter((row) => {
+    const token = row.find(([id]) => id === key)?.[1].json
+    if (token === undefined || token === 'null' || token === '""' || seen.has(token)) return false
+    seen.add(token)
+    return true
+  })
+  return { form: rows.form === 'jsonBytes' ? 'jsonBytes' : 'json', rows: all, times: 1, claims: [] }
+}
+
+/** Rows of the table that a merge takes, at most. */
+const ROWS_TAKEN = 6

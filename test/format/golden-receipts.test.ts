@@ -23,6 +23,19 @@ const RECEIPT = {
     { serial: null, rows: 0, digest: DIGEST },
   ],
 } as const
+const ABOUT_MERGE = {
+  columns: { added: [], changed: [], removed: [] },
+  dropped: { count: 0, columns: [], first: [] },
+  merge: { mode: 'replace', key: ['größe', 'n'], added: 2, changed: 1, unchanged: 3, removed: 4 },
+}
+const OF_MERGE = {
+  operation: 'merge',
+  at: 1_760_000_000_001,
+  versionBefore: 6,
+  rows: 6,
+  about: JSON.stringify(ABOUT_MERGE),
+  chunks: [{ serial: null, rows: 6, digest: DIGEST }],
+} as const
 const LIST = [
   { version: 7, base: 0, bytes: 300 },
   { version: 2 ** 40 + 1, base: 2 ** 20, bytes: 2 ** 31 },
@@ -30,6 +43,7 @@ const LIST = [
 
 const GOLDEN: Readonly<Record<string, () => Bytes>> = {
   receipt: () => encodeReceipt(RECEIPT),
+  'receipt-merge': () => encodeReceipt(OF_MERGE),
   'receipt-list': () => encodeReceiptList(LIST),
   'key-receipt': () => keys.receiptKey(TABLE, 2 ** 40 + 1),
   'key-receipt-list': () => keys.receiptListKey(TABLE),
@@ -44,6 +58,7 @@ describe('records of receipts', () => {
 
   test('are read back to the values that were written', () => {
     expect(decodeReceipt(goldenBytes('receipt'))).toEqual(RECEIPT)
+    expect(decodeReceipt(goldenBytes('receipt-merge'))).toEqual(OF_MERGE)
     expect(decodeReceiptList(goldenBytes('receipt-list'))).toEqual(LIST)
   })
 

@@ -283,9 +283,11 @@ test('the entry points export exactly these names', () => {
       "rowstash/client": [
         "ClientError",
         "createClient",
+        "defineSchema",
         "type Abortable",
         "type Client",
         "type ClientCells",
+        "type ClientFind",
         "type ClientOptions",
         "type ClientPage",
         "type ClientRow",
@@ -295,6 +297,9 @@ test('the entry points export exactly these names', () => {
         "type ImportResult",
         "type ImportTarget",
         "type OnSchemaError",
+        "type Row",
+        "type Schema",
+        "type TypedClientTable",
         "type UploadOptions",
       ],
       "rowstash/node": [

@@ -1,5 +1,15 @@
 // The public types of `rowstash/client`.
+import type { Where } from '../engine/api/find-types.js'
 import type { TableSchema } from '../schema/column-kind.js'
+import type {
+  AnySchema,
+  CellsOf,
+  ColumnOf,
+  Row,
+  RowOf,
+  SpecsOf,
+  TypedWhere,
+} from '../schema/row-types.js'
 import type { ClientError } from './client-error.js'
 
 /** Options of `createClient`. Unknown names are refused. */
@@ -34,6 +44,17 @@ export type ClientPage = Readonly<{
   /** Present if more rows follow. */
   continuation?: string
   version: string
+}>
+
+/**
+ * Which rows and cells of a table are read. Only a server of rowstash knows these; others may answer with all rows, or
+ * refuse them.
+ */
+export type ClientFind = Readonly<{
+  /** Conditions by column ID, as `where` of `table.scan` takes them. Default: all rows. */
+  where?: Where
+  /** The columns whose cells are wanted. Default: all. */
+  columns?: readonly string[]
 }>
 
 /** Ends a call when it is aborted. The reason of the signal is thrown. */
@@ -91,12 +112,23 @@ export type UploadOptions = Abortable &
     fileName?: string
     /** Default: the type of the Blob, or `application/octet-stream`. */
     contentType?: string
+    /**
+     * Called with the bytes that were handed to the connection, from 0 to the size of the file; from 0 again if the
+     * upload is repeated. A browser cannot send a file as a stream: there it is called at the end.
+     */
+    onProgress?: (bytes: number) => void
   }>
 
 /** A client of a server of the contract. Failures are `ClientError`. */
 export interface Client {
   /** The tables of the team. */
   tables(options?: Abortable): Promise<readonly Readonly<{ id: string; name: string }>[]>
+  /**
+   * As `table`, with rows that the compiler knows. The server is not asked whether the table has these columns, and the
+   * validator of the schema is not called.
+   * @param schema - What `defineSchema` returns.
+   */
+  table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
   table(tableId: string): ClientTable
   /**
    * Puts rows as chunks of a stash, several at the same time, and then creates, extends or overwrites a table in one
@@ -120,10 +152,12 @@ export interface ClientTable {
   /** The version of the table. */
   version(options?: Abortable): Promise<string>
   page(
-    request?: Abortable & Readonly<{ limit?: number; continuation?: string }>,
+    request?: Abortable & ClientFind & Readonly<{ limit?: number; continuation?: string }>,
   ): Promise<ClientPage>
-  /** All rows, in order, page by page. @param options - `limit`: rows of a page. */
-  rows(options?: Abortable & Readonly<{ limit?: number }>): AsyncIterableIterator<ClientRow>
+  /** All rows, or those that match, in order, page by page. @param options - `limit`: rows of a page. */
+  rows(
+    options?: Abortable & ClientFind & Readonly<{ limit?: number }>,
+  ): AsyncIterableIterator<ClientRow>
   /** A row and its version; null: there is none. */
   get(
     rowId: string,
@@ -146,4 +180,37 @@ export interface ClientTable {
   ): Promise<Readonly<{ version: string }>>
   /** Also succeeds if there is no such row. */
   deleteRow(rowId: string, options?: Abortable): Promise<Readonly<{ version: string }>>
+}
+
+type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
+  Readonly<{ where?: TypedWhere<S>; columns?: readonly Column[]; limit?: number }>
+
+/** A table of a server with the rows of a schema. Its methods are those of `ClientTable`. */
+export interface TypedClientTable<S extends AnySchema>
+  extends Pick<ClientTable, 'id' | 'version' | 'deleteRow'> {
+  page<Column extends ColumnOf<S> = ColumnOf<S>>(
+    request?: TypedFind<S, Column> & Readonly<{ continuation?: string }>,
+  ): Promise<
+    Readonly<{
+      rows: readonly RowOf<Pick<SpecsOf<S>, Column>>[]
+      continuation?: string
+      version: string
+    }>
+  >
+  rows<Column extends ColumnOf<S> = ColumnOf<S>>(
+    options?: TypedFind<S, Column>,
+  ): AsyncIterableIterator<RowOf<Pick<SpecsOf<S>, Column>>>
+  get(
+    rowId: string,
+    options?: Abortable,
+  ): Promise<Readonly<{ row: Row<S>; version: string }> | null>
+  addRows(
+    rows: readonly CellsOf<S>[],
+    options?: Parameters<ClientTable['addRows']>[1],
+  ): ReturnType<ClientTable['addRows']>
+  updateRow(
+    rowId: string,
+    change: CellsOf<S> | ((row: Row<S>) => CellsOf<S> | null | Promise<CellsOf<S> | null>),
+    options?: Parameters<ClientTable['updateRow']>[2],
+  ): ReturnType<ClientTable['updateRow']>
 }

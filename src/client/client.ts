@@ -1,5 +1,12 @@
 // A client of a server of the contract: of rowstash, or of the hosted service. It needs nothing but fetch.
-import { checkOptionNames, integerOption, optionError, shown } from '../base/options.js'
+import {
+  checkFunctionOption,
+  checkOptionNames,
+  integerOption,
+  optionError,
+  shown,
+} from '../base/options.js'
+import type { AnySchema } from '../schema/row-types.js'
 import { ClientError } from './client-error.js'
 import type {
   Client,
@@ -7,12 +14,15 @@ import type {
   ClientTable,
   ImportOptions,
   ImportResult,
+  TypedClientTable,
   UploadOptions,
 } from './client-types.js'
 import { type ImportSettings, importRows } from './import-rows.js'
 import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
 
+export { defineSchema } from '../schema/define-schema.js'
+export type { Row, Schema } from '../schema/row-types.js'
 export { ClientError } from './client-error.js'
 export type * from './client-types.js'
 
@@ -71,7 +81,9 @@ class RemoteTeam implements Client {
     return ((await answer.json()) as { data: { id: string; name: string }[] }).data
   }
 
-  table(tableId: string): ClientTable {
+  table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
+  table(tableId: string): ClientTable
+  table<S extends AnySchema>(tableId: string, _schema?: S): ClientTable | TypedClientTable<S> {
     return new RemoteTable(this.#requests, tableId, this.#hasIdempotencyKeys)
   }
 
@@ -83,7 +95,8 @@ class RemoteTeam implements Client {
   }
 
   async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
-    const { appId, signal } = options
+    const { appId, signal, onProgress } = options
+    checkFunctionOption('onProgress', onProgress)
     const { fileName = (file as Partial<File>).name ?? 'file' } = options
     const contentType = options.contentType || file.type || 'application/octet-stream'
     const path = `/apps/${encodeURIComponent(appId)}/uploads`
@@ -99,7 +112,9 @@ class RemoteTeam implements Client {
       body: file,
       isRepeatable: true,
       signal,
+      onProgress,
     })
+    onProgress?.(file.size)
     return this.#post(`${path}/${encodeURIComponent(uploadID)}/complete`, undefined, signal)
   }
 

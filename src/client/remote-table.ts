@@ -35,11 +35,15 @@ export class RemoteTable implements ClientTable {
   async page({
     limit,
     continuation,
+    where,
+    columns,
     signal,
-  }: Signal & Readonly<{ limit?: number; continuation?: string }> = {}): Promise<ClientPage> {
+  }: Parameters<ClientTable['page']>[0] & {} = {}): Promise<ClientPage> {
     const query = new URLSearchParams()
     if (limit !== undefined) query.set('limit', String(limit))
     if (continuation !== undefined) query.set('continuation', continuation)
+    if (where !== undefined) query.set('where', JSON.stringify(where, numberText))
+    if (columns !== undefined) query.set('columns', JSON.stringify(columns))
     const path = query.size === 0 ? this.#path : `${this.#path}?${query}`
     const answer = await this.#send({ method: 'GET', path, signal })
     const { data, ...rest } = (await answer.json()) as {
@@ -50,7 +54,7 @@ export class RemoteTable implements ClientTable {
   }
 
   async *rows(
-    options: Signal & Readonly<{ limit?: number }> = {},
+    options: Parameters<ClientTable['rows']>[0] & {} = {},
   ): AsyncIterableIterator<ClientRow> {
     let next: string | undefined
     do {
@@ -150,6 +154,13 @@ export class RemoteTable implements ClientTable {
   #send(request: Partial<ClientRequest> & Pick<ClientRequest, 'method'>): Promise<Response> {
     return this.#requests.send({ path: this.#path, isRepeatable: true, ...request })
   }
+}
+
+/** JSON has no BigInt; a condition takes the text of a number too. */
+function numberText(_: string, value: unknown): unknown {
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
 }
 
 function schemaQuery(onSchemaError: OnSchemaError | undefined): string {

@@ -21,6 +21,8 @@ export type ClientRequest = Readonly<{
   /** Whether a second request has no further effect. */
   isRepeatable: boolean
   signal?: AbortSignal | undefined
+  /** Told the bytes of a Blob that were handed to the connection, where the platform sends streams. */
+  onProgress?: ((bytes: number) => void) | undefined
 }>
 
 export type Sending = Readonly<{
@@ -63,6 +65,7 @@ export class Requests {
     headers,
     body,
     signal,
+    onProgress,
   }: ClientRequest): Promise<Response | Failed> {
     const { url, key, fetch } = this.#sending
     const target = path instanceof URL ? path : url + path
@@ -71,8 +74,8 @@ export class Requests {
     try {
       answer = await fetch(target, {
         method,
-        headers: { ...authorization, ...headers },
-        ...(body === undefined ? {} : { body }),
+        headers: { ...authorization, ...headers, ...lengthOf(body, onProgress) },
+        ...(body === undefined ? {} : watched(body, onProgress)),
         ...(signal === undefined ? {} : { signal }),
       })
     } catch (cause) {
@@ -80,6 +83,36 @@ export class Requests {
     }
     return answer.ok ? answer : await failedAnswer(answer)
   }
+}
+
+/** Browsers and their workers, which have a location, send streams over some connections only. */
+const SENDS_STREAMS = typeof location === 'undefined'
+
+type Body = NonNullable<ClientRequest['body']>
+type OnProgress = ClientRequest['onProgress']
+
+function isWatched(body: Body | undefined, onProgress: OnProgress): body is Blob {
+  return SENDS_STREAMS && onProgress !== undefined && body instanceof Blob
+}
+
+/** A stream has no length by itself, without which a server could not say at once that it is too long. */
+function lengthOf(body: Body | undefined, onProgress: OnProgress): Record<string, string> {
+  return isWatched(body, onProgress) ? { 'content-length': String(body.size) } : {}
+}
+
+function watched(body: Body, onProgress: OnProgress): RequestInit {
+  if (!isWatched(body, onProgress)) return { body }
+  let bytes = 0
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    start: () => onProgress?.(0),
+    transform(piece, controller) {
+      bytes += piece.length
+      onProgress?.(bytes)
+      controller.enqueue(piece)
+    },
+  })
+  const stream = body.stream().pipeThrough(count)
+  return { body: stream, duplex: 'half' } as RequestInit
 }
 
 /** fetch says only that it failed; its cause says why. */

@@ -1,11 +1,13 @@
 // The client against a server of the contract that fails as it is told.
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import {
   type Client,
   ClientError,
   type ClientOptions,
   createClient,
+  defineSchema,
   type ImportProgress,
+  type Row,
 } from '../../../src/client/client.js'
 import {
   createTestServer,
@@ -263,6 +265,33 @@ describe('a row', () => {
   })
 })
 
+test('rows are found by conditions, and have the types of a schema', async () => {
+  const { client } = await start()
+  const schema = defineSchema({ columns: { n: 'number', tags: ['string'] } })
+  const { tableId } = await client.importRows(rowsOf(20), { name: 'T', schema })
+  const table = client.table(tableId, schema)
+  await table.addRows([{ n: 2 ** 60, tags: ['last'] }]) // As JSON it is 24 more.
+
+  const found: number[] = []
+  for await (const row of table.rows({ where: { n: { gte: 17n } }, limit: 2 })) {
+    expectTypeOf(row).toEqualTypeOf<Row<typeof schema>>()
+    found.push(row.n ?? 0)
+  }
+  expect(found).toEqual([17, 18, 19, 2 ** 60])
+  const { rows } = await table.page({ where: { n: { gt: 2n ** 60n } }, columns: ['tags'] })
+  expect(rows.map(({ tags }) => tags?.map((tag) => tag.length))).toEqual([[4]])
+  // @ts-expect-error It was not asked for.
+  expect(rows[0]?.n).toBeUndefined()
+  const rowId = rows[0]?.$rowID ?? ''
+  await table.updateRow(rowId, ({ tags = [] }) => ({ tags: [...tags, 'more'] }))
+  expect((await table.get(rowId))?.row.tags).toEqual(['last', 'more'])
+  // @ts-expect-error A number is wanted.
+  await expect(table.addRows([{ n: 'x' }])).rejects.toMatchObject({ status: 422 })
+  await expect(client.table(tableId).page({ where: { x: 1 } })).rejects.toMatchObject({
+    status: 400,
+  })
+})
+
 test('a file is uploaded, and read at its URL', async () => {
   const { server, client } = await start()
   server.fail({ method: 'PUT', fault: { status: 503, headers: AT_ONCE } })
@@ -274,6 +303,26 @@ test('a file is uploaded, and read at its URL', async () => {
   expect(await read.text()).toBe('hello')
   expect(read.headers.get('content-type')).toBe('text/plain; charset=utf-8')
   expect(url).toMatch(/greeting\.txt$/)
+})
+
+test('the progress of an upload is told, from the beginning for each attempt', async () => {
+  const { server, client } = await start()
+  server.fail({ method: 'PUT', fault: { status: 503, headers: AT_ONCE }, times: 1 })
+  const file = new File(['x'.repeat(300_000)], 'long.txt', { type: 'text/plain' })
+  const told: number[] = []
+
+  const { url } = await client.upload(file, {
+    appId: 'app',
+    onProgress: (bytes) => told.push(bytes),
+  })
+
+  expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(300_000)
+  expect(told.filter((bytes) => bytes === 0)).toHaveLength(2)
+  expect(told.at(-1)).toBe(300_000)
+  const last = told.slice(told.lastIndexOf(0))
+  expect(last).toEqual(last.toSorted((a, b) => a - b))
+  const length = { appId: 'app', onProgress: 'no' as never }
+  await expect(client.upload(file, length)).rejects.toMatchObject({ code: 'OPTION_NOT_ALLOWED' })
 })
 
 describe('failures', () => {

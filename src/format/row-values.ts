@@ -1,15 +1,11 @@
 // Cells compared by value: `34.50` and `34.5` are one number, `"\u0061"` and `"a"` one text. A number is never equal to
 // a text.
-import { BACKSLASH, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
+import { BACKSLASH, DIGIT_NINE, DIGIT_ZERO, MINUS, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
+import { longDecimal } from '../schema/decimal.js'
 import { elementsOf, readSpans } from './row-text.js'
 
 /** Integers that are their own canonical text: without an exponent, and without a zero at the end. */
 const PLAIN_INTEGER = /^-?(?:[0-9]*[1-9])$/
-
-const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
-
-/** Digits of an exponent that a double holds exactly. */
-const EXPONENT_CHARS_MAX = 15
 
 /** The text of a token that all tokens of the same value have, and no others. */
 export function canonicalToken(token: string): string {
@@ -25,18 +21,13 @@ function isEscaped(token: string): boolean {
 
 /** A token that is no number stays as it is: `true` and `false`. */
 function canonicalNumber(token: string): string {
-  if (PLAIN_INTEGER.test(token)) return token
-  const [, sign = '', whole, fraction = '', power = '0'] = NUMBER.exec(token) ?? []
-  if (whole === undefined) return token
-  const digits = `${whole}${fraction}`.replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
-  if (significant === '') return '0'
-  const shift = digits.length - significant.length - fraction.length
-  const exponent =
-    power.length <= EXPONENT_CHARS_MAX
-      ? String(Number(power) + shift)
-      : String(BigInt(power) + BigInt(shift))
-  return exponent === '0' ? `${sign}${significant}` : `${sign}${significant}e${exponent}`
+  const first = token.charCodeAt(0)
+  const isNumber = first === MINUS || (first >= DIGIT_ZERO && first <= DIGIT_NINE)
+  if (!isNumber || PLAIN_INTEGER.test(token)) return token
+  const { isNegative, digits, exponent } = longDecimal(token)
+  if (digits === '') return '0'
+  const sign = isNegative ? '-' : ''
+  return exponent === 0n ? `${sign}${digits}` : `${sign}${digits}e${exponent}`
 }
 
 /** Whether two tokens are the same value; undefined: an empty cell. */

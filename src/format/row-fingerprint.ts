@@ -3,23 +3,10 @@
 //
 // Two rows with one key have the same fingerprint of the key, in whatever form its values were written. Two rows with
 // one content may have different fingerprints of their texts.
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  DIGIT_NINE,
-  DIGIT_ZERO,
-  MINUS,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from '../base/ascii.js'
+import { DIGIT_NINE, DIGIT_ZERO, MINUS, OPEN_BRACKET, QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { sliceText } from '../base/platform.js'
-import { StoreError } from '../base/store-error.js'
-import { renderKey } from './row-text.js'
+import { RowCells } from './row-cells.js'
 import { canonicalToken } from './row-values.js'
 
 /** Random bytes that key the fingerprints. */
@@ -37,11 +24,8 @@ export class RowFingerprints {
   readonly key = new Uint32Array(4)
   /** Of its text, as two. */
   readonly text = new Uint32Array(2)
-  readonly #names: readonly Bytes[]
+  readonly #cells: RowCells
   readonly #seeds: Uint32Array
-  /** Where the tokens of the key cells begin and end; a beginning of -1: the cell is empty. */
-  readonly #starts: Int32Array
-  readonly #ends: Int32Array
   #scratch = new Uint8Array(KEY_BYTES_FIRST)
   #scratchView = new DataView(this.#scratch.buffer)
   #bytes: Bytes = this.#scratch
@@ -51,13 +35,11 @@ export class RowFingerprints {
 
   /** @param seed - `FINGERPRINT_SEED_BYTES` random bytes. */
   constructor(keyColumns: readonly string[], seed: Bytes) {
-    this.#names = keyColumns.map((id) => utf8(`${renderKey(id)}:`))
+    this.#cells = new RowCells(keyColumns)
     const view = new DataView(seed.buffer, seed.byteOffset, seed.length)
     this.#seeds = Uint32Array.from({ length: FINGERPRINT_SEED_BYTES / 4 }, (_, i) =>
       view.getUint32(4 * i),
     )
-    this.#starts = new Int32Array(keyColumns.length)
-    this.#ends = new Int32Array(keyColumns.length)
   }
 
   /** The bytes that rows are read from. */
@@ -72,8 +54,9 @@ export class RowFingerprints {
    * @throws {StoreError} DATA_CORRUPT: the text is not that of a row
    */
   read(from: number, to: number): number {
-    const missing = this.#findKey(from, to)
-    if (missing >= 0) return missing
+    const cells = this.#cells
+    cells.read(this.#bytes, from, to)
+    if (cells.count < cells.to.length) return cells.to.indexOf(0)
     const length = this.#writeKey()
     this.#hash(this.#scratch, this.#scratchView, 0, length, 0)
     this.key[0] = this.#hashA
@@ -87,46 +70,14 @@ export class RowFingerprints {
     return -1
   }
 
-  /** Finds the cells of the key; those behind the last of them are not looked at. */
-  #findKey(from: number, to: number): number {
-    const bytes = this.#bytes
-    this.#starts.fill(-1)
-    let left = this.#names.length
-    for (let at = from; at < to && left > 0; ) {
-      const key = this.#keyAt(at, to)
-      const token = key < 0 ? endOfString(bytes, at, to) + 1 : at + (this.#names[key]?.length ?? 0)
-      if (bytes[token - 1] !== COLON) throw damaged(at)
-      const end = endOfToken(bytes, token, to)
-      if (key >= 0) {
-        this.#starts[key] = token
-        this.#ends[key] = end
-        left--
-      }
-      at = end + 1
-    }
-    return left === 0 ? -1 : this.#starts.indexOf(-1)
-  }
-
-  /** The key column whose cell begins here; -1: none does. */
-  #keyAt(at: number, to: number): number {
-    const bytes = this.#bytes
-    for (let key = 0; key < this.#names.length; key++) {
-      const name = this.#names[key]
-      if (name === undefined || at + name.length > to) continue
-      let same = 0
-      while (same < name.length && bytes[at + same] === name[same]) same++
-      if (same === name.length) return key
-    }
-    return -1
-  }
-
   /** Writes the canonical tokens of the key, one after the other. @returns their length. */
   #writeKey(): number {
+    const { from, to, isEscaped } = this.#cells
     let length = 0
-    for (let key = 0; key < this.#names.length; key++) {
-      const start = this.#starts[key] ?? 0
-      const end = this.#ends[key] ?? 0
-      if (isCanonical(this.#bytes, start, end)) {
+    for (let key = 0; key < from.length; key++) {
+      const start = from[key] ?? 0
+      const end = to[key] ?? 0
+      if (isEscaped[key] === 0 && isCanonical(this.#bytes, start, end)) {
         this.#reserve(length + end - start + 1)
         for (let at = start; at < end; at++) this.#scratch[length++] = this.#bytes[at] ?? 0
       } else {
@@ -177,46 +128,14 @@ function finish(state: number): number {
   return mixed ^ (mixed >>> 16)
 }
 
-/** Whether a token surely is its own canonical text: a text without escapes, a plain integer, a boolean. */
+/** Whether a token without escapes surely is its own canonical text: a text, a plain integer, a boolean. */
 function isCanonical(bytes: Bytes, start: number, end: number): boolean {
   const first = bytes[start] ?? 0
-  if (first === QUOTE) {
-    for (let at = start + 1; at < end; at++) if (bytes[at] === BACKSLASH) return false
-    return true
-  }
+  if (first === QUOTE) return true
   if (first !== MINUS && (first < DIGIT_ZERO || first > DIGIT_NINE)) return first !== OPEN_BRACKET
   for (let at = start + 1; at < end; at++) {
     const byte = bytes[at] ?? 0
     if (byte < DIGIT_ZERO || byte > DIGIT_NINE) return false
   }
   return first !== MINUS && first !== DIGIT_ZERO && bytes[end - 1] !== DIGIT_ZERO
-}
-
-/** Where the string that begins at `at` ends: behind its closing quote. */
-function endOfString(bytes: Bytes, at: number, to: number): number {
-  if (bytes[at] !== QUOTE) throw damaged(at)
-  for (let i = at + 1; i < to; i++) {
-    const byte = bytes[i]
-    if (byte === QUOTE) return i + 1
-    if (byte === BACKSLASH) i++
-  }
-  throw damaged(at)
-}
-
-function endOfToken(bytes: Bytes, at: number, to: number): number {
-  const first = bytes[at]
-  if (first === QUOTE) return endOfString(bytes, at, to)
-  let level = 0
-  for (let i = at; i < to; i++) {
-    const byte = bytes[i]
-    if (byte === QUOTE) i = endOfString(bytes, i, to) - 1
-    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) level++
-    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) level--
-    else if (byte === COMMA && level === 0) return i
-  }
-  return to
-}
-
-function damaged(at: number): StoreError {
-  return new StoreError('DATA_CORRUPT', `The text of a row is damaged at byte ${at}`)
 }

@@ -4,12 +4,13 @@ import { invariant } from '../../base/invariant.js'
 import { StoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
-import { SegmentBuilder } from '../../format/segment-writer.js'
+import type { SegmentBuilder } from '../../format/segment-writer.js'
 import type { TextBuffer } from '../../format/text-buffer.js'
 import type { ObjectId } from '../../objects/objects.js'
 import type { ColumnSummary } from '../../schema/column-summary.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import type { StoreContext } from '../context/store-context.js'
+import { beginSegment, putSegment } from '../context/stored-segments.js'
 import type { RowBatch } from './chunk-builder.js'
 import type { RowSink } from './read-json-bytes.js'
 
@@ -30,14 +31,10 @@ export type FinishedSegment = Readonly<{
 }>
 
 /** Puts segments into the object store. */
-export function storedSegments({ codecs: known, objects, activity }: StoreContext): SegmentTarget {
+export function storedSegments(context: StoreContext): SegmentTarget {
   return {
     begin: () => undefined,
-    take: async ({ ref, bytes, codecs }) => {
-      await known.note(codecs)
-      await objects.put(ref.object, bytes)
-      activity.segmentBytesWritten += bytes.length
-    },
+    take: (segment) => putSegment(context, segment.ref.object, segment),
   }
 }
 
@@ -69,15 +66,7 @@ export class SegmentSink implements RowSink {
   #opened(): SegmentBuilder {
     if (this.#builder === undefined) {
       this.#object = this.#context.ids.next()
-      const { buffers, options } = this.#context
-      const take = (bytes: number): Uint8Array<ArrayBuffer> => buffers.take(bytes)
-      this.#builder = new SegmentBuilder(
-        this.#object,
-        SEGMENT_BYTES_FIRST,
-        options.compression,
-        take,
-        options.valueFilters,
-      )
+      this.#builder = beginSegment(this.#context, this.#object)
     }
     return this.#builder
   }
@@ -117,9 +106,6 @@ export function tooManySegments(): StoreError {
     `The rows fill more than ${SEGMENTS_MAX} segments; put them into a stash, in chunks`,
   )
 }
-
-/** Room to begin with: that of a usual chunk. */
-const SEGMENT_BYTES_FIRST = 512 * 1024
 
 /**
  * Stores rows as a segment under a new, pending object id.

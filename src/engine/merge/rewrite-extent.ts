@@ -8,15 +8,13 @@ import type { ExtentEntry } from '../../format/extent-page.js'
 import type { FileIds } from '../../format/file-references.js'
 import { EARLIER_SCHEMA, type Generation } from '../../format/records.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
-import { type BuiltSegment, SegmentBuilder } from '../../format/segment-writer.js'
+import type { SegmentBuilder } from '../../format/segment-writer.js'
 import type { TablePlace } from '../context/store-context.js'
+import { beginSegment, putSegment } from '../context/stored-segments.js'
 import type { StoredRow } from './merged-row.js'
 import type { RowPiece } from './packed-texts.js'
 import { type JoinedExtent, MAY_DIFFER, NO_PARTNER, NO_ROW } from './table-join.js'
 import type { SeenExtent, TableRows } from './table-rows.js'
-
-/** The first room of a segment. */
-const SEGMENT_BYTES_FIRST = 512 * 1024
 
 export type RewriteParts = Readonly<{
   place: TablePlace
@@ -103,12 +101,7 @@ class ExtentWriter {
     this.#deleted = new Uint8Array(Math.ceil(seen.rowCount / 8))
     this.#object = version === null ? '' : team.ids.next()
     if (version !== null) parts.onSegment({ object: this.#object })
-    const take = (bytes: number): Uint8Array<ArrayBuffer> => team.buffers.take(bytes)
-    const { compression, valueFilters } = team.options
-    this.#builder =
-      version === null
-        ? null
-        : new SegmentBuilder(this.#object, SEGMENT_BYTES_FIRST, compression, take, valueFilters)
+    this.#builder = version === null ? null : beginSegment(team, this.#object)
   }
 
   /** The rows of a piece of the segment, with what is laid over them. */
@@ -194,17 +187,11 @@ class ExtentWriter {
     if (this.#builder === null || entry === null) return { entry: null, ...counted }
     const deleted: Bytes | null = this.#hasDeleted ? this.#deleted : null
     const built = await this.#builder.finishFold(this.#versions, deleted)
-    await this.#put(built)
+    const { team } = this.#parts.place
+    await putSegment(team, this.#object, built)
+    for (const buffer of built.used) team.buffers.give(buffer)
     const { bytes, footerBytes, files } = built
     const segment = { object: this.#object, rowCount, objectBytes: bytes.length, footerBytes }
     return { entry: { ...entry, segment, folded: true, namesFiles: !files.isEmpty }, ...counted }
-  }
-
-  async #put({ bytes, codecs, used }: BuiltSegment): Promise<void> {
-    const { team } = this.#parts.place
-    await team.codecs.note(codecs)
-    await team.objects.put(this.#object, bytes)
-    team.activity.segmentBytesWritten += bytes.length
-    for (const buffer of used) team.buffers.give(buffer)
   }
 }

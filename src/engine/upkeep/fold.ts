@@ -34,6 +34,7 @@ import { scanBatches, scanKeys } from '../../kv/scan-batches.js'
 import { deleteUnchanged } from '../commit/delete-records.js'
 import { foldedSegment, isLiveSlot, laidBy } from '../context/live-slot.js'
 import type { StoreContext } from '../context/store-context.js'
+import { putSegment } from '../context/stored-segments.js'
 import type { Visit } from './team-visits.js'
 
 /** An extent and the number of its row records. */
@@ -263,10 +264,9 @@ async function putFolded(
     const { compression, valueFilters } = context.options
     const builder = new SegmentBuilder(object, 64 * 1024, compression, undefined, valueFilters)
     for (const text of texts) builder.add(text)
-    const { bytes, footerBytes, codecs, files } = await builder.finishFold(versions, deleted)
-    await context.codecs.note(codecs)
-    await context.objects.put(object, bytes)
-    context.activity.segmentBytesWritten += bytes.length
+    const built = await builder.finishFold(versions, deleted)
+    await putSegment(context, object, built)
+    const { bytes, footerBytes, files } = built
     const segment = { object, rowCount: texts.length, objectBytes: bytes.length, footerBytes }
     return { segment, namesFiles: !files.isEmpty }
   } catch (failure) {

@@ -141,9 +141,9 @@ const crc32 = (bytes: Bytes, key?: number): number => (key === undefined ? 0 : c
   },
   {
     name: 'a commit names segments that are not stored yet',
-    file: 'segment-sink.ts',
-    find: 'await objects.put(ref.object, bytes)',
-    replace: 'objects.put(ref.object, Uint8Array.from(bytes)).catch(() => 0)',
+    file: 'stored-segments.ts',
+    find: 'await objects.put(object, bytes)',
+    replace: 'objects.put(object, Uint8Array.from(bytes)).catch(() => 0)',
   },
   {
     name: 'objects get their name before their bytes are on the disk',

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hardenServer, nodeHandler, serverOptions } from '../../adapters/node.js'
-import type { Clock, ContractOptions, Store, StoreOptions } from '../../src/index.js'
+import type { ContractOptions, Store, StoreOptions } from '../../src/index.js'
 import type { Exchange, OpenApiProof } from '../support/openapi-proof.js'
 import type { ContractExchange, ContractServer } from './contract-suite.js'
+import { TestClock } from './test-clock.js'
 
 const KEY = 'a-key-of-the-first-team'
 const OTHER_KEY = 'a-key-of-the-second-team'
@@ -15,19 +16,6 @@ export const CONTRACT_KEYS = [
   { key: KEY, teamId: 'first' },
   { key: OTHER_KEY, teamId: 'second' },
 ] as const
-
-/** The system's time and some more. */
-class ForwardClock implements Clock {
-  #ahead = 0
-
-  now(): number {
-    return Date.now() + this.#ahead
-  }
-
-  pass(milliseconds: number): void {
-    this.#ahead += milliseconds
-  }
-}
 
 type ServeOptions = Readonly<{ basePath?: string; proof: OpenApiProof }> & Partial<ContractOptions>
 
@@ -44,7 +32,7 @@ export async function contractServer(
   open: (options: StoreOptions) => Promise<Store>,
   { proof, serve }: ContractServerOptions,
 ): Promise<ContractServer> {
-  const clock = new ForwardClock()
+  const clock = new TestClock(() => Date.now())
   const store = await open({ clock })
   const { url, close } = await serve(store)
   return {

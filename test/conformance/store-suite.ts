@@ -3,7 +3,7 @@ import type { Store, StoreOptions } from '../../src/index.js'
 import type { ConformanceCase } from './case.js'
 import { changeCases } from './store/change-cases.js'
 import { fileCases } from './store/file-cases.js'
-import { Fixture, type OpenStoreForCase, type StoreCase, TestClock } from './store/fixture.js'
+import { Fixture, type OpenStoreForCase, type StoreCase } from './store/fixture.js'
 import { historyCases } from './store/history-cases.js'
 import { lifeCases } from './store/life-cases.js'
 import { manyCases } from './store/many-cases.js'
@@ -15,6 +15,7 @@ import { stashCases } from './store/stash-cases.js'
 import { tableCases } from './store/table-cases.js'
 import { transactionCases } from './store/transaction-cases.js'
 import { valueCases } from './store/value-cases.js'
+import { TestClock } from './test-clock.js'
 
 const CASES: readonly StoreCase[] = [
   ...tableCases,

@@ -19,7 +19,7 @@ export { anyColumnType, anyRowOf, anySchema, anyValueOfKind, ODD_COLUMN_IDS } fr
 export { kvSuite } from './kv/kv-suite.js'
 export { objectsSuite } from './objects/objects-suite.js'
 export type { FaultRule, RequestFault } from './server/request-faults.js'
-export type { TestClock } from './server/test-clock.js'
 export type { RecordedRequest, TestServer, TestServerOptions } from './server/test-server.js'
 export { createTestServer } from './server/test-server.js'
 export { storeSuite } from './store-suite.js'
+export type { TestClock } from './test-clock.js'

@@ -12,7 +12,7 @@ import { utf8 } from '../../src/base/bytes.js'
 import { type BackupFrame, BackupWriter, readBackup } from '../../src/format/backup.js'
 import type { KvStore, ObjectStore, RestorePorts, Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, restoreBackup } from '../../src/index.js'
-import { TestClock } from '../conformance/store/fixture.js'
+import { TestClock } from '../conformance/test-clock.js'
 import {
   dumpTeam,
   fillRichly,

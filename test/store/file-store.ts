@@ -12,8 +12,8 @@ import type {
   UploadRequest,
 } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
-import { TestClock } from '../conformance/store/fixture.js'
 import { inPieces, putTo, textOf } from '../conformance/store/upload-request.js'
+import { TestClock } from '../conformance/test-clock.js'
 
 export const ABOUT = { fileName: 'a.txt', contentType: 'text/plain' } as const
 

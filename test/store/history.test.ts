@@ -15,7 +15,8 @@ import {
   type Table,
 } from '../../src/index.js'
 import { FaultDisk } from '../conformance/faults/fault-disk.js'
-import { FakeClock, seededNumbers, seededRandom } from '../rungs/model/seeded.js'
+import { TestClock } from '../conformance/test-clock.js'
+import { seededNumbers, seededRandom } from '../rungs/model/seeded.js'
 import { runOptions } from '../support/fast-check-options.js'
 import { allOf, changedRows } from '../support/replay-changes.js'
 
@@ -33,7 +34,7 @@ const QUIET = {
 }
 
 class World {
-  readonly clock = new FakeClock()
+  readonly clock = new TestClock()
   readonly next: () => number
   readonly snapshots = new Map<number, Snapshot>()
   readonly #disk = new FaultDisk({ seed: 1 })

@@ -22,7 +22,7 @@ import {
   type Table,
   type Team,
 } from '../../src/index.js'
-import { FakeClock } from '../rungs/model/seeded.js'
+import { TestClock } from '../conformance/test-clock.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -31,13 +31,13 @@ type Opened = Readonly<{
   store: Store
   kv: KvStore
   team: Team
-  clock: FakeClock
+  clock: TestClock
   /** Lets the next view but one of a team wait until `meanwhile` is done. */
   holdSecondView: (meanwhile: () => Promise<void>) => void
 }>
 
 async function open(options: StoreOptions = {}): Promise<Opened> {
-  const clock = new FakeClock()
+  const clock = new TestClock()
   const level = await openLevelKv(new MemoryLevel<Uint8Array, Uint8Array>())
   let views = 0
   let held: (() => Promise<void>) | undefined

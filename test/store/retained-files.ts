@@ -11,7 +11,7 @@ import type {
   Team,
 } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
-import { TestClock } from '../conformance/store/fixture.js'
+import { TestClock } from '../conformance/test-clock.js'
 import { Hooks, hookedKv, hookedObjects } from './hooked-ports.js'
 
 export const HOUR_MS = 3_600_000

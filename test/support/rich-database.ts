@@ -3,7 +3,7 @@ import { MemoryLevel } from 'memory-level'
 import { onTestFinished } from 'vitest'
 import type { KvPartition, KvStore, ObjectStore, Store } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
-import { TestClock } from '../conformance/store/fixture.js'
+import { TestClock } from '../conformance/test-clock.js'
 import { fillRichly, RICH_SIZES } from './rich-store.js'
 
 export type Opened = Readonly<{

@@ -1,7 +1,7 @@
 // A store that has something of everything the format knows, and what can be read of a store.
 import type { Store, Table, Team } from '../../src/index.js'
-import type { TestClock } from '../conformance/store/fixture.js'
 import { putTo, textOf } from '../conformance/store/upload-request.js'
+import type { TestClock } from '../conformance/test-clock.js'
 
 export const RICH_TEAMS = ['acme', 'beta'] as const
 

@@ -19,8 +19,8 @@ import {
 import { openLevelKv, openStore, type Store, type StoreOptions } from '../../../src/index.js'
 import { FaultDisk } from '../faults/fault-disk.js'
 import { NO_FAULTS, nthStep } from '../faults/fault-plan.js'
+import { TestClock } from '../test-clock.js'
 import { type FaultRule, type RequestFault, RequestFaults } from './request-faults.js'
-import { TestClock } from './test-clock.js'
 
 /** Options of `createTestServer`. Unknown names are refused. */
 export type TestServerOptions = Readonly<{

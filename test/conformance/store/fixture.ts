@@ -1,7 +1,6 @@
 // The fixture of the cases of the store suite: an open store, its clock, and a team.
 import assert from 'node:assert/strict'
 import type {
-  Clock,
   CreateResult,
   RowsInput,
   SchemaInput,
@@ -14,6 +13,7 @@ import type {
   Team,
 } from '../../../src/index.js'
 import { isStoreError } from '../../../src/index.js'
+import type { TestClock } from '../test-clock.js'
 
 /** One rule of the library surface. */
 export type StoreCase = Readonly<{
@@ -24,18 +24,6 @@ export type StoreCase = Readonly<{
 }>
 
 export type OpenStoreForCase = (options: StoreOptions) => Promise<Store>
-
-export class TestClock implements Clock {
-  #now = 1_700_000_000_000
-
-  now(): number {
-    return this.#now
-  }
-
-  pass(milliseconds: number): void {
-    this.#now += milliseconds
-  }
-}
 
 export class Fixture {
   readonly clock: TestClock

@@ -1,6 +1,7 @@
 // The store as a whole: options, sweeping, closing.
 import assert from 'node:assert/strict'
-import { columnOf, fails, numbered, type StoreCase, TestClock } from './fixture.js'
+import { TestClock } from '../test-clock.js'
+import { columnOf, fails, numbered, type StoreCase } from './fixture.js'
 
 const HOUR_MS = 3_600_000
 

@@ -20,7 +20,7 @@ import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDirectory } from '../../../adapters/node.js'
 import { isStoreError, type Store } from '../../../src/index.js'
-import { TestClock } from '../../conformance/store/fixture.js'
+import { TestClock } from '../../conformance/test-clock.js'
 import { report, sizeOf, suiteSeed } from '../../support/ladder.js'
 import {
   type Answers,

@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises'
 import process from 'node:process'
 import { openDirectory } from '../../../adapters/open-directory.js'
 import { isStoreError, type Store } from '../../../src/index.js'
-import { TestClock } from '../../conformance/store/fixture.js'
+import { TestClock } from '../../conformance/test-clock.js'
 import {
   type Answers,
   askEverything,

@@ -9,7 +9,8 @@ import type {
   Team,
 } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore, StoreError } from '../../../src/index.js'
-import { FakeClock, seededRandom } from '../model/seeded.js'
+import { TestClock } from '../../conformance/test-clock.js'
+import { seededRandom } from '../model/seeded.js'
 import type { Limits } from './oracle.js'
 import { Incarnation, kvOf, objectsOf } from './ports.js'
 
@@ -30,7 +31,7 @@ export type Profile = Readonly<{
 type Opened = Readonly<{ store: Store; incarnation: Incarnation }>
 
 export class World {
-  readonly clock = new FakeClock()
+  readonly clock = new TestClock()
   readonly profile: Profile
   readonly kv: KvStore
   readonly objects: ObjectStore

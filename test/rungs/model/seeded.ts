@@ -1,5 +1,5 @@
-// Randomness and time that a run can repeat.
-import type { Clock, Random } from '../../../src/index.js'
+// Randomness that a run can repeat.
+import type { Random } from '../../../src/index.js'
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function seededNumbers(seed: number): () => number {
@@ -15,16 +15,4 @@ export function seededNumbers(seed: number): () => number {
 export function seededRandom(seed: number): Random {
   const next = seededNumbers(seed)
   return { bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) }
-}
-
-export class FakeClock implements Clock {
-  #now = 1_700_000_000_000
-
-  now(): number {
-    return this.#now
-  }
-
-  pass(milliseconds: number): void {
-    this.#now += milliseconds
-  }
 }

@@ -6,10 +6,11 @@ import { MemoryLevel } from 'memory-level'
 import { openDirectoryPorts } from '../../../adapters/directory/directory.js'
 import type { KvStore, ObjectStore, Store, StoreOptions, Team } from '../../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../../src/index.js'
+import { TestClock } from '../../conformance/test-clock.js'
 import type { SeenRows } from '../../support/replay-changes.js'
 import type { Limits } from './oracle.js'
 import { Pace, pacedKv, pacedObjects } from './paced-ports.js'
-import { FakeClock, seededRandom } from './seeded.js'
+import { seededRandom } from './seeded.js'
 
 const DAY_MS = 86_400_000
 
@@ -69,7 +70,7 @@ export type Profile = Readonly<{
 }>
 
 export class World {
-  readonly clock = new FakeClock()
+  readonly clock = new TestClock()
   readonly pace = new Pace()
   readonly profile: Profile
   readonly #medium: Medium

@@ -4,8 +4,9 @@ import type { Scheduler } from 'fast-check'
 import type { StoreError, StoreOptions } from '../../../src/index.js'
 import { isStoreError, openLevelKv, openStore } from '../../../src/index.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
+import { TestClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
-import { FakeClock, seededRandom } from '../model/seeded.js'
+import { seededRandom } from '../model/seeded.js'
 import {
   changeTable,
   createTable,
@@ -86,7 +87,7 @@ async function openPlaces(race: Race, turn: Turn): Promise<OperationPlace[]> {
       foldIntervalMs: 0,
       jobIntervalMs: 0,
       fileSweepIntervalMs: 0,
-      clock: new FakeClock(),
+      clock: new TestClock(),
       random,
       kv: scheduledKv(kv, turn, race.checks),
       objects: scheduledObjects(objects, turn),

@@ -6,8 +6,9 @@ import type { FaultDiskOptions } from '../../conformance/faults/fault-disk.js'
 import { FaultDisk } from '../../conformance/faults/fault-disk.js'
 import type { FaultLevel } from '../../conformance/faults/fault-level.js'
 import { DiskGone, type Fault, type FaultPlan } from '../../conformance/faults/fault-plan.js'
+import { TestClock } from '../../conformance/test-clock.js'
 import { Mismatch, show } from '../model/operation.js'
-import { FakeClock, seededRandom } from '../model/seeded.js'
+import { seededRandom } from '../model/seeded.js'
 import type { Outcome } from './oracle.js'
 import { beginProcess } from './virtual-time.js'
 
@@ -56,7 +57,7 @@ const DAMAGE_CODES: ReadonlySet<string> = new Set(['DATA_CORRUPT', 'DATA_LOSS'])
 
 export class SimWorld {
   readonly disk: FaultDisk
-  readonly clock = new FakeClock()
+  readonly clock = new TestClock()
   readonly excuses: Excuses = { io: false, misread: false, damaged: false }
   readonly options: SimOptions
   readonly #random: NonNullable<StoreOptions['random']>

@@ -5,8 +5,8 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { backupToFile, openDirectory } from '../../../adapters/node.js'
 import type { Store } from '../../../src/index.js'
-import { TestClock } from '../../conformance/store/fixture.js'
 import { putTo, textOf } from '../../conformance/store/upload-request.js'
+import { TestClock } from '../../conformance/test-clock.js'
 
 const QUIET = { sweepIntervalMs: 0, foldIntervalMs: 0, fileSweepIntervalMs: 0 } as const
 const SIZES = {

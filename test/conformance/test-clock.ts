@@ -1,0 +1,23 @@
+import type { Clock } from '../../src/index.js'
+
+/** In November 2023. */
+const START = 1_700_000_000_000
+
+/** A clock that moves only when a test lets time pass. */
+export class TestClock implements Clock {
+  readonly #start: () => number
+  #passed = 0
+
+  /** @param start - The time when nothing has passed, in milliseconds since 1970 UTC; a function: it runs by itself. */
+  constructor(start: number | (() => number) = START) {
+    this.#start = typeof start === 'number' ? () => start : start
+  }
+
+  now(): number {
+    return this.#start() + this.#passed
+  }
+
+  pass(milliseconds: number): void {
+    this.#passed += milliseconds
+  }
+}

@@ -46,6 +46,7 @@ import { readTeams } from '../context/team-entries.js'
 import type { VerifyContext } from './verify-extents.js'
 import { verifyFiles } from './verify-files.js'
 import { Findings } from './verify-findings.js'
+import { verifyHistory } from './verify-history.js'
 import { verifyJobs } from './verify-jobs.js'
 import { verifyOrphans } from './verify-orphans.js'
 import { verifyReceipts } from './verify-receipts.js'
@@ -165,6 +166,7 @@ async function verifyTeam(
   await findings.step({ team: teamId }, () => verifyRepeats(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyJobs(findings, partition, teamId))
   await findings.step({ team: teamId }, () => verifyReceipts(findings, partition, teamId))
+  await findings.step({ team: teamId }, () => verifyHistory(findings, partition, teamId))
   await findings.step({ team: teamId }, () => partition.read(verifyWriters))
   await findings.step({ team: teamId }, () => partition.read(verifyDuties))
   const alias = await findings.step({ team: teamId }, () => readAlias(context, teamId))

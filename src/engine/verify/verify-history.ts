@@ -1,0 +1,280 @@
+// The history of tables: each change follows the one before it, and the rows that it changed or removed are there as they
+// were before.
+import { type Bytes, compareBytes, concatBytes } from '../../base/bytes.js'
+import {
+  CHANGES_RANGE,
+  type ChangeRecord,
+  changeKey,
+  changesRange,
+  decodeChange,
+  decodeHistory,
+  decodeRowBeforeKey,
+  historyKey,
+  positionsOf,
+  ROWS_BEFORE_RANGE,
+  rowBeforeKey,
+  type SlotRun,
+  versionOfChangeKey,
+} from '../../format/change-records.js'
+import { deadTableKey } from '../../format/dead-table.js'
+import {
+  type Position,
+  SLOTS_MAX,
+  type TableKey,
+  tableHeadKey,
+  tableOfKey,
+} from '../../format/keys.js'
+import { decodeRowRecord, decodeTableHead } from '../../format/records.js'
+import { readSpans } from '../../format/row-text.js'
+import { renderTableId } from '../../format/table-id.js'
+import { prefixRange } from '../../kv/key-range.js'
+import type { KeyRange, KvPartition, KvView } from '../../kv/kv.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { VerifyFindingKind, VerifyPlace } from '../api/verify-types.js'
+import { comparePositions, endOf } from '../history/generation-end.js'
+import { type Findings, problemOf } from './verify-findings.js'
+
+/** Rows that are looked for in one query, at most. */
+const ROWS_AT_ONCE = 1_000
+
+/** Findings reported for one table, at most. */
+const PROBLEMS_MAX = 100
+
+export async function verifyHistory(
+  findings: Findings,
+  partition: KvPartition,
+  team: string,
+): Promise<void> {
+  await partition.read(async (view) => {
+    let after: TableKey | null = null
+    for (;;) {
+      findings.checkGoesOn()
+      const table = await nextTable(view, after)
+      if (table === null) return
+      const where = { team, table: renderTableId(table) }
+      try {
+        await verifyTable(findings, view, table, where)
+      } catch (failure) {
+        findings.add(problemOf(failure, 'record'), where)
+      }
+      after = table
+    }
+  })
+}
+
+/** The first table behind another that has a record of a history; null: there is none. */
+async function nextTable(view: KvView, after: TableKey | null): Promise<TableKey | null> {
+  let first: TableKey | null = null
+  for (const { start, limit } of [CHANGES_RANGE, ROWS_BEFORE_RANGE]) {
+    const from = after === null ? start : ofTable(start, after).limit
+    const [entry] = await view.scan({ start: from, limit, count: 1, keysOnly: true })
+    const table = entry === undefined ? null : tableOfKey(entry[0])
+    if (table !== null && (first === null || compareBytes(table, first) < 0)) first = table
+  }
+  return first
+}
+
+function ofTable(space: Bytes, table: TableKey): KeyRange {
+  return prefixRange(concatBytes([space, table]))
+}
+
+async function verifyTable(
+  findings: Findings,
+  view: KvView,
+  table: TableKey,
+  where: VerifyPlace,
+): Promise<void> {
+  const head = await view.get(tableHeadKey(table))
+  if (head === null) {
+    if ((await view.get(deadTableKey(table))) !== null) return
+    const message = 'The history remains of a table that is not there'
+    return findings.add({ kind: 'orphan-record', message }, where)
+  }
+  const { version } = decodeTableHead(head)
+  await new HistoryWalk(findings, view, table, { where, version }).run()
+}
+
+/** A version, and what the change that made it says; null: it cannot be read. */
+type Seen = Readonly<{ version: number; since: number | null }>
+
+class HistoryWalk {
+  readonly #findings: Findings
+  readonly #view: KvView
+  readonly #table: TableKey
+  readonly #where: VerifyPlace
+  /** Of the table. */
+  readonly #version: number
+  /** Changes of this version and those before may be deleted, with their rows. */
+  #deleted = 0
+  #problems = 0
+  /** Rows that changes name. */
+  #named = 0
+  /** Whether all changes could be read, so that the rows that they name can be counted. */
+  #isCountable = true
+
+  constructor(
+    findings: Findings,
+    view: KvView,
+    table: TableKey,
+    { where, version }: Readonly<{ where: VerifyPlace; version: number }>,
+  ) {
+    this.#findings = findings
+    this.#view = view
+    this.#table = table
+    this.#where = where
+    this.#version = version
+  }
+
+  async run(): Promise<void> {
+    const history = await this.#view.get(historyKey(this.#table))
+    if (history !== null) this.#deleted = decodeHistory(history)
+    if (this.#deleted > this.#version) {
+      this.#tell('record-mismatch', `The history was deleted up to version ${this.#deleted}`)
+    }
+    let last: Seen | null = null
+    for await (const entries of scanBatches(this.#view, changesRange(this.#table, 0))) {
+      this.#findings.checkGoesOn()
+      for (const [key, bytes] of entries) {
+        const version = versionOfChangeKey(key) ?? 0
+        last = { version, since: await this.#checkChange(version, bytes, last) }
+      }
+    }
+    await this.#checkRows()
+  }
+
+  #tell(kind: VerifyFindingKind, problem: string): void {
+    if (this.#problems++ >= PROBLEMS_MAX) return
+    const message = `${problem}; the table has version ${this.#version}`
+    this.#findings.add({ kind, message }, this.#where)
+  }
+
+  /** @returns the `since` of the change; null: it cannot be read. */
+  async #checkChange(version: number, bytes: Bytes, last: Seen | null): Promise<number | null> {
+    if (version > this.#version) {
+      this.#tell('record-mismatch', `A change is of version ${version}`)
+    }
+    let change: ChangeRecord
+    try {
+      change = decodeChange(bytes)
+    } catch (failure) {
+      this.#isCountable = false
+      this.#tell(problemOf(failure, 'record').kind, `The change of version ${version} is damaged`)
+      return null
+    }
+    if (version <= this.#deleted) return change.since // A sweep deletes it.
+    this.#checkSince(version, change.since, last)
+    await this.#checkRowsOf(version, change)
+    return change.since
+  }
+
+  /** A change says from which version on all changes are there. */
+  #checkSince(version: number, since: number, last: Seen | null): void {
+    const isNext = last?.version === version - 1
+    if (!isNext && since < version - 1 && version - 1 > this.#deleted) {
+      this.#isCountable = false
+      const first = Math.max(since, last?.version ?? 0, this.#deleted) + 1
+      const which =
+        first === version - 1 ? `version ${first}` : `versions ${first} to ${version - 1}`
+      this.#tell('record-missing', `A change is missing of ${which}`)
+    }
+    const wanted = isNext ? last.since : null
+    if (since < version && (wanted === null || since === wanted)) return
+    const before = wanted === null ? '' : `, and the one before it since version ${wanted}`
+    this.#tell(
+      'record-mismatch',
+      `The change of version ${version} names all changes since version ${since}${before}`,
+    )
+  }
+
+  /** The rows that a change has changed or removed are there as they were. */
+  async #checkRowsOf(version: number, { before, changed, removed }: ChangeRecord): Promise<void> {
+    const end = endOf(before)
+    const inside = (run: SlotRun): boolean => {
+      return run.extent >= before.firstExtent && run.slot + run.count <= SLOTS_MAX
+    }
+    // Rows that the change itself has added and removed were not there before.
+    const runs = [...changed, ...removed.filter((run) => comparePositions(run, end) < 0)]
+    if (!runs.every(inside) || changed.some((run) => comparePositions(run, end) >= 0)) {
+      this.#isCountable = false
+      const message = `The change of version ${version} names rows that were not there`
+      return this.#tell('record-mismatch', message)
+    }
+    let positions: Position[] = []
+    for (const position of positionsOf(runs)) {
+      positions.push(position)
+      if (positions.length < ROWS_AT_ONCE) continue
+      await this.#look(version, positions)
+      positions = []
+    }
+    await this.#look(version, positions)
+  }
+
+  async #look(version: number, positions: readonly Position[]): Promise<void> {
+    this.#findings.checkGoesOn()
+    this.#named += positions.length
+    const keys = positions.map((position) => rowBeforeKey(this.#table, position, version))
+    const found = await this.#view.getMany(keys)
+    for (const [i, { extent, slot }] of positions.entries()) {
+      if ((found[i] ?? null) !== null) continue
+      this.#named--
+      const row = `The row in slot ${slot} of extent ${extent} before version ${version}`
+      this.#tell('record-missing', `${row} is missing`)
+    }
+  }
+
+  /** Reads the rows, and counts them: more than changes name are rows that nobody will look for. */
+  async #checkRows(): Promise<void> {
+    let count = 0
+    for await (const entries of scanBatches(
+      this.#view,
+      ofTable(ROWS_BEFORE_RANGE.start, this.#table),
+    )) {
+      this.#findings.checkGoesOn()
+      for (const [key, bytes] of entries) {
+        const { position, version } = decodeRowBeforeKey(key)
+        if (version <= this.#deleted) continue // A sweep deletes it.
+        count++
+        if (this.#findings.full) this.#checkRow(position, version, bytes)
+      }
+    }
+    if (!this.#isCountable || count === this.#named) return
+    await this.#findUnnamed()
+  }
+
+  #checkRow({ extent, slot }: Position, version: number, bytes: Bytes): void {
+    const place = `The row in slot ${slot} of extent ${extent} before version ${version}`
+    try {
+      const row = decodeRowRecord(bytes)
+      if (row.version >= version) this.#tell('row-version', `${place} has version ${row.version}`)
+      if (row.text === null) this.#tell('row', `${place} is a deleted one`)
+      else readSpans(row.text)
+    } catch (failure) {
+      this.#tell(problemOf(failure, 'record').kind, `${place} is damaged`)
+    }
+  }
+
+  /** Looks for the rows that no change names; there are such. */
+  async #findUnnamed(): Promise<void> {
+    let named: Readonly<{ version: number; runs: readonly SlotRun[] }> = { version: 0, runs: [] }
+    const range = ofTable(ROWS_BEFORE_RANGE.start, this.#table)
+    for await (const entries of scanBatches(this.#view, range)) {
+      this.#findings.checkGoesOn()
+      for (const [key] of entries) {
+        const { position, version } = decodeRowBeforeKey(key)
+        if (version <= this.#deleted) continue
+        if (named.version !== version) {
+          const bytes = await this.#view.get(changeKey(this.#table, version))
+          const change = bytes === null ? { changed: [], removed: [] } : decodeChange(bytes)
+          named = { version, runs: [...change.changed, ...change.removed] }
+        }
+        if (named.runs.some((run) => isIn(run, position))) continue
+        const row = `The row in slot ${position.slot} of extent ${position.extent} before version ${version}`
+        this.#tell('orphan-record', `${row} is one that no change names`)
+      }
+    }
+  }
+}
+
+function isIn({ extent, slot, count }: SlotRun, position: Position): boolean {
+  return extent === position.extent && position.slot >= slot && position.slot < slot + count
+}

@@ -112,6 +112,14 @@ const CONTRACT_OPTIONS =
 const NAMES = 'fileName contentType'
 const CELLS = 'onSchemaError idempotencyKey receipt'
 
+/** An instance of Fastify that takes whatever is registered. */
+const FASTIFY: node.FastifyScope = {
+  prefix: '',
+  removeAllContentTypeParsers: () => undefined,
+  addContentTypeParser: () => undefined,
+  all: () => undefined,
+}
+
 const LIBRARY: Readonly<Record<string, Call>> = {
   defineSchema: call(
     (definition) => core.defineSchema(definition),
@@ -168,6 +176,11 @@ const NODE: Readonly<Record<string, Call>> = {
     (given, options) => node.nodeHandler(given, options),
     () => [store, { keys: KEYS }],
     { 1: `${CONTRACT_OPTIONS} basePath` },
+  ),
+  fastifyPlugin: call(
+    (given, options) => node.fastifyPlugin(given, options)(FASTIFY),
+    () => [store, { keys: KEYS }],
+    { 1: CONTRACT_OPTIONS },
   ),
   startServer: call(
     async (given, options) => (await node.startServer(given, options)).close(0),
@@ -560,6 +573,7 @@ test('of the wrong values these work', () => {
       "LIBRARY restoreBackup": "1.files: undefined",
       "NODE backupToFile": "2: undefined | 2.files: undefined | 2.signal: undefined | 2: {} | 2: an object without a prototype",
       "NODE closeServer": "1: undefined | 1: 0",
+      "NODE fastifyPlugin": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "NODE hardenServer": "1: undefined | 1.connectionsMax: undefined | 1.keylessPerAddressMax: undefined | 1: {} | 1: an object without a prototype",
       "NODE nodeHandler": "1.authenticate: undefined | 1.adminKeys: undefined | 1.apps: undefined | 1.baseUrl: undefined | 1.publicBaseUrl: undefined | 1.logger: undefined | 1.registry: undefined | 1.moreMetrics: undefined | 1.onFailure: undefined | 1.onWarning: undefined | 1.basePath: undefined | 1.basePath: '' | 1.adminKeys: [] | 1.apps: [] | 1.moreMetrics: [] | 1.onFailure: a function | 1.onWarning: a function",
       "NODE nodeSources": "0: undefined | 0.allowPrivate: undefined | 0.ports: undefined | 0.connectTimeoutMs: undefined | 0.ca: undefined | 0.lookup: undefined | 0.allowPrivate: true | 0.ca: '' | 0.ca: 'x' | 0.ca: a text with a NUL | 0.ca: a lone surrogate | 0: {} | 0: an object without a prototype | 0.ports: [1] | 0.lookup: a function",

@@ -17,7 +17,7 @@ import { encodeRowRecord } from '../../src/format/records.js'
 import { parseTableId } from '../../src/format/table-id.js'
 import type { KvPartition, Store, VerifyFinding } from '../../src/index.js'
 import { memoryObjects, openLevelKv, openStore } from '../../src/index.js'
-import { TestClock } from '../conformance/store/fixture.js'
+import { TestClock } from '../conformance/test-clock.js'
 import { all } from '../support/rich-database.js'
 
 const HOUR_MS = 3_600_000

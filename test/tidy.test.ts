@@ -40,6 +40,7 @@ const ENGINE_FLOORS = [
   ['verify'],
   ['jobs', 'transaction'],
   ['table', 'upkeep'],
+  ['unique'],
   ['find', 'history', 'merge'],
   ['ingest', 'read', 'files'],
   ['context'],

@@ -25,6 +25,14 @@ export function parseAppIds({ text, offset }: JsonPart): readonly string[] {
   throw invalidRequest('body', `'appsToLink' must be an array of at most ${APPS_MAX} strings`)
 }
 
+/** The columns of a table's key, or null for none; how many there may be is the engine's rule. */
+export function parseKey(part: JsonPart): readonly string[] | null {
+  const key = parsePart(part)
+  if (key === null) return null
+  if (Array.isArray(key) && key.every(isString)) return key
+  throw invalidRequest('body', "'key' must be an array of column IDs, or null")
+}
+
 /** Checks the shape of a schema; column types and the rules of IDs are the engine's. */
 export function parseSchema({ text, offset }: JsonPart): WireSchema {
   if (!text.startsWith('{')) throw invalidRequest('body', "'schema' must be an object")

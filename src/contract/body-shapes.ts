@@ -8,7 +8,7 @@ import type { Stash, TextRows } from '../engine/api/row-types.js'
 import { isSpace } from '../schema/json-cursor.js'
 import { decodeJsonText, type JsonPart, splitJsonObject } from '../schema/scan-json.js'
 import type { WireSchema } from './body-members.js'
-import { parseAppIds, parseName, parsePart, parseSchema } from './body-members.js'
+import { parseAppIds, parseKey, parseName, parsePart, parseSchema } from './body-members.js'
 import type { CallTeam } from './limited-team.js'
 import type { ReceivedBody } from './read-body.js'
 import { invalidRequest, shownId } from './refusal.js'
@@ -63,20 +63,21 @@ export function parseAddBody(body: ReceivedBody, team: CallTeam): TextRows | Sta
   return bareRows(body, SEND_ROWS) ?? parseStashObject(wholeText(body.bytes), team)
 }
 
-/** PATCH /tables/{tableID}: `{ name?, schema? }`. */
+/** PATCH /tables/{tableID}: `{ name?, schema? }`, or `{ key }`. */
 export function parseAlterBody({
   bytes,
-}: ReceivedBody): Readonly<{ name?: string; schema?: WireSchema }> {
+}: ReceivedBody): Readonly<{ name?: string; schema?: WireSchema; key?: readonly string[] | null }> {
   const isObject = firstByte(bytes) === OPEN_BRACE
-  const members = isObject ? readMembers(wholeText(bytes), ['name', 'schema']) : undefined
+  const members = isObject ? readMembers(wholeText(bytes), ['name', 'schema', 'key']) : undefined
   if (members === undefined || members.size === 0) {
     const problem = isObject ? 'it is empty' : 'it is not an object'
-    throw invalidRequest('body', `${problem}; send { name }, { schema } or both`)
+    throw invalidRequest('body', `${problem}; send { name }, { schema } or both, or { key }`)
   }
-  const [name, schema] = [members.get('name'), members.get('schema')]
+  const [name, schema, key] = ['name', 'schema', 'key'].map((member) => members.get(member))
   return {
     ...(name && { name: parseName(name) }),
     ...(schema && { schema: parseSchema(schema) }),
+    ...(key && { key: parseKey(key) }),
   }
 }
 

@@ -22,7 +22,7 @@ import { backupStore } from './backup/backup.js'
 import { KeyedMutex } from './commit/keyed-mutex.js'
 import { TableHeads } from './commit/table-heads.js'
 import { TableWakes } from './commit/table-wakes.js'
-import { type HistoryOf, TableWriters } from './commit/table-writers.js'
+import { type HistoryOf, type KeyedChangeOf, TableWriters } from './commit/table-writers.js'
 import { Activity } from './context/activity.js'
 import { StoredApiKeys } from './context/api-keys.js'
 import { Background } from './context/background.js'
@@ -59,6 +59,7 @@ import { SegmentCache } from './segments/segment-cache.js'
 import { SegmentReads } from './segments/segment-reads.js'
 import { activityOf, memoryOf } from './store-memory.js'
 import { openTeamContext, StoreTeam } from './team.js'
+import { keyedChange } from './unique/changed-keys.js'
 import { Sweeper } from './upkeep/sweep.js'
 import { verifyStore } from './verify/verify.js'
 
@@ -165,10 +166,12 @@ function openSources(
 function openBeside(
   sources: ReturnType<typeof openSources>,
   options: ResolvedOptions,
-): Pick<StoreContext, 'wakes' | 'history'> {
+): Pick<StoreContext, 'wakes' | 'history' | 'keyed'> {
   const context = { ...sources, options }
+  const keyed: KeyedChangeOf = (...of) => keyedChange(context, ...of)
   const history: HistoryOf = (...of) => historyOf(context, ...of)
   return {
+    keyed,
     wakes: new TableWakes(),
     history: options.historyRetentionMs === 0 ? undefined : history,
   }

@@ -30,7 +30,7 @@ import { TeamStash } from './ingest/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
 import { readTableInfos, readTableNames } from './read/table-infos.js'
-import { checkCreate, checkCreateArguments, checkImport } from './table/check-requests.js'
+import { checkCreate, checkCreateArguments, checkImport, checkKey } from './table/check-requests.js'
 import { createTable, findCreated } from './table/create-table.js'
 import { importTable } from './table/import-table.js'
 import { preflightCreate } from './table/preflight.js'
@@ -67,7 +67,9 @@ export class StoreTeam implements Team {
   preflight(request: CreateTableRequest): Promise<PreflightReport> {
     return this.#context.lifecycle.run(() => {
       const { columnsMax } = this.#context.options
-      const { rows, schema, onSchemaError } = checkCreateArguments('preflight', request, columnsMax)
+      const create = checkCreateArguments('preflight', request, columnsMax, ['key'])
+      const { rows, schema, onSchemaError } = create
+      if (request.key !== undefined) checkKey(request.key)
       checkIdempotencyKey(request.idempotencyKey)
       checkRequestDigest(request.requestDigest)
       return preflightCreate(this.#context, rows, schema, onSchemaError)

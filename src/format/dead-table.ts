@@ -31,6 +31,8 @@ const SPACES_OF_TABLE = [
   KEY_SPACE.extentPage,
   KEY_SPACE.schema,
   KEY_SPACE.receipt,
+  KEY_SPACE.keyEntry,
+  KEY_SPACE.keyIndex,
   KEY_SPACE.change,
   KEY_SPACE.rowBefore,
 ] as const

@@ -31,6 +31,8 @@ export const KEY_SPACE = Object.freeze({
   duty: 0x14,
   workHint: 0x15,
   deadTable: 0x16,
+  keyEntry: 0x18,
+  keyIndex: 0x19,
   change: 0x1a,
   rowBefore: 0x1b,
   teamEntry: 0x20,
@@ -58,7 +60,6 @@ export const SLOTS_MAX = 65_536
 
 export const TEAM_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.teamHead)
 export const FILES_HEAD_KEY: Bytes = Uint8Array.of(KEY_SPACE.filesHead)
-
 /** In the system partition. */
 export const SIGNING_KEYS_KEY: Bytes = Uint8Array.of(KEY_SPACE.signingKeys)
 export const CODECS_KEY: Bytes = Uint8Array.of(KEY_SPACE.codecs)
@@ -66,7 +67,6 @@ export const CODECS_KEY: Bytes = Uint8Array.of(KEY_SPACE.codecs)
 export function catalogKey(order: number): Bytes {
   return new ByteWriter(7).u8(KEY_SPACE.catalog).u48(order).finish()
 }
-
 export const CATALOG_RANGE: KeyRange = spaceRange(KEY_SPACE.catalog)
 export const TABLE_HEADS_RANGE: KeyRange = spaceRange(KEY_SPACE.tableHead)
 export const SCHEMAS_RANGE: KeyRange = spaceRange(KEY_SPACE.schema)

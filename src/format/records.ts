@@ -44,6 +44,8 @@ export type Generation = Readonly<{
   open: OpenExtent | null
   /** Row IDs that this generation kept from earlier ones. */
   forward: ForwardRef | null
+  /** The name of the index of its key, 8 random bytes; null: the table has no key. */
+  keyIndex: Bytes | null
 }>
 
 /** The object with the kept row IDs of a generation. */
@@ -306,24 +308,28 @@ export function writeGeneration(writer: ByteWriter, generation: Generation): Byt
   writer.bytes(generation.nonce).u48(generation.firstExtent).u48(generation.nextExtent)
   writer.u48(generation.liveRows).u48(generation.deletedRows).u32(generation.schemaNumber)
   writer.u48(generation.convertBefore).u64(generation.widenedAt)
-  const { open: extent, forward } = generation
+  const { open: extent, forward, keyIndex } = generation
   const hasBase = extent !== null && extent.base > 0
   writer.u8(
     (extent === null ? 0 : HAS_OPEN) |
       (forward === null ? 0 : HAS_FORWARD) |
-      (hasBase ? HAS_BASE : 0),
+      (hasBase ? HAS_BASE : 0) |
+      (keyIndex === null ? 0 : HAS_KEY),
   )
   if (extent !== null) {
     writer.u48(extent.extent).bytes(extent.nonce).u32(extent.nextSlot).u32(extent.textBytes)
   }
   if (hasBase) writer.u64(extent.base)
   if (forward !== null) writer.bytes(objectBytes(forward.object)).u48(forward.objectBytes)
+  if (keyIndex !== null) writer.bytes(keyIndex)
   return writer
 }
 
 const HAS_OPEN = 0x01
 const HAS_FORWARD = 0x02
 const HAS_BASE = 0x04
+const HAS_KEY = 0x08
+const KEY_INDEX_BYTES = 8
 
 /** One object is built member by member, not by spreading (PERFORMANCE.md, P34). */
 export function readGeneration(reader: ByteReader): Generation {
@@ -334,7 +340,7 @@ export function readGeneration(reader: ByteReader): Generation {
   const convertBefore = reader.u48()
   const widenedAt = reader.u64()
   const flags = reader.u8()
-  const isKnown = (flags & ~(HAS_OPEN | HAS_FORWARD | HAS_BASE)) === 0
+  const isKnown = (flags & ~(HAS_OPEN | HAS_FORWARD | HAS_BASE | HAS_KEY)) === 0
   if (!isKnown || (flags & (HAS_OPEN | HAS_BASE)) === HAS_BASE)
     throw reader.corrupt(`its flags are ${flags}`)
   return {
@@ -349,6 +355,7 @@ export function readGeneration(reader: ByteReader): Generation {
     open: flags & HAS_OPEN ? readOpen(reader, (flags & HAS_BASE) !== 0) : null,
     forward:
       flags & HAS_FORWARD ? { object: toHex(reader.bytes(16)), objectBytes: reader.u48() } : null,
+    keyIndex: flags & HAS_KEY ? reader.bytes(KEY_INDEX_BYTES) : null,
   }
 }
 

@@ -15,6 +15,7 @@ import type { ContractServer } from './contract-suite.js'
 import { contractSuite } from './contract-suite.js'
 import { FAILURES, failingStore } from './failing-store.js'
 import { SOURCE_URLS, contractSources as sources } from './fake-sources.js'
+import { proveKeys } from './key-requests.js'
 import { requestOf, send } from './plain-request.js'
 import { openSigningObjects } from './signing-objects.js'
 
@@ -337,6 +338,12 @@ describe('answers that take a server of their own', () => {
       expect((await send(server, method, '/tables/%zz')).status).toBe(400)
       expect((await send(server, method, path, { key: 'unknown' })).status).toBe(404)
     }
+    await server.close()
+  })
+
+  test('a table with a key', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    await proveKeys(server)
     await server.close()
   })
 

@@ -5,6 +5,7 @@ import { changeCases } from './store/change-cases.js'
 import { fileCases } from './store/file-cases.js'
 import { Fixture, type OpenStoreForCase, type StoreCase } from './store/fixture.js'
 import { historyCases } from './store/history-cases.js'
+import { keyCases } from './store/key-cases.js'
 import { lifeCases } from './store/life-cases.js'
 import { manyCases } from './store/many-cases.js'
 import { pageCases } from './store/page-cases.js'
@@ -21,6 +22,7 @@ const CASES: readonly StoreCase[] = [
   ...tableCases,
   ...rowCases,
   ...manyCases,
+  ...keyCases,
   ...transactionCases,
   ...historyCases,
   ...stashCases,

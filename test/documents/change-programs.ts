@@ -87,4 +87,21 @@ const changes: Program = {
   },
 }
 
-export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction, merge, changes]
+const keys: Program = {
+  document: 'src/EMBEDDING.md',
+  begins: "await table.alter({ key: ['email'] })",
+  declared: DECLARED,
+  async run({ text }, surroundings) {
+    const team = (await memory(surroundings)).team('acme')
+    const rows = [{ email: 'b@example.com' }, { email: 'a@example.com' }]
+    const { tableId, rowIds } = await team.createTable({ name: 'Customers', rows })
+    const table = team.table(tableId)
+    const printed: unknown[] = []
+    await runModule(text, { table, console: { log: (row: unknown) => printed.push(row) } })
+
+    assert.deepEqual(printed, [{ $rowID: rowIds.get(1), email: 'a@example.com' }])
+    await assert.rejects(table.addRows(rows), { code: 'KEY_NOT_UNIQUE' })
+  },
+}
+
+export const CHANGE_PROGRAMS: readonly Program[] = [manyRows, transaction, merge, keys, changes]

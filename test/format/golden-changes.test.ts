@@ -20,6 +20,7 @@ const CHANGE = {
     widenedAt: 2 ** 33,
     open: { extent: 257, nonce: utf8('ABCDEFGH'), nextSlot: 9, textBytes: 512, base: 0 },
     forward: null,
+    keyIndex: null,
   },
   changed: [{ extent: 256, slot: 7, count: 2 }],
   removed: [

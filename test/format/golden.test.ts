@@ -53,6 +53,7 @@ const GENERATION = {
   widenedAt: 6,
   open: OPEN,
   forward: { object: OBJECT, objectBytes: 258 },
+  keyIndex: null,
 }
 const HEAD = { version: 2 ** 40 + 9, commitNonce: NONCE, order: 5, generation: GENERATION }
 const BASED_HEAD = {

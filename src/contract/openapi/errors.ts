@@ -25,7 +25,7 @@ const DESCRIPTIONS: Readonly<Record<ErrorType, Description>> = {
   },
   column_id_not_unique: { when: 'A schema or a header has the same column ID twice.' },
   key_not_unique: {
-    when: 'Two rows of the body, or two rows of the table that a row of the body matches, have the same key. The message names both.',
+    when: 'Two rows of the body, or two rows of the table that a row of the body matches, have the same key, or two rows of a table with a key would. The message names both.',
     ours: true,
   },
   stash_not_found: { when: 'The stash holds no chunk, or may have lost some.', ours: true },

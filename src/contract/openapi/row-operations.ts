@@ -35,7 +35,7 @@ export const ROW_OPERATIONS = {
       200: { ...versioned('The request was only checked.', ref('PreflightAnswer')), ours: true },
       201: changed('The rows were added.', ref('RowIDsAnswer')),
     },
-    errors: [...FILLING, 'TABLE_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED'],
+    errors: [...FILLING, 'TABLE_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'KEY_NOT_UNIQUE'],
   },
   'POST /tables/{tableID}/merge': {
     operationId: 'mergeRows',
@@ -81,7 +81,14 @@ export const ROW_OPERATIONS = {
     parameters: ['onSchemaError', 'ifRowMatch'],
     body: { description: 'Cells by column ID.', content: json(ref('InputRow')) },
     success: { 200: versioned('The ETag is the new version of the table.', EMPTY) },
-    errors: [...RECEIVING, ...MISFITS, 'TABLE_NOT_FOUND', 'ROW_NOT_FOUND', 'PRECONDITION_FAILED'],
+    errors: [
+      ...RECEIVING,
+      ...MISFITS,
+      'TABLE_NOT_FOUND',
+      'ROW_NOT_FOUND',
+      'PRECONDITION_FAILED',
+      'KEY_NOT_UNIQUE',
+    ],
   },
   'DELETE /tables/{tableID}/rows/{rowID}': {
     operationId: 'deleteRow',

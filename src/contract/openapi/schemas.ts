@@ -51,6 +51,7 @@ const CREATED_IDS = { tableID: at('TableID'), rowIDs: ROW_IDS }
 const RECEIPT = { receipt: at('Receipt') }
 const CREATED = closed(CREATED_IDS, { linkedAppIDs: LINKED_APPS, ...RECEIPT })
 const WRITTEN = closed({ rowIDs: ROW_IDS }, RECEIPT)
+const KEY: JsonSchema = { ...list(TEXT), maxItems: 16 }
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
 const SOME_TIME: JsonSchema = { type: ['integer', 'null'], minimum: 0 }
 const PROBLEM = described(
@@ -162,21 +163,28 @@ export const SCHEMAS = {
   TableList: data(list(closed({ id: at('TableID'), name: NAME }))),
   TableAnswer: {
     ...data(
-      closed({
-        id: at('TableID'),
-        name: NAME,
-        schema: at('TableSchema'),
-        rowCount: COUNT,
-        version: COUNT,
-        createdAt: described('Milliseconds since 1970; null: not known.', SOME_TIME),
-        updatedAt: described('Milliseconds since 1970; null: not known.', SOME_TIME),
-        bytes: described('Of the rows as they are stored, without overwritten ones.', COUNT),
-      }),
+      closed(
+        {
+          id: at('TableID'),
+          name: NAME,
+          schema: at('TableSchema'),
+          rowCount: COUNT,
+          version: COUNT,
+          createdAt: described('Milliseconds since 1970; null: not known.', SOME_TIME),
+          updatedAt: described('Milliseconds since 1970; null: not known.', SOME_TIME),
+          bytes: described('Of the rows as they are stored, without overwritten ones.', COUNT),
+        },
+        { key: described('The columns of the key, if the table has one.', KEY) },
+      ),
     ),
     'x-rowstash': true,
   },
   AlterRequest: {
-    anyOf: [closed({ name: NAME }, SCHEMA_MEMBER), closed(SCHEMA_MEMBER, { name: NAME })],
+    anyOf: [
+      closed({ name: NAME }, SCHEMA_MEMBER),
+      closed(SCHEMA_MEMBER, { name: NAME }),
+      closed({ key: { anyOf: [KEY, { type: 'null' }] } }),
+    ],
     'x-rowstash': true,
   },
   CreateRequest: {

@@ -71,7 +71,7 @@ export const TABLE_OPERATIONS = {
       200: changed('The rows were replaced, or only checked.', ref('OverwriteAnswer')),
       202: unversioned('The rows are being replaced.', ref('OverwriteJob')),
     },
-    errors: [...FILLING, 'TABLE_NOT_FOUND', 'PRECONDITION_FAILED'],
+    errors: [...FILLING, 'TABLE_NOT_FOUND', 'PRECONDITION_FAILED', 'KEY_NOT_UNIQUE'],
   },
   'GET /tables/{tableID}': {
     operationId: 'readTable',
@@ -88,7 +88,7 @@ export const TABLE_OPERATIONS = {
     tag: 'Tables',
     summary: 'Change the name and the columns of a table',
     description:
-      'Columns are added without cells, dropped with theirs, or get another display name. The rows stay as they are.',
+      'Columns are added without cells, dropped with theirs, or get another display name. The rows stay as they are. With `key`, no two rows may have the same values in its columns from then on; `null` takes the key away.',
     security: 'team',
     parameters: ['ifTableMatch'],
     body: { description: 'What changes.', content: json(ref('AlterRequest')) },
@@ -101,6 +101,7 @@ export const TABLE_OPERATIONS = {
       'COLUMN_ID_NOT_UNIQUE',
       'TABLE_NOT_FOUND',
       'PRECONDITION_FAILED',
+      'KEY_NOT_UNIQUE',
     ],
     ours: true,
   },

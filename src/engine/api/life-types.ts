@@ -11,6 +11,8 @@ export type TableEntry = Readonly<{ id: string; name: string }>
 export type TableInfo = TableEntry &
   Readonly<{
     schema: TableSchema
+    /** IDs of the columns of its key; missing: it has none. */
+    key?: readonly string[]
     rowCount: number
     version: number
     /** When it was created, in milliseconds since 1970 UTC; null: a version of this package that did not note it did so. */
@@ -30,7 +32,7 @@ export type IfTableMatch = Readonly<{
   ifMatch?: number | bigint | undefined
 }>
 
-/** A change of a table that touches no row. It has a name or a schema, or both. */
+/** A change of a table that touches no row. It has a name or a schema, or both; or a key alone. */
 export type AlterRequest = IfTableMatch &
   Readonly<{
     /** The new name: 1 to 1,000 UTF-16 units. Two tables may have the same. */
@@ -43,6 +45,13 @@ export type AlterRequest = IfTableMatch &
      * `addRows` widens one. A table with rows of a dropped column takes no merge before it is overwritten.
      */
     schema?: SchemaInput | undefined
+    /**
+     * IDs of the columns of the key, 1 to 16 of them, none with arrays; null: the table has no key any more. From then on
+     * no two rows have the same values in all of them, in whatever form the values are written: an operation that would
+     * make two fails with KEY_NOT_UNIQUE. Rows with an empty cell in one of them are not compared. An overwrite keeps the
+     * key. All rows are read once, 2,097,152 at most, and other changes of the table wait meanwhile.
+     */
+    key?: readonly string[] | null | undefined
   }>
 
 /** Options of an export. */
@@ -77,8 +86,9 @@ export interface TableLife {
   rename(name: string, options?: IfTableMatch): Promise<Readonly<{ version: number }>>
   /**
    * Changes the name and the columns of the table in one version, without reading or writing a row, however many there
-   * are. What is the same already makes no version. If a column is dropped, all rows have the new version.
-   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_…, PRECONDITION_FAILED
+   * are. What is the same already makes no version. If a column is dropped, all rows have the new version. A column of
+   * the key is neither dropped nor changed from numbers to texts. With a key, the rows are read.
+   * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, COLUMN_ID_…, PRECONDITION_FAILED, KEY_NOT_UNIQUE
    */
   alter(request: AlterRequest): Promise<Readonly<{ version: number }>>
   /**

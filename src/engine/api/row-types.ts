@@ -89,6 +89,8 @@ export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
   /** Default: inferred from all rows. With one of `defineSchema`, the rows are checked against it when they are compiled. */
   schema?: S | undefined
   rows: RowsOf<S> | Stash
+  /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. A job does not take it. */
+  key?: readonly string[] | undefined
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`; a repeat returns the result of the first create. */
   idempotencyKey?: string | undefined

@@ -42,6 +42,7 @@ import type {
 } from './row-types.js'
 import type { Transactions } from './transaction-types.js'
 import type { TypedRows } from './typed-types.js'
+import type { KeyValues } from './unique-types.js'
 import type { VerifyOptions, VerifyReport } from './verify-types.js'
 
 export type { DeleteResult, Page, PageBounds, PageRequest, ReadOptions, ReadResult, RowWithId }
@@ -271,9 +272,11 @@ export interface Table
   page(request?: FindPageRequest): Promise<Page>
   /**
    * One row and its version; null if the table has no such row.
-   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT
+   * @param row - Its ID, or the values of the key columns of a table with a key: `{ email: 'a@b.example' }`. The index of
+   *   the key leads to the row, without a scan.
+   * @throws {StoreError} TABLE_NOT_FOUND, DATA_CORRUPT; REQUEST_VALIDATION_ERROR: these are not the columns of the key
    */
-  get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
+  get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null>
   /**
    * Changes the given cells of a row: null empties a cell, absent columns stay.
    * Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (the cells), ROW_NOT_FOUND,

@@ -21,6 +21,7 @@ import type {
   Stash,
   UpdateOptions,
 } from './row-types.js'
+import type { KeyValues } from './unique-types.js'
 
 /** Options of `addRows` in a transaction. */
 export type TransactionAddOptions = Readonly<{ onSchemaError?: OnSchemaError | undefined }>
@@ -33,7 +34,7 @@ export interface TransactionTable {
   readonly id: string
   version(): Promise<number>
   schema(): Promise<TableSchema>
-  get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
+  get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null>
   /** `get` for each row ID, in their order: null for a row that is not there. At most 10,000 row IDs. */
   getMany(rowIds: readonly string[], options?: ReadOptions): Promise<readonly (ReadResult | null)[]>
   page(request?: PageRequest): Promise<Page>

@@ -1,4 +1,5 @@
 // The writers of the tables of a store.
+import { chain } from '../../base/awaitable.js'
 import { BoundedMap } from '../../base/bounded-map.js'
 import { changeKey } from '../../format/change-records.js'
 import type { TableKey } from '../../format/keys.js'
@@ -48,14 +49,24 @@ export type HistoryOf = (
   read: ReadRecord,
 ) => Promise<Change['puts']>
 
+/** A change with what it does to the key of its table; of a table with a key alone. */
+export type KeyedChangeOf = (
+  place: WriterPlace,
+  before: TableHead,
+  change: Change,
+  read: ReadRecord,
+) => Promise<Change>
+
 /** What goes on beside the changes of tables. */
 export type BesideChanges = Readonly<{
+  keyed: KeyedChangeOf
   wakes: Pick<TableWakes, 'changed'>
   /** undefined: the store keeps no history. */
   history: HistoryOf | undefined
 }>
 
 const NOTHING_BESIDE: BesideChanges = Object.freeze({
+  keyed: async (_, __, change) => change,
   wakes: { changed: () => undefined },
   history: undefined,
 })
@@ -86,8 +97,9 @@ export class TableWriters implements TableChanges {
 
   change<T>(place: WriterPlace, plan: Plan<T>, ahead?: AheadOfTurn, look?: TableLook): Promise<T> {
     const key = keyOf(place)
-    const { history } = this.#beside
-    const whole = history === undefined ? plan : withHistory(history, place.table, plan)
+    const { history, keyed } = this.#beside
+    const keeping = withKey(keyed, place, plan)
+    const whole = history === undefined ? keeping : withHistory(history, place.table, keeping)
     if (this.#shared !== undefined) {
       const more = history === undefined ? ahead : aheadWithHistory(place.table, ahead)
       return this.#sharedWriter(key, place, this.#shared).change(whole, more, look)
@@ -153,6 +165,18 @@ export class TableWriters implements TableChanges {
     if (before?.writer === writer) return
     this.#resting = { key, writer }
     if (before?.writer.isIdle) this.#writers.delete(before.key)
+  }
+}
+
+/** The same plan, whose change keeps the key of the table. */
+export function withKey<T>(keyed: KeyedChangeOf, place: WriterPlace, plan: Plan<T>): Plan<T> {
+  return (head, read) => {
+    const planned = plan(head, read)
+    if (head.generation.keyIndex === null) return planned
+    return chain(planned, async ({ result, change }) => {
+      if (change === undefined) return { result }
+      return { result, change: await keyed(place, head, change, read) }
+    })
   }
 }
 

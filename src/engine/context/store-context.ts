@@ -6,7 +6,7 @@ import type { ResolvedOptions } from '../api/resolve-options.js'
 import type { KeyedMutex } from '../commit/keyed-mutex.js'
 import type { TableHeads } from '../commit/table-heads.js'
 import type { TableWakes } from '../commit/table-wakes.js'
-import type { HistoryOf, TableChanges } from '../commit/table-writers.js'
+import type { HistoryOf, KeyedChangeOf, TableChanges } from '../commit/table-writers.js'
 import type { ForwardCache } from '../segments/forward-cache.js'
 import type { SegmentCache } from '../segments/segment-cache.js'
 import type { Activity } from './activity.js'
@@ -62,6 +62,7 @@ export type StoreContext = Readonly<{
   wakes: TableWakes
   /** undefined: the store keeps no history. */
   history: HistoryOf | undefined
+  keyed: KeyedChangeOf
   pins: GenerationPins
   dueTeams: DueTeams
   disk: DiskSpace

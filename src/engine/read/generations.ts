@@ -119,7 +119,7 @@ export function emptyGeneration(
 ): Generation {
   const range = { firstExtent, nextExtent: firstExtent }
   const counts = { liveRows: 0, deletedRows: 0, convertBefore: 0, widenedAt: 0 }
-  return { nonce, ...range, ...counts, schemaNumber, open: null, forward: null }
+  return { nonce, ...range, ...counts, schemaNumber, open: null, forward: null, keyIndex: null }
 }
 
 export function inUse(head: TableHead): GenerationInUse {

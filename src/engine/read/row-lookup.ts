@@ -49,15 +49,44 @@ export function findRow(
   generation: Generation,
   rowId: string,
 ): Awaitable<FoundRow | null> {
-  return chain(findPlace(context, read, table, generation, rowId), (place) => {
-    if (place === null) return null
-    return chain(read(rowKey(table, place.position)), (record): Awaitable<FoundRow | null> => {
-      if (record === null) return readStored(context, read, table, generation, place)
-      const { text, version, schemaNumber } = decodeRowRecord(record)
-      if (text === null) return null
-      const row = { position: place.position, version, stored: { text, schemaNumber, version } }
-      return asItReads(context, read, table, generation, row)
-    })
+  return chain(findPlace(context, read, table, generation, rowId), (place) =>
+    place === null ? null : readPlace(context, read, table, generation, place),
+  )
+}
+
+/** The row at a position of a generation; null when there is none, or not any more. */
+export function findRowAt(
+  context: RowSources,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  position: Position,
+): Awaitable<FoundRow | null> {
+  const { firstExtent, nextExtent, open } = generation
+  const { extent, slot } = position
+  if (extent >= nextExtent || extent < firstExtent) return null
+  if (open?.extent === extent) {
+    if (slot >= open.nextSlot) return null
+    return readPlace(context, read, table, generation, { position, entry: null })
+  }
+  return chain(context.extents.read(read, table, extent), (entry) =>
+    slot < entry.rowCount ? readPlace(context, read, table, generation, { position, entry }) : null,
+  )
+}
+
+function readPlace(
+  context: RowSources,
+  read: ReadRecord,
+  table: TableKey,
+  generation: Generation,
+  place: Place,
+): Awaitable<FoundRow | null> {
+  return chain(read(rowKey(table, place.position)), (record): Awaitable<FoundRow | null> => {
+    if (record === null) return readStored(context, read, table, generation, place)
+    const { text, version, schemaNumber } = decodeRowRecord(record)
+    if (text === null) return null
+    const row = { position: place.position, version, stored: { text, schemaNumber, version } }
+    return asItReads(context, read, table, generation, row)
   })
 }
 

@@ -4,6 +4,7 @@ import type { Bytes } from '../../base/bytes.js'
 import { byteText } from '../../base/platform.js'
 import { StoreError } from '../../base/store-error.js'
 import { decodeExtentPage } from '../../format/extent-page.js'
+import { decodeKeyIndex, keyIndexKey } from '../../format/key-index.js'
 import {
   CATALOG_RANGE,
   catalogKey,
@@ -101,6 +102,7 @@ async function infosOf(
         id: renderTableId(table),
         name,
         schema,
+        ...keyOf(table, generation, read),
         rowCount: generation.liveRows,
         version: version + base,
         createdAt: times?.createdAt || null,
@@ -112,7 +114,21 @@ async function infosOf(
 }
 
 function recordsOf({ table, head: { generation } }: FoundTable): Bytes[] {
-  return [schemaKey(table, generation.schemaNumber), ...pageKeysOf(table, generation)]
+  const { keyIndex } = generation
+  const keys = [schemaKey(table, generation.schemaNumber), ...pageKeysOf(table, generation)]
+  if (keyIndex !== null) keys.push(keyIndexKey({ table, index: keyIndex }))
+  return keys
+}
+
+function keyOf(
+  table: TableKey,
+  { keyIndex }: Generation,
+  read: (key: Bytes) => Bytes | null,
+): Pick<TableInfo, 'key'> {
+  if (keyIndex === null) return {}
+  const record = read(keyIndexKey({ table, index: keyIndex }))
+  if (record === null) throw damaged(table, 'the index of its key is missing')
+  return { key: decodeKeyIndex(record).columns }
 }
 
 /** The extent pages of a generation: one for each 256 extents. */

@@ -29,6 +29,7 @@ import type { RequestKey } from '../commit/idempotency.js'
 import { validatedRows } from '../ingest/validated-rows.js'
 import type { CheckedMerge } from './merge-commit.js'
 import { requestKeyOf } from './request-digest.js'
+import type { KeyAlteration } from './table-key.js'
 import type { Alteration } from './table-life.js'
 
 const CREATE_ARGUMENTS = [
@@ -51,7 +52,8 @@ type CreateArguments = Readonly<{
   receipt: boolean
 }>
 
-export type CheckedCreate = CreateArguments & Readonly<{ key: RequestKey | undefined }>
+export type CheckedCreate = CreateArguments &
+  Readonly<{ key: RequestKey | undefined; keyColumns: readonly string[] | undefined }>
 
 /**
  * @param what - The name of the request in messages.
@@ -62,19 +64,25 @@ export async function checkCreate(
   given: CreateTableRequest,
   columnsMax: number,
 ): Promise<CheckedCreate> {
-  const create = checkCreateArguments(what, given, columnsMax)
+  const create = checkCreateArguments(what, given, columnsMax, ['key'])
   const { name, schema, onSchemaError } = create
+  const keyColumns = given.key === undefined ? undefined : checkKey(given.key)
   const about = ['create', name, schema ?? null, onSchemaError]
-  return { ...create, key: await requestKeyOf(given, about, given.rows) }
+  const whole = keyColumns === undefined ? about : [...about, keyColumns]
+  return { ...create, keyColumns, key: await requestKeyOf(given, whole, given.rows) }
 }
 
-/** As `checkCreate`, without the idempotency key. */
+/**
+ * As `checkCreate`, without the idempotency key and the key of the table.
+ * @param more - Further members that the request may have.
+ */
 export function checkCreateArguments(
   what: string,
   given: CreateTableRequest,
   columnsMax: number,
+  more: readonly string[] = [],
 ): CreateArguments {
-  checkArguments(what, given, CREATE_ARGUMENTS)
+  checkArguments(what, given, [...more, ...CREATE_ARGUMENTS])
   const { name } = given
   checkTableName(name)
   const schema = given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
@@ -128,11 +136,22 @@ export function checkRename(name: string, given: IfTableMatch): Alteration {
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_… */
-export function checkAlter(given: AlterRequest, columnsMax: number): Alteration {
-  checkArguments('alter', given, ['name', 'schema', 'ifMatch'])
-  const { name, schema } = given
+export function checkAlter(given: AlterRequest, columnsMax: number): Alteration | KeyAlteration {
+  checkArguments('alter', given, ['name', 'schema', 'key', 'ifMatch'])
+  const { name, schema, key } = given
+  if (key !== undefined) {
+    if (name !== undefined || schema !== undefined) {
+      const message = 'alter takes a key alone: change the name and the schema with another call'
+      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+    }
+    const columns = key === null ? null : checkKey(key)
+    return { key: columns, ifMatch: checkIfMatchArgument(given.ifMatch) }
+  }
   if (name === undefined && schema === undefined) {
-    throw new StoreError('REQUEST_VALIDATION_ERROR', 'alter takes a name, a schema, or both')
+    throw new StoreError(
+      'REQUEST_VALIDATION_ERROR',
+      'alter takes a name, a schema, or both; or a key',
+    )
   }
   if (name !== undefined) checkTableName(name)
   return {
@@ -187,7 +206,7 @@ const KEY_COLUMNS_MAX = 16
 export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
   checkArguments('merge', given, MERGE_ARGUMENTS)
   const { rows } = given
-  const key = checkMergeKey(given.key)
+  const key = checkKey(given.key)
   const mode = checkMergeMode(given.mode)
   const onSchemaError = checkOnSchemaError(given.onSchemaError)
   return {
@@ -203,7 +222,8 @@ export async function checkMerge(given: MergeRequest): Promise<CheckedMerge> {
   }
 }
 
-function checkMergeKey(given: unknown): readonly string[] {
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export function checkKey(given: unknown): readonly string[] {
   const isList = Array.isArray(given) && given.length > 0 && given.length <= KEY_COLUMNS_MAX
   const columns = isList ? given.filter((id): id is string => typeof id === 'string') : []
   const isKey = isList && columns.length === given.length

@@ -41,7 +41,8 @@ import {
 } from '../ingest/rows-reader.js'
 import { policyOf } from '../ingest/schema-of-rows.js'
 import { emptyGeneration } from '../read/generations.js'
-import { appendRows, linkableBytes } from './append-rows.js'
+import { keyedStart } from '../unique/changed-keys.js'
+import { type Appended, appendRows, linkableBytes } from './append-rows.js'
 import { checksOf, linkUntilDone } from './link-rows.js'
 import { draftReceipt, type ReceiptDraft, saveReceipt } from './receipts.js'
 
@@ -51,6 +52,8 @@ type CreateRequest = Readonly<{
   rows: GivenRows
   onSchemaError: OnSchemaError
   key: RequestKey | undefined
+  /** IDs of the columns of the table's key. */
+  keyColumns?: readonly string[] | undefined
   /** The job that the create is for. It names the table. */
   guard?: JobGuard | undefined
   /** Whether the receipt is kept and returned. */
@@ -151,7 +154,8 @@ async function commitTable(
   const empty = emptyGeneration(random.bytes(8), 0, 0)
   const read = async (): Promise<null> => null // A new table has no extent page.
   const start = { read, random, table, generation: empty, version: 1, base: versionBase(team) }
-  const { next, puts, runs, files } = await appendRows(start, rows)
+  const { runs, files, ...appended } = await appendRows(start, rows)
+  const { next, puts } = await withTableKey(team, table, appended, request.keyColumns, schema)
   const { puts: receiptPuts, receipt } = await saveReceipt(team, read, table, draft, 1)
   const records = [
     ...puts,
@@ -198,6 +202,19 @@ async function commitTable(
     const made = { tableId: renderTableId(table), version: 1, rowIds: rowIdsOf(runs) }
     return { ...made, ...(receipt && { receipt }) }
   })
+}
+
+/** What is put for the rows of a new table, and for its key. @throws {StoreError} KEY_NOT_UNIQUE, REQUEST_VALIDATION_ERROR */
+async function withTableKey(
+  team: TeamContext,
+  table: Bytes,
+  { next, puts }: Pick<Appended, 'next' | 'puts'>,
+  columns: readonly string[] | undefined,
+  schema: TableSchema,
+): Promise<Pick<Appended, 'next' | 'puts'>> {
+  if (columns === undefined) return { next, puts }
+  const place = { team, table, tableId: renderTableId(table) }
+  return keyedStart(team, place, { columns, schema, next, puts })
 }
 
 /** The place of the next table in the catalog. */

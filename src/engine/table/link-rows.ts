@@ -1,6 +1,7 @@
 // Shared by all operations that link rows: long work is prepared against a state of the table and of the stash, and
 // is done again when that state has moved before the commit. Objects that the work wrote stay pending until its end.
 import { type Awaitable, isSync } from '../../base/awaitable.js'
+import { sameValue } from '../../base/bytes.js'
 import type { ReceiptOperation } from '../../format/receipt-records.js'
 import type { TableHead } from '../../format/records.js'
 import type { KvCheck, KvView, ReadRecord } from '../../kv/kv.js'
@@ -136,7 +137,9 @@ export async function whatMoved(
   head: TableHead,
   read: ReadRecord,
 ): Promise<'schema' | 'stash' | null> {
-  if (head.generation.schemaNumber !== base.head.generation.schemaNumber) return 'schema'
+  const { schemaNumber, keyIndex } = head.generation
+  const before = base.head.generation
+  if (schemaNumber !== before.schemaNumber || !sameValue(keyIndex, before.keyIndex)) return 'schema'
   return (await sourceHolds(base.source, read)) ? null : 'stash'
 }
 

@@ -20,6 +20,7 @@ import { KeyCollision } from '../merge/merged-row.js'
 import { INCOMING_ROWS_MAX } from '../merge/table-join.js'
 import { TableRows } from '../merge/table-rows.js'
 import { readHead } from '../read/generations.js'
+import { readKeyIndex } from '../unique/key-index.js'
 import { linkableBytes } from './append-rows.js'
 import { checkIfMatch } from './if-match.js'
 import {
@@ -62,6 +63,7 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     checkIfMatch('table', request.ifMatch, toPublicVersion(team, base.head).version)
     if (request.requestKey !== undefined) await team.limits.checkKeys(team)
     checkNoneDropped(base.schema)
+    await checkTableKey(place, base.head, request.key)
     const { onSchemaError, receipt, dryRun } = request
     const receiptOf = receipt && !dryRun ? 'merge' : undefined
     const ready = await readyRows(place, reader, base, base.schema, onSchemaError, receiptOf)
@@ -199,6 +201,24 @@ function columnsOfInput({ base }: ReadyRows, { columns }: IndexedSchema): Readon
     for (const { summary } of chunk.columns) if (columns.has(summary.id)) named.add(summary.id)
   }
   return named
+}
+
+/**
+ * A merge by the key of the table keeps the keys of all rows that it changes.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR
+ */
+async function checkTableKey(
+  { team, table }: TablePlace,
+  { generation: { keyIndex } }: TableHead,
+  key: readonly string[],
+): Promise<void> {
+  if (keyIndex === null) return
+  const index = await team.partition.read((view) => {
+    return readKeyIndex(table, keyIndex, (record) => view.get(record))
+  })
+  const { columns } = index.record
+  if (columns.length === key.length && key.every((id) => columns.includes(id))) return
+  throw invalidKey(`the table has a key, so it must be of the same columns: ${columns.join(', ')}`)
 }
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR */

@@ -24,6 +24,7 @@ import { type IndexedSchema, indexSchema } from '../context/schema-cache.js'
 import type { TablePlace } from '../context/store-context.js'
 import { checkIfMatch } from './if-match.js'
 import { type NewSchema, newSchemaOf, putSchema, underSchema } from './schema-change.js'
+import { alterKey, type KeyAlteration } from './table-key.js'
 
 type IfMatch = number | bigint | undefined
 
@@ -38,13 +39,15 @@ export type Alteration = Readonly<{
 
 /**
  * Changes the name and the columns of a table in one commit. Rows stay as they are stored; cells of columns that are
- * dropped are hidden from then on.
+ * dropped are hidden from then on. Its key is changed by a commit of its own.
  * @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR
  */
 export function alterTable(
   place: TablePlace,
-  { name, schema, ifMatch }: Alteration,
+  alteration: Alteration | KeyAlteration,
 ): Promise<Readonly<{ version: number }>> {
+  if ('key' in alteration) return alterKey(place, alteration)
+  const { name, schema, ifMatch } = alteration
   const { team, table } = place
   const plan: Plan<Readonly<{ version: number }>> = async (head, read) => {
     checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)

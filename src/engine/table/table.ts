@@ -53,6 +53,7 @@ import type {
   ReadJsonResult,
   Table,
 } from '../api/store-types.js'
+import type { KeyValues } from '../api/unique-types.js'
 import { tableNotFound } from '../commit/table-writer.js'
 import type { PointReadEntry } from '../context/point-read-cache.js'
 import { toPublicVersion } from '../context/public-versions.js'
@@ -67,6 +68,7 @@ import { openPage, readPage, readPiece } from '../read/open-page.js'
 import { pageOf } from '../read/page-walk.js'
 import { readRowJson } from '../read/point-read.js'
 import { readTableInfo } from '../read/table-infos.js'
+import { readByKey } from '../unique/find-by-key.js'
 import { addRows } from './add-rows.js'
 import {
   checkAlter,
@@ -94,7 +96,6 @@ import { alterTable, deleteTable } from './table-life.js'
 type Version = Readonly<{ version: number }>
 
 const ROW_ID = 'A row ID'
-
 const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt']
 
 const PAGE_ARGUMENTS = ['limit', 'continuation']
@@ -222,9 +223,10 @@ export class TeamTable implements Table {
     })
   }
 
-  async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
+  async get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null> {
     const numbers = checkReadOptions('get', options)
-    const found = await this.getJson(rowId)
+    const isKey = typeof row === 'object' && row !== null
+    const found = await (isKey ? this.#run((place) => readByKey(place, row)) : this.getJson(row))
     if (found === null) return null
     return { row: parseRendered(found.json, numbers) as RowWithId, version: found.version }
   }
@@ -241,8 +243,7 @@ export class TeamTable implements Table {
       return chain(readRowJson(place, latest, rowId), (found) => {
         if (found === null) return null
         team.activity.rowsOut++
-        const { json, version } = found
-        return toPublicVersion(team, { json, version })
+        return toPublicVersion(team, { json: found.json, version: found.version })
       })
     })
   }

@@ -17,7 +17,12 @@ import { decodeTableHead, encodeTableHead, type TableHead } from '../../format/r
 import type { KvCheck, KvCommit, KvCommitResult, KvPartition, KvView } from '../../kv/kv.js'
 import { KeyedMutex } from '../commit/keyed-mutex.js'
 import { nextHead, type Plan, type Planned, tableNotFound } from '../commit/table-writer.js'
-import type { HistoryOf, TableChanges, WriterPlace } from '../commit/table-writers.js'
+import {
+  type HistoryOf,
+  type TableChanges,
+  type WriterPlace,
+  withKey,
+} from '../commit/table-writers.js'
 import type { TeamContext } from '../context/store-context.js'
 import { type StagedRecord, StagedView } from './staged-view.js'
 
@@ -143,15 +148,16 @@ export class StagedChanges implements KvPartition, TableChanges {
 
   async #plan<T>(
     view: KvView,
-    { table, tableId }: WriterPlace,
+    place: WriterPlace,
     plan: Plan<T>,
   ): Promise<Readonly<{ before: TableHead; planned: Planned<T> }>> {
-    const key = tableHeadKey(table)
+    const key = tableHeadKey(place.table)
     const bytes = await view.get(key)
-    if (bytes === null) throw tableNotFound(tableId)
+    if (bytes === null) throw tableNotFound(place.tableId)
     const head = decodeTableHead(bytes)
     const before = { ...head, version: this.#versionBefore(key, head) }
-    return { before, planned: await plan(before, (record) => view.get(record)) }
+    const keyed = withKey(this.#team.keyed, place, plan)
+    return { before, planned: await keyed(before, (record) => view.get(record)) }
   }
 
   /** The version of a table before the transaction; 0: there was no table. */

@@ -27,6 +27,7 @@ import type {
   RowWithId,
 } from '../api/store-types.js'
 import type { TransactionAddOptions, TransactionTable } from '../api/transaction-types.js'
+import type { KeyValues } from '../api/unique-types.js'
 import { toPublicVersion } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { TeamTable } from '../table/table.js'
@@ -64,9 +65,9 @@ export class StagedTable implements TransactionTable {
     this.#rowsRead = rowsRead
   }
 
-  async get(rowId: string, options?: ReadOptions): Promise<ReadResult | null> {
+  async get(row: string | KeyValues, options?: ReadOptions): Promise<ReadResult | null> {
     this.#rowsRead.add(1)
-    return this.#open().get(rowId, options)
+    return this.#open().get(row, options)
   }
 
   async getMany(

@@ -46,7 +46,7 @@ type Retired = Readonly<{ table: TableKey; bytes: Bytes; retirement: Retirement 
 const TABLES_MAX = 64
 
 /** The tables that a visit looks at; null: all. */
-function tablesOf(visit: Visit): Names {
+export function tablesOf(visit: Visit): Names {
   const names = namesOf(visit, 'table')
   return names !== null && names.length > TABLES_MAX ? null : names
 }

@@ -39,6 +39,7 @@ import {
 import { sweepHistory } from './sweep-history.js'
 import { IncarnationSweeper } from './sweep-incarnations.js'
 import { laterJobs, sweepJobs } from './sweep-jobs.js'
+import { sweepKeyIndexes } from './sweep-keys.js'
 import { laterStashes, sweepStashes } from './sweep-stashes.js'
 import { laterUploads, sweepUploads } from './sweep-uploads.js'
 import { FULL_SCAN_MS, TeamVisits, type Visit } from './team-visits.js'
@@ -259,6 +260,7 @@ export async function sweepTeam(
   const generations = await sweepGenerations(context, visit)
   await sweepDeadTables(visit)
   await sweepSchemas(visit)
+  await sweepKeyIndexes(visit)
   const stashes = await sweepStashes(context, visit)
   if (visit.isFull || visit.about('results').length > 0) await sweepRepeats(context, visit)
   const jobs = await sweepJobs(context, visit)

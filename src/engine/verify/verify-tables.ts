@@ -37,6 +37,7 @@ import type { StoreContext } from '../context/store-context.js'
 import { readRetirements } from '../read/generations.js'
 import { type VerifyContext, verifyExtents } from './verify-extents.js'
 import { type Findings, problemOf } from './verify-findings.js'
+import { verifyKeys } from './verify-keys.js'
 import { verifyRows } from './verify-rows.js'
 
 /** Tables that are listed in one view, at most. */
@@ -140,6 +141,7 @@ async function verifyTable(verifying: VerifyContext, table: TableKey): Promise<v
   })
   findings.counts.tables++
   for (const nonce of generations ?? []) await verifyExtents(verifying, table, nonce, where)
+  await verifyKeys(verifying, table, where)
 }
 
 type SeenTable = Readonly<{

@@ -10,6 +10,7 @@ import { PLANTED_BUGS as PLANTED_FIND_BUGS } from './planted-find-bugs.js'
 import { PLANTED_BUGS as PLANTED_HINT_BUGS } from './planted-hint-bugs.js'
 import { PLANTED_BUGS as PLANTED_INCARNATION_BUGS } from './planted-incarnation-bugs.js'
 import { PLANTED_BUGS as PLANTED_JOB_BUGS } from './planted-job-bugs.js'
+import { PLANTED_BUGS as PLANTED_KEY_BUGS } from './planted-key-bugs.js'
 import { PLANTED_BUGS as PLANTED_LADDER_BUGS } from './planted-ladder-bugs.js'
 import { PLANTED_BUGS as PLANTED_LIFE_BUGS } from './planted-life-bugs.js'
 import { PLANTED_BUGS as PLANTED_MERGE_BUGS } from './planted-merge-bugs.js'
@@ -30,6 +31,7 @@ const BUGS = [
   ...PLANTED_HINT_BUGS,
   ...PLANTED_INCARNATION_BUGS,
   ...PLANTED_JOB_BUGS,
+  ...PLANTED_KEY_BUGS,
   ...PLANTED_LADDER_BUGS,
   ...PLANTED_LIFE_BUGS,
   ...PLANTED_MERGE_BUGS,

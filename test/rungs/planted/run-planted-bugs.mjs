@@ -52,6 +52,7 @@ const SUITES = [
     isPlain: true,
   },
   { list: 'planted-change-bugs.ts', test: 'test/store/history.test.ts', only: '', isPlain: true },
+  { list: 'planted-key-bugs.ts', test: 'test/store/keys.test.ts', only: '', isPlain: true },
   { list: 'planted-job-bugs.ts', test: 'test/store/jobs.test.ts', only: '', isPlain: true },
   { list: 'planted-s3-bugs.ts', test: 'test/unit/adapters/s3-', only: '', isPlain: true },
   {

@@ -109,7 +109,7 @@ describe('making a store', () => {
 
     const text = await readFile(join(path, 'FORMAT'), 'utf8')
 
-    const features = 'requires: table-life'
+    const features = 'requires: table-life keys'
     const lines = [
       'rowstash store',
       'format: 1',

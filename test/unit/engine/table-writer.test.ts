@@ -19,6 +19,7 @@ const GENERATION = {
   widenedAt: 0,
   open: null,
   forward: null,
+  keyIndex: null,
 }
 
 async function openTables() {

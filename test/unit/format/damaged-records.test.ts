@@ -56,6 +56,7 @@ const GENERATION = {
   widenedAt: 0,
   open: null,
   forward: null,
+  keyIndex: null,
 }
 const HEAD_FIELDS = { version: 9, commitNonce: NONCE, order: 5, generation: GENERATION }
 const HEAD = records.encodeTableHead(HEAD_FIELDS)
@@ -160,7 +161,7 @@ test('a number that no double holds is refused', () => {
 
 test.each([
   ['a repeat of an unknown kind', REPEAT, records.decodeIdempotencyRecord, 1, 7, 'its kind is 7'],
-  ['a generation with unknown flags', HEAD, records.decodeTableHead, -1, 8, 'its flags are 8'],
+  ['a generation with unknown flags', HEAD, records.decodeTableHead, -1, 16, 'its flags are 16'],
   [
     'a version base without an open extent',
     HEAD,

@@ -1,0 +1,105 @@
+// The key of a table: given, changed or taken away by a commit of its own. All rows are read, in the turn of the
+// operation, so that nobody of this process comes between; a commit of another process makes it begin anew.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { INDEX_NAME_BYTES } from '../../format/key-index.js'
+import { schemaKey } from '../../format/keys.js'
+import type { TableHead } from '../../format/records.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import type { Change, Plan } from '../commit/table-writer.js'
+import { hintOfTable } from '../commit/work-hints.js'
+import { toPublicVersion } from '../context/public-versions.js'
+import type { TablePlace } from '../context/store-context.js'
+import { readHead } from '../read/generations.js'
+import { findRowAt } from '../read/row-lookup.js'
+import { keyColumnsOf } from '../unique/key-columns.js'
+import { keyConflict, rowIdAt } from '../unique/key-conflict.js'
+import { readKeyIndex } from '../unique/key-index.js'
+import type { KeyedRows } from '../unique/keyed-rows.js'
+import { runOf } from '../unique/linked-keys.js'
+import { keysOfTable } from '../unique/table-keys.js'
+import { checkIfMatch } from './if-match.js'
+
+/** All tries: only changes of other processes, and those in flight, make another necessary. */
+const TRIES_MAX = 50
+
+type Version = Readonly<{ version: number }>
+
+/** What becomes of the key of a table: its columns, or null for none. */
+export type KeyAlteration = Readonly<{
+  key: readonly string[] | null
+  ifMatch: number | bigint | undefined
+}>
+
+/** @throws {StoreError} TABLE_NOT_FOUND, PRECONDITION_FAILED, REQUEST_VALIDATION_ERROR, KEY_NOT_UNIQUE */
+export async function alterKey(
+  place: TablePlace,
+  { key, ifMatch }: KeyAlteration,
+): Promise<Version> {
+  const { team, table } = place
+  const plan: Plan<Version | 'moved'> = async (head, read) => {
+    checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)
+    const change = await changeOfKey(place, head, key, read)
+    if (change === 'moved') return { result: 'moved' }
+    if (change === null) return { result: { version: head.version } }
+    return { result: { version: head.version + 1 }, change }
+  }
+  const ahead = {
+    keys: (head: TableHead | null) =>
+      head === null ? [] : [schemaKey(table, head.generation.schemaNumber)],
+  }
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const altered = await team.writers.change(place, plan, ahead)
+    if (altered !== 'moved') return altered
+  }
+  throw tooBusy('The rows of the table keep changing')
+}
+
+/** @returns null: the table has this key already. `moved`: the rows that can be read are not those of the head. */
+async function changeOfKey(
+  place: TablePlace,
+  head: TableHead,
+  key: readonly string[] | null,
+  read: ReadRecord,
+): Promise<Change | 'moved' | null> {
+  const { team, table, tableId } = place
+  const { generation } = head
+  const hints = hintOfTable(team, table, head.version + 1)
+  if (key === null) {
+    if (generation.keyIndex === null) return null
+    return { next: { ...generation, keyIndex: null }, puts: hints }
+  }
+  if (generation.keyIndex !== null) {
+    const { record } = await readKeyIndex(table, generation.keyIndex, read)
+    if (record.columns.join('\0') === key.join('\0')) return null
+  }
+  const schema = await team.schemas.get(table, generation.schemaNumber, read)
+  const columns = keyColumnsOf(key, schema.columns)
+  const durable = await team.partition.read((view) => readHead(team, view, table, tableId))
+  if (!sameBytes(durable.commitNonce, head.commitNonce)) return 'moved'
+  const keys = await keysOfTable(place, generation, columns)
+  await checkUnique(place, head, keys, columns, read)
+  const index: Bytes = team.options.random.bytes(INDEX_NAME_BYTES)
+  const written = await runOf(keys, { table, index }, { columns: key, nextRun: 0, runs: [] }, null)
+  return { next: { ...generation, keyIndex: index }, puts: [...written.puts, ...hints] }
+}
+
+/** @throws {StoreError} KEY_NOT_UNIQUE */
+async function checkUnique(
+  { team, table }: TablePlace,
+  { generation }: TableHead,
+  keys: KeyedRows,
+  columns: ReturnType<typeof keyColumnsOf>,
+  read: ReadRecord,
+): Promise<void> {
+  const twice = keys.firstTwice()
+  if (twice < 0) return
+  const [one, other] = [keys.positionAt(twice - 1), keys.positionAt(twice)]
+  const row = await findRowAt(team, read, table, generation, other)
+  const names = await Promise.all(
+    [one, other].map(async (position) => {
+      return `row '${await rowIdAt(team, read, table, generation, position)}'`
+    }),
+  )
+  throw keyConflict(columns, row?.text ?? '', [names[0] ?? '', names[1] ?? ''], null)
+}

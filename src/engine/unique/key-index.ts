@@ -1,0 +1,98 @@
+// The index of a table's key, as it is read.
+//
+// Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others: to rows that were
+// deleted or have another key since. So a row counts only if its key has the hash.
+import { type Bytes, compareBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import type { KeyHasher } from '../../format/key-hash.js'
+import {
+  bucketOf,
+  decodeKeyBucket,
+  decodeKeyEntry,
+  decodeKeyIndex,
+  type IndexPlace,
+  KEY_HASH_BYTES,
+  type KeyBucket,
+  type KeyIndexRecord,
+  keyBucketKey,
+  keyEntryKey,
+  keyIndexKey,
+} from '../../format/key-index.js'
+import type { Position, TableKey } from '../../format/keys.js'
+import type { Generation } from '../../format/records.js'
+import type { ReadRecord } from '../../kv/kv.js'
+import { type FoundRow, findRowAt, type RowSources } from '../read/row-lookup.js'
+
+const NO_ENTRIES: KeyBucket = { hashes: [], positions: [] }
+
+export class KeyIndex {
+  readonly place: IndexPlace
+  readonly record: KeyIndexRecord
+  readonly #read: ReadRecord
+
+  constructor(place: IndexPlace, record: KeyIndexRecord, read: ReadRecord) {
+    this.place = place
+    this.record = record
+    this.#read = read
+  }
+
+  /** The positions of rows that may have a key. @param hash - Of the key, or more bytes that begin with it. */
+  async positionsOf(hash: Bytes): Promise<readonly Position[]> {
+    const positions: Position[] = []
+    const entry = await this.#read(keyEntryKey(this.place, hash))
+    if (entry !== null) positions.push(decodeKeyEntry(entry))
+    const word = new DataView(hash.buffer, hash.byteOffset).getUint32(0)
+    for (const { run, bits } of this.record.runs) {
+      const bucket = await this.bucket(run, bucketOf(word, bits))
+      for (const [at, known] of bucket.hashes.entries()) {
+        const position = bucket.positions[at]
+        if (position !== undefined && isHash(known, hash)) positions.push(position)
+      }
+    }
+    return positions
+  }
+
+  /** The entries of a bucket of a run; none, if it has no record. */
+  async bucket(run: number, bucket: number): Promise<KeyBucket> {
+    const record = await this.#read(keyBucketKey(this.place, run, bucket))
+    return record === null ? NO_ENTRIES : decodeKeyBucket(record)
+  }
+}
+
+/** @returns null: there is no such index any more. */
+export async function readKeyIndex(
+  table: TableKey,
+  index: Bytes,
+  read: ReadRecord,
+): Promise<KeyIndex> {
+  const place = { table, index }
+  const record = await read(keyIndexKey(place))
+  if (record === null) throw new StoreError('DATA_CORRUPT', 'The key index of the table is missing')
+  return new KeyIndex(place, decodeKeyIndex(record), read)
+}
+
+/** Whether two hashes, or bytes that begin with them, are the same. */
+export function isHash(left: Bytes, right: Bytes): boolean {
+  const [one, other] = [left.subarray(0, KEY_HASH_BYTES), right.subarray(0, KEY_HASH_BYTES)]
+  return compareBytes(one, other) === 0
+}
+
+/** Rows of a generation, and what their keys are. */
+export type KeyedGeneration = Readonly<{
+  sources: RowSources
+  table: TableKey
+  generation: Generation
+  hasher: KeyHasher
+  read: ReadRecord
+}>
+
+/** The row at a position if it is there and its key has the hash; else null. */
+export async function rowWithKey(
+  { sources, table, generation, hasher, read }: KeyedGeneration,
+  position: Position,
+  hash: Bytes,
+): Promise<FoundRow | null> {
+  const row = await findRowAt(sources, read, table, generation, position)
+  const known = row === null ? null : hasher.ofText(row.text)
+  return known !== null && isHash(known, hash) ? row : null
+}

@@ -1,0 +1,154 @@
+// The hashes of the keys of many rows, with the positions of the rows, in little memory: sorted, they are a run of an index.
+import { type Bytes, compareBytes } from '../../base/bytes.js'
+import { StoreError } from '../../base/store-error.js'
+import {
+  BUCKET_ENTRY_BYTES,
+  bitsOfRun,
+  bucketOf,
+  KEY_HASH_BYTES,
+  type KeyBucket,
+} from '../../format/key-index.js'
+import type { Position } from '../../format/keys.js'
+
+/** Rows whose keys one operation compares with each other, at most: their hashes are in memory, and in one commit. */
+export const KEYED_ROWS_MAX = 2_097_152
+
+const ROWS_FIRST = 1_024
+
+/** Buckets into which entries are sorted before they are compared: those of their first 16 bits. */
+const SORT_BITS = 16
+
+export class KeyedRows {
+  count = 0
+  #bytes = new Uint8Array(ROWS_FIRST * BUCKET_ENTRY_BYTES)
+  #view = new DataView(this.#bytes.buffer)
+  /** Indexes of entries in the order of their bytes; undefined: entries came since they were sorted. */
+  #order: Uint32Array | undefined
+
+  /** @param hash - The hash of a key, or more bytes that begin with it. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+  add(hash: Bytes, { extent, slot }: Position): void {
+    if (this.count === KEYED_ROWS_MAX) {
+      const message = `An operation on a table with a key takes at most ${KEYED_ROWS_MAX} rows; use several`
+      throw new StoreError('REQUEST_VALIDATION_ERROR', message)
+    }
+    const at = this.count++ * BUCKET_ENTRY_BYTES
+    if (at === this.#bytes.length) this.#grow()
+    this.#bytes.set(hash.subarray(0, KEY_HASH_BYTES), at)
+    this.#view.setUint16(at + KEY_HASH_BYTES, Math.floor(extent / 2 ** 32))
+    this.#view.setUint32(at + KEY_HASH_BYTES + 2, extent >>> 0)
+    this.#view.setUint16(at + KEY_HASH_BYTES + 6, slot)
+    this.#order = undefined
+  }
+
+  #grow(): void {
+    const grown = new Uint8Array(2 * this.#bytes.length)
+    grown.set(this.#bytes)
+    this.#bytes = grown
+    this.#view = new DataView(grown.buffer)
+  }
+
+  addAll({ hashes, positions }: KeyBucket): void {
+    for (const [at, position] of positions.entries()) {
+      const hash = hashes[at]
+      if (hash !== undefined) this.add(hash, position)
+    }
+  }
+
+  /** The hash of the entry at a place in their order. */
+  hashAt(place: number): Bytes {
+    const at = this.#entryAt(place)
+    return this.#bytes.subarray(at, at + KEY_HASH_BYTES)
+  }
+
+  positionAt(place: number): Position {
+    const at = this.#entryAt(place) + KEY_HASH_BYTES
+    const extent = this.#view.getUint16(at) * 2 ** 32 + this.#view.getUint32(at + 2)
+    return { extent, slot: this.#view.getUint16(at + 6) }
+  }
+
+  #entryAt(place: number): number {
+    return (this.#sorted[place] ?? 0) * BUCKET_ENTRY_BYTES
+  }
+
+  /** The place of the first entry with a hash; -1: there is none. */
+  find(hash: Bytes): number {
+    let low = 0
+    let high = this.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compareBytes(this.hashAt(middle), hash) < 0) low = middle + 1
+      else high = middle
+    }
+    return low < this.count && compareBytes(this.hashAt(low), hash) === 0 ? low : -1
+  }
+
+  /** The place of the first entry whose hash is that of the one before it; -1: there is none. */
+  firstTwice(): number {
+    for (let place = 1; place < this.count; place++) {
+      if (compareBytes(this.hashAt(place - 1), this.hashAt(place)) === 0) return place
+    }
+    return -1
+  }
+
+  /** The numbers of the buckets of a run in which an entry would be, ascending. */
+  *bucketsOf(bits: number): Generator<number, void> {
+    let last = -1
+    for (let place = 0; place < this.count; place++) {
+      const bucket = this.#bucketAt(place, bits)
+      if (bucket !== last) yield bucket
+      last = bucket
+    }
+  }
+
+  #bucketAt(place: number, bits: number): number {
+    return bucketOf(this.#view.getUint32(this.#entryAt(place)), bits)
+  }
+
+  /** All entries as the buckets of a run. */
+  *buckets(): Generator<Readonly<{ bucket: number; entries: Bytes }>, void> {
+    const bits = bitsOfRun(this.count)
+    for (let first = 0; first < this.count; ) {
+      const bucket = this.#bucketAt(first, bits)
+      let limit = first + 1
+      while (limit < this.count && this.#bucketAt(limit, bits) === bucket) limit++
+      const entries = new Uint8Array((limit - first) * BUCKET_ENTRY_BYTES)
+      for (let place = first; place < limit; place++) {
+        const at = this.#entryAt(place)
+        const entry = this.#bytes.subarray(at, at + BUCKET_ENTRY_BYTES)
+        entries.set(entry, (place - first) * BUCKET_ENTRY_BYTES)
+      }
+      yield { bucket, entries }
+      first = limit
+    }
+  }
+
+  /** Sorts by the first bits of all entries, and then those with the same ones by comparing them. */
+  get #sorted(): Uint32Array {
+    if (this.#order !== undefined) return this.#order
+    const ends = new Uint32Array(2 ** SORT_BITS + 1)
+    const partOf = (entry: number): number => this.#view.getUint16(entry * BUCKET_ENTRY_BYTES)
+    for (let entry = 0; entry < this.count; entry++) {
+      const part = partOf(entry) + 1
+      ends[part] = (ends[part] ?? 0) + 1
+    }
+    for (let part = 1; part < ends.length; part++) {
+      ends[part] = (ends[part] ?? 0) + (ends[part - 1] ?? 0)
+    }
+    const order = new Uint32Array(this.count)
+    const next = ends.slice()
+    for (let entry = 0; entry < this.count; entry++) {
+      const part = partOf(entry)
+      const at = next[part] ?? 0
+      order[at] = entry
+      next[part] = at + 1
+    }
+    const entryOf = (index: number): Bytes =>
+      this.#bytes.subarray(index * BUCKET_ENTRY_BYTES, (index + 1) * BUCKET_ENTRY_BYTES)
+    for (let part = 0; part < 2 ** SORT_BITS; part++) {
+      const same = order.subarray(ends[part] ?? 0, ends[part + 1] ?? 0)
+      if (same.length > 1) same.sort((left, right) => compareBytes(entryOf(left), entryOf(right)))
+    }
+    this.#order = order
+    return order
+  }
+}

@@ -1,0 +1,59 @@
+// The keys of all rows of a table, read beside its changes.
+import { type Bytes, sameBytes } from '../../base/bytes.js'
+import { type KeyColumn, KeyHasher } from '../../format/key-hash.js'
+import type { Generation } from '../../format/records.js'
+import { tooBusy } from '../commit/commit-until-accepted.js'
+import type { TablePlace } from '../context/store-context.js'
+import { positionIn, walkPlan } from '../find/find-walk.js'
+import { choosePage, type PageStart } from '../read/open-page.js'
+import type { Run } from '../read/page-reader.js'
+import type { FrameRows } from '../segments/frame-runs.js'
+import { KeyedRows } from './keyed-rows.js'
+
+/** Rows of one view, at most. */
+const ROWS_AT_ONCE = 262_144
+
+/**
+ * @param wants - Whether a key is taken.
+ * @throws {StoreError} STORAGE_UNAVAILABLE: the table was overwritten meanwhile; REQUEST_VALIDATION_ERROR: too many rows
+ */
+export async function keysOfTable(
+  place: TablePlace,
+  { nonce }: Generation,
+  columns: readonly KeyColumn[],
+  wants: (hash: Bytes) => boolean = () => true,
+): Promise<KeyedRows> {
+  const { team, table } = place
+  const found = new FoundKeys(new KeyHasher(columns), wants)
+  const wanted = { matcher: null, found, signal: undefined, mayMatch: () => true }
+  let token: PageStart['token']
+  for (;;) {
+    const { plan } = await choosePage(place, { token, rows: ROWS_AT_ONCE })
+    if (!sameBytes(plan.generation.nonce, nonce)) throw tooBusy('The table was overwritten')
+    await walkPlan(team, plan, wanted)
+    const last = plan.runs[plan.runs.length - 1]
+    if (plan.isEnd || last === undefined) return found.keys
+    token = { table, generation: nonce, position: positionIn(last, last.limit) }
+  }
+}
+
+class FoundKeys {
+  readonly keys = new KeyedRows()
+  readonly isFull = false
+  readonly #hasher: KeyHasher
+  readonly #wants: (hash: Bytes) => boolean
+
+  constructor(hasher: KeyHasher, wants: (hash: Bytes) => boolean) {
+    this.#hasher = hasher
+    this.#wants = wants
+  }
+
+  take({ extent }: Run['extent'], { frame, first, limit, slot }: FrameRows): number {
+    for (let row = first; row < limit; row++) {
+      const hash = this.#hasher.ofRow(frame.texts, frame.endOf(row - 1), frame.endOf(row))
+      if (hash !== null && this.#wants(hash))
+        this.keys.add(hash, { extent, slot: slot + row - first })
+    }
+    return limit - first
+  }
+}

@@ -1,0 +1,124 @@
+// Checks the key of a table: no two rows have the same, and the index leads to every row.
+import { type Bytes, sameBytes, toHex } from '../../base/bytes.js'
+import {
+  decodeKeyBucket,
+  decodeKeyEntry,
+  hashOfEntryKey,
+  rangesOfIndex,
+} from '../../format/key-index.js'
+import { type Position, type TableKey, tableHeadKey } from '../../format/keys.js'
+import { decodeTableHead, type Generation, type TableHead } from '../../format/records.js'
+import { renderTableId } from '../../format/table-id.js'
+import { scanBatches } from '../../kv/scan-batches.js'
+import type { Problem } from '../api/problem.js'
+import type { VerifyPlace } from '../api/verify-types.js'
+import type { TablePlace } from '../context/store-context.js'
+import { keyColumnsOf } from '../unique/key-columns.js'
+import { readKeyIndex } from '../unique/key-index.js'
+import { KEYED_ROWS_MAX, type KeyedRows } from '../unique/keyed-rows.js'
+import { keysOfTable } from '../unique/table-keys.js'
+import type { VerifyContext } from './verify-extents.js'
+
+/** Attempts to check a table that changes meanwhile; one that still does is not checked. */
+const TRIES_MAX = 3
+
+/** Rows of a pass, about: each pass looks at a part of all hashes. */
+const ROWS_OF_A_PASS = KEYED_ROWS_MAX / 2
+
+/** Checks the key of a table; nothing, if it has none. */
+export async function verifyKeys(
+  verifying: VerifyContext,
+  table: TableKey,
+  where: VerifyPlace,
+): Promise<void> {
+  const { findings } = verifying
+  await findings.step(where, async () => {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const before = await readHead(verifying, table)
+      const keyIndex = before?.generation.keyIndex ?? null
+      if (before === null || keyIndex === null) return
+      const problems = await problemsOf(verifying, table, before.generation, keyIndex)
+      const after = await readHead(verifying, table)
+      if (after === null || !sameBytes(after.commitNonce, before.commitNonce)) continue
+      findings.addAll(problems, where)
+      return
+    }
+  })
+}
+
+async function readHead({ partition }: VerifyContext, table: TableKey): Promise<TableHead | null> {
+  const bytes = await partition.read((view) => view.get(tableHeadKey(table)))
+  return bytes === null ? null : decodeTableHead(bytes)
+}
+
+async function problemsOf(
+  { context, findings, partition, teamId }: VerifyContext,
+  table: TableKey,
+  generation: Generation,
+  keyIndex: Bytes,
+): Promise<readonly Problem[]> {
+  const columns = await partition.read(async (view) => {
+    const read = (key: Bytes) => view.get(key)
+    const { record } = await readKeyIndex(table, keyIndex, read)
+    const schema = await context.schemas.get(table, generation.schemaNumber, read)
+    return keyColumnsOf(record.columns, schema.columns)
+  })
+  const team = { ...context, teamId, partition, ensureTeam: async () => undefined }
+  const place: TablePlace = { team, table, tableId: renderTableId(table) }
+  const passes = Math.ceil(Math.max(1, generation.liveRows) / ROWS_OF_A_PASS)
+  const problems: Problem[] = []
+  for (let pass = 0; pass < passes; pass++) {
+    findings.checkGoesOn()
+    const isOfPass = (hash: Bytes): boolean => {
+      return (((hash[0] ?? 0) << 8) | (hash[1] ?? 0)) % passes === pass
+    }
+    const keys = await keysOfTable(place, generation, columns, isOfPass)
+    const twice = keys.firstTwice()
+    if (twice >= 0) {
+      const [one, other] = [keys.positionAt(twice - 1), keys.positionAt(twice)]
+      const message = `Rows at ${shown(one)} and ${shown(other)} have the same key`
+      problems.push({ kind: 'record-mismatch', message })
+    }
+    const missing = await missingIn(partition, { table, index: keyIndex }, keys)
+    if (missing !== null) {
+      const message = `The key index does not lead to the row at ${shown(missing)}`
+      problems.push({ kind: 'record-missing', message })
+    }
+  }
+  return problems
+}
+
+function shown({ extent, slot }: Position): string {
+  return `slot ${slot} of extent ${extent}`
+}
+
+/** The position of a row to which no entry of an index leads; null: there is none. */
+async function missingIn(
+  partition: VerifyContext['partition'],
+  place: Readonly<{ table: TableKey; index: Bytes }>,
+  keys: KeyedRows,
+): Promise<Position | null> {
+  const found = new Uint8Array(keys.count)
+  const note = (hash: Bytes, position: Position): void => {
+    const at = keys.find(hash)
+    if (at >= 0 && shown(keys.positionAt(at)) === shown(position)) found[at] = 1
+  }
+  const [entries, index] = rangesOfIndex(place)
+  await partition.read(async (view) => {
+    if (entries === undefined || index === undefined) return
+    for await (const batch of scanBatches(view, entries)) {
+      for (const [key, record] of batch) note(hashOfEntryKey(key), decodeKeyEntry(record))
+    }
+    const head = toHex(index.start)
+    for await (const batch of scanBatches(view, index)) {
+      for (const [key, record] of batch) {
+        if (toHex(key) === head) continue
+        const { hashes, positions } = decodeKeyBucket(record)
+        for (const [at, hash] of hashes.entries())
+          note(hash, positions[at] ?? { extent: 0, slot: 0 })
+      }
+    }
+  })
+  const missing = found.indexOf(0)
+  return missing < 0 ? null : keys.positionAt(missing)
+}

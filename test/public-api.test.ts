@@ -298,7 +298,6 @@ test('the entry points export exactly these names', () => {
         "type ImportTarget",
         "type OnSchemaError",
         "type Row",
-        "type Schema",
         "type TypedClientTable",
         "type UploadOptions",
       ],

@@ -2,6 +2,9 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { typeName } from '../../src/base/options.js'
+
+export { escapeControls } from '../../src/base/shown-text.js'
+
 import { StoreError } from '../../src/base/store-error.js'
 
 export {

@@ -28,6 +28,9 @@ export type CommandIo = Readonly<{
   signal: AbortSignal
 }>
 
+/** The team of a store that has one team. */
+export const TEAM_DEFAULT = 'default'
+
 /** `--help` of every command. */
 export const HELP_OPTION = { type: 'boolean', short: 'h' } as const
 

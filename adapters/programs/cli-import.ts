@@ -1,7 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
-import { type CommandIo, EXIT_CODE, HELP_OPTION, parseIntegerOption } from './cli-command.js'
+import {
+  type CommandIo,
+  EXIT_CODE,
+  HELP_OPTION,
+  parseIntegerOption,
+  TEAM_DEFAULT,
+} from './cli-command.js'
 import { reportNewTable, reportProblems } from './cli-import-report.js'
 import { parseDelimiter, renderDelimiter } from './csv-fields.js'
 import {
@@ -16,15 +22,20 @@ import { formatOfPath, type SourceFile } from './import-source.js'
 import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
 import { openProgress, type ProgressOutput } from './progress.js'
+import { withServedDirectory } from './served-directory.js'
 
-export const IMPORT_USAGE = `Usage: rowstash import FILE... --url URL --key KEY --table NAME
+export const IMPORT_USAGE = `Usage: rowstash import FILE... --directory DIR --table NAME
+       rowstash import FILE... --url URL --key KEY --table NAME
        rowstash import FILE... --url URL --key KEY --table-id ID --mode add|overwrite
        rowstash import FILE... --url URL --key KEY --table-id ID --mode merge --by COLUMN...
 
 Imports files into one table, all rows at once: into a new table, or into one that is there.
 With --check, only lists the values that do not fit: with file, line, column and rule.
 
-  --url URL         where the server is, such as http://localhost:8080
+  --directory DIR   the directory of a store, which is made if there is none; nobody else may have
+                    it open meanwhile
+  --team TEAM       with --directory, the team that gets the table (default: default)
+  --url URL         where the server is instead, such as http://localhost:8080
   --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
   --key-file FILE   a file that holds the API key; refused if other users can read it
   --table NAME      the name of the new table
@@ -47,7 +58,8 @@ With --check, only lists the values that do not fit: with file, line, column and
 JSON is an array of rows, NDJSON one row a line. The first line of CSV and TSV names the
 columns, in each file. Several files make one table; their columns are matched by name.
 A new table takes all values except JSON objects and numbers out of range, so --check is of
-most use with --table-id. It lists 1,000 problems and counts the others.
+most use with --table-id. It lists 1,000 problems and counts the others. Exit code 1: nothing was
+imported; 2: a wrong call.
 `
 
 const CHUNK_ROWS_DEFAULT = '1000'
@@ -69,8 +81,22 @@ export async function runImport(
     io.print(IMPORT_USAGE.trimEnd())
     return EXIT_CODE.done
   }
-  const key = typeof command.key === 'string' ? command.key : await readSingleKey(command.key)
+  if ('directory' in command.server) {
+    const { directory, team } = command.server
+    return withServedDirectory(directory, team, (server) => {
+      return importInto({ ...command, ...server }, io, progressOutput)
+    })
+  }
+  const { url, key: given } = command.server
+  const key = typeof given === 'string' ? given : await readSingleKey(given)
+  return importInto({ ...command, url, key }, io, progressOutput)
+}
 
+async function importInto(
+  command: Omit<ImportCommand, 'server'> & Readonly<{ url: string; key: string }>,
+  io: CommandIo,
+  progressOutput: ProgressOutput,
+): Promise<number> {
   const progress = openProgress(progressOutput, await bytesOf(command.files))
   let notedMs = Number.NEGATIVE_INFINITY
   try {
@@ -78,7 +104,6 @@ export async function runImport(
     const sample = isNew ? new ImportSample() : undefined
     const given: FileImport = {
       ...command,
-      key,
       signal: io.signal,
       ...(sample !== undefined && { sample }),
       onChunk: (rows, bytes) => progress.add(rows, bytes),
@@ -115,8 +140,13 @@ export async function runImport(
 
 type KeyFile = Readonly<{ path: string }>
 
-type ImportCommand = Omit<FileImport, 'signal' | 'key'> &
-  Readonly<{ key: string | KeyFile; isCheck: boolean }>
+/** Where the table is: at a server, or in a directory. */
+type ImportServer =
+  | Readonly<{ url: string; key: string | KeyFile }>
+  | Readonly<{ directory: string; team: string }>
+
+type ImportCommand = Omit<FileImport, 'signal' | 'url' | 'key'> &
+  Readonly<{ server: ImportServer; isCheck: boolean }>
 
 export function parseImportArgs(
   args: readonly string[],
@@ -126,6 +156,8 @@ export function parseImportArgs(
     args: [...args],
     allowPositionals: true,
     options: {
+      directory: { type: 'string' },
+      team: { type: 'string' },
       url: { type: 'string' },
       key: { type: 'string' },
       'key-file': { type: 'string' },
@@ -144,14 +176,12 @@ export function parseImportArgs(
   })
   if (values.help) return 'help'
   if (positionals.length === 0) throw new ProgramFailure('usage', 'Name at least one file')
-  if (values.url === undefined) throw new ProgramFailure('usage', 'Give --url')
   const format = values.format === undefined ? undefined : parseFormat(values.format)
   return {
     files: positionals.map((path) =>
       parseFile(path, format ?? formatOfPath(path), values.delimiter),
     ),
-    url: values.url,
-    key: parseKeySource(values.key, values['key-file'], env[KEY_VARIABLE]),
+    server: parseServer(values, env),
     isCheck: values.check,
     target: parseTarget(values.table, values['table-id'], values.mode, {
       by: values.by,
@@ -160,6 +190,23 @@ export function parseImportArgs(
     chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
     parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
   }
+}
+
+type ServerValues = Readonly<
+  Partial<Record<'directory' | 'team' | 'url' | 'key' | 'key-file', string | undefined>>
+>
+
+function parseServer(values: ServerValues, env: CommandIo['env']): ImportServer {
+  const { directory, team, url, key } = values
+  const keyFile = values['key-file']
+  if (directory === undefined) {
+    if (team !== undefined) throw new ProgramFailure('usage', '--team goes with --directory')
+    if (url === undefined) throw new ProgramFailure('usage', 'Give --directory or --url')
+    return { url, key: parseKeySource(key, keyFile, env[KEY_VARIABLE]) }
+  }
+  const isServer = url !== undefined || key !== undefined || keyFile !== undefined
+  if (!isServer) return { directory, team: team ?? TEAM_DEFAULT }
+  throw new ProgramFailure('usage', '--directory does not go with --url, --key and --key-file')
 }
 
 function parseKeySource(

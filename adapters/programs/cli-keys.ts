@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import type { AddKeyRequest, ApiKey, ApiKeys } from '../../src/index.js'
 import { servedKeys } from './admin-client.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
+import { type CommandIo, HELP_OPTION, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
 import { PLACE_HINT, PLACE_OPTIONS, parsePostgresPlace } from './postgres-place.js'
 import { ProgramFailure } from './program-failure.js'
 import { openStoreOrServer, type StorePlace } from './store-place.js'
@@ -27,8 +27,6 @@ keeps a digest of each key: "keys add" prints the key, and nothing can print it 
 A revoked key is unknown from the next request on.
 ${PLACE_HINT}
 `
-
-const TEAM_DEFAULT = 'default'
 
 const DAY_MS = 86_400_000
 const DAYS_MAX = 36_500

@@ -6,7 +6,7 @@ import { publishEvent } from '../base/diagnostics.js'
 import type { ConnectionLimits } from '../http/connections.js'
 import { TrustedProxies } from '../http/remote-address.js'
 import { nodeSources, openDirectory } from '../node.js'
-import { type CommandIo, HELP_OPTION, parseIntegerOption } from './cli-command.js'
+import { type CommandIo, HELP_OPTION, parseIntegerOption, TEAM_DEFAULT } from './cli-command.js'
 import { FailureLog } from './failure-log.js'
 import { checkKey, KEY_VARIABLE, makeKey, readKeyFile, readOrMakeKey } from './key-file.js'
 import { type GivenLimits, type LimitSources, readLimits } from './limit-options.js'
@@ -76,8 +76,6 @@ ${PLACE_ENVIRONMENT}
 const DIRECTORY_DEFAULT = './rowstash-data'
 const HOST_DEFAULT = '127.0.0.1'
 const PORT_DEFAULT = '8080'
-const TEAM_DEFAULT = 'default'
-
 /** As `adminKeys` of the handler demands. */
 const ADMIN_KEY_CHARS_MIN = 16
 

@@ -3,16 +3,28 @@ import { isStoreError } from '../../src/index.js'
 import { PACKAGE_VERSION } from '../directory/directory-format.js'
 import { BACKUP_USAGE, RESTORE_USAGE, runBackup, runRestore } from './cli-backup.js'
 import { type CommandIo, EXIT_CODE } from './cli-command.js'
+import { EXPORT_USAGE, runExport } from './cli-export.js'
 import { IMPORT_USAGE, runImport } from './cli-import.js'
 import { KEYS_USAGE, runKeys } from './cli-keys.js'
 import { MOVE_USAGE, runMove } from './cli-move.js'
 import { RECOVER_USAGE, runRecover } from './cli-recover.js'
 import { runServe, SERVE_USAGE } from './cli-serve.js'
+import {
+  runSchema,
+  runTables,
+  runTypes,
+  SCHEMA_USAGE,
+  TABLES_USAGE,
+  TYPES_USAGE,
+} from './cli-tables.js'
 import { runVerify, VERIFY_USAGE } from './cli-verify.js'
 import { ProgramFailure } from './program-failure.js'
 
 const USAGE = `Usage: rowstash serve [--directory DIR | --memory | --postgres URL [--s3 URL]] [options]
        rowstash import FILE... --url URL --key KEY --table NAME [options]
+       rowstash export FILE --directory DIR --table NAME [options]
+       rowstash tables|types --directory DIR
+       rowstash schema --directory DIR --table NAME
        rowstash keys add|list|revoke --directory DIR [options]
        rowstash verify DIR [--full] [--json] [--verbose]
        rowstash backup DIR FILE [--files include|reference]
@@ -33,6 +45,10 @@ type Command = Readonly<{
 const COMMANDS: ReadonlyMap<string | undefined, Command> = new Map<string, Command>([
   ['serve', { usage: SERVE_USAGE, run: runServe }],
   ['import', { usage: IMPORT_USAGE, run: (args, io) => runImport(args, io, process.stderr) }],
+  ['export', { usage: EXPORT_USAGE, run: (args, io) => runExport(args, io, process.stdout) }],
+  ['tables', { usage: TABLES_USAGE, run: runTables }],
+  ['schema', { usage: SCHEMA_USAGE, run: runSchema }],
+  ['types', { usage: TYPES_USAGE, run: runTypes }],
   ['keys', { usage: KEYS_USAGE, run: runKeys }],
   ['verify', { usage: VERIFY_USAGE, run: runVerify }],
   ['backup', { usage: BACKUP_USAGE, run: runBackup }],

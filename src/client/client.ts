@@ -22,7 +22,7 @@ import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
 
 export { defineSchema } from '../schema/define-schema.js'
-export type { Row, Schema } from '../schema/row-types.js'
+export type { Row } from '../schema/row-types.js'
 export { ClientError } from './client-error.js'
 export type * from './client-types.js'
 

@@ -216,7 +216,7 @@ describe('the command line', () => {
     [['serve', '--public-base-url', 'ftp://x'], '--public-base-url must be an http or https URL'],
     [['import', '--url', 'http://x', '--key', 'k', '--table', 'T'], 'Name at least one file'],
     [['import', 'a.json', '--url', 'http://x', '--table', 'T'], 'Give --key'],
-    [['import', 'a.json', '--key', 'k', '--table', 'T'], 'Give --url'],
+    [['import', 'a.json', '--key', 'k', '--table', 'T'], 'Give --directory or --url'],
     [
       ['import', 'a.txt', '--url', 'http://x', '--key', 'k', '--table', 'T'],
       'give --format csv, tsv, json, ndjson',

@@ -201,6 +201,27 @@ describe('rows that go out as text', () => {
     expect(await textOf(narrow.toCSV())).toBe('a\n""\n""\nx\n""\n')
   })
 
+  test('are those that match, with the columns that are wanted', async () => {
+    const store = await open()
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({ n, s: `x${n}`, t: [n] }))
+    const table = await tableOf(store, rows)
+    const where = { n: { gte: 2_498 } }
+    expect(await textOf(table.toCSV({ where, columns: ['t', 'n'] }))).toBe(
+      'n,t\n2498,[2498]\n2499,[2499]\n',
+    )
+    expect(await textOf(table.toNDJSON({ where }))).toBe(
+      '{"n":2498,"s":"x2498","t":[2498]}\n{"n":2499,"s":"x2499","t":[2499]}\n',
+    )
+    const all = await textOf(table.toNDJSON({ columns: ['s'] }))
+    expect(all).toBe(rows.map(({ s }) => `{"s":"${s}"}\n`).join(''))
+    expect(await textOf(table.toCSV({ where: { n: -1 }, columns: [] }))).toBe('\n')
+    for (const options of [{ columns: ['x'] }, { where: { x: 1 } }, { columns: 'n' as never }]) {
+      await expect(textOf(table.toCSV(options))).rejects.toMatchObject({
+        code: 'REQUEST_VALIDATION_ERROR',
+      })
+    }
+  })
+
   test('are those of the moment at which they began', async () => {
     const store = await open()
     const rows = Array.from({ length: 2_500 }, (_, n) => ({ n }))

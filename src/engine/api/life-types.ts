@@ -2,6 +2,7 @@
 import type { Bytes } from '../../base/bytes.js'
 import type { Disposing } from '../../base/disposable.js'
 import type { TableSchema } from '../../schema/column-kind.js'
+import type { Where } from './find-types.js'
 import type { SchemaInput } from './row-types.js'
 
 /** The ID and the name of a table. */
@@ -56,6 +57,10 @@ export type AlterRequest = IfTableMatch &
 
 /** Options of an export. */
 export type ExportOptions = Readonly<{
+  /** Only the rows that match. Default: all. */
+  where?: Where | undefined
+  /** Only the cells of these columns, in the order of the table. Default: all. */
+  columns?: readonly string[] | undefined
   /** Ends the export, which fails with ABORTED before its next page. */
   signal?: AbortSignal | undefined
 }>
@@ -66,9 +71,9 @@ export type ExportedRows = AsyncIterableIterator<Bytes> & Disposing
 /** Rows out, as text. */
 export interface TableExports {
   /**
-   * All rows as CSV, in bounded memory: the column IDs, then a line for each row, in order. A table that is made of it
+   * All rows, or those that match, as CSV, in bounded memory: the column IDs, then a line for each row, in order. A table that is made of it
    * with the same schema has the same rows, with new IDs; an empty text becomes an empty cell. Arrays are JSON.
-   * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, ABORTED, DATA_CORRUPT
+   * @throws {StoreError} from the iterator: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    */
   toCSV(options?: ExportOptions): ExportedRows
   /** As `toCSV`, as one JSON object per line, without row IDs: nothing is lost. */

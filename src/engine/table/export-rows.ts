@@ -12,10 +12,12 @@ import { renderContinuation } from '../../format/continuation-token.js'
 import { readSpans } from '../../format/row-text.js'
 import type { TableSchema } from '../../schema/column-kind.js'
 import { checkArguments } from '../api/arguments.js'
+import { checkFindBounds } from '../api/find-arguments.js'
 import type { ExportedRows, ExportOptions } from '../api/life-types.js'
 import type { PageBytes } from '../api/store-types.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TablePlace } from '../context/store-context.js'
+import { findPage } from '../find/find-rows.js'
 import { pinGeneration } from '../read/generations.js'
 import { openPage, readPage } from '../read/open-page.js'
 
@@ -47,9 +49,10 @@ export function exported(
   options: ExportOptions,
 ): ExportedRows {
   async function* checked(): AsyncGenerator<Bytes, void> {
-    checkArguments(what, options, ['signal'])
+    checkArguments(what, options, ['where', 'columns', 'signal'])
+    checkFindBounds(options)
     checkSignal(options.signal)
-    yield* exportRows(placeOf(), writerOf, options.signal)
+    yield* exportRows(placeOf(), writerOf, options)
   }
   return disposable(checked())
 }
@@ -57,7 +60,7 @@ export function exported(
 async function* exportRows(
   place: TablePlace,
   writerOf: WriterOf,
-  signal: AbortSignal | undefined,
+  { where, columns, signal }: ExportOptions,
 ): AsyncGenerator<Bytes, void> {
   const { team, table } = place
   const step = <T>(read: () => Promise<T>): Promise<T> => {
@@ -72,7 +75,7 @@ async function* exportRows(
         return team.schemas.get(table, schemaNumber, (key) => view.get(key))
       }),
     )
-    const writer = writerOf(schema)
+    const writer = writerOf(columns === undefined ? schema : withColumns(schema, columns))
     if (writer.start !== '') yield utf8(writer.start)
     const position = { extent: firstExtent, slot: 0 }
     const start = { table, generation: nonce, position }
@@ -80,7 +83,9 @@ async function* exportRows(
     while (next !== undefined) {
       const bounds = { limit: EXPORT_ROWS, continuation: next }
       const page: PageBytes = await step(async () => {
-        return readPage(await openPage(place, bounds, nonce), undefined)
+        return where === undefined && columns === undefined
+          ? readPage(await openPage(place, bounds, nonce), undefined)
+          : findPage(place, { ...bounds, where, columns, signal, pinned: nonce })
       })
       if (page.rowCount > 0) yield linesOf(page.json, writer)
       next = page.continuation
@@ -88,6 +93,11 @@ async function* exportRows(
   } finally {
     await unpin()
   }
+}
+
+/** A column that the table does not have is refused with the first page. */
+function withColumns(schema: TableSchema, ids: readonly string[]): TableSchema {
+  return { columns: schema.columns.filter(({ id }) => ids.includes(id)) }
 }
 
 function linesOf(json: Bytes, { line }: RowsWriter): Bytes {

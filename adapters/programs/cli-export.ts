@@ -1,0 +1,120 @@
+// `rowstash export`: rows of a table as CSV or NDJSON, in bounded memory.
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { createGzip } from 'node:zlib'
+import type { ExportOptions, Table, Where } from '../../src/index.js'
+import { type CommandIo, HELP_OPTION } from './cli-command.js'
+import { TABLE_OPTIONS, TABLE_USAGE, TEAM_USAGE, withTable } from './cli-table-options.js'
+import { PLACE_HINT } from './postgres-place.js'
+import { ProgramFailure } from './program-failure.js'
+
+export const EXPORT_USAGE = `Usage: rowstash export FILE --directory DIR --table NAME [options]
+
+Writes the rows of a table to a file, in their order, as they are at one moment. A FILE that is
+there is replaced when the export is complete. FILE "-" is the standard output.
+
+${TEAM_USAGE}
+${TABLE_USAGE}
+  --format FORMAT   csv or ndjson (default: by the file's name: .csv, .ndjson or .jsonl; a name that
+                    goes on with .gz is compressed with gzip)
+  --where JSON      only the rows that match, such as '{ "total": { "gt": 10 }, "paid": null }'
+  --columns A,B     only these columns; IDs with a comma as a JSON array
+  -h, --help        show this text
+
+CSV has a header with the column IDs, arrays are JSON, an empty text becomes an empty cell. NDJSON
+is one JSON object per line and loses nothing. Numbers keep their digits. Exit code 0: the file is
+complete; 1: the export failed, and FILE is as it was; 2: a wrong call.
+${PLACE_HINT}
+`
+
+type Format = 'csv' | 'ndjson'
+
+type Target = Readonly<{ path: string; format: Format; isCompressed: boolean }>
+
+/** Runs `rowstash export`. @param output - The standard output. @throws {ProgramFailure} */
+export async function runExport(
+  args: readonly string[],
+  io: CommandIo,
+  output: NodeJS.WritableStream,
+): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      ...TABLE_OPTIONS,
+      format: { type: 'string' },
+      where: { type: 'string' },
+      columns: { type: 'string' },
+      help: HELP_OPTION,
+    },
+  })
+  if (values.help) return io.print(EXPORT_USAGE.trimEnd())
+  const target = parseTarget(positionals, values.format)
+  const options: ExportOptions = {
+    ...(values.where !== undefined && { where: parseJson('--where', values.where) as Where }),
+    ...(values.columns !== undefined && { columns: parseColumns(values.columns) }),
+    signal: io.signal,
+  }
+  await withTable(values, io, (table) => write(table, target, options, output))
+}
+
+async function write(
+  table: Table,
+  { path, format, isCompressed }: Target,
+  options: ExportOptions,
+  output: NodeJS.WritableStream,
+): Promise<void> {
+  const rows = format === 'csv' ? table.toCSV(options) : table.toNDJSON(options)
+  const send = (to: NodeJS.WritableStream, end: boolean): Promise<void> => {
+    const from = Readable.from(rows, { objectMode: false })
+    return isCompressed ? pipeline(from, createGzip(), to, { end }) : pipeline(from, to, { end })
+  }
+  if (path === '-') return send(output, false)
+  const part = `${path}.part`
+  try {
+    await send(createWriteStream(part, { flush: true }), true)
+    await rename(part, path)
+  } catch (failure) {
+    await rm(part, { force: true })
+    if (!isOfFiles(failure)) throw failure
+    throw new ProgramFailure('failed', `The file ${path} cannot be written: ${failure.message}`)
+  }
+}
+
+function isOfFiles(failure: unknown): failure is Error {
+  return failure instanceof Error && 'syscall' in failure
+}
+
+function parseTarget([path, ...more]: readonly string[], given: string | undefined): Target {
+  if (path === undefined || more.length > 0) {
+    throw new ProgramFailure('usage', 'Name one file, or - for the standard output')
+  }
+  const isCompressed = path.endsWith('.gz')
+  const [, extension = ''] = /\.([a-z]+)(?:\.gz)?$/i.exec(path) ?? []
+  const format = given ?? { csv: 'csv', ndjson: 'ndjson', jsonl: 'ndjson' }[extension.toLowerCase()]
+  if (format === 'csv' || format === 'ndjson') return { path, format, isCompressed }
+  const problem =
+    given === undefined
+      ? `The name "${path}" does not tell a format; give --format csv or ndjson`
+      : `--format must be csv or ndjson, not "${given}"`
+  throw new ProgramFailure('usage', problem)
+}
+
+function parseColumns(text: string): readonly string[] {
+  if (!text.startsWith('[')) return text === '' ? [] : text.split(',')
+  const ids = parseJson('--columns', text)
+  const isText = (id: unknown): id is string => typeof id === 'string'
+  if (Array.isArray(ids) && ids.every(isText)) return ids
+  throw new ProgramFailure('usage', '--columns must be column IDs, or a JSON array of them')
+}
+
+function parseJson(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ProgramFailure('usage', `${option} is not JSON: ${text}`, { cause })
+  }
+}

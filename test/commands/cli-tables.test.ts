@@ -1,0 +1,214 @@
+// `rowstash import --directory`, `export`, `tables`, `schema` and `types`: a store without a server.
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXPORT_USAGE, runExport } from '../../adapters/programs/cli-export.js'
+import { IMPORT_USAGE, runImport } from '../../adapters/programs/cli-import.js'
+import { runSchema, runTables, runTypes } from '../../adapters/programs/cli-tables.js'
+import { renderTypes } from '../../adapters/programs/table-types.js'
+import { defineSchema } from '../../src/index.js'
+import { buildCli, runCli } from '../support/built-cli.js'
+
+let folder: string
+let directory: string
+
+/** Runs a command in this process, and returns what it printed. */
+async function printed(
+  run: (args: readonly string[], io: Parameters<typeof runTables>[1]) => Promise<unknown>,
+  ...args: string[]
+): Promise<string[]> {
+  const lines: string[] = []
+  const print = (line: string) => lines.push(line)
+  await run([...args, '--directory', directory], {
+    print,
+    warn: print,
+    env: {},
+    signal: new AbortController().signal,
+  })
+  return lines
+}
+
+const importing = (...args: string[]) =>
+  printed((given, io) => runImport(given, io, { write: () => true }), ...args)
+
+async function exporting(...args: string[]): Promise<string> {
+  const output = new PassThrough()
+  await printed((given, io) => runExport(given, io, output), ...args)
+  output.end()
+  return text(output)
+}
+
+const CSV = 'id,total,note\n1,34.50,"a, ""b"""\n2,9007199254740993.0,\n3,7,x\n'
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-tables-'))
+  directory = join(folder, 'store')
+  await writeFile(join(folder, 'orders.csv'), CSV)
+  await importing(join(folder, 'orders.csv'), '--table', 'Orders')
+})
+
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+})
+
+describe('an export', () => {
+  test('is the file that was imported, with every digit', async () => {
+    const path = join(folder, 'out.csv')
+    await exporting(path, '--table', 'Orders')
+
+    expect(await readFile(path, 'utf8')).toBe(CSV)
+    expect((await readdir(folder)).filter((name) => name.endsWith('.part'))).toEqual([])
+  })
+
+  test('is compressed by its name, and can be imported again', async () => {
+    const path = join(folder, 'out.ndjson.gz')
+    await exporting(path, '--table', 'Orders')
+    const lines = gunzipSync(await readFile(path)).toString()
+    await writeFile(join(folder, 'again.ndjson'), lines)
+    await importing(join(folder, 'again.ndjson'), '--table', 'Again')
+
+    expect(lines.split('\n')[1]).toBe('{"id":2,"total":9007199254740993.0}')
+    expect(await exporting('-', '--format', 'csv', '--table', 'Again')).toBe(CSV)
+  })
+
+  test('has the rows and the columns that are asked for', async () => {
+    const where = ['--where', '{ "id": { "gt": 1 } }']
+    const out = await exporting('-', '--format', 'ndjson', '--table', 'Orders', ...where)
+    const columns = ['--columns', 'note,id']
+    const narrow = await exporting(
+      '-',
+      '--format',
+      'csv',
+      '--table',
+      'Orders',
+      ...where,
+      ...columns,
+    )
+
+    expect(out).toBe('{"id":2,"total":9007199254740993.0}\n{"id":3,"total":7,"note":"x"}\n')
+    expect(narrow).toBe('id,note\n2,\n3,x\n')
+  })
+
+  test('leaves the file as it was when it fails', async () => {
+    const path = join(folder, 'kept.csv')
+    await writeFile(path, 'before')
+    const wrong = exporting(path, '--table', 'Orders', '--where', '{"nope":1}')
+
+    await expect(wrong).rejects.toMatchObject({ code: 'REQUEST_VALIDATION_ERROR' })
+    expect(await readFile(path, 'utf8')).toBe('before')
+    await expect(readFile(`${path}.part`)).rejects.toMatchObject({ code: 'ENOENT' })
+    const nowhere = exporting(join(folder, 'none', 'x.csv'), '--table', 'Orders')
+    await expect(nowhere).rejects.toThrow(/^The file .*x\.csv cannot be written: ENOENT/)
+  })
+
+  test.each([
+    [[], 'Name one file'],
+    [['x.txt', '--table', 'Orders'], 'does not tell a format'],
+    [['x.csv', '--format', 'xml', '--table', 'Orders'], '--format must be csv or ndjson'],
+    [['x.csv'], 'Give either --table or --table-id'],
+    [['x.csv', '--table', 'Nope'], 'has no table "Nope"'],
+    [['x.csv', '--table', 'Orders', '--where', '{'], '--where is not JSON'],
+    [['x.csv', '--table', 'Orders', '--columns', '[1]'], '--columns must be column IDs'],
+  ])('of %j is refused', async (args, message) => {
+    await expect(exporting(...args)).rejects.toThrow(message)
+  })
+})
+
+test('an import into a directory adds to a table, and says what is wrong with a row', async () => {
+  const path = join(folder, 'more.csv')
+  await writeFile(path, 'n\n1\n')
+  const made = await importing(path, '--table', 'More', '--team', 'other')
+  const tableId = made.find((line) => line.startsWith('table: '))?.slice(7) ?? ''
+  const target = ['--table-id', tableId, '--mode', 'add', '--team', 'other']
+  await importing(path, ...target)
+  await writeFile(path, 'n\nx\n')
+
+  await expect(importing(path, ...target)).rejects.toThrow(/more\.csv, line 2/)
+  expect(await exporting('-', '--format', 'csv', '--table', 'More', '--team', 'other')).toBe(
+    'n\n1\n1\n',
+  )
+  const both = importing(path, '--table', 'x', '--url', 'http://localhost')
+  await expect(both).rejects.toThrow('--directory does not go with --url')
+})
+
+test('tables and their columns are listed, for people and for scripts', async () => {
+  const tables = await printed(runTables)
+  const [line = ''] = tables
+  const [json = ''] = await printed(runTables, '--json')
+
+  expect(line).toMatch(/^[0-9a-f-]{36}\t3\t[0-9]+\t1\tOrders$/)
+  expect(JSON.parse(json)).toMatchObject({ name: 'Orders', rowCount: 3 })
+  expect(await printed(runSchema, '--table', 'Orders')).toEqual([
+    'id\tnumber',
+    'total\tnumber',
+    'note\tstring',
+  ])
+  const [schema = ''] = await printed(runSchema, '--table-id', JSON.parse(json).id, '--json')
+  expect(JSON.parse(schema)).toEqual(JSON.parse(json).schema)
+  await importing(join(folder, 'orders.csv'), '--table', 'Twice')
+  await importing(join(folder, 'orders.csv'), '--table', 'Twice')
+  await expect(printed(runSchema, '--table', 'Twice')).rejects.toThrow('2 tables have the name')
+})
+
+test('types are TypeScript that makes the schemas of the tables', async () => {
+  const lines = (await printed(runTypes)).join('\n')
+  expect(lines).toContain('export type OrdersRow = Row<typeof ordersSchema>')
+  const kinds = { date: 'date', 'a b': ['number'], __x: 'uri', "it's": 'string' } as const
+  const { columns } = defineSchema({ columns: { ...kinds, ['__proto__']: 'boolean' } })
+  const schema = {
+    columns: [...columns, { ...columns[0], id: 'due', displayName: 'Due\u2028"on\'' }],
+  }
+  const names = ['My orders', 'my-Orders', '2026', '', 'ÄÖ', '*/ x']
+  const rendered = renderTypes(names.map((name) => ({ id: 'id', name, schema }) as never))
+
+  const exported = [...rendered.matchAll(/^export const (\w+) =/gm)].map(([, name]) => name)
+  expect(exported).toEqual([
+    'myOrdersSchema',
+    'myOrders2Schema',
+    'table2026Schema',
+    'tableSchema',
+    'table2Schema',
+    'xSchema',
+  ])
+  const javaScript = rendered
+    .replace(/^import .*$/m, '')
+    .replace(/^export type .*$/gm, '')
+    .replaceAll('export const ', 'const ')
+  const made = new Function('defineSchema', `${javaScript}; return xSchema`)(defineSchema)
+  expect(made).toEqual(schema)
+})
+
+test('the built program exports, and ends with the codes of its help', async () => {
+  const cli = await buildCli()
+  try {
+    const place = ['--directory', directory]
+    const done = await runCli(cli.path, [
+      'export',
+      '-',
+      '--format',
+      'csv',
+      '--table',
+      'Orders',
+      ...place,
+    ])
+    const failed = await runCli(cli.path, ['schema', '--table', 'Nope', ...place])
+    const wrong = await runCli(cli.path, ['tables'])
+
+    expect(done).toEqual({ code: 0, stdout: CSV, stderr: '' })
+    expect(failed).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'rowstash: The team "default" has no table "Nope"\n',
+    })
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--directory') })
+    for (const usage of [EXPORT_USAGE, IMPORT_USAGE]) {
+      expect(usage.split('\n').every((line) => line.length <= 100)).toBe(true)
+    }
+  } finally {
+    await cli.remove()
+  }
+})

@@ -90,7 +90,8 @@ function distinct(possible: readonly Possible[]): Possible[] {
   const byText = new Map<string, Possible>()
   for (const one of possible) {
     const versions = one.state?.rows.map(({ version }) => version).join() ?? ''
-    byText.set(`${versions} ${one.pending.map(({ text }) => text).join()}`, one)
+    const adds = [...(one.state?.adds ?? [])].join()
+    byText.set(`${versions} ${adds} ${one.pending.map(({ text }) => text).join()}`, one)
   }
   return [...byText.values()]
 }

@@ -148,7 +148,7 @@ export function createTable(
       }
       if (state !== null) return []
       const version = oracle.base + 1
-      const made = { version, name: table.name, hasFiles: true, hasDropped: false }
+      const made = { version, name: table.name, hasFiles: true, hasDropped: false, adds: NO_ADDS }
       const change: Change = (rows) => ({ ...made, rows: at(rows, version) })
       return changed(of, outcome, { hasFiles: true, change })
     },
@@ -157,6 +157,8 @@ export function createTable(
     },
   }
 }
+
+const NO_ADDS: ReadonlyMap<string, number> = new Map()
 
 export type ChangeKind = 'add' | 'overwrite'
 
@@ -174,7 +176,10 @@ export function changeTable(
     const version = state.version + 1
     const added = at(rows, version)
     if (kind === 'overwrite') return { ...state, version, rows: added, hasDropped: false }
-    return rows.length === 0 ? state : { ...state, version, rows: [...state.rows, ...added] }
+    if (rows.length === 0) return state
+    const keyed = idempotencyKey === undefined ? [] : [[idempotencyKey, version] as const]
+    const adds = new Map([...state.adds, ...keyed])
+    return { ...state, version, rows: [...state.rows, ...added], adds }
   }
   return {
     text: `${kind} ${table.name} of ${textOf(of)} ${show(options)}${jobs === null ? '' : ' as a job'}`,
@@ -217,19 +222,18 @@ export function repeatAdd(
 ): SimOperation {
   const { rows } = of
   const first = changeTable(world, 'add', table, of, { idempotencyKey })
-  const isThere = (state: NonNullable<TableState>) => state.rows.some(({ n }) => n === rows[0]?.n)
   return {
     ...first,
     text: `repeat ${first.text}`,
     apply: (state, outcome) => {
-      if (state === null || outcome.kind !== 'done' || !isThere(state))
+      const before = state?.adds.get(idempotencyKey)
+      if (state === null || outcome.kind !== 'done' || before === undefined)
         return first.apply(state, outcome)
       const { version, rowIds } = outcome.value as Value
+      // Its rows may be gone again, and may have changed since.
       const there = state.rows.find(({ n }) => n === rows[0]?.n)
-      // Rows of a table get another version when one of its columns is dropped.
-      const isOf =
-        there?.version === version || (state.hasDropped && version < (there?.version ?? 0))
-      return isOf && (there?.id === null || there?.id === rowIds?.at(0)) ? [state] : []
+      const isSame = (there?.id ?? null) === null || there?.id === rowIds?.at(0)
+      return isSame && version === before ? [state] : []
     },
   }
 }

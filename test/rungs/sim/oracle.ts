@@ -27,6 +27,8 @@ export type TableState = Readonly<{
   hasFiles: boolean
   /** Whether the column `f` was dropped since all rows were replaced last. */
   hasDropped: boolean
+  /** The versions that adds have made, by their idempotency keys. */
+  adds: ReadonlyMap<string, number>
 }> | null
 
 export type ModelTable = {
@@ -155,7 +157,8 @@ export class Oracle {
     const raised = ({ state, pending }: Possible): Possible => {
       if (state === null) return { state, pending }
       const rows = state.rows.map((row) => ({ ...row, version: row.version + by }))
-      return { state: { ...state, version: state.version + by, rows }, pending }
+      const adds = new Map([...state.adds].map(([key, version]) => [key, version + by]))
+      return { state: { ...state, version: state.version + by, rows, adds }, pending }
     }
     for (const table of this.tables) table.possible = table.possible.map(raised)
     for (const stash of this.stashes.values()) {
@@ -221,7 +224,8 @@ export function applyInSomeOrder(
   const walk = (state: TableState, due: readonly Applied[], open: readonly Applied[]): void => {
     if (due.length === 0) {
       const versions = state?.rows.map(({ version }) => version).join()
-      const key = `${showState(state)} ${versions} ${open.map(({ text }) => text).join()}`
+      const adds = [...(state?.adds ?? [])].join()
+      const key = `${showState(state)} ${versions} ${adds} ${open.map(({ text }) => text).join()}`
       left.set(key, { state, pending: open })
     }
     for (const one of due) {

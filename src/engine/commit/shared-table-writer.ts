@@ -14,6 +14,7 @@
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { invariant } from '../../base/invariant.js'
 import { byteText } from '../../base/platform.js'
+import { isStoreError } from '../../base/store-error.js'
 import { tableHeadKey } from '../../format/keys.js'
 import { encodeTableHead, type TableHead } from '../../format/records.js'
 import type { KvCommitResult } from '../../kv/kv.js'
@@ -157,10 +158,16 @@ export class SharedTableWriter {
         look = undefined
         continue
       }
+      const wasSettled = this.#isSettled
       const tried = await this.#tryPlan(plan, look, missed, from)
       if (tried !== 'missed') {
         if ('planned' in tried && tried.planned.change !== undefined) {
           return { result: tried.planned.result, commit: this.#join(tried.planned.change) }
+        }
+        if (!wasSettled && isBusy(tried)) {
+          await this.#untilSettled() // What was in its way may be durable by now.
+          look = undefined
+          continue
         }
         if (this.#isSettled && !this.#refused) {
           if ('failure' in tried) throw tried.failure
@@ -339,4 +346,10 @@ export class SharedTableWriter {
       }
     }
   }
+}
+
+/** Whether a plan found that it cannot be made now. */
+function isBusy(tried: Readonly<{ planned: unknown } | { failure: unknown }>): boolean {
+  if (!('failure' in tried)) return false
+  return isStoreError(tried.failure) && tried.failure.code === 'STORAGE_UNAVAILABLE'
 }

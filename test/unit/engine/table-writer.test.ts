@@ -2,10 +2,12 @@
 import { MemoryLevel } from 'memory-level'
 import { expect, test, vi } from 'vitest'
 import { openSystemRandom } from '../../../src/base/random.js'
+import { tooBusy } from '../../../src/engine/commit/commit-until-accepted.js'
 import { TableHeads } from '../../../src/engine/commit/table-heads.js'
 import { TableWriters } from '../../../src/engine/commit/table-writers.js'
 import { tableHeadKey } from '../../../src/format/keys.js'
 import { encodeTableHead } from '../../../src/format/records.js'
+import type { KvPartition } from '../../../src/kv/kv.js'
 import { openLevelKv } from '../../../src/kv/level-kv.js'
 
 const GENERATION = {
@@ -20,6 +22,14 @@ const GENERATION = {
   open: null,
   forward: null,
   keyIndex: null,
+}
+
+function newGate() {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
 }
 
 async function openTables() {
@@ -65,4 +75,39 @@ test('changes of several tables at once each have the next version of their own'
   const { change } = await openTables()
   const all = [1, 2, 1, 2, 2, 1].map((number) => change(number))
   expect(await Promise.all(all)).toEqual([1, 1, 2, 2, 3, 3])
+})
+
+test('on a shared store, a plan that a commit in flight hinders is made again, also if that has settled by then', async () => {
+  const level = (await openLevelKv(new MemoryLevel())).partition('p')
+  const table = new Uint8Array(16)
+  const head = { version: 1, commitNonce: new Uint8Array(8), order: 1, generation: GENERATION }
+  await level.commit({ puts: [[tableHeadKey(table), encodeTableHead(head)]] })
+  const sent = newGate()
+  const gate = newGate()
+  const partition: KvPartition = {
+    read: (use) => level.read(use),
+    sweep: (range, count) => level.sweep(range, count),
+    commit: async (commit) => {
+      sent.open()
+      await gate.opened
+      return level.commit(commit)
+    },
+  }
+  const sources = { random: openSystemRandom(), clock: { now: Date.now } }
+  const shared = { onRefused: () => undefined }
+  const writers = new TableWriters(sources, new TableHeads(1_000_000), shared)
+  const place = { team: { teamId: 't', partition }, table, tableId: 'table' }
+  const first = writers.change(place, ({ generation }) => {
+    return { result: undefined, change: { next: generation, puts: [] } }
+  })
+  await sent.opened
+  let plans = 0
+  const second = writers.change(place, async ({ version }) => {
+    if (++plans > 1) return { result: version }
+    gate.open()
+    await first
+    throw tooBusy('A commit is in flight')
+  })
+
+  expect([await second, plans]).toEqual([2, 2])
 })

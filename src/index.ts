@@ -107,6 +107,7 @@ export type {
   ColumnSpec,
   ColumnSpecs,
   InputRow,
+  KeyOf,
   Row,
   RowOf,
   Schema,

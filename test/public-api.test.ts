@@ -130,6 +130,7 @@ test('the entry points export exactly these names', () => {
         "type JobProgress",
         "type JobRequest",
         "type JobStatus",
+        "type KeyOf",
         "type KeyRange",
         "type KeyRights",
         "type KeyScope",

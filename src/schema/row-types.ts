@@ -102,6 +102,13 @@ export type Cells<Specs extends ColumnSpecs> = Readonly<{
 /** The cells of a row of a schema, as an update takes them. null empties a cell, absent columns stay. */
 export type CellsOf<S extends AnySchema> = Cells<SpecsOf<S>>
 
+/** The values of key columns of a row: of a table with a key, all of its columns. Arrays are no keys. */
+export type KeyOf<S extends AnySchema> = Readonly<{
+  [Column in keyof SpecsOf<S> as ShapeOf<SpecsOf<S>[Column]> extends readonly unknown[]
+    ? never
+    : Column]?: WrittenValue<ShapeOf<SpecsOf<S>[Column]>>
+}>
+
 /** A row of a schema as it is written: its cells; with a validator, what that one takes. */
 export type InputRow<S extends AnySchema> =
   S['definition'] extends Readonly<{ validator?: StandardSchema<infer Input> | undefined }>

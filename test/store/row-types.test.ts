@@ -138,6 +138,12 @@ test('a table of a schema is read and written without casts', async () => {
   }
   const { rows } = await table.page({ where: { name: 'a' }, numbers: 'bigint' })
   expectTypeOf(rows[0]?.qty).toEqualTypeOf<number | bigint | undefined>()
+  await table.alter({ key: ['name'] })
+  expect((await table.get({ name: 'b' }))?.row.qty).toBeUndefined()
+  // @ts-expect-error No such column.
+  await expect(table.get({ nam: 'b' })).rejects.toThrow('key')
+  // @ts-expect-error Arrays are no keys.
+  await expect(table.get({ tags: ['x'] })).rejects.toThrow('key')
   const found = await table.get(made.rowIds.get(0))
   expectTypeOf(found?.row).toEqualTypeOf<Order | undefined>()
   expect(found?.row.qty?.toFixed(1)).toBe('2.0')

@@ -4,6 +4,7 @@ import type {
   AnySchema,
   CellsOf,
   ColumnOf,
+  KeyOf,
   RowOf,
   SpecsOf,
   TypedWhere,
@@ -88,7 +89,7 @@ export interface TypedRows<S extends AnySchema> {
     }>
   >
   get<Form extends NumberForm = 'number'>(
-    rowId: string,
+    row: string | KeyOf<S>,
     options?: Readonly<{ numbers?: Form }>,
   ): Promise<TypedReadResult<S, Form> | null>
   getMany<Form extends NumberForm = 'number'>(

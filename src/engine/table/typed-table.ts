@@ -17,6 +17,7 @@ import type {
   UpdateOptions,
 } from '../api/row-types.js'
 import type { Table, TypedTable } from '../api/store-types.js'
+import type { KeyValues } from '../api/unique-types.js'
 import { validatedRows } from '../ingest/validated-rows.js'
 
 /** @throws {StoreError} REQUEST_VALIDATION_ERROR for a schema that `defineSchema` did not make */
@@ -60,8 +61,8 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
     return this.#checked(() => this.untyped.page(request))
   }
 
-  get(rowId: string, options?: ReadOptions) {
-    return this.#checked(() => this.untyped.get(rowId, options))
+  get(row: string | KeyValues, options?: ReadOptions) {
+    return this.#checked(() => this.untyped.get(row, options))
   }
 
   getMany(rowIds: readonly string[], options?: ReadOptions) {

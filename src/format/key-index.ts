@@ -125,6 +125,23 @@ export function decodeKeyBucket(bytes: Bytes): KeyBucket {
   return { hashes, positions }
 }
 
+/** The positions of the entries of a bucket with a hash, without decoding the others. */
+export function positionsInBucket(bytes: Bytes, hash: Bytes): Position[] {
+  const reader = openRecord(bytes, 'key bucket')
+  if (reader.left % BUCKET_ENTRY_BYTES !== 0) throw reader.corrupt('it ends within an entry')
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const positions: Position[] = []
+  for (let at = 1; at < bytes.length; at += BUCKET_ENTRY_BYTES) {
+    let same = 0
+    while (same < KEY_HASH_BYTES && bytes[at + same] === hash[same]) same++
+    if (same < KEY_HASH_BYTES) continue
+    const place = at + KEY_HASH_BYTES
+    const extent = view.getUint16(place) * 2 ** 32 + view.getUint32(place + 2)
+    positions.push({ extent, slot: view.getUint16(place + 6) })
+  }
+  return positions
+}
+
 /** Bits for a run with so many entries. */
 export function bitsOfRun(entries: number): number {
   const bits = Math.ceil(Math.log2(Math.max(1, entries / ENTRIES_OF_A_BUCKET)))

@@ -64,6 +64,8 @@ describe('records of key indexes', () => {
     expect(index.decodeKeyEntry(goldenBytes('key-entry'))).toEqual(POSITION)
     const { hashes, positions } = index.decodeKeyBucket(goldenBytes('key-bucket'))
     expect([hashes.map(toHex), positions]).toEqual([[toHex(HASH)], [POSITION]])
+    expect(index.positionsInBucket(goldenBytes('key-bucket'), HASH)).toEqual([POSITION])
+    expect(index.positionsInBucket(goldenBytes('key-bucket'), HASH.with(15, 0))).toEqual([])
     expect(index.indexOfKey(goldenBytes('key-key-bucket'))).toEqual(PLACE)
     expect(toHex(index.hashOfEntryKey(goldenBytes('key-key-entry')))).toBe(toHex(HASH))
     expect(decodeTableHead(goldenBytes('table-head-with-key')).generation).toEqual(HEAD.generation)
@@ -84,6 +86,7 @@ describe('records of key indexes', () => {
       ['key-index', index.decodeKeyIndex],
       ['key-entry', index.decodeKeyEntry],
       ['key-bucket', index.decodeKeyBucket],
+      ['key-bucket', (bytes: Bytes) => index.positionsInBucket(bytes, HASH)],
     ] as const) {
       const bytes = goldenBytes(name)
       expect(() => decode(bytes.with(0, 9))).toThrow(refused)

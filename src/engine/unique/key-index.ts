@@ -17,6 +17,7 @@ import {
   keyBucketKey,
   keyEntryKey,
   keyIndexKey,
+  positionsInBucket,
 } from '../../format/key-index.js'
 import type { Position, TableKey } from '../../format/keys.js'
 import type { Generation } from '../../format/records.js'
@@ -43,11 +44,8 @@ export class KeyIndex {
     if (entry !== null) positions.push(decodeKeyEntry(entry))
     const word = new DataView(hash.buffer, hash.byteOffset).getUint32(0)
     for (const { run, bits } of this.record.runs) {
-      const bucket = await this.bucket(run, bucketOf(word, bits))
-      for (const [at, known] of bucket.hashes.entries()) {
-        const position = bucket.positions[at]
-        if (position !== undefined && isHash(known, hash)) positions.push(position)
-      }
+      const bucket = await this.#read(keyBucketKey(this.place, run, bucketOf(word, bits)))
+      if (bucket !== null) positions.push(...positionsInBucket(bucket, hash))
     }
     return positions
   }

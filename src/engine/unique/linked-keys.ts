@@ -5,6 +5,7 @@ import { TimeSlices } from '../../base/time-slices.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { KeyHasher } from '../../format/key-hash.js'
 import {
+  BUCKET_ENTRY_BYTES,
   bitsOfRun,
   decodeKeyEntry,
   encodeKeyBucket,
@@ -99,9 +100,10 @@ export async function checkRunAgainstIndex(
     for (const bucket of run.bucketsOf(bits)) {
       const { hashes, positions } = await index.bucket(number, bucket)
       for (const [at, hash] of hashes.entries()) {
-        const position = positions[at]
-        if (position !== undefined) await look(hash, position)
+        const [place, position] = [run.find(hash), positions[at]]
+        if (place >= 0 && position !== undefined) await check(place, position)
       }
+      if (slices.spend(BUCKET_ENTRY_BYTES * hashes.length)) await slices.pause()
     }
   }
   await partition.read(async (view) => {

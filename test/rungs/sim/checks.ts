@@ -1,6 +1,8 @@
 // Compares everything that can be read with the oracle, and, when a history is over, everything stored with
 // what is needed.
 import { KEY_SPACE } from '../../../src/format/keys.js'
+import type { RowWithId } from '../../../src/index.js'
+import { changedRows, type SeenRows } from '../../support/replay-changes.js'
 import { expectEqual, Mismatch } from '../model/operation.js'
 import { matchRows, type StoredCells } from './operations.js'
 import type { ModelFile, ModelTable, Oracle, Possible, TableState } from './oracle.js'
@@ -45,7 +47,7 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
   const target = world.team.table(table.id ?? '')
   const found = await world.outcomeOf(async () => {
     const version = await target.version()
-    const rows: StoredCells[] = []
+    const rows: RowWithId[] = []
     for await (const row of target.scan()) rows.push(row)
     const { columns } = await target.schema()
     return { version, rows, hasFiles: columns.some(({ id }) => id === 'f') }
@@ -58,7 +60,7 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
   }
   const { version, rows, hasFiles } = found.value as {
     version: number
-    rows: StoredCells[]
+    rows: RowWithId[]
     hasFiles: boolean
   }
   // An operation without an answer may have its effect while the database is opened again.
@@ -79,6 +81,39 @@ async function readTable(world: SimWorld, oracle: Oracle, table: ModelTable): Pr
   for (const row of first.state.rows) oracle.noteRow(row)
   table.possible = distinct(fitting)
   await readRow(world, table, first.state)
+  await followChanges(world, oracle, table, { version, rows })
+}
+
+/** The changes since the rows were read last, applied to them, give those that are there now. */
+async function followChanges(
+  world: SimWorld,
+  { base }: Oracle,
+  table: ModelTable,
+  now: SeenRows,
+): Promise<void> {
+  const { historyRetentionMs = 0 } = world.options.store
+  const before = table.seen
+  const at = world.clock.now()
+  table.seen = historyRetentionMs > 0 ? { ...now, at, base } : null
+  if (before === null || before.base !== base || table.seen === null) return
+  const target = world.team.table(table.id ?? '')
+  const found = await world.outcomeOf(async () => {
+    let { version, rows } = before
+    for await (const change of target.changes({ since: before.version })) {
+      if (change.version > now.version) break // An operation without an answer had its effect meanwhile.
+      expectEqual('the version of a change', change.version, version + 1)
+      version = change.version
+      rows = await changedRows(target, change, rows, {})
+    }
+    return { version, rows }
+  })
+  if (found.kind === 'done') {
+    expectEqual(`${table.name} by its changes since ${before.version}`, found.value, now)
+  } else if (found.kind === 'failed' && !world.isOfDisk(found.failure)) {
+    const isGone = found.failure.code === 'HISTORY_GONE' && at - before.at > historyRetentionMs
+    if (isGone || found.failure.code === 'TABLE_NOT_FOUND') return
+    throw new Mismatch(`The changes of ${table.name} cannot be read: ${found.failure.message}`)
+  }
 }
 
 function showPossible({ possible }: ModelTable): string {
@@ -187,7 +222,10 @@ export async function checkNothingIsLeft(world: SimWorld, oracle: Oracle): Promi
   const counts = await countRecords(world)
   const tables = oracle.knownTables().length
   const heads = { [KEY_SPACE.catalog]: tables, [KEY_SPACE.tableHead]: tables }
+  const history = counts[KEY_SPACE.change]
   const expected = {
+    // Says up to where the changes of a table were deleted.
+    ...(history !== undefined && { [KEY_SPACE.change]: Math.min(history, tables) }),
     ...(tables > 0 && { [KEY_SPACE.schema]: tables, ...heads }),
     // It stays when all tables were deleted.
     ...((tables > 0 || counts[KEY_SPACE.teamHead] === 1) && { [KEY_SPACE.teamHead]: 1 }),

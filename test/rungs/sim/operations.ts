@@ -129,6 +129,7 @@ export function createTable(
   const table: ModelTable = {
     name: `t${oracle.nextNumber()}`,
     id: null,
+    seen: null,
     possible: [{ state: null, pending: [] }],
   }
   oracle.tables.push(table)

@@ -3,6 +3,7 @@
 //
 // An answer narrows the states, an operation without one widens them, and a read decides.
 import type { StoreError } from '../../../src/index.js'
+import type { SeenRows } from '../../support/replay-changes.js'
 import { Mismatch } from '../model/operation.js'
 
 export type ModelRow = Readonly<{
@@ -36,6 +37,8 @@ export type ModelTable = {
   readonly name: string
   /** null: nobody was told yet. */
   id: string | null
+  /** Its rows as they were read last, when, and under which version base; null: they are not known. */
+  seen: (SeenRows & Readonly<{ at: number; base: number }>) | null
   /** Its possible states: at first, one without anything pending. */
   possible: readonly Possible[]
 }

@@ -45,6 +45,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
+const HISTORY_MS = 30 * DAY_MS
+
 /** How long it is remembered that a stash has expired. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS
 
@@ -128,8 +130,9 @@ class Schedule {
     const durability = this.#profile === 'damage' ? 'commit' : anyDurability(seed)
     const hasJobs = durability === 'commit' && mayHaveJobs(seed, this.#profile)
     const durable = withDurability(strict, durability)
-    const options = hasJobs ? withJobs(durable) : durable
     this.#life = anyLife(seed)
+    const store = { ...durable.store, historyRetentionMs: this.#life?.once(2) ? HISTORY_MS : 0 }
+    const options = hasJobs ? withJobs({ ...durable, store }) : { ...durable, store }
     this.#jobs = hasJobs ? new SimJobs(() => this.world.clock.now()) : null
     this.world = new SimWorld(options, this.#random.below(2 ** 30))
     trace.push(`${this.#profile} ${show(options)}`)
@@ -584,6 +587,7 @@ class Schedule {
     // Objects are not synced either: what is left of one may be a part.
     if (durability === 'none' && disk.hasLostPower) this.world.excuses.damaged = true
     if (first === undefined || durability === 'commit') return
+    for (const table of this.#oracle.tables) table.seen = null // Its version may be lost.
     this.#trace.push(`  lost of ${disk.batches} batches: ${lost.join()}`)
     this.#hasHole = lost.length < disk.batches - first + 1
     if (durability === 'interval') {

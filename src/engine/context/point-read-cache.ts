@@ -143,7 +143,8 @@ export class PointReadEntry {
     const known = this.#pages.get(number)
     if (known !== undefined) return known
     const page = readAwaitable(partition, (view) => view.get(extentPageKey(table, number)))
-    // A value that is returned synchronously is of the latest commit.
+    // A value that is returned synchronously is of the latest commit. The reader of the row meets a failure itself.
+    if (!isSync(page)) page.catch(() => undefined)
     if (!isSync(page) || page === null) return undefined
     if (!this.#isDropped && this.#cache.reserve(page)) this.#pages.set(number, page)
     return page

@@ -56,6 +56,7 @@ test('the entry points export exactly these names', () => {
         "openMemory",
         "openStore",
         "restoreBackup",
+        "type Abortable",
         "type AddKeyRequest",
         "type AddKeyResult",
         "type AddOptions",

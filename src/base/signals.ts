@@ -10,3 +10,43 @@ export function checkNotAborted(what: string, signal: AbortSignal | undefined): 
   if (signal?.aborted !== true) return
   throw new StoreError('ABORTED', `The ${what} was aborted`, { cause: signal.reason })
 }
+
+/**
+ * The items of an iterable until the caller aborts, also while the next item is awaited. An iterable that is left because
+ * of an abort is told so, and not waited for.
+ * @throws {StoreError} ABORTED
+ */
+export async function* untilAborted<Item>(
+  what: string,
+  items: AsyncIterable<Item>,
+  signal: AbortSignal,
+): AsyncGenerator<Item, void> {
+  checkNotAborted(what, signal)
+  const iterator = items[Symbol.asyncIterator]()
+  let wake = (): void => undefined
+  const onAbort = (): void => wake()
+  signal.addEventListener('abort', onAbort)
+  let isDone = false
+  try {
+    for (;;) {
+      // Not Promise.race with one promise of the abort, which would keep something of every item.
+      const next = await new Promise<IteratorResult<Item> | null>((resolve, reject) => {
+        wake = () => resolve(null)
+        iterator.next().then(resolve, reject)
+      })
+      checkNotAborted(what, signal)
+      isDone = next?.done === true
+      if (next === null || next.done === true) return
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    if (!isDone) await leave(iterator, signal.aborted)
+  }
+}
+
+async function leave(iterator: AsyncIterator<unknown>, atOnce: boolean): Promise<void> {
+  const left = Promise.resolve(iterator.return?.())
+  if (atOnce) left.catch(() => undefined)
+  else await left
+}

@@ -15,6 +15,7 @@ import type { Job, JobEntry, JobRequest } from './api/job-types.js'
 import type { TableEntry, TableInfo } from './api/life-types.js'
 import type { PreflightReport } from './api/preflight-types.js'
 import type {
+  Abortable,
   CreateResult,
   CreateTableRequest,
   ImportTableRequest,
@@ -53,10 +54,10 @@ export class StoreTeam implements Team {
     this.#jobs = new TeamJobs(context, runner)
   }
 
-  createTable(request: CreateTableRequest): Promise<CreateResult> {
+  createTable(request: CreateTableRequest & Abortable): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
       const { columnsMax } = this.#context.options
-      const create = await checkCreate('createTable', request, columnsMax)
+      const create = await checkCreate('createTable', request, columnsMax, ['signal'])
       const first = await findCreated(this.#context, create.key)
       const created = first ?? (await createTable(this.#context, create))
       const place = { team: this.#context, table: parseTableId(created.tableId) ?? NO_BYTES }
@@ -76,9 +77,9 @@ export class StoreTeam implements Team {
     })
   }
 
-  importTable(request: ImportTableRequest): Promise<CreateResult> {
+  importTable(request: ImportTableRequest & Abortable): Promise<CreateResult> {
     return this.#context.lifecycle.runWriting(async () => {
-      const source = checkImport('importTable', request)
+      const source = checkImport('importTable', request, ['signal'])
       const created = await importTable(this.#context, source, () => undefined)
       return toPublicVersion(this.#context, created)
     })

@@ -83,6 +83,15 @@ export type RowsOf<S> = [S] extends [never]
     ? TypedRowsInput<S>
     : RowsInput
 
+/** A call that its caller may give up. */
+export type Abortable = Readonly<{
+  /**
+   * Ends the call with ABORTED, and nothing is changed. Once the commit has begun, it has no effect. Rows of an iterable or
+   * a stream end at once; a body that is in memory is read first. Default: none.
+   */
+  signal?: AbortSignal | undefined
+}>
+
 /** A new table and its rows. */
 export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
   name: string
@@ -181,10 +190,11 @@ export interface Stash {
   /**
    * Stores or replaces one chunk; durable when it resolves. Chunks may be put in parallel.
    * @param serial - Orders the chunks. A number, 0 or above, stands for its decimal digits.
-   * @throws {StoreError} STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
+   * @param options - `signal`.
+   * @throws {StoreError} ABORTED; STASH_NOT_FOUND if earlier chunks have expired or may be lost: delete the stash and put all
    *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
    */
-  put(serial: string | number, rows: RowsInput): Promise<ChunkResult>
+  put(serial: string | number, rows: RowsInput, options?: Abortable): Promise<ChunkResult>
   /** Deletes the stash. Tables made from it stay. @returns Whether there was one; one that has expired counts. */
   delete(): Promise<boolean>
 }

@@ -28,6 +28,7 @@ import type {
 import type { Receipts } from './receipt-types.js'
 import type { StoreStatus, SweepReport } from './report-types.js'
 import type {
+  Abortable,
   AddOptions,
   ChangeResult,
   CreateResult,
@@ -186,18 +187,18 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
   /**
    * Creates a table with its rows, in one commit: on any error there is no table. Two creates with one name
    * make two tables.
-   * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED,
+   * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED, ABORTED,
    *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
    */
   createTable<S extends SchemaInput = SchemaInput>(
-    request: CreateTableRequest<S>,
+    request: CreateTableRequest<S> & Abortable,
   ): Promise<CreateResult>
   /**
    * Creates a table from a CSV, TSV, JSON or NDJSON file at a URL, in one commit. The file is read as it comes, in
    * bounded memory; its schema is inferred from all rows.
    * @throws {StoreError} as `createTable`; SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED
    */
-  importTable(request: ImportTableRequest): Promise<CreateResult>
+  importTable(request: ImportTableRequest & Abortable): Promise<CreateResult>
   /**
    * Starts an operation that goes on when nobody waits for it, also after a crash. Rows that come with the request are
    * read and durable when this resolves; a stash of the caller must be there until the job has ended. A request that
@@ -257,13 +258,13 @@ export interface Table
     Receipts {
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */
-  addRows(rows: RowsInput | Stash, options?: AddOptions): Promise<ChangeResult>
+  addRows(rows: RowsInput | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
   /**
    * Replaces all rows at once, and with `schema` the schema too. A row with the `$rowID` of a row of the table
    * keeps that ID. Errors in this order: TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR (schema and rows),
    * PRECONDITION_FAILED (`ifMatch` against the table's version), COLUMN_….
    */
-  overwrite(request: OverwriteRequest): Promise<ChangeResult>
+  overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult>
   /**
    * One page of rows in order of insertion. Pass its `continuation` to get the next one. A walk to the end shows
    * each row that existed all the time exactly once.

@@ -14,6 +14,7 @@ import type { DeleteRowsResult, UpdateRowsOptions } from './many-types.js'
 import type { MergeRequest, MergeResult } from './merge-types.js'
 import type { PageBounds } from './read-types.js'
 import type {
+  Abortable,
   AddOptions,
   ChangeResult,
   OverwriteRequest,
@@ -70,9 +71,10 @@ export type TypedRowUpdate<S extends AnySchema> = Readonly<{
 
 /** The methods of a typed table that take or return rows. The documentation of those of `Table` holds for them. */
 export interface TypedRows<S extends AnySchema> {
-  addRows(rows: TypedRowsInput<S> | Stash, options?: AddOptions): Promise<ChangeResult>
+  addRows(rows: TypedRowsInput<S> | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>
   overwrite(
     request: Omit<OverwriteRequest, 'rows' | 'schema'> &
+      Abortable &
       Readonly<{ rows: TypedRowsInput<S> | Stash }>,
   ): Promise<ChangeResult>
   merge(

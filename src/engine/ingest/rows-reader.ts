@@ -4,6 +4,7 @@
 import type { Awaitable } from '../../base/awaitable.js'
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { shiftPlace } from '../../base/data-error.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import type { ChunkColumn } from '../../format/chunk-records.js'
 import type { SegmentRef } from '../../format/extent-page.js'
@@ -15,6 +16,7 @@ import type { RowsInput, Stash } from '../api/row-types.js'
 import { newMarkedFiles } from '../commit/file-markers.js'
 import { versionBase } from '../context/public-versions.js'
 import type { StoreContext, TeamContext } from '../context/store-context.js'
+import { abortableRows } from './abortable-rows.js'
 import type { RowBatch } from './chunk-builder.js'
 import { prepareRows } from './prepare-rows.js'
 import { SEGMENTS_MAX, tooManySegments } from './segment-sink.js'
@@ -46,31 +48,44 @@ export type GivenRows = RowsInput | Stash | SourceRows
 /** Where an operation's rows come from; bodies are read once, stashes again for every try. */
 export class RowsReader {
   readonly #team: TeamContext
+  readonly #what: string
+  readonly #signal: AbortSignal | undefined
   readonly #stash: TeamStash | null
   #prepared: OperationRows | null = null
   readonly #objects: ObjectId[] = []
   /** Files named by the segments that the operation writes: those of a stash were marked when they were put. */
   readonly #files = newMarkedFiles()
 
-  /** @param rows - A stash must be of the same team. */
-  constructor(team: TeamContext, rows: GivenRows) {
+  /**
+   * @param what - The operation, for the message when its caller aborts it.
+   * @param rows - A stash must be of the same team.
+   */
+  constructor(team: TeamContext, what: string, rows: GivenRows, signal?: AbortSignal) {
     this.#team = team
+    this.#what = what
+    this.#signal = signal
     this.#stash = rows instanceof TeamStash ? rows : null
     if (this.#stash !== null && !this.#stash.belongsTo(team)) {
       throw new StoreError('REQUEST_VALIDATION_ERROR', 'The stash belongs to another team or store')
     }
   }
 
+  /** @throws {StoreError} ABORTED */
+  checkGoesOn(): void {
+    checkNotAborted(this.#what, this.#signal)
+  }
+
   /** Reads a body; nothing for a stash. */
-  async prepare(rows: GivenRows): Promise<void> {
+  async prepare(given: GivenRows): Promise<void> {
     if (this.#stash !== null) return
-    if (rows instanceof SourceRows) return this.#prepareSource(rows)
+    if (given instanceof SourceRows) return this.#prepareSource(given)
+    const rows = abortableRows(this.#what, given as RowsInput, this.#signal)
     const stream = streamOf(rows)
     if (stream !== null) {
       const goesOn = (): void => this.#team.lifecycle.checkOpen() // A close does not wait for its end.
       return this.#prepareSource(new SourceRows(stream.pieces, stream.format, goesOn))
     }
-    const { chunk, inline, files } = await prepareRows(this.#team, rows as RowsInput, true)
+    const { chunk, inline, files } = await prepareRows(this.#team, rows, true)
     this.#files.addAll(files)
     for (const { object } of chunk.segments) this.#objects.push(object)
     this.#prepared = { chunks: [{ chunk }], inline, check: null }
@@ -113,6 +128,7 @@ export class RowsReader {
     if (source.inline !== null) return inlineToStoredForm(this.#team, source, source.inline, policy)
     const segments: LinkableSegment[] = []
     for (const { chunk, verdict } of await this.#decideAll(source, policy)) {
+      this.checkGoesOn()
       const linked = verdict === 'rewrite' ? await this.#rewrite(chunk, policy) : chunk
       const form = { needsQuoting: verdict === 'convert', namesFiles: linked.namesFiles }
       for (const ref of linked.segments) segments.push({ ref, ...form })

@@ -1,20 +1,22 @@
 // Stashes: chunks of rows that are put in parallel and used later in one table operation.
 import { isSync } from '../../base/awaitable.js'
 import { toHex } from '../../base/bytes.js'
+import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import { chunksRange, stashHeadKey } from '../../format/keys.js'
 import type { StashHead } from '../../format/records.js'
 import type { KvView } from '../../kv/kv.js'
 import { readAhead } from '../../kv/read-ahead.js'
 import { scanBatches } from '../../kv/scan-batches.js'
-import { checkSerial } from '../api/arguments.js'
-import type { ChunkResult, RowsInput, Stash } from '../api/row-types.js'
+import { checkArguments, checkSerial, checkSignal } from '../api/arguments.js'
+import type { Abortable, ChunkResult, RowsInput, Stash } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
 import { hintOfLifetime } from '../commit/work-hints.js'
 import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH, segmentBytes } from '../context/team-limits.js'
+import { abortableRows } from './abortable-rows.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import {
   aheadOfPut,
@@ -46,15 +48,22 @@ export class TeamStash implements Stash {
     return this.#team.teamId === team.teamId && this.#team.kv === team.kv
   }
 
-  put(given: string | number, rows: RowsInput): Promise<ChunkResult> {
+  put(given: string | number, rows: RowsInput, options: Abortable = {}): Promise<ChunkResult> {
     return this.#team.lifecycle.runWriting(async () => {
       const serial = checkSerial(given)
+      checkArguments('put', options, ['signal'])
+      const signal = checkSignal(options.signal)
       await this.#team.ensureTeam()
       const checked = this.#team.limits.checkChunk(this.#team, this.id)
       if (!isSync(checked)) await checked
-      const { chunk, files } = await prepareRows(this.#team, rows, false)
+      const { chunk, files } = await prepareRows(
+        this.#team,
+        abortableRows(PUT, rows, signal),
+        false,
+      )
       const objects = chunk.segments.map(({ object }) => object)
       try {
+        checkNotAborted(PUT, signal)
         await this.#commitChunk(serial, { chunk, files })
         this.#team.ids.release(objects)
         return { rows: chunk.rowCount }
@@ -158,3 +167,4 @@ export function tooManyChunks(stashId: string, stashChunksMax: number): StoreErr
 }
 
 const BUSY = 'The stash is too busy'
+const PUT = 'put of a chunk'

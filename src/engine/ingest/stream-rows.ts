@@ -36,9 +36,13 @@ export function runLimits({ rowBytesMax }: Pick<ResolvedOptions, 'rowBytesMax'>)
 
 /**
  * The stream among the members of rows; null: they are given in another form.
+ * @param readBy - What the pieces of the caller are read through.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
-export function streamOf(rows: unknown): GivenStream | null {
+export function streamOf(
+  rows: unknown,
+  readBy = (pieces: AsyncIterable<unknown>) => pieces,
+): GivenStream | null {
   if (typeof rows !== 'object' || rows === null) return null
   const format = SOURCE_FORMATS.find((name) => Object.hasOwn(rows, name))
   if (format === undefined) return null
@@ -53,7 +57,7 @@ export function streamOf(rows: unknown): GivenStream | null {
   }
   const other = Object.keys(rows).find((name) => name !== format)
   if (other !== undefined) throw invalid(`rows take no ${shown(other)} beside a stream`)
-  return { pieces: checkedPieces(stream), format }
+  return { pieces: checkedPieces(readBy(stream)), format }
 }
 
 async function* onePiece(bytes: Bytes): AsyncGenerator<Bytes, void> {

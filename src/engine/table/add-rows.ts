@@ -41,6 +41,7 @@ type AddRequest = Readonly<{
   key: RequestKey | undefined
   /** Whether the receipt is kept and returned. */
   receipt: boolean
+  signal: AbortSignal | undefined
 }>
 
 export async function addRows(place: TablePlace, request: AddRequest): Promise<ChangeResult> {
@@ -54,7 +55,7 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
       })
     : firstOfLook(place, request, seen))
   if (first !== null) return first
-  const reader = new RowsReader(team, request.rows)
+  const reader = new RowsReader(team, 'add', request.rows, request.signal)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
     const look = seen ?? (ahead && (await team.writers.look(place, ahead)))

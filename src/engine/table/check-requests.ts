@@ -17,6 +17,8 @@ import {
 import type { AlterRequest, IfTableMatch } from '../api/life-types.js'
 import type { MergeMode, MergeRequest } from '../api/merge-types.js'
 import type {
+  Abortable,
+  AddOptions,
   CreateTableRequest,
   ImportTableRequest,
   OnSchemaError,
@@ -41,6 +43,7 @@ const CREATE_ARGUMENTS = [
   'requestDigest',
   'receipt',
 ]
+const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt', 'signal']
 const OVERWRITE_ARGUMENTS = ['schema', 'rows', 'ifMatch', 'onSchemaError', 'receipt']
 const IMPORT_ARGUMENTS = ['fromUrl', 'name', 'format', 'onSchemaError', 'receipt']
 
@@ -50,6 +53,7 @@ type CreateArguments = Readonly<{
   rows: RowsInput | Stash
   onSchemaError: OnSchemaError
   receipt: boolean
+  signal: AbortSignal | undefined
 }>
 
 export type CheckedCreate = CreateArguments &
@@ -57,14 +61,16 @@ export type CheckedCreate = CreateArguments &
 
 /**
  * @param what - The name of the request in messages.
+ * @param more - Further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…
  */
 export async function checkCreate(
   what: string,
-  given: CreateTableRequest,
+  given: CreateTableRequest & Abortable,
   columnsMax: number,
+  more: readonly string[] = [],
 ): Promise<CheckedCreate> {
-  const create = checkCreateArguments(what, given, columnsMax, ['key'])
+  const create = checkCreateArguments(what, given, columnsMax, ['key', ...more])
   const { name, schema, onSchemaError } = create
   const keyColumns = given.key === undefined ? undefined : checkKey(given.key)
   const about = ['create', name, schema ?? null, onSchemaError]
@@ -78,7 +84,7 @@ export async function checkCreate(
  */
 export function checkCreateArguments(
   what: string,
-  given: CreateTableRequest,
+  given: CreateTableRequest & Abortable,
   columnsMax: number,
   more: readonly string[] = [],
 ): CreateArguments {
@@ -88,7 +94,32 @@ export function checkCreateArguments(
   const schema = given.schema === undefined ? undefined : parseTableSchema(given.schema, columnsMax)
   const onSchemaError = checkOnSchemaError(given.onSchemaError)
   const rows = validatedRows(given.schema, given.rows)
-  return { name, schema, rows, onSchemaError, receipt: checkFlag('receipt', given.receipt) }
+  const signal = checkSignal(given.signal)
+  return { name, schema, rows, onSchemaError, receipt: checkFlag('receipt', given.receipt), signal }
+}
+
+export type CheckedAdd = Readonly<{
+  rows: RowsInput | Stash
+  onSchemaError: OnSchemaError
+  key: RequestKey | undefined
+  receipt: boolean
+  signal: AbortSignal | undefined
+}>
+
+/** @throws {StoreError} REQUEST_VALIDATION_ERROR */
+export async function checkAdd(
+  rows: RowsInput | Stash,
+  given: AddOptions & Abortable,
+): Promise<CheckedAdd> {
+  checkArguments('addRows', given, ADD_ARGUMENTS)
+  const onSchemaError = checkOnSchemaError(given.onSchemaError)
+  return {
+    rows,
+    onSchemaError,
+    key: await requestKeyOf(given, ['add', onSchemaError], rows),
+    receipt: checkFlag('receipt', given.receipt),
+    signal: checkSignal(given.signal),
+  }
 }
 
 export type CheckedOverwrite = Readonly<{
@@ -98,6 +129,7 @@ export type CheckedOverwrite = Readonly<{
   /** undefined: the table keeps its schema. */
   readSchema: (() => TableSchema) | undefined
   receipt: boolean
+  signal: AbortSignal | undefined
 }>
 
 /**
@@ -108,7 +140,7 @@ export type CheckedOverwrite = Readonly<{
  */
 export function checkOverwrite(
   what: string,
-  given: OverwriteRequest,
+  given: OverwriteRequest & Abortable,
   columnsMax: number,
   more: readonly string[] = [],
 ): CheckedOverwrite {
@@ -120,6 +152,7 @@ export function checkOverwrite(
     ifMatch: checkIfMatchArgument(given.ifMatch),
     readSchema: schema === undefined ? undefined : () => parseTableSchema(schema, columnsMax),
     receipt: checkFlag('receipt', given.receipt),
+    signal: checkSignal(given.signal),
   }
 }
 
@@ -167,14 +200,20 @@ export type CheckedImport = Readonly<{
   format: RowsFormat | undefined
   onSchemaError: OnSchemaError
   receipt: boolean
+  signal: AbortSignal | undefined
 }>
 
 /**
  * @param what - The name of the request in messages.
+ * @param more - Further members that the request may have.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR
  */
-export function checkImport(what: string, given: ImportTableRequest): CheckedImport {
-  checkArguments(what, given, IMPORT_ARGUMENTS)
+export function checkImport(
+  what: string,
+  given: ImportTableRequest & Abortable,
+  more: readonly string[] = [],
+): CheckedImport {
+  checkArguments(what, given, [...more, ...IMPORT_ARGUMENTS])
   const { name } = given
   if (name !== undefined) checkTableName(name)
   return {
@@ -183,6 +222,7 @@ export function checkImport(what: string, given: ImportTableRequest): CheckedImp
     format: checkRowsFormat(given.format),
     onSchemaError: checkOnSchemaError(given.onSchemaError),
     receipt: checkFlag('receipt', given.receipt),
+    signal: checkSignal(given.signal),
   }
 }
 

@@ -58,6 +58,7 @@ type CreateRequest = Readonly<{
   guard?: JobGuard | undefined
   /** Whether the receipt is kept and returned. */
   receipt?: boolean | undefined
+  signal?: AbortSignal | undefined
 }>
 
 /** The result that is kept under a key; null: none is, or no key was given. */
@@ -89,7 +90,7 @@ export async function createTable(
 ): Promise<CreateResult> {
   const { key } = request
   await team.ensureTeam()
-  const reader = new RowsReader(team, request.rows)
+  const reader = new RowsReader(team, 'create', request.rows, request.signal)
   const prepare = () => reader.prepare(request.rows)
   return linkUntilDone(reader, prepare, async () => {
     const source = await team.partition.read((snapshot) =>

@@ -1,6 +1,8 @@
 // Creating a table from a file at a URL: fetched under the guard of source URLs, read as it comes, created in one commit.
+
+import { checkNotAborted } from '../../base/signals.js'
 import { formatOfName, type SourceFormat } from '../../base/source-format.js'
-import { StoreError } from '../../base/store-error.js'
+import { isStoreError, StoreError } from '../../base/store-error.js'
 import { NAME_CHARS_MAX } from '../../schema/table-schema.js'
 import type { CreateResult, OnSchemaError } from '../api/row-types.js'
 import type { FetchedSource } from '../api/url-fetcher.js'
@@ -22,35 +24,51 @@ export type ImportSource = Readonly<{
   receipt?: boolean | undefined
   /** The job that the import is for. It names the table. */
   guard?: JobGuard | undefined
+  signal?: AbortSignal | undefined
 }>
 
 /** @throws {StoreError} SOURCE_URL_…, FILE_TOO_LARGE, RATE_LIMITED, and as `createTable` */
 export function importTable(
   team: TeamContext,
-  { fromUrl, name, format, onSchemaError, receipt, guard }: ImportSource,
+  { fromUrl, name, format, onSchemaError, receipt, guard, signal }: ImportSource,
   onProgress: (progress: SourceProgress) => void,
 ): Promise<CreateResult> {
   const { sources, fileBytesMax } = team.options
   if (sources === undefined) {
     throw new StoreError('SOURCE_URL_NOT_ALLOWED', 'This store does not fetch URLs')
   }
-  const run = async (closing: AbortSignal): Promise<CreateResult> => {
-    const source = await sources.fetch(fromUrl, { bytesMax: fileBytesMax }, closing)
+  const run = async (ending: AbortSignal): Promise<CreateResult> => {
+    const source = await sources.fetch(fromUrl, { bytesMax: fileBytesMax }, ending)
     try {
       const noted = (progress: SourceProgress): void => {
         team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
+        checkNotAborted('import', signal)
         onProgress(progress)
       }
       const rows = new SourceRows(source.body, format ?? formatOfSource(source), noted)
-      const request = { rows, schema: undefined, onSchemaError, key: undefined, guard, receipt }
+      const request = {
+        rows,
+        schema: undefined,
+        onSchemaError,
+        key: undefined,
+        guard,
+        receipt,
+        signal,
+      }
       return await createTable(team, { ...request, name: name ?? nameOfSource(source) })
     } finally {
       source.close()
     }
   }
-  return team.lifecycle.untilClosed((closing) =>
-    team.transferLimit.run(team.teamId, () => run(closing), closing),
-  )
+  return team.lifecycle.untilClosed(async (closing) => {
+    const ending = signal === undefined ? closing : AbortSignal.any([closing, signal])
+    try {
+      return await team.transferLimit.run(team.teamId, () => run(ending), ending)
+    } catch (failure) {
+      if (isStoreError(failure) && failure.code === 'ABORTED') checkNotAborted('import', signal)
+      throw failure
+    }
+  })
 }
 
 /**

@@ -38,7 +38,8 @@ const STASH_TRIES_MAX = 4
  * Prepares an operation and tries it until nothing moves before its commit.
  * @param prepare - Once; its result goes to each attempt.
  * @param attempt - Resolves to the result, or to what has moved.
- * @throws {StoreError} STORAGE_UNAVAILABLE with outcome `unchanged` when it moves too often; what both throw
+ * @throws {StoreError} ABORTED, before an attempt; STORAGE_UNAVAILABLE with outcome `unchanged` when it moves too often;
+ *   what both throw
  */
 export async function linkUntilDone<P, T extends object>(
   reader: RowsReader,
@@ -47,11 +48,13 @@ export async function linkUntilDone<P, T extends object>(
 ): Promise<T> {
   const moved = { schema: 0, stash: 0, rows: 0 }
   try {
+    reader.checkGoesOn()
     const prepared = await prepare()
     const result = await commitUntilAccepted(
       'The stash or the schema keeps changing',
       null,
       async () => {
+        reader.checkGoesOn()
         const done = await attempt(prepared, moved)
         if (typeof done !== 'string') return done
         if (++moved[done] === STASH_TRIES_MAX && done === 'stash') {

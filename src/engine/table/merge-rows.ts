@@ -52,7 +52,7 @@ export async function mergeRows(place: TablePlace, request: CheckedMerge): Promi
     return firstMerge(place, request, (key) => view.get(key))
   })
   if (first !== null) return first
-  const reader = new RowsReader(team, request.rows)
+  const reader = new RowsReader(team, 'merge', request.rows, request.signal)
   const prepare = () => readAfterIfMatch(place, request.ifMatch, () => reader.prepare(request.rows))
   return linkUntilDone(reader, prepare, async () => {
     const base = await team.partition.read(async (view) => {

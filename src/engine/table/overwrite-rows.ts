@@ -51,6 +51,7 @@ type OverwriteRequest = Readonly<{
   onSchemaError: OnSchemaError
   /** Whether the receipt is kept and returned. */
   receipt?: boolean | undefined
+  signal?: AbortSignal | undefined
 }>
 
 type GivenRequest = Omit<OverwriteRequest, 'schema'> &
@@ -75,7 +76,7 @@ export async function overwriteRows(place: TablePlace, given: GivenRequest): Pro
   if (given.guard !== undefined) seen = undefined // Its lease is renewed while the rows are read.
   const { readSchema } = given
   const schema = readSchema && deferred(readSchema)
-  const reader = new RowsReader(team, given.rows)
+  const reader = new RowsReader(team, 'overwrite', given.rows, given.signal)
   const prepareRequest = async (): Promise<OverwriteRequest> => ({
     ...given,
     schema: await prepare(place, given, schema, reader),

@@ -34,7 +34,7 @@ export async function preflightCreate(
   schema: TableSchema | undefined,
   onSchemaError: OnSchemaError,
 ): Promise<PreflightReport> {
-  const reader = new RowsReader(team, rows)
+  const reader = new RowsReader(team, 'preflight', rows)
   const base = schema === undefined ? null : indexSchema(schema)
   const body = await readBody(team, rows, base, onSchemaError)
   const source = body?.source ?? (await team.partition.read((view) => reader.read(view)))
@@ -63,7 +63,7 @@ export async function preflightTable(
   const { version } = toPublicVersion(team, head)
   const check = (): void => checkIfMatch('table', ifMatch, version)
   const schema = readSchema && deferred(readSchema)
-  const reader = new RowsReader(team, rows)
+  const reader = new RowsReader(team, 'preflight', rows)
   const base = schemaOr(current, schema)
   const body = await readBody(team, rows, base, onSchemaError).catch((failure: unknown) => {
     if (isDataError(failure)) check()

@@ -7,7 +7,6 @@ import type { TableSchema } from '../../schema/column-kind.js'
 import { parseRendered } from '../../schema/parse-rendered.js'
 import {
   checkArguments,
-  checkFlag,
   checkIfMatchArgument,
   checkMemory,
   checkNumbers,
@@ -34,6 +33,7 @@ import type { TablePreflightReport } from '../api/preflight-types.js'
 import type { ReadOptions, ReadResult, RowWithId } from '../api/read-types.js'
 import type { Receipt } from '../api/receipt-types.js'
 import type {
+  Abortable,
   AddOptions,
   ChangeResult,
   OverwriteRequest,
@@ -71,6 +71,7 @@ import { readTableInfo } from '../read/table-infos.js'
 import { readByKey } from '../unique/find-by-key.js'
 import { addRows } from './add-rows.js'
 import {
+  checkAdd,
   checkAlter,
   checkIfTableMatch,
   checkMerge,
@@ -83,7 +84,6 @@ import { mergeRows } from './merge-rows.js'
 import { overwriteRows } from './overwrite-rows.js'
 import { preflightTable } from './preflight.js'
 import { findReceipt, publicResult } from './receipts.js'
-import { requestKeyOf } from './request-digest.js'
 import {
   type CellChanges,
   changesOfObject,
@@ -96,8 +96,6 @@ import { alterTable, deleteTable } from './table-life.js'
 type Version = Readonly<{ version: number }>
 
 const ROW_ID = 'A row ID'
-const ADD_ARGUMENTS = ['onSchemaError', 'idempotencyKey', 'requestDigest', 'receipt']
-
 const PAGE_ARGUMENTS = ['limit', 'continuation']
 
 export class TeamTable implements Table {
@@ -112,20 +110,17 @@ export class TeamTable implements Table {
     this.id = tableId
   }
 
-  addRows(rows: RowsInput | Stash, options: AddOptions = {}): Promise<ChangeResult> {
+  addRows(rows: RowsInput | Stash, options: AddOptions & Abortable = {}): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
-      checkArguments('addRows', options, ADD_ARGUMENTS)
-      const onSchemaError = checkOnSchemaError(options.onSchemaError)
-      const key = await requestKeyOf(options, ['add', onSchemaError], rows)
-      const receipt = checkFlag('receipt', options.receipt)
-      const added = await addRows(place, { rows, onSchemaError, key, receipt })
-      return publicResult(place, added, receipt ? 'add' : undefined)
+      const checked = await checkAdd(rows, options)
+      const added = await addRows(place, checked)
+      return publicResult(place, added, checked.receipt ? 'add' : undefined)
     })
   }
 
-  overwrite(request: OverwriteRequest): Promise<ChangeResult> {
+  overwrite(request: OverwriteRequest & Abortable): Promise<ChangeResult> {
     return this.#runWriting(async (place) => {
-      const checked = checkOverwrite('overwrite', request, this.#columnsMax)
+      const checked = checkOverwrite('overwrite', request, this.#columnsMax, ['signal'])
       const changed = await overwriteRows(place, checked)
       return toPublicVersion(place.team, changed)
     })

@@ -9,6 +9,7 @@ import type { RowsToDelete, RowUpdate, UpdateRowsOptions } from '../api/many-typ
 import type { MergeRequest } from '../api/merge-types.js'
 import type { ReadOptions, RowWithId } from '../api/read-types.js'
 import type {
+  Abortable,
   AddOptions,
   OverwriteRequest,
   RowInput,
@@ -43,11 +44,11 @@ class SchemaTable implements Record<keyof TypedTable<AnySchema>, unknown> {
     this.#schema = schema
   }
 
-  addRows(rows: RowsInput | Stash, options?: AddOptions) {
+  addRows(rows: RowsInput | Stash, options?: AddOptions & Abortable) {
     return this.#checked(() => this.untyped.addRows(this.#validated(rows), options))
   }
 
-  overwrite(request: OverwriteRequest) {
+  overwrite(request: OverwriteRequest & Abortable) {
     const rows = request?.rows
     return this.#checked(() => this.untyped.overwrite({ ...request, rows: this.#validated(rows) }))
   }

@@ -57,7 +57,7 @@ export class KeyIndex {
   }
 }
 
-/** @returns null: there is no such index any more. */
+/** @throws {StoreError} DATA_CORRUPT: the head of the table names an index that is not there */
 export async function readKeyIndex(
   table: TableKey,
   index: Bytes,

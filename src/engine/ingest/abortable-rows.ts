@@ -1,0 +1,47 @@
+// Rows of a caller who may abort the operation that takes them.
+import { checkNotAborted, untilAborted } from '../../base/signals.js'
+import type { RowInput, RowStream, RowsInput } from '../api/row-types.js'
+import { type GivenStream, streamOf } from './stream-rows.js'
+
+/**
+ * Rows whose reading ends when the caller aborts, also while the next row, or the next piece of a stream, is awaited. A
+ * body that is in memory is returned as it is.
+ * @param what - The operation, for the message of the error.
+ * @throws {StoreError} REQUEST_VALIDATION_ERROR; ABORTED, from the rows
+ */
+export function abortableRows(
+  what: string,
+  rows: RowsInput,
+  signal: AbortSignal | undefined,
+): RowsInput {
+  if (signal === undefined || typeof rows !== 'object' || rows === null) return rows
+  const stream = streamOf(rows, (pieces) => untilAborted(what, pieces, signal))
+  if (stream !== null) return streamIn(stream)
+  if (rows instanceof Uint8Array) return rows
+  if (Symbol.asyncIterator in rows) return untilAborted(what, rows, signal)
+  return Symbol.iterator in rows ? rowsUntil(what, rows, signal) : rows
+}
+
+function streamIn({ pieces, format }: GivenStream): RowStream {
+  switch (format) {
+    case 'csv':
+      return { csv: pieces }
+    case 'tsv':
+      return { tsv: pieces }
+    case 'json':
+      return { json: pieces }
+    case 'ndjson':
+      return { ndjson: pieces }
+  }
+}
+
+function* rowsUntil(
+  what: string,
+  rows: Iterable<RowInput>,
+  signal: AbortSignal,
+): Generator<RowInput, void> {
+  for (const row of rows) {
+    checkNotAborted(what, signal)
+    yield row
+  }
+}

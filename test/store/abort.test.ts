@@ -1,0 +1,218 @@
+// Goal: a caller can give up every call that takes rows. Nothing is changed then, and nothing of the input stays open.
+import { getEventListeners } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Abortable, RowInput, Store, Team } from '../../src/index.js'
+import { openMemory, StoreError } from '../../src/index.js'
+
+const REASON = new Error('the user closed the page')
+
+/** A signal that is aborted in a moment. */
+function soon(): AbortSignal {
+  const aborting = new AbortController()
+  void delay(20).then(() => aborting.abort(REASON))
+  return aborting.signal
+}
+
+function aborted(what: string): unknown {
+  return expect.objectContaining({
+    code: 'ABORTED',
+    message: `The ${what} was aborted`,
+    cause: REASON,
+  })
+}
+
+async function openTeam(options = {}): Promise<Team> {
+  const store: Store = await openMemory(options)
+  onTestFinished(() => store.close())
+  return store.team('team')
+}
+
+/** Two items, and then nothing more. */
+function stalled<Item>(items: readonly Item[]) {
+  const seen = { begun: 0, left: 0 }
+  const iterable: AsyncIterable<Item> = {
+    [Symbol.asyncIterator]() {
+      seen.begun++
+      let next = 0
+      return {
+        next: () => {
+          const value = items[next++]
+          if (value === undefined) return new Promise(() => undefined)
+          return Promise.resolve({ value, done: false })
+        },
+        return: () => {
+          seen.left++
+          return new Promise(() => undefined) // A source that does not answer any more.
+        },
+      }
+    },
+  }
+  return { iterable, seen }
+}
+
+function* endless(): Generator<RowInput> {
+  for (let a = 0; ; a++) yield { a }
+}
+
+/** All calls that take rows, on a table with one row. */
+const CALLS = {
+  create: (team, _, rows, options) => team.createTable({ name: 'x', rows, ...options }),
+  add: (team, id, rows, options) => team.table(id).addRows(rows, options),
+  overwrite: (team, id, rows, options) => team.table(id).overwrite({ rows, ...options }),
+  merge: (team, id, rows, options) => team.table(id).merge({ rows, key: ['a'], ...options }),
+  'put of a chunk': (team, _, rows, options) => team.stash('other').put(0, rows, options),
+} satisfies Record<
+  string,
+  (
+    team: Team,
+    tableId: string,
+    rows: Parameters<ReturnType<Team['table']>['addRows']>[0] &
+      Parameters<ReturnType<Team['stash']>['put']>[1],
+    options: Abortable,
+  ) => Promise<unknown>
+>
+
+async function stateOf(team: Team): Promise<unknown> {
+  const tables = await team.tables()
+  return tables.map(({ id, rowCount, version }) => ({ id, rowCount, version }))
+}
+
+for (const [what, call] of Object.entries(CALLS)) {
+  test(`${what}: rows that do not come end with the signal, and the source is told`, async () => {
+    const team = await openTeam()
+    const { tableId } = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
+    const before = await stateOf(team)
+    const rows = stalled<RowInput>([{ a: 2 }, { a: 3 }])
+    const csv = stalled([new TextEncoder().encode('a\n4\n')])
+
+    await expect(call(team, tableId, rows.iterable, { signal: soon() })).rejects.toEqual(
+      aborted(what),
+    )
+    const streamed = call(team, tableId, { csv: csv.iterable }, { signal: soon() })
+    await expect(streamed).rejects.toEqual(aborted(what))
+
+    expect([rows.seen, csv.seen]).toEqual([
+      { begun: 1, left: 1 },
+      { begun: 1, left: 1 },
+    ])
+    expect(await stateOf(team)).toEqual(before)
+    expect(await team.stash('other').delete()).toBe(false)
+  })
+
+  test(`${what}: rows without an end are read no further`, async () => {
+    const team = await openTeam()
+    const { tableId } = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
+    const before = await stateOf(team)
+
+    await expect(call(team, tableId, endless(), { signal: soon() })).rejects.toEqual(aborted(what))
+
+    expect(await stateOf(team)).toEqual(before)
+  })
+
+  test(`${what}: a signal that is aborted already reads nothing`, async () => {
+    const team = await openTeam()
+    const { tableId } = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
+    const before = await stateOf(team)
+    const signal = AbortSignal.abort(REASON)
+    const rows = stalled<RowInput>([{ a: 2 }])
+
+    await expect(call(team, tableId, rows.iterable, { signal })).rejects.toEqual(aborted(what))
+    await expect(call(team, tableId, [{ a: 2 }], { signal })).rejects.toEqual(aborted(what))
+    await expect(call(team, tableId, { json: '[{"a":2}]' }, { signal })).rejects.toEqual(
+      aborted(what),
+    )
+
+    expect(rows.seen.begun).toBe(0)
+    expect(await stateOf(team)).toEqual(before)
+    expect(await team.stash('other').delete()).toBe(false)
+  })
+
+  test(`${what}: a call that ends leaves no listener, and a wrong signal is refused`, async () => {
+    const team = await openTeam()
+    const { tableId } = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
+    const { signal } = new AbortController()
+    const rows = async function* (): AsyncGenerator<RowInput> {
+      yield { a: 2 }
+    }
+
+    await call(team, tableId, rows(), { signal })
+    await call(team, tableId, { csv: 'a\n3\n' }, { signal })
+
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    const wrong = { signal: { aborted: true } } as unknown as Abortable
+    await expect(call(team, tableId, [], wrong)).rejects.toMatchObject({
+      code: 'REQUEST_VALIDATION_ERROR',
+      message: expect.stringContaining('signal must be an AbortSignal'),
+    })
+  })
+}
+
+test('a failure of the source is the error of the call, and the rest of a source is closed', async () => {
+  const team = await openTeam()
+  const { signal } = new AbortController()
+  let isClosed = false
+  const failing = async function* (): AsyncGenerator<RowInput> {
+    yield { a: 1 }
+    throw REASON
+  }
+  const wrong = async function* (): AsyncGenerator<RowInput> {
+    try {
+      yield 1 as unknown as RowInput
+      yield { a: 1 }
+    } finally {
+      isClosed = true
+    }
+  }
+
+  await expect(team.createTable({ name: 'x', rows: failing(), signal })).rejects.toBe(REASON)
+  await expect(team.createTable({ name: 'x', rows: wrong(), signal })).rejects.toMatchObject({
+    code: 'REQUEST_VALIDATION_ERROR',
+  })
+  expect(isClosed).toBe(true)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('a stash is not used by a call that is aborted', async () => {
+  const team = await openTeam()
+  const { tableId } = await team.createTable({ name: 'x', rows: [{ a: 1 }] })
+  const stash = team.stash('s')
+  await stash.put(0, [{ a: 2 }])
+  const signal = AbortSignal.abort(REASON)
+
+  await expect(team.table(tableId).addRows(stash, { signal })).rejects.toEqual(aborted('add'))
+
+  expect(await team.table(tableId).count()).toBe(1)
+})
+
+test('an import from a URL ends with the signal', async () => {
+  const team = await openTeam({
+    sources: {
+      fetch: (_url: string, _limits: unknown, signal: AbortSignal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(new StoreError('ABORTED', 'The fetch was aborted'))
+          })
+        }),
+    },
+  })
+  const importing = team.importTable({ fromUrl: 'https://example.com/x.csv', signal: soon() })
+
+  await expect(importing).rejects.toEqual(aborted('import'))
+  expect(await team.tables()).toEqual([])
+})
+
+test('jobs, preflights and transactions take no signal', async () => {
+  const team = await openTeam()
+  const { signal } = new AbortController()
+  const rows = [{ a: 1 }]
+  const refused = expect.objectContaining({
+    code: 'REQUEST_VALIDATION_ERROR',
+    message: expect.stringContaining('takes no "signal"'),
+  })
+  const create = { name: 'x', rows, signal }
+
+  await expect(team.startJob({ create })).rejects.toEqual(refused)
+  await expect(team.preflight(create)).rejects.toEqual(refused)
+  await expect(team.transaction((t) => t.createTable(create))).rejects.toEqual(refused)
+})

@@ -34,7 +34,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc
   })
   .map((profile) => ({ ...profile, instances: profile.instances as 1 | 2 }))
 
-const RUNS = 1_400
+const RUNS = 1_000
 const COMMANDS_MAX = 40
 
 const sizes = { maxCommands: COMMANDS_MAX, size: 'max' } as const

@@ -3,6 +3,7 @@ import { QUOTE } from '../base/ascii.js'
 import { type Bytes, utf8 } from '../base/bytes.js'
 import { openHash, sliceText } from '../base/platform.js'
 import type { ColumnKind } from '../schema/column-kind.js'
+import { KEY_HASH_BYTES } from './key-index.js'
 import { RowCells } from './row-cells.js'
 import { canonicalToken } from './row-values.js'
 
@@ -25,7 +26,7 @@ export class KeyHasher {
 
   /**
    * The hash of the key of the row whose text is from `from` to `to` (not included), as it is stored or as it reads.
-   * @returns the hash and more bytes; null: a cell of the key is empty.
+   * @returns null: a cell of the key is empty.
    */
   ofRow(bytes: Bytes, from: number, to: number): Bytes | null {
     const cells = this.#cells
@@ -43,7 +44,7 @@ export class KeyHasher {
   }
 }
 
-/** @param tokens - Those of the key columns, in their order. */
+/** The hash, of `KEY_HASH_BYTES`. @param tokens - Those of the key columns, in their order. */
 export function hashOfTokens(columns: readonly KeyColumn[], tokens: readonly string[]): Bytes {
   const parts = columns.map(({ kind }, at) => {
     const token = tokens[at] ?? ''
@@ -52,5 +53,5 @@ export function hashOfTokens(columns: readonly KeyColumn[], tokens: readonly str
   })
   const hash = openHash('sha256')
   hash.update(utf8(parts.join('')))
-  return hash.digest()
+  return hash.digest().subarray(0, KEY_HASH_BYTES)
 }

@@ -41,9 +41,8 @@ export function keyIndexKey(place: IndexPlace): Bytes {
   return writerOf(KEY_SPACE.keyIndex, place).finish()
 }
 
-/** @param hash - The hash of a key, or more bytes that begin with it. */
 export function keyEntryKey(place: IndexPlace, hash: Bytes): Bytes {
-  return writerOf(KEY_SPACE.keyEntry, place).bytes(hash.subarray(0, KEY_HASH_BYTES)).finish()
+  return writerOf(KEY_SPACE.keyEntry, place).bytes(hash).finish()
 }
 
 /** The hash in the key of an entry. */

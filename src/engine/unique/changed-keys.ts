@@ -14,7 +14,6 @@ import {
   encodeKeyIndex,
   INDEX_NAME_BYTES,
   type IndexPlace,
-  KEY_HASH_BYTES,
   keyEntryKey,
   keyIndexKey,
 } from '../../format/key-index.js'
@@ -44,7 +43,7 @@ import type { StoreContext } from '../context/store-context.js'
 import { findRowAt } from '../read/row-lookup.js'
 import { checkSameForm, keyColumnsOf } from './key-columns.js'
 import { keyConflict, NewRows, rowIdAt } from './key-conflict.js'
-import { isHash, KeyIndex, readKeyIndex, rowWithKey } from './key-index.js'
+import { KeyIndex, readKeyIndex, rowWithKey } from './key-index.js'
 import type { KeyedRows } from './keyed-rows.js'
 import {
   checkRunAgainstIndex,
@@ -203,7 +202,7 @@ class KeyedChange {
     for (const { hash, position } of fresh.values()) {
       if (hash !== null) puts.push([keyEntryKey(to, hash), encodeKeyEntry(position)])
     }
-    for (const hash of gone) if (!fresh.has(nameOfHash(hash))) deletes.push(keyEntryKey(to, hash))
+    for (const hash of gone) if (!fresh.has(toHex(hash))) deletes.push(keyEntryKey(to, hash))
     const { columns } = index.record
     const record = isNew ? { columns, nextRun: 0, runs: [] } : index.record
     if (run !== null) {
@@ -266,10 +265,10 @@ class KeyedChange {
     for (const row of rows) {
       const { position, hash } = row
       const old = this.#newRows.has(position) ? null : await this.#hashBefore(position)
-      if (hash !== null && old !== null && isHash(hash, old)) continue
+      if (hash !== null && old !== null && sameBytes(hash, old)) continue
       if (old !== null) gone.push(old)
       if (hash === null) continue
-      const name = nameOfHash(hash)
+      const name = toHex(hash)
       const twin = fresh.get(name)
       if (twin !== undefined) throw await this.#conflict(row.text, twin.position, position)
       fresh.set(name, row)
@@ -296,7 +295,7 @@ class KeyedChange {
   async #hasKey(position: Position, hash: Bytes): Promise<boolean> {
     const { place, before, read } = this.#parts
     const laid = this.#laid.get(nameOfPosition(position))
-    if (laid !== undefined) return laid !== null && isHash(laid, hash)
+    if (laid !== undefined) return laid !== null && sameBytes(laid, hash)
     const { generation } = before
     const { table } = place
     const keyed = { sources: this.#context, table, generation, hasher: this.#hasher, read }
@@ -311,7 +310,7 @@ class KeyedChange {
       throw await this.#conflictOfRun(run, twice, run.positionAt(twice - 1))
     }
     for (const { position, hash } of fresh.values()) {
-      const at = hash === null ? -1 : run.find(hash.subarray(0, KEY_HASH_BYTES))
+      const at = hash === null ? -1 : run.find(hash)
       if (at >= 0) throw await this.#conflictOfRun(run, at, position)
     }
     if (isNew) return
@@ -353,8 +352,4 @@ class KeyedChange {
 
 function nameOfPosition({ extent, slot }: Position): string {
   return `${extent}:${slot}`
-}
-
-function nameOfHash(hash: Bytes): string {
-  return toHex(hash.subarray(0, KEY_HASH_BYTES))
 }

@@ -2,7 +2,7 @@
 //
 // Invariant: it leads to every row of its generation whose key has no empty cell, and perhaps to others: to rows that were
 // deleted or have another key since. So a row counts only if its key has the hash.
-import { type Bytes, compareBytes } from '../../base/bytes.js'
+import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { StoreError } from '../../base/store-error.js'
 import type { KeyHasher } from '../../format/key-hash.js'
 import {
@@ -11,7 +11,6 @@ import {
   decodeKeyEntry,
   decodeKeyIndex,
   type IndexPlace,
-  KEY_HASH_BYTES,
   type KeyBucket,
   type KeyIndexRecord,
   keyBucketKey,
@@ -37,7 +36,7 @@ export class KeyIndex {
     this.#read = read
   }
 
-  /** The positions of rows that may have a key. @param hash - Of the key, or more bytes that begin with it. */
+  /** The positions of rows that may have a key. */
   async positionsOf(hash: Bytes): Promise<readonly Position[]> {
     const positions: Position[] = []
     const entry = await this.#read(keyEntryKey(this.place, hash))
@@ -69,12 +68,6 @@ export async function readKeyIndex(
   return new KeyIndex(place, decodeKeyIndex(record), read)
 }
 
-/** Whether two hashes, or bytes that begin with them, are the same. */
-export function isHash(left: Bytes, right: Bytes): boolean {
-  const [one, other] = [left.subarray(0, KEY_HASH_BYTES), right.subarray(0, KEY_HASH_BYTES)]
-  return compareBytes(one, other) === 0
-}
-
 /** Rows of a generation, and what their keys are. */
 export type KeyedGeneration = Readonly<{
   sources: RowSources
@@ -92,5 +85,5 @@ export async function rowWithKey(
 ): Promise<FoundRow | null> {
   const row = await findRowAt(sources, read, table, generation, position)
   const known = row === null ? null : hasher.ofText(row.text)
-  return known !== null && isHash(known, hash) ? row : null
+  return known !== null && sameBytes(known, hash) ? row : null
 }

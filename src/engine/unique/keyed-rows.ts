@@ -25,7 +25,7 @@ export class KeyedRows {
   /** Indexes of entries in the order of their bytes; undefined: entries came since they were sorted. */
   #order: Uint32Array | undefined
 
-  /** @param hash - The hash of a key, or more bytes that begin with it. @throws {StoreError} REQUEST_VALIDATION_ERROR */
+  /** @throws {StoreError} REQUEST_VALIDATION_ERROR: too many rows */
   add(hash: Bytes, { extent, slot }: Position): void {
     if (this.count === KEYED_ROWS_MAX) {
       const message = `An operation on a table with a key takes at most ${KEYED_ROWS_MAX} rows; use several`
@@ -33,7 +33,7 @@ export class KeyedRows {
     }
     const at = this.count++ * BUCKET_ENTRY_BYTES
     if (at === this.#bytes.length) this.#grow()
-    this.#bytes.set(hash.subarray(0, KEY_HASH_BYTES), at)
+    this.#bytes.set(hash, at)
     this.#view.setUint16(at + KEY_HASH_BYTES, Math.floor(extent / 2 ** 32))
     this.#view.setUint32(at + KEY_HASH_BYTES + 2, extent >>> 0)
     this.#view.setUint16(at + KEY_HASH_BYTES + 6, slot)

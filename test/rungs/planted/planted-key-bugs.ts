@@ -42,7 +42,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a change of a row leaves its old key behind as its own',
     file: 'unique/key-index.ts',
-    find: 'return known !== null && isHash(known, hash) ? row : null',
+    find: 'return known !== null && sameBytes(known, hash) ? row : null',
     replace: 'return known === null ? null : row',
   },
   {

@@ -96,6 +96,7 @@ export class RowsReader {
     await readSource(this.#team, rows, (chunk, files) => {
       this.#files.addAll(files)
       for (const { object } of chunk.segments) this.#objects.push(object)
+      this.checkGoesOn() // When its objects are known, which are released.
       if (this.#objects.length > SEGMENTS_MAX) throw tooManySegments()
       chunks.push({ chunk })
     })

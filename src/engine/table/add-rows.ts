@@ -2,14 +2,9 @@
 import { isSync } from '../../base/awaitable.js'
 import { idempotencyRecordKey, receiptListKey, schemaKey } from '../../format/keys.js'
 import type { ReadRecord } from '../../kv/kv.js'
-import type { ChangeResult, OnSchemaError, RowsInput, Stash } from '../api/row-types.js'
+import type { ChangeResult } from '../api/row-types.js'
 import { putMarkers } from '../commit/file-markers.js'
-import {
-  type IdempotencyState,
-  type RequestKey,
-  readIdempotency,
-  saveResult,
-} from '../commit/idempotency.js'
+import { type IdempotencyState, readIdempotency, saveResult } from '../commit/idempotency.js'
 import type { AheadOfTurn, TableLook } from '../commit/table-looks.js'
 import type { Plan } from '../commit/table-writer.js'
 import { hintOfClosed, hintOfTable } from '../commit/work-hints.js'
@@ -19,6 +14,7 @@ import type { TablePlace } from '../context/store-context.js'
 import { RowsReader, recordsOfSource } from '../ingest/rows-reader.js'
 import { readHead } from '../read/generations.js'
 import { appendRows, lastPageKey, linkableBytes, linkableCount } from './append-rows.js'
+import type { CheckedAdd } from './check-requests.js'
 import {
   baseOfLook,
   checksOf,
@@ -34,17 +30,7 @@ import {
 import { saveReceipt } from './receipts.js'
 import { putSchema, underSchema } from './schema-change.js'
 
-type AddRequest = Readonly<{
-  rows: RowsInput | Stash
-  onSchemaError: OnSchemaError
-  /** A repeat under the same key has no effect. */
-  key: RequestKey | undefined
-  /** Whether the receipt is kept and returned. */
-  receipt: boolean
-  signal: AbortSignal | undefined
-}>
-
-export async function addRows(place: TablePlace, request: AddRequest): Promise<ChangeResult> {
+export async function addRows(place: TablePlace, request: CheckedAdd): Promise<ChangeResult> {
   const { team, table, tableId } = place
   const ahead = aheadOfAdd(place, request)
   let seen = ahead && (await team.writers.look(place, ahead))
@@ -83,7 +69,7 @@ export async function addRows(place: TablePlace, request: AddRequest): Promise<C
 /** @returns undefined: queries cost nothing here. */
 function aheadOfAdd(
   { team, table }: TablePlace,
-  { key, rows, receipt }: AddRequest,
+  { key, rows, receipt }: CheckedAdd,
 ): AheadOfTurn | undefined {
   if (!team.kv.shared) return undefined
   const source = recordsOfSource(rows)
@@ -103,7 +89,7 @@ function aheadOfAdd(
 
 async function firstOrBase(
   place: TablePlace,
-  request: AddRequest,
+  request: CheckedAdd,
   reader: RowsReader,
   look: TableLook,
 ): Promise<ChangeResult | LinkBase> {
@@ -112,7 +98,7 @@ async function firstOrBase(
 
 function firstOfLook(
   place: TablePlace,
-  request: AddRequest,
+  request: CheckedAdd,
   look: TableLook,
 ): Promise<ChangeResult | null> {
   return readAddRepeat(place, request, look.reader()).then(changedOf)
@@ -120,7 +106,7 @@ function firstOfLook(
 
 function readAddRepeat(
   { team, table }: TablePlace,
-  { key }: Pick<AddRequest, 'key'>,
+  { key }: Pick<CheckedAdd, 'key'>,
   read: ReadRecord,
 ): Promise<IdempotencyState | null> {
   return readIdempotency(team.options, table, key, read)
@@ -134,7 +120,7 @@ function changedOf(repeat: IdempotencyState | null): ChangeResult | null {
 
 function planAdd(
   place: TablePlace,
-  operation: AddRequest,
+  operation: CheckedAdd,
   reader: RowsReader,
   { base, rows, newSchema, receipt: draft }: ReadyRows,
 ): Plan<ChangeResult | Moved> {

@@ -101,7 +101,9 @@ export function checkCreateArguments(
 export type CheckedAdd = Readonly<{
   rows: RowsInput | Stash
   onSchemaError: OnSchemaError
+  /** A repeat under the same key has no effect. */
   key: RequestKey | undefined
+  /** Whether the receipt is kept and returned. */
   receipt: boolean
   signal: AbortSignal | undefined
 }>

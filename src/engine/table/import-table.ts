@@ -42,7 +42,6 @@ export function importTable(
     try {
       const noted = (progress: SourceProgress): void => {
         team.lifecycle.checkOpen() // A close does not wait for the end of a long source.
-        checkNotAborted('import', signal)
         onProgress(progress)
       }
       const rows = new SourceRows(source.body, format ?? formatOfSource(source), noted)

@@ -3,7 +3,6 @@
 // operation's turn, where nobody of this process comes between.
 import { isSync } from '../../base/awaitable.js'
 import { sameBytes } from '../../base/bytes.js'
-import { checkNotAborted } from '../../base/signals.js'
 import { StoreError } from '../../base/store-error.js'
 import type { TableHead } from '../../format/records.js'
 import type { MergeResult } from '../api/merge-types.js'
@@ -96,7 +95,7 @@ class Merge {
     const { base, newSchema, rows: stored } = this.#ready
     const { team } = this.#place
     const { columns } = this.#schema
-    const { mode, key, signal } = this.#request
+    const { mode, key } = this.#request
     const incoming = new IncomingRows(team, base.source, stored, columns)
     if (incoming.count > INCOMING_ROWS_MAX) throw tooManyRows()
     const inputColumns = columnsOfInput(this.#ready, this.#schema)
@@ -117,7 +116,7 @@ class Merge {
       rows: new TableRows(this.#place, { columns, retypes }),
       retypes,
       projects: mode === 'upsert' && [...columns.keys()].some((id) => !inputColumns.has(id)),
-      checkGoesOn: () => checkNotAborted('merge', signal),
+      checkGoesOn: () => this.#reader.checkGoesOn(),
       onSegment: (written) => this.#reader.add(written),
     })
   }
@@ -168,7 +167,7 @@ class Merge {
     const { ifMatch } = this.#request
     let draft = drafted
     return async (head, read) => {
-      checkNotAborted('merge', this.#request.signal)
+      this.#reader.checkGoesOn()
       const first = await firstMerge(this.#place, this.#request, read)
       if (first !== null) return { result: first }
       checkIfMatch('table', ifMatch, toPublicVersion(team, head).version)

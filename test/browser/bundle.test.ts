@@ -2,17 +2,15 @@
 // Method: esbuild as users call it; the programs are run in Node and in a real browser, where the databases of the
 // package `level` are in IndexedDB.
 import { execFile } from 'node:child_process'
-import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type BuildOptions, build } from 'esbuild'
+import type { BuildOptions } from 'esbuild'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROOT } from '../support/project.js'
 import { findChromium } from './chromium.js'
+import { bundle, openSite } from './program-page.js'
 
 const run = promisify(execFile)
 const found = findChromium()
@@ -28,12 +26,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-async function bundle(entry: string, options: BuildOptions): Promise<string> {
-  const outfile = join(folder, `${entry.replace(/\W/g, '-')}.mjs`)
-  const common = { bundle: true, format: 'esm', logLevel: 'silent', absWorkingDir: ROOT } as const
-  const { warnings } = await build({ ...common, entryPoints: [entry], outfile, ...options })
-  expect(warnings).toEqual([])
-  return outfile
+function bundleOf(entry: string, options: BuildOptions): Promise<string> {
+  return bundle(entry, join(folder, `${entry.replace(/\W/g, '-')}.mjs`), options)
 }
 
 const ROWS = `{ csv: 'id,total\\n1,34.50\\n2,7\\n' }`
@@ -56,7 +50,7 @@ test.each([
      await store.close()`,
   )
 
-  const outfile = await bundle(entry, { platform: 'node' })
+  const outfile = await bundleOf(entry, { platform: 'node' })
 
   const { stdout } = await run(process.execPath, [outfile, join(folder, 'data')])
   expect(stdout).toBe('34.5\n')
@@ -71,38 +65,15 @@ describe.skipIf(found.path === undefined)('in Chromium', () => {
     const platform = 'browser'
     const alias = { 'node:assert/strict': join(ROOT, 'test/browser/bundles/assert.ts') }
     programs = {
-      '/store.mjs': await bundle('test/browser/bundles/store-program.ts', { platform }),
-      '/suites.mjs': await bundle('test/browser/bundles/suites.ts', { platform, alias }),
+      '/store.mjs': await bundleOf('test/browser/bundles/store-program.ts', { platform }),
+      '/suites.mjs': await bundleOf('test/browser/bundles/suites.ts', { platform, alias }),
     }
   })
 
   afterAll(() => browser?.close())
 
-  /** A page of an origin of its own, with one of the programs. */
   async function openPage(program: string): Promise<Page> {
-    const server = createServer(({ url = '' }, response) => {
-      const path = programs[url]
-      if (path !== undefined) {
-        response.setHeader('content-type', 'text/javascript')
-        createReadStream(path).pipe(response)
-        return
-      }
-      response.setHeader('content-type', 'text/html')
-      response.end(`<!doctype html><script type="module" src="${program}"></script>`)
-    })
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-    const context = await browser.newContext()
-    onTestFinished(async () => {
-      await context.close()
-      server.closeAllConnections()
-      server.close()
-    })
-    const page = await context.newPage()
-    const problems: string[] = []
-    page.on('pageerror', (failure) => problems.push(failure.message))
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-    expect(problems).toEqual([])
-    return page
+    return (await openSite(browser, programs, program)).openPage()
   }
 
   test('a store is kept in IndexedDB, by one tab at a time', async () => {

@@ -88,7 +88,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
       target: 'node20',
       platform: 'node',
       splitting: true,
-      sourcemap: true,
+      sourcemap: outDir !== 'dist',
       clean: true,
       outDir,
       // package.json says what it is, for browsers and for all others. It says so in the package alone, so a build
@@ -106,7 +106,7 @@ export default defineConfig(({ entry, outDir = 'dist', dts }) => {
   if (entry !== undefined) return core
   return [
     ...core,
-    { entry: client, format: 'esm', target: 'es2022', splitting: false, sourcemap: true, outDir },
+    { entry: client, format: 'esm', target: 'es2022', splitting: false, outDir },
     ...(dts === false
       ? []
       : [

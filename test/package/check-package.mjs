@@ -1,0 +1,125 @@
+// A part of `npm run check:package`: what the package consists of, how large it is, and that a program runs after an
+// install with scripts blocked. It needs what `npm run build` has built.
+//
+//     node test/package/check-package.mjs              before a change is taken
+//     node test/package/check-package.mjs --publish    before a publication: no placeholder is left
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import {
+  BUNDLE_MAX,
+  PACKED_MAX,
+  UNPACKED_MAX,
+  wrongFiles,
+  wrongManifest,
+  wrongOwner,
+  wrongPictures,
+} from './pack-rules.mjs'
+
+const ROOT = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+
+/** What a user writes first. It is run as a module and by require. */
+const PROGRAM = `
+async function main({ openDirectory }, { createClient }, place) {
+  const store = await openDirectory(place)
+  const { tableId } = await store.team('t').createTable({ name: 'T', rows: { csv: 'a,b\\n1,34.50\\n' } })
+  const { rows } = await store.team('t').table(tableId).page({ limit: 10 })
+  await store.close()
+  console.log(rows.length, rows[0].b, typeof createClient)
+}
+`
+const PROGRAMS = {
+  'module.mjs': `import * as node from 'rowstash/node'
+    import * as client from 'rowstash/client'
+    ${PROGRAM} await main(node, client, 'data-module')`,
+  'required.cjs': `${PROGRAM} main(require('rowstash/node'), require('rowstash/client'), 'data-required')`,
+}
+
+/** Makes the tarball. @returns its path and what is in it */
+async function pack(folder) {
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: ROOT,
+  })
+  const [packed] = JSON.parse(stdout)
+  return { ...packed, path: join(folder, packed.filename) }
+}
+
+async function checkContents({ files, size, unpackedSize }) {
+  const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  const documents = files.map(({ path }) => path).filter((path) => path.endsWith('.md'))
+  const pictures = await Promise.all(
+    documents.map(async (path) =>
+      wrongPictures(path, await readFile(join(ROOT, path), 'utf8'), files),
+    ),
+  )
+  const isPublication = process.argv.includes('--publish')
+  const wrong = [
+    ...wrongFiles(files),
+    ...wrongManifest(manifest, files),
+    ...pictures.flat(),
+    ...wrongOwner(manifest, { isPublication }),
+  ]
+  assert.deepEqual(wrong, [])
+  assert(size <= PACKED_MAX, `the package has ${size} bytes; ${PACKED_MAX} are the most`)
+  assert(
+    unpackedSize <= UNPACKED_MAX,
+    `it installs ${unpackedSize} bytes; ${UNPACKED_MAX} are the most`,
+  )
+  console.log(
+    `package: ${files.length} files, ${size} bytes packed, ${unpackedSize} bytes installed`,
+  )
+}
+
+/** Installs the tarball as a user does whose npm runs no scripts, in a folder of its own. */
+async function install(folder, tarball) {
+  await mkdir(folder)
+  await writeFile(join(folder, 'package.json'), '{ "private": true }')
+  const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel', 'error']
+  await run('npm', ['install', '--ignore-scripts', ...quiet, tarball], { cwd: folder })
+}
+
+async function checkPrograms(folder) {
+  for (const [name, text] of Object.entries(PROGRAMS)) {
+    await writeFile(join(folder, name), text)
+    const { stdout } = await run(process.execPath, [name], { cwd: folder })
+    assert.equal(stdout, '1 34.5 function\n', name)
+  }
+  const command = join(folder, 'node_modules/.bin/rowstash')
+  const { stdout } = await run(command, ['tables', '--directory', 'data-module', '--team', 't'], {
+    cwd: folder,
+  })
+  assert.match(stdout, /^\S+\t1\t\d+\t\S+\tT\n$/)
+  console.log('installed with scripts blocked: a module, a program with require, the command')
+}
+
+/** Bundles an entry of the installed package as a page has it. */
+async function checkBundle(folder, entry, max) {
+  const { outputFiles } = await build({
+    stdin: { contents: `export * from '${entry}'`, resolveDir: folder },
+    ...{ bundle: true, minify: true, write: false },
+    ...{ format: 'esm', platform: 'browser', logLevel: 'error' },
+  })
+  const [{ contents }] = outputFiles
+  const bytes = gzipSync(contents, { level: 9 }).length
+  console.log(`${entry} in a page: ${contents.length} bytes minified, ${bytes} with gzip`)
+  assert(bytes <= max, `${entry} has ${bytes} bytes in a page; ${max} are the most`)
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'rowstash-package-'))
+try {
+  const packed = await pack(folder)
+  await checkContents(packed)
+  const installed = join(folder, 'app')
+  await install(installed, packed.path)
+  await checkPrograms(installed)
+  for (const [entry, max] of Object.entries(BUNDLE_MAX)) await checkBundle(installed, entry, max)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}

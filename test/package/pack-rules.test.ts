@@ -1,0 +1,63 @@
+// Goal: what `npm run check:package` says about a package is true: each rule finds what breaks it.
+import { expect, test } from 'vitest'
+import { projectFiles, readText } from '../support/project.js'
+import { wrongFiles, wrongManifest, wrongOwner, wrongPictures } from './pack-rules.mjs'
+
+const manifest = JSON.parse(readText('package.json')) as Record<string, unknown> & {
+  scripts: Record<string, string>
+  exports: Record<string, unknown>
+}
+
+/** The files of a package with everything that package.json names. */
+const FILES = [
+  ...['index', 'node', 'postgres', 's3', 'testing', 'client', 'cli'].map(
+    (name) => `dist/${name}.js`,
+  ),
+  ...['index', 'node', 'postgres', 's3', 'testing', 'client'].map((name) => `dist/${name}.d.ts`),
+  ...['dist/openapi.json', 'package.json', 'README.md', 'src/format/FORMAT.md'],
+].map((path) => ({ path, size: 1_000 }))
+
+test('files of other kinds, and files that are too large, are found', () => {
+  expect(wrongFiles(FILES)).toEqual([])
+  for (const path of ['dist/index.js.map', 'test/tidy.test.ts', 'src/index.ts', '.env', 'a.tgz']) {
+    expect(wrongFiles([...FILES, { path, size: 1 }])).toEqual([expect.stringContaining(path)])
+  }
+  expect(wrongFiles([{ path: 'dist/index.js', size: 2_000_000 }])).toEqual([
+    'dist/index.js has 2000000 bytes; 1600000 are the most',
+  ])
+})
+
+test('a file that package.json names and the package lacks, and an install script, are found', () => {
+  expect(wrongManifest(manifest, FILES)).toEqual([])
+  const without = FILES.filter(({ path }) => path !== 'dist/s3.d.ts')
+  expect(wrongManifest(manifest, without)).toEqual([expect.stringContaining('dist/s3.d.ts')])
+  const scripts = { ...manifest.scripts, postinstall: 'node build.mjs' }
+  expect(wrongManifest({ ...manifest, scripts }, FILES)).toEqual([
+    expect.stringContaining('"postinstall"'),
+  ])
+})
+
+test('pictures that a reader of the package does not see are found', () => {
+  const svg = [{ path: 'bench/results/a.svg' }]
+  const shown = '![a](results/a.svg) ![b](https://example.com/b.png)'
+  expect(wrongPictures('bench/RESULTS.md', shown, svg)).toEqual([])
+  expect(wrongPictures('README.md', '![a](bench/results/a.svg)', svg)).toHaveLength(1)
+  expect(wrongPictures('README.md', '<img alt="a" src="a.png">', [])).toHaveLength(1)
+  expect(wrongPictures('bench/RESULTS.md', '![c](results/c.svg)', svg)).toHaveLength(1)
+})
+
+test('fields of the owner are there, and a publication with a placeholder is refused', () => {
+  expect(wrongOwner(manifest, { isPublication: false })).toEqual([])
+  expect(wrongOwner({ ...manifest, bugs: undefined }, { isPublication: false })).toHaveLength(1)
+  const placed = { repository: 'https://example.com/r', homepage: 'https://a.dev', bugs: 'b@a.dev' }
+  expect(wrongOwner(placed, { isPublication: true })).toEqual([
+    expect.stringContaining('"repository"'),
+  ])
+})
+
+test('the pictures of every document of the project are there for its readers', () => {
+  const files = projectFiles().map((path) => ({ path }))
+  const documents = files.filter(({ path }) => path.endsWith('.md'))
+
+  expect(documents.flatMap(({ path }) => wrongPictures(path, readText(path), files))).toEqual([])
+})

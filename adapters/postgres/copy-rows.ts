@@ -2,31 +2,42 @@
 //
 //     copy := signature:u8[11] flags:int32 extension:int32 u8[extension] row* end:int16 (-1)
 //     row  := cells:int16 ( length:int32 (-1: null) u8[length] )*
-import { type Bytes, concatBytes } from '../../src/base/bytes.js'
+import type { Bytes } from '../../src/base/bytes.js'
 
 const EXTENSION_AT = 15
 
-/** A cell in its binary form. Cells lie in the memory of the parts. */
+/** A cell in its binary form. It lies in the memory of its message. */
 export type CopiedCell = Bytes | null
 
-/** @param parts - All that PostgreSQL sent, in order. @throws {RangeError} if it is cut off */
-export function decodeCopy(parts: readonly Bytes[]): CopiedCell[][] {
-  const copy = concatBytes(parts)
-  const view = new DataView(copy.buffer)
-  const rows: CopiedCell[][] = []
-  let at = EXTENSION_AT + 4 + view.getInt32(EXTENSION_AT)
-  for (let cells = view.getInt16(at); cells >= 0; cells = view.getInt16(at)) {
-    at += 2
-    const row: CopiedCell[] = []
-    while (row.length < cells) {
-      const length = view.getInt32(at)
-      at += 4
-      row.push(length < 0 ? null : copy.subarray(at, at + length))
-      at += Math.max(0, length)
+/** Decodes one COPY as it comes. A message has whole rows, as PostgreSQL's description of the protocol says. */
+export class CopyDecoder {
+  #isBegun = false
+
+  /**
+   * @param message - In order, and each once.
+   * @throws {RangeError} if a row is cut off
+   */
+  rowsOf(message: Bytes): CopiedCell[][] {
+    const view = new DataView(message.buffer, message.byteOffset, message.byteLength)
+    const rows: CopiedCell[][] = []
+    let at = this.#isBegun ? 0 : EXTENSION_AT + 4 + view.getInt32(EXTENSION_AT)
+    this.#isBegun = true
+    while (at < message.length) {
+      const cells = view.getInt16(at)
+      at += 2
+      const row: CopiedCell[] = []
+      while (row.length < cells) {
+        const length = view.getInt32(at)
+        at += 4
+        const limit = at + Math.max(0, length)
+        if (limit > message.length) throw new RangeError('A copied row is cut off')
+        row.push(length < 0 ? null : message.subarray(at, limit))
+        at = limit
+      }
+      if (cells >= 0) rows.push(row)
     }
-    rows.push(row)
+    return rows
   }
-  return rows
 }
 
 /** The value of an `int8`. */

@@ -21,6 +21,12 @@ const FORMAT = 1
 /** Length of all pieces of an object but the last, in bytes. Part of the format. */
 export const PIECE_BYTES = 256 * 1024
 
+/**
+ * What one row of a read has of a piece, in bytes, at most. The driver collects a row in memory that it doubles until
+ * the row fits, so reading 330 KB as two rows took 3.2 ms, as rows of 16 to 64 KiB 1.1 to 1.2.
+ */
+const SLICE_BYTES = 32 * 1024
+
 /** A length that stands for null in parameters. */
 export const UNFINISHED = -1
 
@@ -125,19 +131,23 @@ export function objectStatements({ objects, pieces }: ObjectTables): ObjectState
 
 type Expression = string | number
 
-/** The length of an object, and what a window has of each of its pieces. */
+/**
+ * A row for each slice that a window has of an object, in no order: the length of the object, where the slice begins in
+ * it, and its bytes. One row with the length alone if the window has none.
+ */
 function readText(
   objects: string,
   pieces: string,
   [id, first, last, skip, limit]: readonly [id: Expression, ...window: Expression[]],
 ): string {
-  return `select o.bytes, p.v from ${objects} o left join lateral (
-      select q.n, substring(q.v
-        from 1 + case when q.n = ${first} then ${skip} else 0 end
-        for case when q.n = ${last} then ${limit} else ${PIECE_BYTES} end
-          - case when q.n = ${first} then ${skip} else 0 end) as v
-      from ${pieces} q where q.id = o.id and q.n between ${first} and ${last}
-    ) p on true where o.id = ${id} and o.bytes is not null order by p.n`
+  const from = `case when q.n = ${first} then ${skip} else 0 end`
+  const to = `least(length(q.v), case when q.n = ${last} then ${limit} else ${PIECE_BYTES} end)`
+  return `select o.bytes, p.place, p.v from ${objects} o left join lateral (
+      select q.n * ${PIECE_BYTES}::bigint + s.at as place,
+        substring(q.v from s.at + 1 for least(${SLICE_BYTES}, ${to} - s.at)) as v
+      from ${pieces} q cross join lateral generate_series(${from}, ${to} - 1, ${SLICE_BYTES}) as s(at)
+      where q.id = o.id and q.n between ${first} and ${last}
+    ) p on true where o.id = ${id} and o.bytes is not null`
 }
 
 function putStatements(objects: string, pieces: string, numbered: string) {

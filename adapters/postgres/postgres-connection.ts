@@ -127,18 +127,33 @@ export class PostgresConnection {
     return rows
   }
 
-  /** Sends a `COPY … TO STDOUT`, and resolves to what comes, part by part, when it has ended. */
-  copy(text: string): Promise<Bytes[]> {
-    const parts: Bytes[] = []
+  /**
+   * Sends a `COPY … TO STDOUT`, and resolves when it has ended.
+   * @param onMessage - Takes what comes; the driver uses the memory of a message again. Its failure is that of the copy.
+   */
+  copy(text: string, onMessage: (message: Bytes) => void): Promise<void> {
+    let isOpen = true
+    let refused: { failure: unknown } | undefined
+    const receive = ({ chunk }: { chunk: Bytes }): void => {
+      if (!isOpen || refused !== undefined) return
+      try {
+        onMessage(chunk)
+      } catch (failure) {
+        refused = { failure } // The driver would not catch it.
+      }
+    }
     const ended = new Promise<void>((resolve, reject) => {
-      const query = Object.assign(new this.#Query(text), {
-        // The driver uses the memory of a part again.
-        handleCopyData: ({ chunk }: { chunk: Bytes }) => parts.push(new Uint8Array(chunk)),
-        callback: (failure?: Error | null) => (failure ? reject(failure) : resolve()),
-      })
-      this.#client.query(query)
+      const callback = (failure?: Error | null): void => {
+        isOpen = false // After a timeout more may come.
+        if (failure) reject(failure)
+        else if (refused) reject(refused.failure)
+        else resolve()
+      }
+      this.#client.query(
+        Object.assign(new this.#Query(text), { handleCopyData: receive, callback }),
+      )
     })
-    return this.#ended(ended.then(() => parts))
+    return this.#ended(ended)
   }
 
   /** Destroys the connection if the failure of a statement leaves it in doubt. */

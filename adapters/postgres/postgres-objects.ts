@@ -21,7 +21,7 @@ import { inPieces } from '../../src/objects/object-parts.js'
 import type { ByteRange, ObjectId, ObjectStore } from '../../src/objects/objects.js'
 import { encodeByteaArray } from './bytea-array.js'
 import { ConnectionPool } from './connection-pool.js'
-import { decodeCopy, decodeInt8 } from './copy-rows.js'
+import { type CopiedCell, CopyDecoder, decodeInt8 } from './copy-rows.js'
 import { type Batch, batchesOf } from './object-batches.js'
 import {
   type PostgresObjectsOptions,
@@ -37,6 +37,7 @@ import {
   UNFINISHED,
   type Window,
 } from './object-tables.js'
+import { type Found, ObjectWindow, type Slice } from './object-window.js'
 import { bytesOfCell } from './partition-names.js'
 import type { Parameter, PostgresConnection, Row, Statement } from './postgres-connection.js'
 import { isFinal, postgresError } from './postgres-error.js'
@@ -85,12 +86,6 @@ export async function openPostgresObjects(options: PostgresObjectsOptions): Prom
   await finder.use((connection) => prepareObjectTables(connection, names, resolved))
   return new PostgresObjects(finder, resolved, objectStatements(names))
 }
-
-/** The bytes of a window of an object, and the length of the object. */
-type Found = Readonly<{ bytes: Bytes; total: number }>
-
-/** What a window has of one piece, null if of none; and the length of the object. */
-type FoundPiece = Readonly<{ bytes: Bytes | null; total: number }>
 
 class PostgresObjects implements ObjectStore {
   readonly requestCostBytes = REQUEST_COST_BYTES
@@ -159,8 +154,8 @@ class PostgresObjects implements ObjectStore {
     throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
   }
 
-  async get(id: ObjectId, range: ByteRange = WHOLE_RANGE): Promise<Bytes | null> {
-    const windows = await this.#open(id, range)
+  async get(id: ObjectId, range: ByteRange = WHOLE_RANGE, memory?: Bytes): Promise<Bytes | null> {
+    const windows = await this.#open(id, range, memory)
     if (windows === null) return null
     const parts: Bytes[] = []
     for await (const bytes of windows) parts.push(bytes)
@@ -196,10 +191,15 @@ class PostgresObjects implements ObjectStore {
     return this.#pool.close()
   }
 
-  async #open(id: ObjectId, range: ByteRange): Promise<AsyncIterable<Bytes> | null> {
+  /** @param memory - For the first window. */
+  async #open(
+    id: ObjectId,
+    range: ByteRange,
+    memory?: Bytes,
+  ): Promise<AsyncIterable<Bytes> | null> {
     assertObjectId(id)
     assertRange(range)
-    const first = await this.#read(id, range.start, range.limit)
+    const first = await this.#read(id, range, memory)
     return first && this.#windows(id, range, first)
   }
 
@@ -207,7 +207,7 @@ class PostgresObjects implements ObjectStore {
     const limit = Math.min(range.limit, first.total)
     yield first.bytes
     for (let at = range.start + first.bytes.length; at < limit; ) {
-      const found = await this.#read(id, at, limit)
+      const found = await this.#read(id, { start: at, limit })
       if (found === null) {
         throw new StoreError('STORAGE_UNAVAILABLE', 'An object was deleted while it was read')
       }
@@ -217,41 +217,40 @@ class PostgresObjects implements ObjectStore {
   }
 
   /** Reads the first bytes of a range, `READ_BYTES` at most. */
-  async #read(id: ObjectId, from: number, to: number): Promise<Found | null> {
-    const start = Math.min(from, OBJECT_BYTES_MAX)
-    const limit = Math.min(to, start + READ_BYTES)
-    const first = Math.floor(start / PIECE_BYTES)
-    const last = Math.ceil(limit / PIECE_BYTES) - 1
-    const skip = start - first * PIECE_BYTES
-    const window = { first, last, skip, limit: limit - last * PIECE_BYTES }
-    const isLong = limit - start > COPY_BYTES_MIN
-    const pieces = await (isLong ? this.#copyPieces(id, window) : this.#readPieces(id, window))
-    const [row] = pieces
-    if (row === undefined || this.#failed.has(id)) return null
-    const { total } = row
-    const parts = pieces.flatMap(({ bytes }) => bytes ?? [])
-    const [part = NO_BYTES] = parts
-    const bytes = parts.length > 1 ? concatBytes(parts) : part
-    if (bytes.length === Math.max(0, Math.min(limit, total) - start)) return { bytes, total }
-    throw new StoreError(
-      'DATA_CORRUPT',
-      `Object ${id} has lost bytes between ${start} and ${limit}`,
-    )
+  async #read(id: ObjectId, range: ByteRange, memory?: Bytes): Promise<Found | null> {
+    const start = Math.min(range.start, OBJECT_BYTES_MAX)
+    const window = { start, limit: Math.min(range.limit, start + READ_BYTES) }
+    const isLong = window.limit - start > COPY_BYTES_MIN
+    const slices = isLong
+      ? this.#copySlices(id, window, memory)
+      : this.#readSlices(id, window, memory)
+    const found = (await slices).found()
+    return this.#failed.has(id) ? null : found
   }
 
-  async #readPieces(id: ObjectId, { first, last, skip, limit }: Window): Promise<FoundPiece[]> {
+  async #readSlices(id: ObjectId, range: ByteRange, memory?: Bytes): Promise<ObjectWindow> {
+    const { first, last, skip, limit } = piecesIn(range)
     const parameters = [keyOf(id), first, last, skip, limit]
     const rows = await this.#query(this.#statements.read, parameters, READING)
-    return rows.map(([total, cell]) => {
-      return { total: Number(total), bytes: cell === null ? null : bytesOfCell(cell) }
-    })
+    const window = new ObjectWindow(id, range, memory)
+    for (const [total, place, cell = null] of rows) {
+      const bytes = cell === null ? NO_BYTES : bytesOfCell(cell)
+      window.add({ total: Number(total), place: Number(place ?? range.start), bytes })
+    }
+    return window
   }
 
-  async #copyPieces(id: ObjectId, window: Window): Promise<FoundPiece[]> {
-    const text = this.#statements.copy(id, window)
-    const copied = (connection: PostgresConnection) => connection.copy(text)
-    const rows = decodeCopy(await this.#run(copied, READING))
-    return rows.map(([total, bytes = null]) => ({ total: decodeInt8(bytesOfCell(total)), bytes }))
+  async #copySlices(id: ObjectId, range: ByteRange, memory?: Bytes): Promise<ObjectWindow> {
+    const text = this.#statements.copy(id, piecesIn(range))
+    const copied = async (connection: PostgresConnection): Promise<ObjectWindow> => {
+      const decoder = new CopyDecoder()
+      const window = new ObjectWindow(id, range, memory)
+      await connection.copy(text, (message) => {
+        for (const cells of decoder.rowsOf(message)) window.add(sliceOf(cells, range))
+      })
+      return window
+    }
+    return await this.#run(copied, READING)
   }
 
   /** Removes what failed puts and processes that ended have left. */
@@ -323,6 +322,21 @@ async function replicated(
   connection.destroy() // Its sign would stay.
   const message = 'PostgreSQL ended the wait for a standby: an object may be on the primary alone'
   throw new StoreError('STORAGE_UNAVAILABLE', message, { outcome: 'unchanged' })
+}
+
+function piecesIn({ start, limit }: ByteRange): Window {
+  const first = Math.floor(start / PIECE_BYTES)
+  const last = Math.ceil(limit / PIECE_BYTES) - 1
+  return { first, last, skip: start - first * PIECE_BYTES, limit: limit - last * PIECE_BYTES }
+}
+
+/** The row of a window without a slice has neither place nor bytes. */
+function sliceOf([total, place, bytes]: readonly CopiedCell[], { start }: ByteRange): Slice {
+  return {
+    total: decodeInt8(bytesOfCell(total)),
+    place: place ? decodeInt8(place) : start,
+    bytes: bytes ?? NO_BYTES,
+  }
 }
 
 async function* piecesOf(windows: AsyncIterable<Bytes>): AsyncGenerator<Bytes, void> {

@@ -94,6 +94,21 @@ describe.skipIf(typeof server === 'string')(
       }
     })
 
+    test.each([4 * PIECE_BYTES, 100, 0])(
+      '%i bytes are read into the memory of the caller',
+      async (length) => {
+        const objects = await open(optionsOf())
+        const content = pattern(length)
+        await objects.put(ID, content)
+        const memory = new Uint8Array(4 * PIECE_BYTES).fill(0xaa)
+
+        const found = await objects.get(ID, { start: 0, limit: memory.length }, memory)
+
+        expect(found?.buffer).toBe(memory.buffer)
+        expect(Buffer.compare(found ?? memory, content)).toBe(0)
+      },
+    )
+
     test('many processes may open new tables at once', async () => {
       const options = optionsOf({ connectionsMax: 1 })
 

@@ -25,7 +25,7 @@ export const MEMORY_FILES = [
 export const SAME_EVERYWHERE = [
   'test/{tidy,public-api}.test.ts',
   'test/package/*.test.ts',
-  'test/conformance/{openapi,fetch-handler}.test.ts',
+  'test/conformance/{openapi,fetch-handler,postgres}.test.ts',
   'test/quality/*.test.ts',
   'test/rungs/{ladder,planted}/*.test.ts',
 ]

@@ -23,7 +23,7 @@ const FORMAT_NUMBER = 1
 const FORMAT_BYTES_MAX = 1_024
 const HEAD_PATTERN = /^rowstash store\nformat: (0|[1-9][0-9]{0,8})\n/
 /** What this version may write and earlier ones would misread. The names are on disk: never change or reuse one. */
-const FEATURES: readonly string[] = ['table-life', 'keys']
+const FEATURES: readonly string[] = ['table-life', 'keys', 'shared-objects']
 
 /** The names of such features. */
 const REQUIRES_PATTERN = /^requires: ([a-z0-9-]{1,64}(?: [a-z0-9-]{1,64}){0,15})\n/

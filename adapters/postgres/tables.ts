@@ -18,9 +18,12 @@ import type { PostgresConnection } from './postgres-connection.js'
 import { sqlState } from './postgres-error.js'
 import type { CommitMode, ResolvedPostgresOptions } from './postgres-options.js'
 
-/** Version of the tables: 2 says that heads may have times (`table-life` in FORMAT.md). An opening raises 1 to it. */
-export const FILLED = 2
-const FILLED_EARLIER = 1
+/**
+ * Version of the tables: 2 says that heads may have times (`table-life` in FORMAT.md), 3 that segments may share objects
+ * (`shared-objects`). An opening raises earlier ones to the newest.
+ */
+export const FILLED = 3
+const FILLED_FIRST = 1
 /** Stands for the version while a store is being filled: it is not complete, and cannot be opened. */
 export const FILLING = 0
 
@@ -119,8 +122,8 @@ async function readMeta(
     const problem = `The store in ${meta} is not complete: it is being filled, or that was cut off`
     throw new StoreError('FORMAT_UNKNOWN', `${problem}; if nothing fills it, drop its tables`)
   }
-  if (format === FILLED_EARLIER) {
-    const where = `where name = 'format' and value = ${FILLED_EARLIER}`
+  if (format !== undefined && format >= FILLED_FIRST && format < FILLED) {
+    const where = `where name = 'format' and value = ${format}`
     await connection.query({ text: `update ${meta} set value = ${FILLED} ${where}` })
   } else if (format !== FILLED) {
     const message = `The tables have format ${format}; this version of the package knows ${FILLED}`

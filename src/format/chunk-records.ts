@@ -7,6 +7,7 @@ import type { ColumnSummary } from '../schema/column-summary.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import { objectBytes, type SegmentRef } from './extent-page.js'
+import { readShared, SHARED_BYTES, someShare, storedIn, writeShared } from './shared-objects.js'
 
 /** `firstRow` of a column that no row has (a header column of a chunk without rows). */
 export const NO_ROW = 0xffffffff
@@ -34,7 +35,9 @@ export type ChunkReference = Readonly<{ putAt: number; list: ColumnListName; chu
 
 export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): Bytes {
   const { columns, segments } = chunk
-  const writer = new ByteWriter(64 + 12 * columns.length + 30 * segments.length).u8(1)
+  const version = someShare(segments) ? SHARED_VERSION : VERSION
+  const room = 64 + SUMMARY_BYTES * columns.length + (30 + SHARED_BYTES) * segments.length
+  const writer = new ByteWriter(room).u8(version)
   writer
     .u48(putAt)
     .u48(chunk.rowCount)
@@ -47,11 +50,16 @@ export function encodeChunkReference({ putAt, list, chunk }: ChunkReference): By
   }
   writer.u16(segments.length)
   for (const segment of segments) {
-    writer.bytes(objectBytes(segment.object)).u32(segment.rowCount)
+    writer.bytes(objectBytes(storedIn(segment))).u32(segment.rowCount)
     writer.u48(segment.objectBytes).u32(segment.footerBytes)
+    if (version === SHARED_VERSION) writeShared(writer, segment)
   }
   return writer.finish()
 }
+
+const VERSION = 1
+/** Of a chunk with a segment that shares its object. */
+const SHARED_VERSION = 2
 
 /**
  * Decodes the references of one stash. Chunks of one import mostly have the same columns with the same
@@ -68,7 +76,7 @@ export class ChunkDecoder {
   }
 
   decode(bytes: Bytes): ChunkReference {
-    const reader = openChunk(bytes)
+    const { reader, version } = openChunk(bytes)
     const putAt = reader.u48()
     const rowCount = reader.u48()
     const firstLine = reader.u32()
@@ -78,7 +86,7 @@ export class ChunkDecoder {
     const list = { crc: reader.u32(), probe: reader.u32() }
     const summaries = reader.bytes(SUMMARY_BYTES * reader.u16())
     const columns = this.#columns(reader, list, summaries, listed)
-    const segments = Array.from({ length: reader.u16() }, () => readSegment(reader))
+    const segments = Array.from({ length: reader.u16() }, () => readSegment(reader, version))
     reader.end()
     const chunk = { rowCount, firstLine, hasClaims, namesFiles, columns, segments }
     return { putAt, list, chunk }
@@ -124,20 +132,20 @@ const LIST_BYTES = 4 + 4 + 2
 type ChunkSegments = Pick<ChunkReference, 'putAt'> & Pick<StoredChunk, 'namesFiles' | 'segments'>
 
 export function decodeChunkSegments(bytes: Bytes): ChunkSegments {
-  const reader = openChunk(bytes)
+  const { reader, version } = openChunk(bytes)
   const putAt = reader.u48()
   reader.bytes(6 + 4)
   const namesFiles = (reader.u8() & NAMES_FILES) !== 0
   reader.bytes(8)
   reader.bytes(SUMMARY_BYTES * reader.u16())
-  const segments = Array.from({ length: reader.u16() }, () => readSegment(reader))
+  const segments = Array.from({ length: reader.u16() }, () => readSegment(reader, version))
   reader.end()
   return { putAt, namesFiles, segments }
 }
 
 /** The name of the column list that a reference uses. */
 export function decodeListName(bytes: Bytes): ColumnListName {
-  const reader = openChunk(bytes)
+  const { reader } = openChunk(bytes)
   reader.bytes(6 + 6 + 4 + 1)
   return { crc: reader.u32(), probe: reader.u32() }
 }
@@ -160,10 +168,9 @@ export function columnListCrc(record: Bytes): number {
   return crc32(record)
 }
 
-function openChunk(bytes: Bytes): ByteReader {
+function openChunk(bytes: Bytes): Readonly<{ reader: ByteReader; version: number }> {
   const reader = new ByteReader(bytes, 'chunk reference')
-  reader.recordVersion()
-  return reader
+  return { version: reader.recordVersion(SHARED_VERSION), reader }
 }
 
 function readColumn(reader: ByteReader, id: string): ChunkColumn {
@@ -173,13 +180,14 @@ function readColumn(reader: ByteReader, id: string): ChunkColumn {
   return { summary: { id, scalarMask, elementMask, seen }, firstRow: reader.u32() }
 }
 
-function readSegment(reader: ByteReader): SegmentRef {
+function readSegment(reader: ByteReader, version: number): SegmentRef {
   const object = toHex(reader.bytes(16))
   invariant(object.length === 32, 'an object id is 32 hex digits')
-  return {
-    object,
+  const size = {
     rowCount: reader.u32(),
     objectBytes: reader.u48(),
     footerBytes: reader.u32(),
   }
+  const placed = version === SHARED_VERSION ? readShared(reader, object) : { object }
+  return { ...placed, ...size }
 }

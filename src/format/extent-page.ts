@@ -9,13 +9,25 @@ import type { ObjectId } from '../objects/objects.js'
 import { ByteReader } from './byte-reader.js'
 import { ByteWriter } from './byte-writer.js'
 import { PAGE_EXTENTS } from './keys.js'
+import {
+  readShared,
+  SHARED_BYTES,
+  type SharedPlace,
+  someShare,
+  storedIn,
+  writeShared,
+} from './shared-objects.js'
 
 /** Where the rows of a segment are, and what a reader must know before it opens it. */
 export type SegmentRef = Readonly<{
+  /** Names the segment, in its checksums too. It is the ID of its object unless that is shared. */
   object: ObjectId
   rowCount: number
+  /** Its length, which is that of its object unless that is shared. */
   objectBytes: number
   footerBytes: number
+  /** Where it is if it shares an object: see `storedIn`. */
+  shared?: SharedPlace
 }>
 
 export type ExtentEntry = Readonly<{
@@ -34,6 +46,9 @@ export type ExtentEntry = Readonly<{
 }>
 
 const ENTRY_BYTES = 48
+const VERSION = 1
+/** Of a page with a segment that shares its object. */
+const SHARED_VERSION = 2
 const HAS_OBJECT = 0x0001
 const CONVERT = 0x0002
 const FOLDED = 0x0004
@@ -42,35 +57,43 @@ const NO_OBJECT: Bytes = new Uint8Array(16)
 
 export function encodeExtentPage(entries: readonly ExtentEntry[]): Bytes {
   invariant(entries.length <= PAGE_EXTENTS, 'an extent page has at most 256 entries')
-  const writer = new ByteWriter(1 + ENTRY_BYTES * entries.length).u8(1)
+  const version = someShare(entries.map(({ segment }) => segment)) ? SHARED_VERSION : VERSION
+  const writer = new ByteWriter(1 + entryBytes(version) * entries.length).u8(version)
   for (const entry of entries) {
     const { segment } = entry
     const form = (entry.convert ? CONVERT : 0) | (entry.folded ? FOLDED : 0)
     const content = (segment === null ? 0 : HAS_OBJECT) | (entry.namesFiles ? NAMES_FILES : 0)
-    writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(segment.object))
+    writer.bytes(entry.nonce).bytes(segment === null ? NO_OBJECT : objectBytes(storedIn(segment)))
     writer
       .u32(entry.rowCount)
       .u64(entry.version)
       .u16(form | content)
     writer.u48(segment?.objectBytes ?? 0).u32(segment?.footerBytes ?? 0)
+    if (version === SHARED_VERSION) writeShared(writer, segment)
   }
   return writer.finish()
 }
 
 export function decodeExtentPage(bytes: Bytes): ExtentEntry[] {
   const reader = new ByteReader(bytes, 'extent page')
-  reader.recordVersion()
-  if (reader.left % ENTRY_BYTES !== 0) throw reader.corrupt('it ends within an entry')
+  const version = reader.recordVersion(SHARED_VERSION)
+  if (reader.left % entryBytes(version) !== 0) throw reader.corrupt('it ends within an entry')
   const entries: ExtentEntry[] = []
-  while (reader.left > 0) entries.push(readEntry(reader))
+  while (reader.left > 0) entries.push(readEntry(reader, version))
   return entries
 }
 
 /** Decodes one entry of a page, or null when the page has no such entry. */
 export function decodeExtentEntry(bytes: Bytes, index: number): ExtentEntry | null {
-  const start = 1 + ENTRY_BYTES * index
-  if (bytes[0] !== 1 || start + ENTRY_BYTES > bytes.length) return null
-  return readEntry(new ByteReader(bytes.subarray(start, start + ENTRY_BYTES), 'extent entry'))
+  const version = bytes[0] ?? 0
+  const length = entryBytes(version)
+  const start = 1 + length * index
+  if (version < VERSION || version > SHARED_VERSION || start + length > bytes.length) return null
+  return readEntry(new ByteReader(bytes.subarray(start, start + length), 'extent entry'), version)
+}
+
+function entryBytes(version: number): number {
+  return version === SHARED_VERSION ? ENTRY_BYTES + SHARED_BYTES : ENTRY_BYTES
 }
 
 /** An object's id as the 16 bytes that it is. */
@@ -80,14 +103,15 @@ export function objectBytes(id: ObjectId): Bytes {
   return bytes
 }
 
-function readEntry(reader: ByteReader): ExtentEntry {
+function readEntry(reader: ByteReader, recordVersion: number): ExtentEntry {
   const nonce = reader.bytes(8)
-  const object = reader.bytes(16)
+  const object = toHex(reader.bytes(16))
   const rowCount = reader.u32()
   const version = reader.u64()
   const flags = reader.u16()
   const size = { objectBytes: reader.u48(), footerBytes: reader.u32() }
-  const segment = flags & HAS_OBJECT ? { object: toHex(object), rowCount, ...size } : null
+  const placed = recordVersion === SHARED_VERSION ? readShared(reader, object) : { object }
+  const segment = flags & HAS_OBJECT ? { ...placed, rowCount, ...size } : null
   const form = { convert: (flags & CONVERT) !== 0, folded: (flags & FOLDED) !== 0 }
   const namesFiles = (flags & NAMES_FILES) !== 0
   return { nonce, segment, rowCount, version, ...form, namesFiles }

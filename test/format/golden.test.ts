@@ -35,7 +35,7 @@ import { decodeFooter, decodeFrame, footerRange } from '../../src/format/segment
 import type { BuiltSegment } from '../../src/format/segment-writer.js'
 import { decodeHighWater, encodeHighWater } from '../../src/kv/high-water.js'
 import { openLevelKv } from '../../src/kv/level-kv.js'
-import { buildSegment } from '../support/build-segment.js'
+import { buildSegment, textsOfSegment } from '../support/build-segment.js'
 import { golden, goldenBytes } from './golden-file.js'
 
 const TABLE = utf8('table-key-16byte')
@@ -270,16 +270,9 @@ const PACKED_ROWS = packedRows('Größe')
 
 type Built = Pick<BuiltSegment, 'bytes' | 'footerBytes'>
 
-async function readSegment({ bytes, footerBytes }: Built, rowCount: number): Promise<string[]> {
+function readSegment({ bytes, footerBytes }: Built, rowCount: number): Promise<string[]> {
   const ref = { object: OBJECT, rowCount, objectBytes: bytes.length, footerBytes }
-  const { start, limit } = footerRange(ref)
-  const texts: string[] = []
-  for (const place of decodeFooter(ref, bytes.subarray(start, limit)).frames) {
-    const stored = bytes.subarray(place.offset, place.offset + place.bytes)
-    const frame = await decodeFrame(ref, place, stored)
-    texts.push(...frame.rowTexts(0, frame.rowCount))
-  }
-  return texts
+  return textsOfSegment(ref, bytes)
 }
 
 /** The codec bytes of the first two frames, by the lengths that FORMAT.md gives. */

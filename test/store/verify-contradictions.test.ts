@@ -241,7 +241,7 @@ const FOUND: readonly (readonly [what: string, damage: Damage, kind: string, mes
       segment: given.segment && { ...given.segment, footerBytes: given.segment.objectBytes },
     })),
     'record-mismatch',
-    /^Object [0-9a-f]{32} cannot have (\d+) bytes and a footer of \1$/,
+    /^Segment [0-9a-f]{32} cannot have (\d+) bytes and a footer of \1$/,
   ],
   [
     'a row record beyond the rows of its extent',

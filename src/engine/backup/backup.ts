@@ -5,7 +5,7 @@
 //   one view of each team.
 // - Objects are held from before the view until the last one was read, so none is deleted meanwhile.
 // - Every object is checked as it is read. A backup that would be damaged ends with an error.
-// - Memory: one frame, and the name of each object.
+// - Memory: one frame or one shared object, and the name of each object and of each segment in a shared one.
 import { type Bytes, sameBytes } from '../../base/bytes.js'
 import { type Emit, fromEmitter } from '../../base/from-emitter.js'
 import { checkOptionNames, checkSignal, choiceOption } from '../../base/options.js'
@@ -18,6 +18,7 @@ import type { StoredContent } from '../../format/file-records.js'
 import { ForwardMap } from '../../format/forward.js'
 import { KEY_SPACE } from '../../format/keys.js'
 import type { ForwardRef } from '../../format/records.js'
+import { SHARED_OBJECT_BYTES_MAX } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -29,7 +30,7 @@ import { versionBase } from '../context/public-versions.js'
 import type { StoreContext } from '../context/store-context.js'
 import { readTeams } from '../context/team-entries.js'
 import { storedBytes, storedLeaves } from '../files/file-content.js'
-import { openSegment, readFrames } from '../segments/read-segment.js'
+import { openSegment, type ReadObjects, readFrames } from '../segments/read-segment.js'
 
 /** Bytes at which a frame of records is ended. */
 const RECORDS_BYTES = 256 * 1024
@@ -64,7 +65,7 @@ export async function* backupStore(
       filesByReference: files === 'reference',
     }
     yield writer.frame({ kind: 'start', start })
-    const names = new Map<ObjectId, NamedObject>()
+    const names: Names = new Map()
     for await (const frame of fromEmitter<BackupFrame>((emit) =>
       readRecords(context, emit, names),
     )) {
@@ -115,7 +116,15 @@ function checkGoesOn({ lifecycle }: StoreContext, signal: AbortSignal | undefine
 }
 
 type EmitFrame = Emit<BackupFrame>
-type Names = Map<ObjectId, NamedObject>
+
+/** The segments of one object that records name, by their own IDs. */
+type SharedObject = Readonly<{
+  kind: 'shared'
+  object: ObjectId
+  segments: Map<ObjectId, SegmentRef>
+}>
+
+type Names = Map<ObjectId, NamedObject | SharedObject>
 
 async function readRecords({ kv }: StoreContext, emit: EmitFrame, names: Names): Promise<void> {
   if (kv.readAll !== undefined) {
@@ -145,7 +154,19 @@ async function emitTeam(
   names: Names,
 ): Promise<void> {
   await emitPartition(teamId, view, emit, NOT_KEPT)
-  for await (const named of namedObjects(view)) names.set(objectOf(named), named)
+  for await (const named of namedObjects(view)) noteName(names, named)
+}
+
+function noteName(names: Names, named: NamedObject): void {
+  const object = objectOf(named)
+  if (named.kind !== 'segment' || named.ref.shared === undefined) {
+    names.set(object, named)
+    return
+  }
+  const noted = names.get(object)
+  const segments = noted?.kind === 'shared' ? noted.segments : new Map<ObjectId, SegmentRef>()
+  names.set(object, { kind: 'shared', object, segments })
+  segments.set(named.ref.object, named.ref)
 }
 
 async function emitPartition(
@@ -173,7 +194,7 @@ async function emitPartition(
 }
 
 /** In the order of their IDs, which is about that in which they were put. */
-function* inOrder(names: Names): Generator<NamedObject, void> {
+function* inOrder(names: Names): Generator<NamedObject | SharedObject, void> {
   for (const object of [...names.keys()].sort()) {
     const named = names.get(object)
     if (named !== undefined) yield named
@@ -184,10 +205,11 @@ type Frames = AsyncGenerator<BackupFrame, void>
 
 async function* objectFrames(
   context: StoreContext,
-  named: NamedObject,
+  named: NamedObject | SharedObject,
   files: 'include' | 'reference',
 ): Frames {
-  if (named.kind === 'segment') yield* segmentFrames(context, named.ref)
+  if (named.kind === 'shared') yield* sharedFrames(context, named)
+  else if (named.kind === 'segment') yield* segmentFrames(context, named.ref)
   else if (named.kind === 'forward') yield* forwardFrames(context, named.ref)
   else if (named.kind === 'content') {
     if (files === 'include') yield* contentFrames(context, named.content)
@@ -207,6 +229,30 @@ async function* segmentFrames({ objects }: StoreContext, ref: SegmentRef): Frame
   }
   yield { kind: 'bytes', bytes: opened.bytes }
 }
+
+/** All of the object, with segments that nothing names any more: those are not checked. */
+async function* sharedFrames(
+  { objects }: StoreContext,
+  { object, segments }: SharedObject,
+): Frames {
+  const bytes = await objects.get(object, { start: 0, limit: SHARED_OBJECT_BYTES_MAX + 1 })
+  if (bytes === null || bytes.length > SHARED_OBJECT_BYTES_MAX) throw notWhole(object)
+  const inMemory: ReadObjects = {
+    get: (_, { start, limit } = EVERY_BYTE) => bytes.subarray(start, limit),
+  }
+  for (const ref of segments.values()) {
+    const opened = await openSegment(inMemory, ref)
+    if ('kind' in opened) throw damaged(opened)
+    for await (const { problems } of readFrames(inMemory, ref, opened.footer)) {
+      const [problem] = problems
+      if (problem !== undefined) throw damaged(problem)
+    }
+  }
+  yield { kind: 'object', object, bytes: bytes.length }
+  yield { kind: 'bytes', bytes }
+}
+
+const EVERY_BYTE = { start: 0, limit: SHARED_OBJECT_BYTES_MAX }
 
 async function* forwardFrames({ objects }: StoreContext, ref: ForwardRef): Frames {
   const { object, objectBytes } = ref

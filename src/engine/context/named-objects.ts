@@ -18,6 +18,7 @@ import {
   type ForwardRef,
   type Generation,
 } from '../../format/records.js'
+import { storedIn } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { ObjectId } from '../../objects/objects.js'
@@ -69,6 +70,7 @@ export async function* namedObjects(view: KvView): AsyncGenerator<NamedObject, v
 
 export function objectOf(named: NamedObject): ObjectId {
   if (named.kind === 'presigned') return named.object
+  if (named.kind === 'segment') return storedIn(named.ref)
   return named.kind === 'content' ? named.content.object : named.ref.object
 }
 

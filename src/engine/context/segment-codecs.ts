@@ -13,6 +13,7 @@ import type { SegmentRef } from '../../format/extent-page.js'
 import { checkCodecs, codecBit, EVERY_CODEC, lacksCodec } from '../../format/frame-codec.js'
 import { CODECS_KEY } from '../../format/keys.js'
 import { decodeCodecs, encodeCodecs } from '../../format/records.js'
+import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { KvPartition, KvStore, KvView } from '../../kv/kv.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
@@ -151,7 +152,8 @@ export class SegmentCodecs {
       return
     }
     for (const { offset } of opened.footer.frames) {
-      const byte = await this.#objects.get(ref.object, { start: offset, limit: offset + 1 })
+      const range = rangeInObject(ref, { start: offset, limit: offset + 1 })
+      const byte = await this.#objects.get(storedIn(ref), range)
       if (byte?.[0] === undefined) found.isWhole = false
       else found.codecs |= codecBit(byte[0])
     }

@@ -8,17 +8,22 @@ import type { FramePlace } from '../../format/segment-footer.js'
 import { SEGMENT_HEADER } from '../../format/segment-layout.js'
 import type { SegmentFooter } from '../../format/segment-reader.js'
 import { decodeFooter, decodeFrame, type Frame, footerRange } from '../../format/segment-reader.js'
+import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import type { Problem } from '../api/problem.js'
 import { partsOf, READ_BYTES_MAX, type StoredPart } from './frame-parts.js'
 
+/** Where segments are read: the objects, or one that is in memory. */
+export type ReadObjects = Pick<ObjectStore, 'get'>
+
 /**
- * Reads the footer of a segment and checks that the object exists and has the recorded length.
+ * Reads the footer of a segment and checks that the object exists and has the recorded length; of a shared one, that it
+ * reaches to the end of the segment.
  * @returns the footer, or the problem.
  * @throws {StoreError} STORAGE_UNAVAILABLE
  */
 export async function openSegment(
-  objects: ObjectStore,
+  objects: ReadObjects,
   ref: SegmentRef,
 ): Promise<Readonly<{ footer: SegmentFooter; bytes: Bytes }> | Problem> {
   const { start } = footerRange(ref)
@@ -26,8 +31,9 @@ export async function openSegment(
     const message = `A record gives segment ${ref.object} a footer that is larger than the segment`
     return { kind: 'record-mismatch', message }
   }
-  // One byte beyond the recorded length: an object that is longer is damaged.
-  const bytes = await objects.get(ref.object, { start, limit: ref.objectBytes + 1 })
+  // One byte beyond the recorded length: an object of one segment that is longer is damaged.
+  const limit = ref.shared === undefined ? ref.objectBytes + 1 : ref.objectBytes
+  const bytes = await objects.get(storedIn(ref), rangeInObject(ref, { start, limit }))
   if (bytes === null) {
     return { kind: 'object-missing', message: `Segment ${ref.object} is missing` }
   }
@@ -69,7 +75,7 @@ export type SegmentPiece = Readonly<{
 
 /** Reads a segment from its header to its last frame. Frames that cannot be decoded are reported as problems. */
 export async function* readFrames(
-  objects: ObjectStore,
+  objects: ReadObjects,
   ref: SegmentRef,
   { frames }: SegmentFooter,
 ): AsyncGenerator<SegmentPiece, void> {
@@ -82,7 +88,7 @@ export async function* readFrames(
       run.push(place)
       limit += place.bytes
     }
-    const bytes = await objects.get(ref.object, { start, limit })
+    const bytes = await objects.get(storedIn(ref), rangeInObject(ref, { start, limit }))
     if (bytes === null || bytes.length !== limit - start) {
       throw new StoreError('DATA_CORRUPT', `Segment ${ref.object} has lost bytes from ${start} on`)
     }
@@ -121,9 +127,11 @@ function headerProblems(ref: SegmentRef, bytes: Bytes): Problem[] {
   return [{ kind: 'segment', message, place: 'header' }]
 }
 
-function wrongLength({ object, objectBytes }: SegmentRef, found: number): Problem {
-  const has = found > objectBytes ? 'more' : `only ${found}`
-  const message = `Object ${object} should have ${objectBytes} bytes, but has ${has}`
+function wrongLength(ref: SegmentRef, found: number): Problem {
+  const { limit } = rangeInObject(ref, { start: 0, limit: ref.objectBytes })
+  const has = found > ref.objectBytes ? 'more' : `only ${limit - ref.objectBytes + found}`
+  const expected = ref.shared === undefined ? `${limit} bytes` : `${limit} bytes or more`
+  const message = `Object ${storedIn(ref)} should have ${expected}, but has ${has}`
   return { kind: 'object-length', message }
 }
 

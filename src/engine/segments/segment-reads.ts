@@ -7,6 +7,7 @@ import { StoreError } from '../../base/store-error.js'
 import type { SegmentRef } from '../../format/extent-page.js'
 import type { FramePlace } from '../../format/segment-footer.js'
 import { decodeFooter, footerRange, type SegmentFooter } from '../../format/segment-reader.js'
+import { rangeInObject, storedIn } from '../../format/shared-objects.js'
 import type { ByteRange, ObjectStore } from '../../objects/objects.js'
 
 /** What a request may cost, at most. */
@@ -41,12 +42,13 @@ export class SegmentReads {
   }
 
   /**
+   * @param range - Of the segment.
    * @param memory - Receives the bytes if it is large enough; otherwise new memory is allocated.
    * @throws {StoreError} DATA_CORRUPT: the segment is missing; STORAGE_UNAVAILABLE
    */
   range(ref: SegmentRef, range: ByteRange, memory?: Bytes): Awaitable<Bytes> {
     this.#bytesRead += range.limit - range.start
-    const bytes = this.#objects.get(ref.object, range, memory)
+    const bytes = this.#objects.get(storedIn(ref), rangeInObject(ref, range), memory)
     return isSync(bytes) ? present(ref, bytes) : bytes.then((read) => present(ref, read))
   }
 }

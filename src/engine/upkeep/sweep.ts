@@ -289,12 +289,17 @@ type Marked = Readonly<{ named: ReadonlySet<ObjectId>; bytesHeld: BytesHeld }>
 /** Lists every object that a record names, in one view for each team, and adds up their bytes. */
 async function markAll(partitions: readonly KvPartition[]): Promise<Marked> {
   const named = new Set<ObjectId>()
+  const sharing = new Set<ObjectId>() // The segments that share their objects, by their own IDs.
   const bytesHeld = { rows: 0, stashes: 0, files: 0, uploads: 0 }
   for (const partition of partitions) {
     await partition.read(async (view) => {
       for await (const one of namedObjects(view)) {
-        const { size } = named
-        if (named.add(objectOf(one)).size === size) continue
+        const shares = one.kind === 'segment' && one.ref.shared !== undefined
+        const counted = shares ? sharing : named
+        const { size } = counted
+        named.add(objectOf(one))
+        if (shares) sharing.add(one.ref.object)
+        if (counted.size === size) continue
         const [kind, bytes] = bytesOfNamed(one)
         bytesHeld[kind] += bytes
       }

@@ -23,6 +23,7 @@ import {
   type ForwardRef,
   type Generation,
 } from '../../format/records.js'
+import { storedIn } from '../../format/shared-objects.js'
 import type { KvPartition, KvView } from '../../kv/kv.js'
 import type { Problem } from '../api/problem.js'
 import type { VerifyPlace } from '../api/verify-types.js'
@@ -140,7 +141,7 @@ async function verifyEntry(
     if (problems.length === 0) return
     const now = await partition.read((view) => view.get(extentPageKey(table, page)))
     entry = now === null ? null : decodeExtentEntry(now, index)
-    const at = { ...where, extent, object: ref.object }
+    const at = { ...where, extent, object: storedIn(ref) }
     if (entry?.segment?.object === ref.object) return findings.addAll(problems, at)
   }
 }

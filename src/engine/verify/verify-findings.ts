@@ -39,7 +39,9 @@ export class Findings {
   readonly #options: VerifyOptions
   readonly #lifecycle: Lifecycle
   readonly #kept: VerifyFinding[] = []
+  /** Segments and objects, by their IDs. */
   readonly #fine = new Set<ObjectId>()
+  #counted: ObjectId | undefined
   #damage = 0
   #information = 0
 
@@ -83,6 +85,12 @@ export class Findings {
       this.add(problemOf(failure, 'record'), where)
       return null
     }
+  }
+
+  /** Counts an object, but not again for the next of the segments that share it. */
+  countObject(object: ObjectId): void {
+    if (object !== this.#counted) this.counts.objects++
+    this.#counted = object
   }
 
   isFine(object: ObjectId): boolean {

@@ -15,6 +15,7 @@ import {
 } from '../../format/keys.js'
 import { decodeRowRecord, EARLIER_SCHEMA, type Generation } from '../../format/records.js'
 import { readSpans } from '../../format/row-text.js'
+import { SHARED_OBJECT_BYTES_MAX } from '../../format/shared-objects.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import type { Problem } from '../api/problem.js'
@@ -172,9 +173,16 @@ class RowWalk {
       this.#tell({ kind: 'row-version', message }, extent)
     }
     if (segment === null) return
-    const { objectBytes, footerBytes, object } = segment
+    const { objectBytes, footerBytes } = segment
     if (footerBytes >= objectBytes) {
-      const message = `Object ${object} cannot have ${objectBytes} bytes and a footer of ${footerBytes}`
+      const message = `Segment ${segment.object} cannot have ${objectBytes} bytes and a footer of ${footerBytes}`
+      this.#tell({ kind: 'record-mismatch', message }, extent)
+    }
+    if (
+      segment.shared !== undefined &&
+      segment.shared.offset + objectBytes > SHARED_OBJECT_BYTES_MAX
+    ) {
+      const message = `Segment ${segment.object} reaches beyond the length that a shared object may have`
       this.#tell({ kind: 'record-mismatch', message }, extent)
     }
   }

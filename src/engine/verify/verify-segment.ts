@@ -9,6 +9,7 @@ import { readSpans } from '../../format/row-text.js'
 import type { FramePlace } from '../../format/segment-footer.js'
 import type { Frame, SegmentFooter } from '../../format/segment-reader.js'
 import { decodeSegmentValues } from '../../format/segment-values.js'
+import { storedIn } from '../../format/shared-objects.js'
 import type { ObjectStore } from '../../objects/objects.js'
 import { KIND_BIT } from '../../schema/column-kind.js'
 import { type ColumnSummary, SEEN } from '../../schema/column-summary.js'
@@ -36,7 +37,7 @@ export async function verifySegment(
   findings: Findings,
 ): Promise<readonly Problem[]> {
   const opened = await openSegment(objects, ref)
-  findings.counts.objects++
+  findings.countObject(storedIn(ref))
   if ('kind' in opened) return [opened]
   const { footer } = opened
   findings.counts.bytes += opened.bytes.length

@@ -17,6 +17,7 @@ import {
   stashHeadKey,
 } from '../../format/keys.js'
 import { decodeStashHead } from '../../format/records.js'
+import { storedIn } from '../../format/shared-objects.js'
 import { keyAfter } from '../../kv/key-range.js'
 import type { KvView } from '../../kv/kv.js'
 import { scanBatches } from '../../kv/scan-batches.js'
@@ -185,7 +186,7 @@ async function verifyChunk(
     }
     const now = await partition.read((view) => view.get(key))
     if (now === null || !sameBytes(now, bytes)) return
-    const at = { ...where, object: ref.object }
+    const at = { ...where, object: storedIn(ref) }
     for (const problem of problems) {
       const inside = problem.place === undefined ? '' : `, ${problem.place}`
       const place = `chunk ${serialOfChunkKey(key)}${inside}`

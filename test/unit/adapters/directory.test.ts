@@ -109,7 +109,7 @@ describe('making a store', () => {
 
     const text = await readFile(join(path, 'FORMAT'), 'utf8')
 
-    const features = 'requires: table-life keys'
+    const features = 'requires: table-life keys shared-objects'
     const lines = [
       'rowstash store',
       'format: 1',

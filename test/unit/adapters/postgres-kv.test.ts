@@ -95,7 +95,7 @@ describe.skipIf(typeof server === 'string')(
         client.query(
           `update ${options.schema}.records_meta set value = ${format} where name = 'format'`,
         )
-      await setFormat(3)
+      await setFormat(4)
       await expect(openPostgresKv(options)).rejects.toMatchObject({ code: 'FORMAT_UNKNOWN' })
 
       await setFormat(1)
@@ -103,7 +103,7 @@ describe.skipIf(typeof server === 'string')(
       const { rows } = await client.query(
         `select value::int from ${options.schema}.records_meta where name = 'format'`,
       )
-      expect(rows).toEqual([{ value: 2 }])
+      expect(rows).toEqual([{ value: 3 }])
     })
 
     test('a server without a synchronous standby is warned of, once', async () => {

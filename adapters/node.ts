@@ -1,3 +1,8 @@
+/**
+ * For Node: a store in a directory, servers, backups in files.
+ * @module rowstash/node
+ */
+
 export type { RequestMessage } from './base/diagnostics.js'
 export { publishEvent } from './base/diagnostics.js'
 export { backupToFile } from './directory/backup-file.js'

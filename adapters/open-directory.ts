@@ -28,6 +28,16 @@ const OWN_OPTIONS: readonly string[] = ['kv', 'objects', 'afterClose']
  * @throws {StoreError} REQUEST_VALIDATION_ERROR (the path), OPTION_NOT_ALLOWED, STORE_LOCKED, FORMAT_UNKNOWN (the
  *   directory contains something else and was not touched), DATA_LOSS, DATA_CORRUPT, STORAGE_UNAVAILABLE,
  *   INSUFFICIENT_STORAGE
+ * @example
+ * import { openDirectory } from 'rowstash/node'
+ *
+ * const store = await openDirectory(directory)
+ * const { tableId } = await store.team('acme').createTable({ name: 'Orders', rows: { csv: 'id,total\n1,34.50' } })
+ * await store.close()
+ *
+ * const again = await openDirectory(directory)
+ * console.log((await again.team('acme').table(tableId).page()).rows[0]?.total) // 34.5
+ * await again.close()
  */
 export async function openDirectory(
   path: string | URL,

@@ -1,3 +1,8 @@
+/**
+ * Control records in PostgreSQL, for any number of processes; objects of small stores too.
+ * @module rowstash/postgres
+ */
+
 export type { PostgresObjectsOptions } from './postgres/object-options.js'
 export { openPostgresKv } from './postgres/postgres-kv.js'
 export { openPostgresObjects } from './postgres/postgres-objects.js'

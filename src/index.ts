@@ -1,3 +1,8 @@
+/**
+ * The core: stores, tables, rows, files and the HTTP contract. It imports no module of Node, so it runs in browsers too.
+ * @module rowstash
+ */
+
 export type { Awaitable } from './base/awaitable.js'
 export type { Bytes } from './base/bytes.js'
 export type { Clock } from './base/clock.js'

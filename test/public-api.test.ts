@@ -1,8 +1,9 @@
 // A name that appears or disappears here is a change of the public API: say so in CHANGELOG.md.
 import { join } from 'node:path'
 import ts from 'typescript'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { ROOT } from './support/project.js'
+import { publicNames } from './support/public-names.js'
 
 const ENTRIES = {
   rowstash: 'src/index.ts',
@@ -29,13 +30,37 @@ function exportedNames(program: ts.Program, path: string): string[] {
     .sort()
 }
 
-test('the entry points export exactly these names', () => {
-  const configPath = join(ROOT, 'tsconfig.json')
-  const { config } = ts.readConfigFile(configPath, ts.sys.readFile)
+let program: ts.Program
+
+beforeAll(() => {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
   const paths = Object.values(ENTRIES).map((path) => join(ROOT, path))
-  const program = ts.createProgram(paths, options)
+  program = ts.createProgram(paths, options)
+})
 
+/** The docstring of each of these says what its members are: those of another type, or counts of one kind. */
+const SPOKEN_FOR = new Set([
+  ...['StoreStatus', 'SweepReport', 'StoreLimits', 'ReceiptMerge', 'LevelDatabase', 'Logger'],
+  ...['MetricsRegistry', 'RegisteredMetric', 'RegisteredValues', 'FastifyScope'],
+  ...['StandardSchema', 'StandardIssue', 'TransactionTable', 'TypedClientTable'],
+  ...['TypedRows', 'TypedFindOptions', 'TypedReadResult', 'TypedRowUpdate'],
+])
+
+test('every name, member and option that the package exports has a docstring', () => {
+  const names = publicNames(program, ENTRIES)
+  const silent = names.filter(({ name, isDocumented }) => {
+    const [type = '', member] = name.split('.')
+    return !isDocumented && !(member !== undefined && SPOKEN_FOR.has(type))
+  })
+
+  expect(silent.map(({ name, place }) => `${name}, ${place}`)).toEqual([])
+  expect(names.length).toBeGreaterThan(1_000)
+  const known = new Set(names.map(({ name }) => name))
+  expect([...SPOKEN_FOR].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('the entry points export exactly these names', () => {
   const found = Object.entries(ENTRIES).map(([name, path]) => [name, exportedNames(program, path)])
 
   expect(Object.fromEntries(found)).toMatchInlineSnapshot(`

@@ -8,6 +8,7 @@ import type { AnsweredRequest, StoreEvent } from '../../src/index.js'
  * state by it. Do not export the request: its path and headers may grant access.
  */
 export type RequestMessage = {
+  /** The request as node:http has it. */
   readonly request: IncomingMessage
   /** Set at the end, unless the request was refused before the contract saw it. */
   answered?: AnsweredRequest

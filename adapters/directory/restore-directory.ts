@@ -35,6 +35,19 @@ export type RestoreOptions = Readonly<{
  * @throws {StoreError} DATA_CORRUPT (the backup is damaged or truncated), FORMAT_UNKNOWN, OPTION_NOT_ALLOWED (the
  *   directory is not empty, or `filesFrom` is missing), FILE_NOT_FOUND, ABORTED, STORAGE_UNAVAILABLE,
  *   INSUFFICIENT_STORAGE
+ * @example
+ * import { createReadStream } from 'node:fs'
+ * import { backupToFile, openDirectory, restoreDirectory } from 'rowstash/node'
+ *
+ * const store = await openDirectory(`${directory}/store`)
+ * await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }] })
+ * await backupToFile(store, `${directory}/backup`)
+ * await store.close()
+ *
+ * await restoreDirectory(`${directory}/restored`, createReadStream(`${directory}/backup`))
+ * const restored = await openDirectory(`${directory}/restored`)
+ * console.log((await restored.team('acme').tables()).map(({ name }) => name)) // ["Orders"]
+ * await restored.close()
  */
 export async function restoreDirectory(
   directory: string | URL,

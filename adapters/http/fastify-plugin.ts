@@ -25,10 +25,7 @@ export interface FastifyScope {
  * Serves a store in Fastify 5: `app.register(fastifyPlugin(store, options), { prefix: '/api' })`. Bodies are streamed, and
  * the parsers and limits of the host stay those of its own routes. A path that is not of the contract gets the host's
  * answer for a path that it does not have.
- *
  * @throws {StoreError} OPTION_NOT_ALLOWED
- * @example
- * await app.register(fastifyPlugin(store, { keys }), { prefix: '/api' })
  */
 export function fastifyPlugin(
   store: Store,

@@ -38,6 +38,16 @@ const PORT = { default: 8_080, min: 0, max: 65_535 }
 /**
  * Serves a store with `nodeHandler` on a server that was passed to `hardenServer`. Resolves when it listens.
  * @throws {StoreError} OPTION_NOT_ALLOWED; failures to listen are those of `node:net`, such as `EADDRINUSE`
+ * @example
+ * import { openMemory } from 'rowstash'
+ * import { startServer } from 'rowstash/node'
+ *
+ * const store = await openMemory()
+ * const server = await startServer(store, { keys: [{ key: 'a-long-random-text', teamId: 'acme' }], port: 0 })
+ * const answer = await fetch(`${server.url}/tables`, { headers: { authorization: 'Bearer a-long-random-text' } })
+ * console.log(answer.status, await answer.json()) // 200 {"data":[]}
+ * await server.close()
+ * await store.close()
  */
 export async function startServer(
   store: Store,

@@ -14,7 +14,9 @@ import type { Random } from '../../src/index.js'
 
 /** A condition of the database that the operator should know of. */
 export type PostgresWarning = Readonly<{
+  /** What may be lost, for programs: a commit by a failover, or by a power cut. */
   code: 'ROWSTASH_NO_SYNCHRONOUS_STANDBY' | 'ROWSTASH_ASYNCHRONOUS_COMMIT'
+  /** The same for people, with the setting that mends it. */
   message: string
 }>
 

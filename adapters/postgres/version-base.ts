@@ -11,6 +11,7 @@ import { type PostgresKvOptions, resolvePostgresOptions } from './postgres-optio
 import { PrimaryFinder } from './primary.js'
 import { IS_MISSING, readNumber, type TableNames, tableNames } from './tables.js'
 
+/** What `raiseVersionBase` did. */
 export type RaisedVersionBase = Readonly<{
   /** The version base before. */
   from: number

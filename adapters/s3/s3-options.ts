@@ -15,7 +15,9 @@ import type { Awaitable, Clock, Random } from '../../src/index.js'
 
 /** The keys of an account, which sign requests. */
 export type S3Credentials = Readonly<{
+  /** The ID of the key; it is no secret. */
   accessKeyId: string
+  /** The secret that signs requests. It is never sent. */
   secretAccessKey: string
   /** Only temporary credentials have one. */
   sessionToken?: string | undefined

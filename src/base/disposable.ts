@@ -1,5 +1,6 @@
 /** What `await using` ends. */
 export interface Disposing {
+  /** Ends it, at the end of a block with `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 

@@ -125,14 +125,23 @@ export const VALUE_CHARS_MAX = 200
 
 /** Every failure of this package that a caller may act on. `isStoreError` recognizes one. */
 export class StoreError extends Error {
+  /** Always `StoreError`. */
   override readonly name = 'StoreError'
+  /** What failed, for programs. Messages are for people and may change. */
   readonly code: StoreErrorCode
+  /** As `row` of `ErrorPlace`, and so are those that follow; each is absent where it does not apply. */
   declare readonly row?: number
+  /** ID of the column. */
   declare readonly column?: string
+  /** The offending value as its JSON or CSV text, cut at 200 characters. */
   declare readonly value?: string
+  /** The rule that the value breaks, in words. */
   declare readonly rule?: string
+  /** Serial of the stash chunk. */
   declare readonly chunk?: string
+  /** 1-based line of CSV or TSV input. */
   declare readonly line?: number
+  /** The effect of the operation; only if the storage failed. */
   declare readonly outcome?: WriteOutcome
 
   constructor(
@@ -157,7 +166,20 @@ export function withOutcome(failure: StoreError, outcome: WriteOutcome): StoreEr
   return new StoreError(code, message, { cause: failure, outcome })
 }
 
-/** Whether a failure is a `StoreError`, of this copy of the package or of another. */
+/**
+ * Whether a failure is a `StoreError`, of this copy of the package or of another.
+ * @example
+ * import { isStoreError, openMemory } from 'rowstash'
+ *
+ * const store = await openMemory()
+ * try {
+ *   await store.team('acme').createTable({ name: 'Orders', schema: { columns: [] }, rows: [{ id: 1 }] })
+ * } catch (failure) {
+ *   if (!isStoreError(failure)) throw failure
+ *   console.log(failure.code, failure.column) // COLUMN_ID_NOT_FOUND id
+ * }
+ * await store.close()
+ */
 export function isStoreError(failure: unknown): failure is StoreError {
   return typeof failure === 'object' && failure !== null && BRAND in failure
 }

@@ -1,5 +1,6 @@
 /** What a server of the contract refused, or that it could not be reached. */
 export class ClientError extends Error {
+  /** Always `ClientError`. */
   override readonly name = 'ClientError'
   /** Status of the answer; 0: there was none. */
   readonly status: number

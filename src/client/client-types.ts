@@ -16,6 +16,7 @@ import type { ClientError } from './client-error.js'
 export interface ClientOptions {
   /** The URL of the server, with its base path. */
   readonly url: string
+  /** A key of a team, which is sent with every request. */
   readonly key: string
   /**
    * Attempts for each request, at most. Repeated is what was answered with 429 or 5xx, and what was not answered, if a
@@ -39,10 +40,13 @@ export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
 /** Cells by column ID. null empties a cell. */
 export type ClientCells = Readonly<Record<string, unknown>>
 
+/** Some rows of a table, in its order. */
 export type ClientPage = Readonly<{
+  /** The rows, as many as `limit` at most. */
   rows: readonly ClientRow[]
   /** Present if more rows follow. */
   continuation?: string
+  /** The version of the table that the page shows, as an ETag without quotes. */
   version: string
 }>
 
@@ -60,12 +64,14 @@ export type ClientFind = Readonly<{
 /** Ends a call when it is aborted. The reason of the signal is thrown. */
 export type Abortable = Readonly<{ signal?: AbortSignal | undefined }>
 
+/** What a server does with rows that do not fit the schema: refuses all, leaves cells empty, or widens the schema. */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 
 /** How far an import has come. */
 export type ImportProgress = Readonly<{
   /** Rows and bytes of the input that were put. */
   rows: number
+  /** Bytes of the input that were put. */
   bytes: number
   /** All chunks below this number are on the server: what `startAt` takes to go on. */
   chunks: number
@@ -77,9 +83,11 @@ export type ImportTarget =
   | Readonly<{ tableId: string; mode: 'add' }>
   | Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema }>
 
+/** Options of `importRows`. */
 export type ImportOptions = ImportTarget &
   Abortable &
   Readonly<{
+    /** Default: `abort`. */
     onSchemaError?: OnSchemaError
     /** The format of a Blob. Default: by the extension of its `name`, if it is a File, or by its type. */
     format?: 'csv' | 'tsv' | 'json' | 'ndjson'
@@ -94,11 +102,15 @@ export type ImportOptions = ImportTarget &
     chunkBytes?: number
     /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
     parallel?: number
+    /** Called after each chunk. Default: nobody is told. */
     onProgress?: (progress: ImportProgress) => void
   }>
 
+/** What an import has made. */
 export type ImportResult = Readonly<{
+  /** The table that was made or changed. */
   tableId: string
+  /** Its version. */
   version: string
   /** Rows of the input. */
   rows: number
@@ -107,6 +119,7 @@ export type ImportResult = Readonly<{
 /** A file to upload. */
 export type UploadOptions = Abortable &
   Readonly<{
+    /** The app that the file belongs to; the server may know some only. */
     appId: string
     /** Default: the `name` of a File. */
     fileName?: string
@@ -129,6 +142,7 @@ export interface Client {
    * @param schema - What `defineSchema` returns.
    */
   table<S extends AnySchema>(tableId: string, schema: S): TypedClientTable<S>
+  /** A table by its ID. Nothing is asked: a table that is not there shows with the first request. */
   table(tableId: string): ClientTable
   /**
    * Puts rows as chunks of a stash, several at the same time, and then creates, extends or overwrites a table in one
@@ -148,9 +162,11 @@ export interface Client {
 
 /** A table of a server. */
 export interface ClientTable {
+  /** The ID of the table. */
   readonly id: string
   /** The version of the table. */
   version(options?: Abortable): Promise<string>
+  /** Some rows, from the beginning or from a continuation on. `limit` has the default of the server. */
   page(
     request?: Abortable & ClientFind & Readonly<{ limit?: number; continuation?: string }>,
   ): Promise<ClientPage>
@@ -163,6 +179,7 @@ export interface ClientTable {
     rowId: string,
     options?: Abortable,
   ): Promise<Readonly<{ row: ClientRow; version: string }> | null>
+  /** Adds rows at the end, in one request. For many rows there is `importRows`. */
   addRows(
     rows: readonly object[],
     options?: Abortable & Readonly<{ onSchemaError?: OnSchemaError }>,

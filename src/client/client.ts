@@ -1,4 +1,8 @@
-// A client of a server of the contract: of rowstash, or of the hosted service. It needs nothing but fetch.
+/**
+ * A client of a server of the contract: of rowstash, or of the hosted service. It needs nothing but fetch.
+ * @module rowstash/client
+ */
+
 import {
   checkFunctionOption,
   checkOptionNames,
@@ -42,7 +46,18 @@ const START_AT = { default: 0, min: 0, max: 2 ** 30 }
 
 const STASH_ID = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
 
-/** @throws {StoreError} OPTION_NOT_ALLOWED */
+/**
+ * Makes a client of a server of the contract. Nothing is asked yet.
+ * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { createClient } from 'rowstash/client'
+ *
+ * const client = createClient({ url, key })
+ * const { tableId } = await client.importRows([{ id: 1, paid: false }], { name: 'Orders' })
+ * const table = client.table(tableId)
+ * for await (const { $rowID } of table.rows()) await table.updateRow($rowID, { paid: true })
+ * console.log((await table.page()).rows.map(({ paid }) => paid)) // [true]
+ */
 export function createClient(options: ClientOptions): Client {
   checkOptionNames('createClient', options, (name) => OPTIONS.includes(name))
   const { key, idempotencyKeys = true, onRetry = () => undefined } = options

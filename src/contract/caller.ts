@@ -8,6 +8,7 @@ import { Refusal } from './refusal.js'
 /** What a host knows about a key: its team and its rights. */
 export type Identity = KeyRights &
   Readonly<{
+    /** The team whose tables the key reaches: 1 to 128 UTF-16 units of well-formed text. */
     teamId: string
     /**
      * A name of the key for hooks and limits, which must not reveal the key: 1 to 256 characters. Default: a part of a

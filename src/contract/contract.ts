@@ -33,6 +33,10 @@ const isTeamPath = createPathTest(ROUTES.map(([method, path]) => [method, path, 
 const BODIES = 'bodies of requests (bodyBytesInFlightMax)'
 const ANSWERS = 'answers (answerBytesInFlightMax)'
 
+/**
+ * The HTTP contract of a store, without a server. `createContract` makes one; `nodeHandler` and `fetchHandler` have
+ * their own.
+ */
 export interface Contract {
   /** Handles a request. Never rejects: every failure becomes a response. */
   handle(request: ContractRequest): Promise<ContractResponse>

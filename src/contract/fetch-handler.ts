@@ -45,6 +45,14 @@ export type FetchHandler = (request: Request) => Promise<Response>
  * `nodeHandler` and `hardenServer` of `rowstash/node`, which limit both.
  *
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { fetchHandler, openMemory } from 'rowstash'
+ *
+ * const store = await openMemory()
+ * const handle = fetchHandler(store, { keys: [{ key: 'a-long-random-text', teamId: 'acme' }], basePath: '/api' })
+ * const answer = await handle(new Request('https://example.com/api/healthz'))
+ * console.log(answer.status) // 200
+ * await store.close()
  */
 export function fetchHandler(store: Store, options: FetchHandlerOptions): FetchHandler {
   checkOptionNames('fetchHandler', options ?? {}, () => true) // The contract knows the names.

@@ -17,6 +17,7 @@ import { Refusal, rateLimited } from './refusal.js'
 
 /** A request with a known key, before its operation. */
 export type HookRequest = Readonly<{
+  /** The team of the key. */
   teamId: string
   /** The name of the key: `keyId` of the identity, the ID of a key of the store, or a part of a digest. */
   keyId: string
@@ -34,7 +35,9 @@ export type AuditEvent = Readonly<{
   at: number
   /** Absent for keys of the operator. */
   teamId?: string
+  /** The name of the key, as in `HookRequest`. */
   keyId: string
+  /** Method and route, such as `POST /tables/{tableID}/rows`. */
   operation: string
   /** The table that was created or changed; absent if the operation is about none. */
   tableId?: string

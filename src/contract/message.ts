@@ -14,6 +14,7 @@ export type AnsweredRequest = Readonly<{
    * a digest. Absent for routes without a key, and for refused requests.
    */
   keyId?: string
+  /** The HTTP status. */
   status: number
   /** The type of the error; absent if there was none. */
   error?: string
@@ -23,11 +24,13 @@ export type AnsweredRequest = Readonly<{
 
 /** A request, as an adapter passes it to the contract. */
 export type ContractRequest = Readonly<{
+  /** In upper case, such as `GET`. */
   method: string
   /** Path of the request target, still percent-encoded, the base path removed. */
   path: string
   /** Query of the request target without the question mark; empty when there is none. */
   query: string
+  /** All header lines, in the order in which they came. */
   headers: HeaderList
   /**
    * The URL that the client used: scheme, host and the base path that was removed from `path`, such as
@@ -52,6 +55,7 @@ export type ContractRequest = Readonly<{
 
 /** The answer to a request, for the adapter to send. */
 export type ContractResponse = Readonly<{
+  /** The HTTP status, 200 or above. */
   status: number
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>

@@ -5,8 +5,11 @@ export type MetricLabels = Readonly<Record<string, string | number>>
 
 /** A value of a metric. `suffix`: of a histogram, what it counts. */
 export type MetricSample = Readonly<{
+  /** Default: none. */
   labels?: MetricLabels
+  /** The value, in the unit that the name of the metric ends with. */
   value: number
+  /** Only of a histogram. */
   suffix?: '_bucket' | '_sum' | '_count'
 }>
 
@@ -14,7 +17,9 @@ export type MetricSample = Readonly<{
 export type MetricFamily = Readonly<{
   /** Letters, digits and underscores. */
   name: string
+  /** What the samples are: a count that only grows, a value at a moment, or counts by size. */
   type: 'counter' | 'gauge' | 'histogram'
+  /** What it says, in a line. */
   help: string
   /** Called for each scrape; must be fast. */
   samples: () => readonly MetricSample[]

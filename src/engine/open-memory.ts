@@ -9,6 +9,13 @@ import { openStore } from './store.js'
 /**
  * Opens an empty store in memory, for tests. Its data is gone when it is closed.
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { openMemory } from 'rowstash'
+ *
+ * const store = await openMemory()
+ * const { tableId } = await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }, { id: 2 }] })
+ * console.log(await store.team('acme').table(tableId).count()) // 2
+ * await store.close()
  */
 export async function openMemory(options: StoreOptions = {}): Promise<Store> {
   resolveStoreOptions(options)

@@ -66,7 +66,9 @@ import { verifyStore } from './verify/verify.js'
 /** The two ports of a store, and its options. */
 export type OpenStoreOptions = StoreOptions &
   Readonly<{
+    /** Where the records are. The store closes it. */
     kv: KvStore
+    /** Where segments and files are. The store closes it. */
     objects: ObjectStore
     /** Called once, after the store and both ports have closed. */
     afterClose?: () => Promise<void>
@@ -79,6 +81,14 @@ const TEAM_BYTES = 4 * 1024
  * Opens a store on a key-value store and an object store. Closing the store closes both.
  * @throws {StoreError} OPTION_NOT_ALLOWED; FORMAT_UNKNOWN if this runtime lacks a compression that the store's rows use;
  *   STORAGE_UNAVAILABLE. After an error the ports stay open.
+ * @example
+ * import { MemoryLevel } from 'memory-level' // or any other of the abstract-level family
+ * import { memoryObjects, openLevelKv, openStore } from 'rowstash'
+ *
+ * const kv = await openLevelKv(new MemoryLevel())
+ * const store = await openStore({ kv, objects: memoryObjects(), pageRowsMax: 500 })
+ * console.log(store.limits.pageRowsMax) // 500
+ * await store.close()
  */
 export async function openStore(request: OpenStoreOptions): Promise<Store> {
   checkOptions('openStore', request)

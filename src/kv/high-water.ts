@@ -35,11 +35,13 @@ export interface HighWaterFile {
   check(all: boolean): void
   /** Fails while the disk has no room for an open of the database. */
   probe(): Promise<void>
+  /** Gives back the file. Nothing is called after it. */
   close(): Promise<void>
 }
 
 /** The high-water mark of a store. */
 export type HighWaterPlace = Readonly<{
+  /** The file with the mark, beside the database. */
   file: HighWaterFile
   /** 16 bytes that name the store, so that the mark of another store is refused. */
   store: Bytes

@@ -18,9 +18,11 @@ export type KvCheck = Readonly<{ key: Bytes; equals: Bytes | null }>
 
 /** Checks, puts and deletes that take effect together. */
 export type KvCommit = Readonly<{
+  /** Conditions, all of which must hold. Default: none. */
   checks?: readonly KvCheck[]
   /** A key may be put or deleted at most once in a commit. */
   puts?: readonly (readonly [key: Bytes, value: Bytes])[]
+  /** Keys whose records end; a key without a record is no error. Default: none. */
   deletes?: readonly Bytes[]
 }>
 
@@ -56,7 +58,9 @@ export type KvScan = KeyRange &
 export interface KvView {
   /** Returns the value itself if it is in memory. A failure is always a rejected promise. */
   get(key: Bytes): Awaitable<Bytes | null>
+  /** The values of keys, in their order; null where there is no record. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | null)[]>
+  /** Records of a range, in the order of their keys. */
   scan(scan: KvScan): Promise<[key: Bytes, value: Bytes][]>
   /** Whether the range is known to be empty, without a look at the database. Optional. */
   isEmpty?(range: KeyRange): boolean
@@ -111,6 +115,7 @@ export type KvCheckItem =
 
 /** A group of commits that was written as one batch. */
 export type KvGroup = Readonly<{
+  /** The number of commits. */
   commits: number
   /** Records that were put or deleted. */
   records: number
@@ -128,6 +133,7 @@ export interface KvCache {
   readonly bytesMax: number
   /** Lookups that found a record in memory, and those that did not. Optional. */
   readonly hits?: number
+  /** Lookups that did not find a record in memory. Optional, as `hits`. */
   readonly misses?: number
   /** Sets `bytesMax`, unless the host has set it. `openStore` calls it once, with a share of its `cacheBytesMax`. */
   setShare(bytesMax: number): void

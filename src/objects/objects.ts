@@ -18,9 +18,11 @@ export const OBJECT_ID_PATTERN = /^[0-9a-f]{32}$/
 
 /** The terms of a signed URL. */
 export type PresignTerms = Readonly<{
+  /** The Content-Type that the PUT must have. */
   contentType: string
   /** null: any length up to `bytesMax`. */
   contentLength: number | null
+  /** The greatest length of the body, in bytes. */
   bytesMax: number
   /** How long the URL is valid, in milliseconds. */
   ttlMs: number
@@ -75,5 +77,6 @@ export interface ObjectStore {
    */
   freeBytes?(): Promise<number>
 
+  /** Waits for calls under way, and frees everything. Nothing is called after it. */
   close(): Promise<void>
 }

@@ -25,6 +25,14 @@ const MEMBERS: readonly string[] = [
  * A column is a kind, an array of one as `['string']`, or `{ type, displayName }`. Columns are in the order of the
  * members, in which JavaScript puts names like `7` first.
  * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_ID_RESERVED
+ * @example
+ * import type { Row } from 'rowstash'
+ * import { defineSchema } from 'rowstash'
+ *
+ * const Order = defineSchema({ columns: { name: 'string', quantity: 'number', tags: ['string'] } })
+ * const { tableId } = await team.createTable({ name: 'Orders', schema: Order, rows: [{ name: 'Tea', quantity: 3 }] })
+ * const row: Row<typeof Order> | undefined = (await team.table(tableId, Order).page()).rows[0]
+ * console.log(row?.name, row?.quantity) // Tea 3
  */
 export function defineSchema<const Specs extends ColumnSpecs, Input = Cells<Specs>>(
   definition: SchemaDefinition<Specs, Input>,

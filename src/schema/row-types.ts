@@ -10,6 +10,7 @@ export type ColumnShape = ColumnKind | readonly [ColumnKind]
 export type ColumnSpec =
   | ColumnShape
   | Readonly<{
+      /** The kind of the values, as `string`, or of the elements, as `['string']`. */
       type: ColumnShape
       /** Shown to people in place of the column ID. Rows have the ID. */
       displayName?: string | undefined
@@ -20,6 +21,7 @@ export type ColumnSpecs = Readonly<Record<string, ColumnSpec>>
 
 /** What `defineSchema` takes. `Input`: the rows that the validator takes. */
 export type SchemaDefinition<Specs extends ColumnSpecs, Input> = Readonly<{
+  /** The columns by their IDs, in the order of the table. */
   columns: Specs
   /**
    * Checks every row object that a create, an add, an overwrite or a merge brings, and may change it: its output is
@@ -39,6 +41,7 @@ export type Schema<Specs extends ColumnSpecs = ColumnSpecs, Input = unknown> = T
 /** Any defined schema. */
 export type AnySchema = TableSchema &
   Readonly<{
+    /** As in `Schema`. */
     definition: Readonly<{ columns: ColumnSpecs; validator?: StandardSchema | undefined }>
   }>
 
@@ -166,8 +169,11 @@ type WhereName<Column> = Column extends `$${string}` ? `$${Column}` : Column
 /** Which rows are wanted, as `Where`, with the columns of a schema and the operators that each of them takes. */
 export type WhereOf<Specs extends ColumnSpecs> = Readonly<
   { [Column in keyof Specs as WhereName<Column>]?: CellTest<Specs[Column]> | undefined } & {
+    /** All of the conditions must hold. */
     $and?: readonly WhereOf<Specs>[] | undefined
+    /** One of the conditions must hold. */
     $or?: readonly WhereOf<Specs>[] | undefined
+    /** The condition must not hold. */
     $not?: WhereOf<Specs> | undefined
   }
 >

@@ -7,5 +7,6 @@ export type ConformanceCase = Readonly<{
    * names. A runner should mark the case as skipped. `run` checks that the capability is absent.
    */
   skip?: string
+  /** Resolves if the guarantee holds, and rejects with what is wrong. */
   run(): Promise<void>
 }>

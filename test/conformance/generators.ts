@@ -87,7 +87,27 @@ export function anySchema(fc: FastCheck, columnsMax = 8): Arbitrary<TableSchema>
     .map((columns) => ({ columns }))
 }
 
-/** Rows that fit a schema, with empty cells. Names are own properties, `__proto__` too. */
+/**
+ * Rows that fit a schema, with empty cells. Names are own properties, `__proto__` too.
+ * @example
+ * import fc from 'fast-check'
+ * import { openMemory } from 'rowstash'
+ * import { anyRowOf, anySchema } from 'rowstash/testing'
+ *
+ * const store = await openMemory()
+ * const anyTable = anySchema(fc).chain((schema) => {
+ *   return fc.record({ schema: fc.constant(schema), rows: fc.array(anyRowOf(fc, schema), { maxLength: 5 }) })
+ * })
+ * await fc.assert(
+ *   fc.asyncProperty(anyTable, async ({ schema, rows }) => {
+ *     const { rowIds } = await store.team('acme').createTable({ name: 'T', schema, rows })
+ *     if (rowIds.length !== rows.length) throw new Error('a row is missing')
+ *   }),
+ *   { numRuns: 10 },
+ * )
+ * console.log((await store.team('acme').tables()).length) // 10
+ * await store.close()
+ */
 export function anyRowOf(
   fc: FastCheck,
   { columns }: TableSchema,

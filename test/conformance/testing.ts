@@ -1,7 +1,8 @@
-// The entry point `rowstash/testing`: the suites that prove an implementation of a port, a store or a
-// server of the contract, with any test runner, and a server of the contract for the tests of programs that use one:
-//
-//     for (const { name, run } of kvSuite(openEmpty)) test(name, run)
+/**
+ * For tests: a server that fails as it is told, the suites that prove an implementation of a port, a store or a server
+ * of the contract with any test runner, and generators.
+ * @module rowstash/testing
+ */
 
 export type { ConformanceCase } from './case.js'
 export type { ContractExchange, ContractServer } from './contract-suite.js'

@@ -10,6 +10,7 @@ export type BytesHeld = Readonly<{
   rows: number
   /** Segments of stashes that belong to no table. */
   stashes: number
+  /** Files, in bytes. */
   files: number
   /** Received bytes of uploads that are not completed. */
   uploads: number

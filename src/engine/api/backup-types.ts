@@ -15,7 +15,9 @@ export type BackupOptions = Readonly<{
 export type RestoreResult = Readonly<{
   /** When the backup was started, in milliseconds since 1970 UTC. */
   createdAt: number
+  /** Records that were restored. */
   records: number
+  /** Segments and files that were restored. */
   objects: number
   /** Bytes of the objects. */
   bytes: number

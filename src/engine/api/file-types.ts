@@ -10,6 +10,7 @@ export type FileContent =
 
 /** A stored file, without its bytes. */
 export type StoredFile = Readonly<{
+  /** Names the file in the store, and in its path. */
   id: string
   /** Where the HTTP contract serves it, below the base URL: `files/{id}/{name}`. Any URL with this ending names the file. */
   path: string
@@ -17,6 +18,7 @@ export type StoredFile = Readonly<{
   fileName: string
   /** The media type from the request, in canonical form. */
   contentType: string
+  /** Its length, in bytes. */
   bytes: number
   /** 64 lower-case hex digits. */
   sha256: string
@@ -58,6 +60,7 @@ export type UploadInit = FileDetails &
 
 /** An open upload. */
 export type UploadTicket = Readonly<{
+  /** Names the upload, for `completeUpload`. */
   uploadId: string
   /**
    * Where to PUT the bytes: `uploads/{id}?…` below the base URL of the contract, or an absolute URL if the object
@@ -74,6 +77,9 @@ export interface Files {
    * Stores a file; it is durable when this resolves.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, FILE_TOO_LARGE, CONTENT_LENGTH_MISMATCH,
    *   PAYMENT_REQUIRED, or the error of the content; nothing is stored then
+   * @example
+   * const file = await team.files.put('hello', { fileName: 'hello.txt', contentType: 'text/plain' })
+   * console.log(file.bytes, file.fileName) // 5 hello.txt
    */
   put(content: FileContent, about: FileDetails): Promise<StoredFile>
   /**
@@ -118,11 +124,13 @@ export type UploadRequest = Readonly<{
   uploadId: string
   /** The query without the question mark, not decoded. */
   query: string
+  /** The Content-Type; undefined if there was none. */
   contentType: string | undefined
   /** Length of the body; undefined if it was not announced. */
   contentLength: number | undefined
   /** The body must match each of them. */
   checksums?: readonly Checksum[]
+  /** The bytes, read at most once. */
   body: AsyncIterable<Uint8Array>
 }>
 
@@ -140,6 +148,7 @@ export interface PublicFiles {
 
 /** The file that the quota hook decides on. */
 export type QuotaRequest = Readonly<{
+  /** The team that stores the file. */
   teamId: string
   /** Size of the file that is about to be stored. */
   bytes: number

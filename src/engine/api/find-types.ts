@@ -14,9 +14,13 @@ export type WhereCell = Readonly<{
   eq?: WhereValue | undefined
   /** The opposite of `eq`: an empty cell is not equal to a value. */
   ne?: WhereValue | undefined
+  /** Greater than the value. EMBEDDING.md says how values are compared. */
   gt?: WhereValue | undefined
+  /** Greater than the value, or equal to it. */
   gte?: WhereValue | undefined
+  /** Less than the value. */
   lt?: WhereValue | undefined
+  /** Less than the value, or equal to it. */
   lte?: WhereValue | undefined
   /** Equal to one of the values. At most 1,000. */
   in?: readonly WhereValue[] | undefined
@@ -35,8 +39,11 @@ export type WhereCell = Readonly<{
  * `$or` and `$not` combine conditions. A column ID that begins with `$` is written with one more: `$$price`.
  */
 export type Where = Readonly<{
+  /** All of the conditions must hold. */
   $and?: readonly Where[] | undefined
+  /** One of the conditions must hold. */
   $or?: readonly Where[] | undefined
+  /** The condition must not hold. */
   $not?: Where | undefined
   [column: string]: WhereValue | WhereCell | Where | readonly Where[] | undefined
 }>
@@ -85,7 +92,12 @@ export interface Find {
    * @throws {StoreError} TABLE_NOT_FOUND, REQUEST_VALIDATION_ERROR, ABORTED, DATA_CORRUPT
    */
   scan(options?: ScanOptions): AsyncIterableIterator<RowWithId>
-  /** The rows that match: `scan` with `where`. */
+  /**
+   * The rows that match: `scan` with `where`.
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Orders', rows: { csv: 'id,total\n1,5\n2,12' } })
+   * for await (const { id } of team.table(tableId).find({ total: { gt: 10 } })) console.log(id) // 2
+   */
   find(where: Where, options?: Omit<ScanOptions, 'where'>): AsyncIterableIterator<RowWithId>
   /**
    * How many rows match. Without a condition the number is known, and no row is read.

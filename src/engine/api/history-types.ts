@@ -16,7 +16,9 @@ export type TableChange = Readonly<{
   retyped: boolean
   /** In the order of the table. Added rows come after all others. */
   added: RowIds
+  /** Rows that were there before, with other cells. In the order of the table. */
   changed: RowIds
+  /** Rows that the commit deleted. In the order of the table. */
   removed: RowIds
   /**
    * The changed rows, then the added ones, as they were at this version.
@@ -43,11 +45,15 @@ export type WatchRequest = Readonly<{
 
 /** A table as it was at a version. Errors are those of `Table`, and HISTORY_GONE. */
 export interface PastTable {
+  /** The version that it shows. */
   readonly version: number
+  /** A row as it was; null: there was none. */
   get(rowId: string, options?: ReadOptions): Promise<ReadResult | null>
   /** A continuation is one of the same version. */
   page(request?: PageRequest): Promise<Page>
+  /** All rows as they were, in order. */
   scan(options?: ReadOptions): AsyncIterableIterator<RowWithId>
+  /** The columns as they were. */
   schema(): Promise<TableSchema>
 }
 

@@ -9,8 +9,11 @@ import type {
 
 /** The operation of a job: exactly one of `create`, `overwrite` and `import`. */
 export type JobRequest = Readonly<{
+  /** As `team.createTable`. */
   create?: CreateTableRequest | undefined
+  /** As `table.overwrite`, with the ID of the table. */
   overwrite?: (OverwriteRequest & Readonly<{ tableId: string }>) | undefined
+  /** As `team.importTable`. */
   import?: ImportTableRequest | undefined
   /** A text that is kept with the job, up to 64 KiB of UTF-8. Default: empty. */
   note?: string | undefined
@@ -18,13 +21,17 @@ export type JobRequest = Readonly<{
 
 /** A job in the list of a team. */
 export type JobEntry = Readonly<{
+  /** Names the job, for `team.job`. */
   id: string
+  /** The operation of the job. */
   kind: 'create' | 'overwrite' | 'import'
   /** The table that the job creates or changes. A new table exists once the job has succeeded. */
   tableId: string
+  /** Whether it has ended, and how. */
   status: 'running' | 'succeeded' | 'failed'
   /** Milliseconds since 1970 UTC. */
   createdAt: number
+  /** The text of the request. */
   note: string
 }>
 
@@ -45,11 +52,13 @@ export type JobError = Omit<ErrorPlace, 'outcome'> &
   Readonly<{
     /** Absent if a caller cannot act on the failure. */
     code?: StoreErrorCode
+    /** For people; it may change. */
     message: string
   }>
 
 /** A job. It survives a crash: the next process that opens the store continues it. */
 export interface Job {
+  /** Names the job, also after a restart. */
   readonly id: string
   /** @throws {StoreError} JOB_NOT_FOUND: the team has no such job, or it ended more than `jobTtlMs` ago. */
   status(): Promise<JobStatus>

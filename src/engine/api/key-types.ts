@@ -25,6 +25,7 @@ export type KeyRights = Readonly<{
 /** A request for a new key. */
 export type AddKeyRequest = KeyRights &
   Readonly<{
+    /** The team whose tables the key reaches. */
     teamId: string
     /** What the key is for, for people: up to 256 characters. Default: empty. */
     label?: string | undefined
@@ -36,8 +37,11 @@ export type AddKeyRequest = KeyRights &
 export type ApiKey = Readonly<{
   /** 16 lower-case hex digits. The key contains it, and it reveals nothing about the rest. */
   id: string
+  /** The team whose tables the key reaches. */
   teamId: string
+  /** What the key is for; empty if nobody said so. */
   label: string
+  /** What the key may do. */
   scopes: readonly KeyScope[]
   /** Absent: all tables of the team. */
   tables?: readonly string[]

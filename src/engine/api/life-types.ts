@@ -11,10 +11,13 @@ export type TableEntry = Readonly<{ id: string; name: string }>
 /** A table as it is now. */
 export type TableInfo = TableEntry &
   Readonly<{
+    /** The columns, in order. */
     schema: TableSchema
     /** IDs of the columns of its key; missing: it has none. */
     key?: readonly string[]
+    /** The number of rows. */
     rowCount: number
+    /** The version of the table: each change makes it greater. */
     version: number
     /** When it was created, in milliseconds since 1970 UTC; null: a version of this package that did not note it did so. */
     createdAt: number | null

@@ -4,6 +4,7 @@ import type { OnSchemaError, RowInput } from './row-types.js'
 
 /** One row of `updateRows`, and its new cells. */
 export type RowUpdate = Readonly<{
+  /** The ID of the row. */
   rowId: string
   /** As of `updateRow`: null empties a cell, absent columns stay. */
   cells: RowInput

@@ -12,6 +12,7 @@ export type MergeMode = 'upsert' | 'replace'
 
 /** Rows to merge into a table by their keys. */
 export type MergeRequest = Readonly<{
+  /** The rows to merge, in any form that `addRows` takes. */
   rows: RowsInput | Stash
   /**
    * IDs of the key columns, 1 to 16. Columns of all kinds but arrays may be keys. Two keys are the same if their values
@@ -22,6 +23,7 @@ export type MergeRequest = Readonly<{
   mode?: MergeMode | undefined
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
+  /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`; a repeat returns the result of the first merge. A merge that changes nothing leaves it unused. */
   idempotencyKey?: string | undefined
@@ -66,6 +68,11 @@ export interface Merges {
    * and input.
    * @throws {StoreError} KEY_NOT_UNIQUE if two rows of the input have one key, or a row of the input has the key of two
    *   rows of the table; COLUMN_HAS_INVALID_VALUE if a key cell of the input is empty; as `addRows`
+   * @example
+   * const { tableId } = await team.createTable({ name: 'Stock', rows: [{ code: 'a', left: 1 }, { code: 'b', left: 2 }] })
+   * const rows = [{ code: 'b', left: 5 }, { code: 'c', left: 7 }]
+   * const { added, changed } = await team.table(tableId).merge({ rows, key: ['code'] })
+   * console.log(added, changed) // 1 1
    */
   merge(request: MergeRequest): Promise<MergeResult>
 }

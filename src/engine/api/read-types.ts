@@ -33,6 +33,7 @@ export type DeleteResult = Readonly<{ version: number; deleted: boolean }>
 
 /** A page of row objects. */
 export type Page = Readonly<{
+  /** The rows, in the order of the table. */
   rows: readonly RowWithId[]
   /** Present if and only if more rows exist. */
   continuation?: string

@@ -6,6 +6,7 @@ import type { PreflightProblem } from './preflight-types.js'
 export type ReceiptChunk = Readonly<{
   /** Serial of the chunk; only of rows from a stash. */
   serial?: string
+  /** The number of rows. */
   rows: number
   /**
    * SHA-256 of the rows as the table returns them, in lower-case hex: for each row in order its JSON text without the
@@ -16,9 +17,11 @@ export type ReceiptChunk = Readonly<{
 
 /** Columns that an operation changed. Of a create, all columns are added. */
 export type ReceiptColumns = Readonly<{
+  /** IDs of the columns that were not there before. */
   added: readonly string[]
   /** Columns whose type was widened, or replaced by the schema of an overwrite. */
   changed: readonly Readonly<{ id: string; before: ColumnType; after: ColumnType }>[]
+  /** IDs of the columns that are not there any more. */
   removed: readonly string[]
 }>
 
@@ -47,6 +50,7 @@ export type ReceiptMerge = Readonly<{
  * its input.
  */
 export type Receipt = Readonly<{
+  /** What was done. */
   operation: 'create' | 'add' | 'overwrite' | 'merge'
   /** The version that the operation made. */
   version: number
@@ -54,10 +58,13 @@ export type Receipt = Readonly<{
   versionBefore: number
   /** When, in milliseconds since 1970. */
   at: number
+  /** Rows that the operation wrote. */
   rows: number
   /** In input order: the rows of the first chunk are the first rows that the operation wrote. */
   chunks: readonly ReceiptChunk[]
+  /** How the schema changed. */
   columns: ReceiptColumns
+  /** Cells that were left empty, as they did not fit. */
   dropped: ReceiptDropped
   /** Only of a merge. */
   merge?: ReceiptMerge

@@ -12,6 +12,7 @@ export type RowObject = Readonly<Record<string, unknown>>
 /** Rows as text. Strings are decoded text, bytes are UTF-8; a byte order mark is dropped. */
 export type TextRows =
   | Readonly<{
+      /** An array of objects, as bytes of UTF-8 or as text. */
       json: Bytes | string
       /** Characters before this text in a larger one; messages count from the beginning of that one. Default: 0. */
       offset?: number | undefined
@@ -47,6 +48,7 @@ export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
 
 /** The IDs of the rows of an operation, in input order. They are computed on access, never held as strings. */
 export interface RowIds extends Iterable<string> {
+  /** The number of row IDs. */
   readonly length: number
   /**
    * The ID of the row at an index, from 0 on.
@@ -62,6 +64,10 @@ export interface RowIds extends Iterable<string> {
  * `{ kind: 'array', items: { kind } }`.
  */
 export type SchemaInput = Readonly<{
+  /**
+   * The columns in order: an ID of 1 to 256 characters, a name for people, and a type: `{ kind }`, or the short form
+   * `string` or `['string']`.
+   */
   columns: readonly Readonly<{ id: string; displayName?: string | undefined; type: unknown }>[]
 }>
 
@@ -94,12 +100,15 @@ export type Abortable = Readonly<{
 
 /** A new table and its rows. */
 export type CreateTableRequest<S extends SchemaInput = SchemaInput> = Readonly<{
+  /** The name of the table, for people: 1 to 1,000 characters. Several tables may have the same. */
   name: string
   /** Default: inferred from all rows. With one of `defineSchema`, the rows are checked against it when they are compiled. */
   schema?: S | undefined
+  /** The rows: objects, an iterable, text, a stream, or a stash. */
   rows: RowsOf<S> | Stash
   /** IDs of the columns of the table's key, as in `AlterRequest`. Default: none. A job does not take it. */
   key?: readonly string[] | undefined
+  /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`; a repeat returns the result of the first create. */
   idempotencyKey?: string | undefined
@@ -120,6 +129,7 @@ export type ImportTableRequest = Readonly<{
   name?: string | undefined
   /** Default: derived from the media type of the response, else from the extension of the file's name. */
   format?: RowsFormat | undefined
+  /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`. */
   receipt?: boolean | undefined
@@ -127,6 +137,7 @@ export type ImportTableRequest = Readonly<{
 
 /** Options of `addRows`. */
 export type AddOptions = Readonly<{
+  /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
   /**
    * Makes the operation safe to repeat: for `idempotencyTtlMs` a repeat with the same key has no effect and
@@ -156,9 +167,11 @@ export type AddOptions = Readonly<{
 export type OverwriteRequest = Readonly<{
   /** Default: the table keeps its schema. */
   schema?: SchemaInput | undefined
+  /** The new rows. One with the `$rowID` of a row of the table keeps it. */
   rows: RowsInput | Stash
   /** Fails with PRECONDITION_FAILED if the table's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
+  /** What to do with rows that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
   /** As in `AddOptions`. */
   receipt?: boolean | undefined
@@ -168,12 +181,15 @@ export type OverwriteRequest = Readonly<{
 export type UpdateOptions = Readonly<{
   /** Fails with PRECONDITION_FAILED if the row's version is greater than this. Any size. */
   ifMatch?: number | bigint | undefined
+  /** What to do with cells that do not fit the schema. Default: `abort`. */
   onSchemaError?: OnSchemaError | undefined
 }>
 
 /** The new version of the table, and the IDs of the written rows in input order. */
 export type ChangeResult = Readonly<{
+  /** The new version of the table. */
   version: number
+  /** The IDs of the written rows, in input order. */
   rowIds: RowIds
   /** Only if it was asked for; a repeat of an add or a create has it as long as it is kept. */
   receipt?: Receipt
@@ -186,6 +202,7 @@ export type ChunkResult = Readonly<{ rows: number }>
 
 /** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
 export interface Stash {
+  /** Names the stash in its team. */
   readonly id: string
   /**
    * Stores or replaces one chunk; durable when it resolves. Chunks may be put in parallel.

@@ -200,6 +200,7 @@ export interface PerformanceOptions {
    * Defaults: 1,000 rows, 256 KiB. Ranges: 0 to 1,000 rows, 0 to 1 MiB.
    */
   readonly inlineRowsMax?: number
+  /** See `inlineRowsMax`. Default: 256 KiB. Range: 0 to 1 MiB. */
   readonly inlineBytesMax?: number
   /**
    * Memory of a merge for the keys of its rows, in bytes, at most: 48 for each row. A merge of more rows reads both sides

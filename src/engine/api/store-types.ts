@@ -79,9 +79,13 @@ export type OpenPageRequest = PageBounds &
 
 /** The start of a piece. Only valid for the page that returned it. */
 export type PieceStart = Readonly<{
+  /** Internal: give it back as it is. */
   run: number
+  /** Internal, as `run`. */
   slot: number
+  /** Rows before the piece. */
   rowCount: number
+  /** Bytes before the piece. */
   textBytes: number
 }>
 
@@ -99,6 +103,7 @@ export type PieceRequest = Readonly<{
 
 /** One piece of a page: a part of its JSON. */
 export type PagePiece = Readonly<{
+  /** Bytes of the JSON, which may begin and end anywhere. */
   json: Bytes
   /** The start of the next piece; absent in the last one. */
   next?: PieceStart
@@ -111,6 +116,7 @@ export type PagePiece = Readonly<{
  * Joined, the pieces are what `pageBytes` returns. A piece may be read again and is the same then.
  */
 export interface OpenPage {
+  /** The version of the table that the page shows. */
   readonly version: number
   /**
    * @returns The piece; or `needs`, the `memoryBytes` that the next row takes: call again with that many.
@@ -124,9 +130,13 @@ export type ReadJsonResult = Readonly<{ json: string; version: number }>
 
 /** A page as JSON in UTF-8: an array of row objects. `json` lies in `memory` of the request if that was large enough. */
 export type PageBytes = Readonly<{
+  /** The JSON text. */
   json: Bytes
+  /** The number of rows. */
   rowCount: number
+  /** Present if more rows follow. */
   continuation?: string
+  /** The version of the table that the page shows. */
   version: number
 }>
 
@@ -166,6 +176,7 @@ export interface Store extends Disposing {
   activity(): StoreActivity
   /** Whether the store accepts changes now. Reads memory only, so it may be asked often. */
   status(): StoreStatus
+  /** The limits that are in force. */
   readonly limits: StoreLimits
   /** Operations that take no team: receiving the bytes of uploads, and serving files. */
   readonly files: PublicFiles
@@ -182,13 +193,20 @@ export type StoreLimits = Readonly<{
 
 /** The tables, stashes and files of one team. Nothing of another team can be seen through it. */
 export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, Transactions {
+  /** The ID that `store.team` was called with. */
   readonly id: string
+  /** The files of the team. */
   readonly files: Files
   /**
    * Creates a table with its rows, in one commit: on any error there is no table. Two creates with one name
    * make two tables.
    * @throws {StoreError} REQUEST_VALIDATION_ERROR, COLUMN_…, STASH_NOT_FOUND, IDEMPOTENCY_KEY_REUSED, ABORTED,
    *   STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   * @example
+   * const stash = team.stash('orders')
+   * await Promise.all([stash.put(0, [{ id: 1 }]), stash.put(1, { csv: 'id\n2' })])
+   * const { tableId, rowIds } = await team.createTable({ name: 'Orders', rows: stash })
+   * console.log((await team.table(tableId).get(rowIds.get(1)))?.row.id) // 2
    */
   createTable<S extends SchemaInput = SchemaInput>(
     request: CreateTableRequest<S> & Abortable,
@@ -256,6 +274,7 @@ export interface Table
     ManyRows,
     TableHistory,
     Receipts {
+  /** The ID of the table, which `createTable` gave. */
   readonly id: string
   /** Adds rows at the end, all or none. Adding no rows makes no version. */
   addRows(rows: RowsInput | Stash, options?: AddOptions & Abortable): Promise<ChangeResult>

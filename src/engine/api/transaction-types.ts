@@ -85,6 +85,14 @@ export interface Transactions {
    * @returns What the function resolved to.
    * @throws {StoreError} TRANSACTION_CONFLICT with outcome `unchanged` after 10 calls; LIMIT_EXCEEDED; what the function
    *   throws; STORAGE_UNAVAILABLE, INSUFFICIENT_STORAGE
+   * @example
+   * const { tableId, rowIds } = await team.createTable({ name: 'Accounts', rows: [{ left: 10 }, { left: 0 }] })
+   * await team.transaction(async (transaction) => {
+   *   const table = transaction.table(tableId)
+   *   await table.updateRow(rowIds.get(0), { left: 7 })
+   *   await table.updateRow(rowIds.get(1), { left: 3 })
+   * })
+   * console.log((await team.table(tableId).page()).rows.map(({ left }) => left)) // [7,3]
    */
   transaction<T>(run: (transaction: Transaction) => Promise<T>): Promise<T>
 }

@@ -59,6 +59,7 @@ export type VerifySeverity = 'damage' | 'information'
 
 /** The place of a finding; parts that do not apply are left out. */
 export type VerifyPlace = Readonly<{
+  /** ID of the team. */
   team?: string
   /** ID of the table. */
   table?: string
@@ -77,7 +78,9 @@ export type VerifyPlace = Readonly<{
 /** One finding: its kind, its place and a message. */
 export type VerifyFinding = VerifyPlace &
   Readonly<{
+    /** What was found, for programs. */
     kind: VerifyFindingKind
+    /** Whether data is lost or wrong, or only superfluous. */
     severity: VerifySeverity
     /** For people; it may change at any time. */
     message: string
@@ -85,13 +88,19 @@ export type VerifyFinding = VerifyPlace &
 
 /** The amounts of data that were checked. */
 export type VerifyCounts = Readonly<{
+  /** Teams with records. */
   teams: number
+  /** Tables that are not deleted. */
   tables: number
   /** Live rows of the current tables; with `full` each was read. */
   rows: number
+  /** Stashes with their chunks. */
   stashes: number
+  /** Files that were completed. */
   files: number
+  /** Uploads that are open. */
   uploads: number
+  /** Objects that were looked at. */
   objects: number
   /** Bytes of objects that were read. */
   bytes: number
@@ -101,10 +110,14 @@ export type VerifyCounts = Readonly<{
 export type VerifyReport = Readonly<{
   /** No damage was found. */
   ok: boolean
+  /** Whether every row and byte was checked. */
   full: boolean
+  /** Findings of the severity `damage`, those beyond the first 1,000 too. */
   damageCount: number
+  /** Findings of the severity `information`, those beyond the first 1,000 too. */
   informationCount: number
   /** The first findings, at most 1,000, in the order of their discovery. */
   findings: readonly VerifyFinding[]
+  /** What was looked at. */
   checked: VerifyCounts
 }>

@@ -5,7 +5,9 @@ import { type CheckedReply, checkReply } from '../contract-shapes.js'
 
 /** A server that speaks the contract: keys of two teams, nobody else's tables in them. */
 export type ContractServer = Readonly<{
+  /** The base URL, without a slash at the end. */
   url: string
+  /** A key of a team. */
   key: string
   /** A key of another team. */
   otherKey: string
@@ -13,18 +15,25 @@ export type ContractServer = Readonly<{
   later?(milliseconds: number): Promise<void>
   /** Called with every request and its answer, for checks beyond those of the suite. */
   onExchange?(exchange: ContractExchange): void
+  /** Ends the server, and everything that belongs to it. */
   close(): Promise<void>
 }>
 
 /** A request and its answer. */
 export type ContractExchange = Readonly<{
+  /** The method, in upper case. */
   method: string
   /** Path and query as they were sent, without the base URL. */
   path: string
+  /** The HTTP status of the answer. */
   status: number
+  /** The headers of the answer. */
   headers: Headers
+  /** The body of the answer as text. */
   text: string
+  /** What was sent. */
   request: Readonly<{
+    /** The headers that were sent. */
     headers: Headers
     /** The body; undefined if there was none, or if it is not text. */
     text?: string | undefined

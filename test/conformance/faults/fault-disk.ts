@@ -14,6 +14,7 @@ import { FaultObjects, ObjectFiles } from './fault-objects.js'
 import { DiskGone, type Fault, type FaultPlan, NO_FAULTS, type PortStep } from './fault-plan.js'
 import type { SortedRecords } from './sorted-records.js'
 
+/** Options of a `FaultDisk`. */
 export type FaultDiskOptions = Readonly<{
   /** Decides what a crash leaves, and which bit a fault hits. Default: 0. */
   seed?: number
@@ -44,6 +45,10 @@ export type Damage =
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 
+/**
+ * A disk in memory that fails as a test tells it to: a database, objects and a file, which survive a crash as on a
+ * disk.
+ */
 export class FaultDisk {
   /** Which faults are met from here on. */
   faults: FaultPlan = NO_FAULTS

@@ -27,6 +27,7 @@ export class FileBytes {
   }
 }
 
+/** The file of the high-water mark on a `FaultDisk`. */
 export class FaultFile implements HighWaterFile {
   readonly #disk: DiskAccess
   readonly #bytes: FileBytes

@@ -41,6 +41,7 @@ type RangeOptions = ReadOptions &
 /** How many records one call of an iterator brings: few, so that the next call may meet a fault. */
 const ITERATOR_RECORDS_MAX = 1_000
 
+/** A database of the abstract-level family on a `FaultDisk`. */
 export class FaultLevel implements LevelDatabase {
   readonly supports: Readonly<{ explicitSnapshots: boolean; getSync: boolean }>
   readonly #disk: DiskAccess

@@ -9,6 +9,7 @@
 import type { RecordChange, SortedRecords } from './sorted-records.js'
 import { applyBatch, NO_RECORDS } from './sorted-records.js'
 
+/** What a power cut may take: see `FaultDiskOptions.model`. */
 export type LossModel = 'prefix' | 'leveldb'
 
 type LoggedBatch = {

@@ -82,6 +82,7 @@ export class ObjectFiles {
   }
 }
 
+/** A store of objects on a `FaultDisk`. */
 export class FaultObjects implements ObjectStore {
   readonly #disk: DiskAccess
   readonly #files: ObjectFiles

@@ -5,7 +5,9 @@
 
 /** The next step of a port. A `put` of an object has four steps: put, sync, rename, syncFolder. */
 export type PortStep = Readonly<{
+  /** The port that takes the step. */
   port: 'level' | 'objects' | 'file'
+  /** What the port is about to do. */
   operation:
     | 'open'
     | 'close'
@@ -28,6 +30,7 @@ export type PortStep = Readonly<{
   index: number
 }>
 
+/** What a step of a port meets. */
 export type Fault = Readonly<
   /** The step fails and has no effect; the next one works. */
   | { kind: 'fail' }
@@ -50,7 +53,19 @@ export type FaultPlan = (step: PortStep) => Fault | null
 
 export const NO_FAULTS: FaultPlan = () => null
 
-/** The n-th step (0-based) of those that fit meets the fault: only that one, or with `lasting` each from it on. */
+/**
+ * The n-th step (0-based) of those that fit meets the fault: only that one, or with `lasting` each from it on.
+ * @example
+ * import { isStoreError, openLevelKv, openStore } from 'rowstash'
+ * import { FaultDisk, nthStep } from 'rowstash/testing'
+ *
+ * const disk = new FaultDisk()
+ * const store = await openStore({ kv: await openLevelKv(disk.level()), objects: disk.objects() })
+ * disk.faults = nthStep(0, { kind: 'full' }, { fits: ({ operation }) => operation === 'write' })
+ * const failure = await store.team('acme').createTable({ name: 'Orders', rows: [{ id: 1 }] }).catch((reason) => reason)
+ * console.log(isStoreError(failure) && failure.code) // INSUFFICIENT_STORAGE
+ * await store.close()
+ */
 export function nthStep(
   n: number,
   fault: Fault,
@@ -69,6 +84,7 @@ export function nthStep(
   return Object.assign(plan, { met: () => met })
 }
 
+/** Options of `nthStep`. */
 export type NthStepOptions = Readonly<{
   /** Default: false. */
   lasting?: boolean

@@ -26,6 +26,7 @@ export type RequestFault =
 
 /** Which requests meet a fault. */
 export type FaultRule = Readonly<{
+  /** What the requests meet. */
   fault: RequestFault
   /** Default: any. */
   method?: string

@@ -38,9 +38,11 @@ export type TestServerOptions = Readonly<{
 
 /** A request that a test server got. */
 export type RecordedRequest = Readonly<{
+  /** The method, in upper case. */
   method: string
   /** Path and query, as they were sent. */
   path: string
+  /** The headers, with names in lower case. */
   headers: Readonly<Record<string, string>>
   /** What it met, if it met a fault. */
   fault?: RequestFault
@@ -85,6 +87,16 @@ const OPTIONS: readonly string[] = [
 /**
  * Starts a server of the contract on a free port of this machine, on a store in memory.
  * @throws {StoreError} OPTION_NOT_ALLOWED
+ * @example
+ * import { createClient } from 'rowstash/client'
+ * import { createTestServer } from 'rowstash/testing'
+ *
+ * const server = await createTestServer()
+ * server.fail({ method: 'POST', path: '/tables', fault: { status: 503 } })
+ * const client = createClient({ url: server.url, key: server.key, triesMax: 1 })
+ * const failure = await client.importRows([{ id: 1 }], { name: 'Orders' }).catch((reason) => reason)
+ * console.log(failure.status) // 503
+ * await server.close()
  */
 export async function createTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   checkOptionNames('createTestServer', options, (name) => OPTIONS.includes(name))

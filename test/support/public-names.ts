@@ -1,0 +1,92 @@
+// What each entry of the package exports, with the members that its users see, and which of them say nothing.
+//
+// The docstring of a type speaks for members that stand in a line with others, as in `{ start: number; limit: number }`,
+// and an interface for the members of a class that implements it.
+import { join, relative } from 'node:path'
+import ts from 'typescript'
+import { ROOT } from './project.js'
+
+export type PublicName = Readonly<{
+  entry: string
+  /** `Table.addRows`; of what stands in an object, `AddOptions.onSchemaError`. */
+  name: string
+  /** `src/engine/api/row-types.ts:12`. */
+  place: string
+  isDocumented: boolean
+}>
+
+/** The exports of the entries, and their members, each once: at the first entry that has it. */
+export function publicNames(
+  program: ts.Program,
+  entries: Readonly<Record<string, string>>,
+): PublicName[] {
+  const checker = program.getTypeChecker()
+  const seen = new Set<ts.Node>()
+  const names: PublicName[] = []
+
+  const add = (entry: string, name: string, node: ts.Node): void => {
+    if (seen.has(node)) return
+    seen.add(node)
+    const source = node.getSourceFile()
+    const { line } = source.getLineAndCharacterOfPosition(node.getStart())
+    const place = `${relative(ROOT, source.fileName)}:${line + 1}`
+    names.push({ entry, name, place, isDocumented: isDocumented(node) })
+    for (const [member, inner] of membersOf(node)) add(entry, `${name}.${member}`, inner)
+  }
+
+  for (const [entry, path] of Object.entries(entries)) {
+    const source = program.getSourceFile(join(ROOT, path))
+    const module = source && checker.getSymbolAtLocation(source)
+    if (module === undefined) throw new Error(`${path} is not a module`)
+    for (const symbol of checker.getExportsOfModule(module)) {
+      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
+      const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
+      for (const node of target.declarations ?? []) {
+        if (!node.getSourceFile().fileName.startsWith(`${ROOT}/node_modules`))
+          add(entry, symbol.name, node)
+      }
+    }
+  }
+  return names
+}
+
+function isDocumented(node: ts.Node): boolean {
+  const holder = ts.isVariableDeclaration(node) ? node.parent.parent : node
+  return ts.getJSDocCommentsAndTags(holder).some((comment) => {
+    if (!ts.isJSDoc(comment)) return true
+    return comment.comment !== undefined || (comment.tags?.length ?? 0) > 0
+  })
+}
+
+/** The members that a reader of a declaration sees, those of objects in it too. */
+function membersOf(node: ts.Node): [string, ts.Node][] {
+  if (ts.isInterfaceDeclaration(node)) return named(node.members)
+  if (ts.isClassDeclaration(node)) return isImplementation(node) ? [] : named(node.members)
+  const found: [string, ts.Node][] = []
+  const visit = (inner: ts.Node): void => {
+    if (ts.isTypeLiteralNode(inner)) found.push(...(isOneLine(inner) ? [] : named(inner.members)))
+    else if (!ts.isConditionalTypeNode(inner) && !ts.isFunctionTypeNode(inner)) {
+      ts.forEachChild(inner, visit)
+    }
+  }
+  if (ts.isTypeAliasDeclaration(node)) visit(node.type)
+  if ((ts.isPropertySignature(node) || ts.isPropertyDeclaration(node)) && node.type)
+    visit(node.type)
+  return found
+}
+
+function isOneLine(node: ts.TypeLiteralNode): boolean {
+  return !node.getText().includes('\n')
+}
+
+function isImplementation({ heritageClauses = ts.factory.createNodeArray() }: ts.ClassDeclaration) {
+  return heritageClauses.some(({ token }) => token === ts.SyntaxKind.ImplementsKeyword)
+}
+
+function named(members: ts.NodeArray<ts.ClassElement | ts.TypeElement>): [string, ts.Node][] {
+  return members.flatMap((member): [string, ts.Node][] => {
+    const isHidden = (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0
+    if (member.name === undefined || ts.isPrivateIdentifier(member.name) || isHidden) return []
+    return [[member.name.getText(), member]]
+  })
+}

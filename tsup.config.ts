@@ -47,11 +47,14 @@ const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
-/** Of the core only the OpenAPI document is in another file: it is read when somebody asks for it. */
+/**
+ * Of the core only the OpenAPI document is in another file: it is read when somebody asks for it. The command line has a
+ * copy of the client, whose own bundle must stand alone.
+ */
 function checkOneCore(outDir: string): void {
   const files = readdirSync(outDir).filter((name) => {
     if (!name.endsWith('.js') || name === 'client.js' || name.startsWith('document-')) return false
-    return /^\/\/ src\//m.test(readFileSync(`${outDir}/${name}`, 'utf8'))
+    return /^\/\/ src\/(?!client\/)/m.test(readFileSync(`${outDir}/${name}`, 'utf8'))
   })
   if (files.length === 1) return
   throw new Error(`The core is in ${files.join(', ')}: BEGINS_BUNDLE lacks what divides it`)

@@ -1,13 +1,13 @@
 // The reports of `rowstash import`: on a new table the inferred types, and columns that a few values turned into text;
 // with `--check` the values that do not fit.
+import { ClientError } from '../../src/client/client.js'
+import type { Column } from '../../src/index.js'
 import type { CommandIo } from './cli-command.js'
-import { ImportClient, RequestFailure } from './import-client.js'
-import type { CheckResult, FileImport, FoundProblem } from './import-files.js'
+import { openClient } from './command-client.js'
+import type { CheckResult, FileImport, FileImported, FoundProblem } from './import-files.js'
 import { findOddColumns, type OddColumn } from './import-oddities.js'
-import type { ImportSample } from './import-sample.js'
-import { type ColumnTypeName, inferredTypes } from './import-schema.js'
-import { ProgramFailure } from './program-failure.js'
 import { renderCount } from './progress.js'
+import { renderType } from './table-types.js'
 
 /** Columns that are listed, at most; further ones are only counted. */
 const COLUMNS_SHOWN_MAX = 100
@@ -19,35 +19,69 @@ const TRIES_MAX = 3
 const NAME_CHARS_MAX = 60
 const VALUE_CHARS_MAX = 80
 
-/** Prints the types of a new table, and warnings. @param sample - A sample of the table's rows. */
-export async function reportNewTable(
+/** Prints what an import did; of a new table also its columns, and warnings. */
+export async function reportImport(
+  io: CommandIo,
+  given: FileImport,
+  imported: FileImported,
+  asJson: boolean,
+): Promise<void> {
+  const { tableId, version, rows, seconds, skipped, merged } = imported
+  const columns = given.sample === undefined ? undefined : await columnsOf(io, given, tableId)
+  const rowsPerSecond = Math.round(rows / seconds)
+  if (asJson) {
+    const counts = { rows, ...merged, seconds, rowsPerSecond, skippedChunks: skipped }
+    io.print(JSON.stringify({ tableId, version, ...counts, ...(columns && { columns }) }))
+  } else {
+    if (merged === undefined) io.print(`rows: ${rows}`)
+    for (const [name, count] of Object.entries(merged ?? {})) io.print(`${name}: ${count}`)
+    if (skipped > 0) io.print(`chunks that were there: ${skipped}`)
+    io.print(`seconds: ${seconds.toFixed(2)}`)
+    if (merged === undefined) io.print(`rows/s: ${rowsPerSecond}`)
+    io.print(`table: ${tableId}`)
+    for (const line of columns === undefined ? [] : renderColumns(columns)) io.print(line)
+  }
+  if (columns !== undefined) await warnOfOddColumns(io, given, columns)
+}
+
+/** The columns of a new table; undefined: the server does not tell them. */
+async function columnsOf(
   io: CommandIo,
   given: FileImport,
   tableId: string,
-  sample: ImportSample,
-): Promise<void> {
-  const client = new ImportClient({ ...given, triesMax: TRIES_MAX })
+): Promise<readonly Column[] | undefined> {
   try {
-    const types = await inferredTypes(client, tableId, sample.columns)
-    for (const line of renderColumns([...sample.columns.keys()], types)) io.print(line)
-    const text = [...sample.columns].filter(([column]) => types.get(column) === 'string')
-    const { files, chunkRowsMax, signal } = given
-    const odd = await findOddColumns(new Map(text), files, chunkRowsMax, signal)
-    for (const line of renderWarnings(odd)) io.warn(line)
+    const client = openClient({ ...given, triesMax: TRIES_MAX })
+    return (await client.table(tableId).info({ signal: given.signal })).schema.columns
   } catch (failure) {
     given.signal.throwIfAborted()
-    if (!(failure instanceof RequestFailure || failure instanceof ProgramFailure)) throw failure
+    if (!(failure instanceof ClientError)) throw failure
     io.warn(`rowstash: The columns of the table cannot be shown: ${failure.message}`)
-  } finally {
-    client.close()
+    return undefined
   }
+}
+
+async function warnOfOddColumns(
+  io: CommandIo,
+  { sample, files, chunkRowsMax, signal }: FileImport,
+  columns: readonly Column[],
+): Promise<void> {
+  const texts = new Set(columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id))
+  const sampled = [...(sample?.columns ?? [])].filter(([column]) => texts.has(column))
+  const odd = await findOddColumns(new Map(sampled), files, chunkRowsMax, signal)
+  for (const line of renderWarnings(odd)) io.warn(line)
 }
 
 /** Prints the result of `--check`. */
 export function reportProblems(
   io: CommandIo,
   { rowCount, problems, problemCount }: CheckResult,
+  asJson: boolean,
 ): void {
+  if (asJson) {
+    io.print(JSON.stringify({ rows: rowCount, problemCount, problems }))
+    return
+  }
   for (const problem of problems) io.print(renderProblem(problem))
   const more = problemCount - problems.length
   if (more > 0) io.print(`and ${renderCount(more)} more problems`)
@@ -62,15 +96,12 @@ function renderProblem({ place, column, value, rule }: FoundProblem): string {
   return `${where}value of column '${name}' must be ${rule}, not ${renderText(value, VALUE_CHARS_MAX)}`
 }
 
-function renderColumns(
-  columns: readonly string[],
-  types: ReadonlyMap<string, ColumnTypeName>,
-): string[] {
+function renderColumns(columns: readonly Column[]): string[] {
   const shown = columns.slice(0, COLUMNS_SHOWN_MAX)
-  const names = shown.map((column) => renderText(column, NAME_CHARS_MAX))
+  const names = shown.map(({ id }) => renderText(id, NAME_CHARS_MAX))
   const width = Math.max(0, ...names.map((name) => name.length))
-  const lines = shown.map((column, i) => {
-    return `  ${(names[i] ?? '').padEnd(width)}  ${types.get(column) ?? '?'}`
+  const lines = shown.map(({ type }, i) => {
+    return `  ${(names[i] ?? '').padEnd(width)}  ${renderType(type)}`
   })
   const more = columns.length - shown.length
   return ['columns:', ...lines, ...(more > 0 ? [`  and ${renderCount(more)} more`] : [])]

@@ -1,71 +1,45 @@
-import { stat } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
-import { isJson, SOURCE_FORMATS, type SourceFormat } from '../base/records.js'
-import {
-  type CommandIo,
-  EXIT_CODE,
-  HELP_OPTION,
-  parseIntegerOption,
-  TEAM_DEFAULT,
-} from './cli-command.js'
-import { reportNewTable, reportProblems } from './cli-import-report.js'
-import { parseDelimiter, renderDelimiter } from './csv-fields.js'
-import {
-  checkFiles,
-  type FileImport,
-  type ImportTarget,
-  importFiles,
-  type MergeTarget,
-} from './import-files.js'
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Client, ImportTarget } from '../../src/client/client.js'
+import { ClientError } from '../../src/client/client.js'
+import type { TableSchema } from '../../src/index.js'
+import { type CommandIo, EXIT_CODE } from './cli-command.js'
+import { type GivenTarget, type ImportCommand, parseImportArgs } from './cli-import-args.js'
+import { reportImport, reportProblems } from './cli-import-report.js'
+import { readKey } from './cli-server-options.js'
+import { type Asking, explained, openClient, tableIdOf } from './command-client.js'
+import { renderDelimiter } from './csv-fields.js'
+import { STANDARD_INPUT } from './import-bytes.js'
+import { checkFiles, type FileImport, importFiles } from './import-files.js'
 import { ImportSample } from './import-sample.js'
-import { formatOfPath, type SourceFile } from './import-source.js'
-import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
 import { ProgramFailure } from './program-failure.js'
-import { openProgress, type ProgressOutput } from './progress.js'
+import { openProgress, type Progress, type ProgressOutput } from './progress.js'
 import { withServedDirectory } from './served-directory.js'
 
-export const IMPORT_USAGE = `Usage: rowstash import FILE... --directory DIR --table NAME
-       rowstash import FILE... --url URL --key KEY --table NAME
-       rowstash import FILE... --url URL --key KEY --table-id ID --mode add|overwrite
-       rowstash import FILE... --url URL --key KEY --table-id ID --mode merge --by COLUMN...
-
-Imports files into one table, all rows at once: into a new table, or into one that is there.
-With --check, only lists the values that do not fit: with file, line, column and rule.
-
-  --directory DIR   the directory of a store, which is made if there is none; nobody else may have
-                    it open meanwhile
-  --team TEAM       with --directory, the team that gets the table (default: default)
-  --url URL         where the server is instead, such as http://localhost:8080
-  --key KEY         the API key (default: the environment variable ROWSTASH_KEY)
-  --key-file FILE   a file that holds the API key; refused if other users can read it
-  --table NAME      the name of the new table
-  --table-id ID     the table to change instead
-  --mode MODE       what to do with it: add, overwrite or merge
-  --by COLUMN       the key column of a merge: a row with a key that the table has changes that row,
-                    others are added; several columns are several --by
-  --missing DO      what a merge does with rows of the table that the files do not have: keep
-                    (default) or delete
-  --format FORMAT   csv, tsv, json or ndjson (default: by the file's extension
-                    .csv, .tsv, .tab, .json, .ndjson or .jsonl)
-  --delimiter D     what separates the fields of csv and tsv: one ASCII character, or comma,
-                    semicolon, tab or pipe (default: comma for csv, tab for tsv; a csv file whose
-                    header has no comma is read with the ; tab or | that its header has)
-  --check           check the rows and change no table; exit code 1 if there are problems
-  --chunk-rows N    rows of one request (default: 1000)
-  --parallel N      requests at the same time (default: 8)
-  -h, --help        show this text
-
-JSON is an array of rows, NDJSON one row a line. The first line of CSV and TSV names the
-columns, in each file. Several files make one table; their columns are matched by name.
-A new table takes all values except JSON objects and numbers out of range, so --check is of
-most use with --table-id. It lists 1,000 problems and counts the others. Exit code 1: nothing was
-imported; 2: a wrong call.
+export const IMPORT_USAGE = `Usage: rowstash import FILE... --directory DIR --table NAME [options]
+       rowstash import FILE... --url URL --key KEY --table NAME [options]
+Imports files into one table, all rows at once. "-" is the standard input; .gz
+and .zst files are unpacked; columns of several files are matched by name.
+  --directory DIR   a store that nobody has open, new if there is none; --team T
+  --url URL         a server; --key KEY, --key-file FILE or ROWSTASH_KEY
+  --table NAME, --table-id ID   the table
+  --mode MODE       create (default), add, overwrite or merge
+  --by COLUMN       key column of a merge; several columns are several --by
+  --missing DO      rows that the files of a merge lack: keep (default), delete
+  --schema FILE     columns, as "rowstash schema --json" prints them
+  --on-error DO     values that do not fit: abort (default), drop or update
+  --check           only list the values that do not fit: file, line, rule
+  --resume          go on where the same command was stopped, and stay resumable
+  --format FORMAT   csv, tsv, json or ndjson (default: by the file's extension)
+  --delimiter D     one character, comma, semicolon, tab or pipe (default: as
+                    the header shows)
+  --encoding NAME   of files that are not UTF-8, such as windows-1252
+  --chunk-rows N, --parallel N   rows of a request (1000), requests at once (8)
+  --json, -h, --help            print the result as a line of JSON; this text
+Exit code 0: all rows are imported; 1: none, or --check found problems; 2: a
+wrong call; 130, 143: stopped by a signal. More in src/COMMANDS.md.
 `
-
-const CHUNK_ROWS_DEFAULT = '1000'
-const CHUNK_ROWS_MAX = 65_536
-const PARALLEL_DEFAULT = '8'
-const PARALLEL_MAX = 64
 
 /** Shortest time between two notes about repeated requests, in milliseconds. */
 const RETRY_NOTE_MS = 2_000
@@ -81,38 +55,36 @@ export async function runImport(
     io.print(IMPORT_USAGE.trimEnd())
     return EXIT_CODE.done
   }
-  if ('directory' in command.server) {
-    const { directory, team } = command.server
-    return withServedDirectory(directory, team, (server) => {
-      return importInto({ ...command, ...server }, io, progressOutput)
+  const { place } = command
+  if ('directory' in place) {
+    return withServedDirectory(place.directory, place.team, (server) => {
+      return importInto(command, server, io, progressOutput)
     })
   }
-  const { url, key: given } = command.server
-  const key = typeof given === 'string' ? given : await readSingleKey(given)
-  return importInto({ ...command, url, key }, io, progressOutput)
+  const server = { url: place.url, key: await readKey(place.key) }
+  return importInto(command, server, io, progressOutput)
 }
 
 async function importInto(
-  command: Omit<ImportCommand, 'server'> & Readonly<{ url: string; key: string }>,
+  command: ImportCommand,
+  server: Asking,
   io: CommandIo,
   progressOutput: ProgressOutput,
 ): Promise<number> {
-  const progress = openProgress(progressOutput, await bytesOf(command.files))
-  let notedMs = Number.NEGATIVE_INFINITY
+  const progress = openProgress(progressOutput, await bytesOf(command.files), command.isJson)
+  const asking = { ...server, onRetry: retryNotes(progress) }
+  const client = openClient(asking)
   try {
-    const isNew = 'name' in command.target && !command.isCheck
+    const target = await targetOf(command, client, server, io.signal)
+    const isNew = 'name' in target && !command.isCheck
     const sample = isNew ? new ImportSample() : undefined
     const given: FileImport = {
       ...command,
+      ...asking,
+      target,
       signal: io.signal,
       ...(sample !== undefined && { sample }),
-      onChunk: (rows, bytes) => progress.add(rows, bytes),
-      onRetry: (reason, pauseMs) => {
-        const nowMs = performance.now()
-        if (nowMs - notedMs < RETRY_NOTE_MS) return
-        notedMs = nowMs
-        progress.note(pauseMs > 0 ? `${reason}; trying again` : reason)
-      },
+      onProgress: (rows, bytes) => progress.show(rows, bytes),
       onDelimiter: (path, delimiter) => {
         const found = renderDelimiter(delimiter)
         progress.note(`${path}: read with the delimiter ${found}, as its header has no comma`)
@@ -121,182 +93,125 @@ async function importInto(
     if (command.isCheck) {
       const checked = await checkFiles(given)
       progress.close()
-      reportProblems(io, checked)
+      reportProblems(io, checked, command.isJson)
       return checked.problemCount === 0 ? EXIT_CODE.done : EXIT_CODE.misfits
     }
-    const { tableId, rowCount, seconds, counts } = await importFiles(given)
+    const imported = await (command.isResumable ? resumed(given, client) : importFiles(given))
     progress.close()
-    if (counts.size === 0) io.print(`rows: ${rowCount}`)
-    for (const [name, count] of counts) io.print(`${name}: ${count}`)
-    io.print(`seconds: ${seconds.toFixed(2)}`)
-    if (counts.size === 0) io.print(`rows/s: ${Math.round(rowCount / seconds)}`)
-    io.print(`table: ${tableId}`)
-    if (sample !== undefined) await reportNewTable(io, given, tableId, sample)
+    await reportImport(io, given, imported, command.isJson)
     return EXIT_CODE.done
   } finally {
     progress.close()
   }
 }
 
-type KeyFile = Readonly<{ path: string }>
-
-/** Where the table is: at a server, or in a directory. */
-type ImportServer =
-  | Readonly<{ url: string; key: string | KeyFile }>
-  | Readonly<{ directory: string; team: string }>
-
-type ImportCommand = Omit<FileImport, 'signal' | 'url' | 'key'> &
-  Readonly<{ server: ImportServer; isCheck: boolean }>
-
-export function parseImportArgs(
-  args: readonly string[],
-  env: CommandIo['env'],
-): ImportCommand | 'help' {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      directory: { type: 'string' },
-      team: { type: 'string' },
-      url: { type: 'string' },
-      key: { type: 'string' },
-      'key-file': { type: 'string' },
-      table: { type: 'string' },
-      'table-id': { type: 'string' },
-      mode: { type: 'string' },
-      by: { type: 'string', multiple: true },
-      missing: { type: 'string' },
-      format: { type: 'string' },
-      delimiter: { type: 'string' },
-      'chunk-rows': { type: 'string', default: CHUNK_ROWS_DEFAULT },
-      parallel: { type: 'string', default: PARALLEL_DEFAULT },
-      check: { type: 'boolean', default: false },
-      help: HELP_OPTION,
-    },
-  })
-  if (values.help) return 'help'
-  if (positionals.length === 0) throw new ProgramFailure('usage', 'Name at least one file')
-  const format = values.format === undefined ? undefined : parseFormat(values.format)
-  return {
-    files: positionals.map((path) =>
-      parseFile(path, format ?? formatOfPath(path), values.delimiter),
-    ),
-    server: parseServer(values, env),
-    isCheck: values.check,
-    target: parseTarget(values.table, values['table-id'], values.mode, {
-      by: values.by,
-      missing: values.missing,
-    }),
-    chunkRowsMax: parseIntegerOption('--chunk-rows', values['chunk-rows'], 1, CHUNK_ROWS_MAX),
-    parallel: parseIntegerOption('--parallel', values.parallel, 1, PARALLEL_MAX),
+function retryNotes(progress: Progress): NonNullable<Asking['onRetry']> {
+  let notedMs = Number.NEGATIVE_INFINITY
+  return (reason) => {
+    const nowMs = performance.now()
+    if (nowMs - notedMs < RETRY_NOTE_MS) return
+    notedMs = nowMs
+    progress.note(`${reason}; trying again`)
   }
 }
 
-type ServerValues = Readonly<
-  Partial<Record<'directory' | 'team' | 'url' | 'key' | 'key-file', string | undefined>>
->
-
-function parseServer(values: ServerValues, env: CommandIo['env']): ImportServer {
-  const { directory, team, url, key } = values
-  const keyFile = values['key-file']
-  if (directory === undefined) {
-    if (team !== undefined) throw new ProgramFailure('usage', '--team goes with --directory')
-    if (url === undefined) throw new ProgramFailure('usage', 'Give --directory or --url')
-    return { url, key: parseKeySource(key, keyFile, env[KEY_VARIABLE]) }
+/** Imports under a stash ID that the same command with the same files has again. @throws {ProgramFailure} */
+async function resumed(
+  given: FileImport,
+  client: Client,
+): Promise<Awaited<ReturnType<typeof importFiles>>> {
+  const resumeStash = await stashOf(given)
+  try {
+    return await importFiles({ ...given, resumeStash })
+  } catch (failure) {
+    const { cause } = Object(failure) as { cause?: unknown }
+    const isOther = cause instanceof ClientError && cause.type === 'stash_differs'
+    if (!isOther) throw failure
+    await client.deleteStash(resumeStash)
+    const problem = 'The input is not the one that the import began with'
+    throw new ProgramFailure('failed', `${problem}; its rows are deleted: run the command again`)
   }
-  const isServer = url !== undefined || key !== undefined || keyFile !== undefined
-  if (!isServer) return { directory, team: team ?? TEAM_DEFAULT }
-  throw new ProgramFailure('usage', '--directory does not go with --url, --key and --key-file')
 }
 
-function parseKeySource(
-  given: string | undefined,
-  keyFile: string | undefined,
-  fromEnvironment: string | undefined,
-): string | KeyFile {
-  if (keyFile !== undefined) {
-    if (given === undefined) return { path: keyFile }
-    throw new ProgramFailure('usage', 'Give --key or --key-file, not both')
+/** Bytes of a digest in the ID of a stash. */
+const STASH_ID_BYTES = 16
+
+/** The stash of an import: of its target, and of its files as they are. */
+async function stashOf({
+  target,
+  files,
+  chunkRowsMax,
+  onSchemaError,
+}: FileImport): Promise<string> {
+  const about: unknown[] = [target, chunkRowsMax, onSchemaError]
+  for (const { path, ...how } of files) {
+    if (path === STANDARD_INPUT) {
+      about.push([path, how])
+    } else {
+      const { size, mtimeMs } = await stat(path)
+      about.push([resolve(path), size, mtimeMs, how])
+    }
   }
-  const key = given ?? fromEnvironment
-  if (key === undefined) {
-    throw new ProgramFailure('usage', `Give --key or --key-file, or set ${KEY_VARIABLE}`)
-  }
-  checkKey(given === undefined ? KEY_VARIABLE : '--key', key)
-  return key
+  const digest = createHash('sha256').update(JSON.stringify(about)).digest()
+  return `import-${digest.subarray(0, STASH_ID_BYTES).toString('hex')}`
 }
 
-async function readSingleKey({ path }: KeyFile): Promise<string> {
-  const [key = '', ...more] = await readKeyFile(path)
-  if (more.length > 0)
-    throw new ProgramFailure('failed', `The key file ${path} holds more than one key`)
-  checkKey(path, key)
-  return key
+/** @throws {ProgramFailure} */
+async function targetOf(
+  { target, schemaPath }: ImportCommand,
+  client: Client,
+  server: Asking,
+  signal: AbortSignal,
+): Promise<ImportTarget> {
+  const schema = schemaPath === undefined ? {} : { schema: await readSchema(schemaPath) }
+  if (target.mode === 'create') return { name: target.name, ...schema }
+  const tableId = await tableIdIn(target.table, client, server, signal)
+  if (target.mode === 'merge') {
+    const { mode, key, missing } = target
+    return { tableId, mode, key, missing }
+  }
+  return target.mode === 'add'
+    ? { tableId, mode: 'add' }
+    : { tableId, mode: 'overwrite', ...schema }
 }
 
-function parseFormat(text: string): SourceFormat {
-  const format = SOURCE_FORMATS.find((known) => known === text)
-  if (format !== undefined) return format
-  throw new ProgramFailure(
-    'usage',
-    `--format must be one of ${SOURCE_FORMATS.join(', ')}, not "${text}"`,
-  )
+async function tableIdIn(
+  table: Extract<GivenTarget, { table: unknown }>['table'],
+  client: Client,
+  server: Asking,
+  signal: AbortSignal,
+): Promise<string> {
+  if ('tableId' in table) return table.tableId
+  try {
+    return tableIdOf(await client.tables({ signal }), table.name)
+  } catch (failure) {
+    throw explained(failure, server)
+  }
 }
 
-function parseFile(path: string, format: SourceFormat, delimiterText?: string): SourceFile {
-  if (delimiterText === undefined) return { path, format }
-  if (isJson(format)) {
-    throw new ProgramFailure('usage', `--delimiter goes with csv and tsv; "${path}" is ${format}`)
+async function readSchema(path: string): Promise<TableSchema> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ProgramFailure('failed', `The schema ${path} cannot be read: ${reason}`, { cause })
   }
-  const delimiter = parseDelimiter(delimiterText)
-  if (delimiter !== undefined) return { path, format, delimiter }
-  throw new ProgramFailure(
-    'usage',
-    `--delimiter must be one ASCII character, comma, semicolon, tab or pipe, not "${delimiterText}"`,
-  )
 }
 
-function parseTarget(
-  name: string | undefined,
-  tableId: string | undefined,
-  mode: string | undefined,
-  merge: MergeOptions,
-): ImportTarget {
-  if (mode === 'merge' && tableId !== undefined && name === undefined) {
-    return parseMerge(tableId, merge)
-  }
-  if (merge.by !== undefined || merge.missing !== undefined) {
-    throw new ProgramFailure('usage', '--by and --missing go with --table-id and --mode merge')
-  }
-  if ((name === undefined) === (tableId === undefined)) {
-    throw new ProgramFailure('usage', 'Give either --table or --table-id')
-  }
-  if (tableId === undefined) {
-    if (mode !== undefined) throw new ProgramFailure('usage', '--mode goes with --table-id')
-    return { name: name ?? '' }
-  }
-  if (mode === 'add' || mode === 'overwrite') return { tableId, mode }
-  throw new ProgramFailure('usage', '--table-id needs --mode add, overwrite or merge')
-}
-
-type MergeOptions = Readonly<{ by: readonly string[] | undefined; missing: string | undefined }>
-
-function parseMerge(tableId: string, { by, missing = 'keep' }: MergeOptions): MergeTarget {
-  if (by === undefined) throw new ProgramFailure('usage', '--mode merge needs --by COLUMN')
-  if (missing === 'keep' || missing === 'delete') {
-    return { tableId, mode: 'merge', key: by, missing }
-  }
-  throw new ProgramFailure('usage', `--missing must be keep or delete, not "${missing}"`)
-}
-
+/** The bytes of the files; 0: of a file it is not known. @throws {ProgramFailure} */
 async function bytesOf(files: ImportCommand['files']): Promise<number> {
   let bytes = 0
+  let isKnown = true
   for (const { path } of files) {
+    if (path === STANDARD_INPUT) {
+      isKnown = false
+      continue
+    }
     try {
       bytes += (await stat(path)).size
     } catch (failure) {
       throw new ProgramFailure('failed', `There is no file ${path} to read`, { cause: failure })
     }
   }
-  return bytes
+  return isKnown ? bytes : 0
 }

@@ -12,7 +12,7 @@ import {
   withTeam,
 } from './cli-table-options.js'
 import { PLACE_HINT } from './postgres-place.js'
-import { renderTypes } from './table-types.js'
+import { renderType, renderTypes } from './table-types.js'
 
 export const TABLES_USAGE = `Usage: rowstash tables --directory DIR [--team TEAM] [--json]
 
@@ -78,9 +78,8 @@ export async function runSchema(args: readonly string[], io: CommandIo): Promise
 }
 
 function columnLine({ id, type, displayName }: Column): string {
-  const kind = type.kind === 'array' ? `array of ${type.items.kind}` : type.kind
   const name = displayName === undefined || displayName === id ? [] : [escapeControls(displayName)]
-  return [escapeControls(id), kind, ...name].join('\t')
+  return [escapeControls(id), renderType(type), ...name].join('\t')
 }
 
 /** Runs `rowstash types`. @throws {ProgramFailure} */

@@ -1,37 +1,91 @@
-// The bytes and lines of an imported file.
+// The bytes and lines of an imported file: as UTF-8, whatever its compression and its encoding.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import type { Duplex } from 'node:stream'
+import * as zlib from 'node:zlib'
 import { CARRIAGE_RETURN, LINE_FEED } from '../base/ascii.js'
 import { withoutByteOrderMark } from '../base/records.js'
+import { ProgramFailure } from './program-failure.js'
 
 export const PIECE_BYTES = 1024 * 1024
 
-export function openFileBytes(path: string): AsyncIterable<Uint8Array> {
-  return createReadStream(path, { highWaterMark: PIECE_BYTES })
+/** The path that stands for the standard input. */
+export const STANDARD_INPUT = '-'
+
+/** What is read of a file: its bytes, and what must be done with them before they are rows. */
+export type FileBytes = Readonly<{
+  path: string
+  compression?: 'gzip' | 'zstd'
+  /** A label of the Encoding Standard, such as `windows-1252`. Default: UTF-8, passed on as it is. */
+  encoding?: string
+}>
+
+/** The compression that a file's name announces. */
+export function compressionOf(path: string): FileBytes['compression'] {
+  if (/\.gz$/i.test(path)) return 'gzip'
+  return /\.zst$/i.test(path) ? 'zstd' : undefined
+}
+
+/** @param onRead - Told the bytes of the file, as they are on disk. */
+export function openFileBytes(
+  { path, compression, encoding }: FileBytes,
+  onRead?: (bytes: number) => void,
+): AsyncIterable<Uint8Array> {
+  const input =
+    path === STANDARD_INPUT ? process.stdin : createReadStream(path, { highWaterMark: PIECE_BYTES })
+  if (onRead !== undefined) input.on('data', (piece: Uint8Array) => onRead(piece.length))
+  input.pause()
+  const bytes = compression === undefined ? input : unpacked(input, compression)
+  return encoding === undefined ? bytes : transcoded(bytes, encoding)
+}
+
+function unpacked(
+  input: NodeJS.ReadableStream,
+  compression: 'gzip' | 'zstd',
+): AsyncIterable<Uint8Array> {
+  const unpack = compression === 'gzip' ? zlib.createGunzip({ chunkSize: PIECE_BYTES }) : zstd()
+  input.on('error', (failure) => unpack.destroy(failure))
+  return input.pipe(unpack)
+}
+
+function zstd(): Duplex {
+  const { createZstdDecompress: create } = zlib as { createZstdDecompress?: () => Duplex }
+  if (create !== undefined) return create()
+  throw new ProgramFailure('failed', 'This version of Node cannot read zstd; 22.15 and later can')
+}
+
+async function* transcoded(
+  bytes: AsyncIterable<Uint8Array>,
+  encoding: string,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  const encoder = new TextEncoder()
+  for await (const piece of bytes) yield encoder.encode(decoder.decode(piece, { stream: true }))
+  yield encoder.encode(decoder.decode())
 }
 
 /** Whether all of a file can be read a second time: a pipe cannot. */
-export async function canReadAgain(path: string): Promise<boolean> {
-  return (await stat(path)).isFile()
+export async function canReadAgain({ path }: FileBytes): Promise<boolean> {
+  return path !== STANDARD_INPUT && (await stat(path)).isFile()
 }
 
 /** The line in which a byte of a file is, as linesAt; null if the file cannot be read again. */
-export async function lineAt(path: string, offset: number): Promise<number | null> {
-  if (!(await canReadAgain(path))) return null
-  const [line = 1] = await linesAt(path, [offset])
+export async function lineAt(file: FileBytes, offset: number): Promise<number | null> {
+  if (!(await canReadAgain(file))) return null
+  const [line = 1] = await linesAt(file, [offset])
   return line
 }
 
 /**
  * The numbers of the lines, from 1, in which bytes of a file are.
- * @param offsets - Of the bytes, in ascending order, the byte order mark not counted.
+ * @param offsets - Of the bytes as they are read, in ascending order, the byte order mark not counted.
  */
-export async function linesAt(path: string, offsets: readonly number[]): Promise<number[]> {
+export async function linesAt(file: FileBytes, offsets: readonly number[]): Promise<number[]> {
   const lines: number[] = []
   let line = 1
   let at = 0
   let afterReturn = false // A line feed after it does not end another line.
-  for await (const piece of withoutByteOrderMark(openFileBytes(path))) {
+  for await (const piece of withoutByteOrderMark(openFileBytes(file))) {
     for (let i = 0; i < piece.length && lines.length < offsets.length; i++) {
       while (offsets[lines.length] === at + i) lines.push(line)
       const byte = piece[i]

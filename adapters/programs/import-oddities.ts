@@ -56,8 +56,8 @@ export async function findOddColumns(
     if (others !== null) counts.set(column, { others, valueCount: 0, oddCount: 0 })
   }
   if (counts.size === 0) return []
-  for (const { path } of files) {
-    if (!(await canReadAgain(path))) {
+  for (const file of files) {
+    if (!(await canReadAgain(file))) {
       return [...counts].map(([column, { others }]) => ({ column, others }))
     }
   }
@@ -65,7 +65,7 @@ export async function findOddColumns(
     const headers = new HeaderReader()
     for await (const run of readFileRuns(file, chunkRowsMax)) {
       signal.throwIfAborted()
-      countRun(run, headers.read(run), file.path, counts)
+      countRun(run, headers.read(run), file, counts)
     }
   }
   return withLines(counts)
@@ -74,7 +74,7 @@ export async function findOddColumns(
 function countRun(
   run: RowRun,
   header: readonly string[],
-  path: string,
+  file: SourceFile,
   counts: ReadonlyMap<string, OddCount>,
 ): void {
   const isField = !isJson(run.format)
@@ -86,12 +86,12 @@ function countRun(
       count.valueCount++
       if (GROUP_OF[valueClass] === count.others) continue
       count.oddCount++
-      count.first ??= { value, path, offset: run.offset + startOfRow(run, record) }
+      count.first ??= { value, file, offset: run.offset + startOfRow(run, record) }
     }
   }
 }
 
-type OddValue = Readonly<{ value: unknown; path: string; offset: number }>
+type OddValue = Readonly<{ value: unknown; file: SourceFile; offset: number }>
 
 type OddCount = { readonly others: Group; valueCount: number; oddCount: number; first?: OddValue }
 
@@ -102,19 +102,19 @@ async function withLines(counts: ReadonlyMap<string, OddCount>): Promise<readonl
   })
   const firsts = rare.flatMap(([, { first }]) => (first === undefined ? [] : [first]))
   const lines = new Map<OddValue, number>()
-  for (const path of new Set(firsts.map((first) => first.path))) {
-    const ofFile = firsts.filter((first) => first.path === path)
+  for (const file of new Set(firsts.map((first) => first.file))) {
+    const ofFile = firsts.filter((first) => first.file === file)
     ofFile.sort((left, right) => left.offset - right.offset)
     const found = await linesAt(
-      path,
+      file,
       ofFile.map(({ offset }) => offset),
     )
     for (const [i, first] of ofFile.entries()) lines.set(first, found[i] ?? 1)
   }
   return rare.flatMap(([column, { others, oddCount, valueCount, first }]) => {
     if (first === undefined) return []
-    const { value, path } = first
-    const found = { oddCount, valueCount, value, path, line: lines.get(first) ?? 1 }
+    const { value, file } = first
+    const found = { oddCount, valueCount, value, path: file.path, line: lines.get(first) ?? 1 }
     return [{ column, others, found }]
   })
 }

@@ -1,4 +1,4 @@
-// Shows the progress of an import: a bar on a terminal, otherwise a line from time to time.
+// Shows the progress of a command: a bar on a terminal, otherwise a line of JSON from time to time.
 
 const BAR_CELLS = 24
 const REDRAW_MS = 100
@@ -10,12 +10,14 @@ const CLEAR_LINE = '\r\u001b[2K'
 export type ProgressState = Readonly<{
   rows: number
   bytes: number
+  /** 0: not known. */
   bytesTotal: number
   elapsedMs: number
 }>
 
 export interface Progress {
-  add(rows: number, bytes: number): void
+  /** @param rows - And bytes: so far. */
+  show(rows: number, bytes: number): void
   /** Writes a line that stays, without breaking the bar. */
   note(line: string): void
   /** Takes the bar away. */
@@ -25,33 +27,53 @@ export interface Progress {
 /** The part of a stream that is needed here: `process.stderr` is one. */
 export type ProgressOutput = Readonly<{ isTTY?: boolean; write(text: string): unknown }>
 
-export function openProgress(output: ProgressOutput, bytesTotal: number): Progress {
-  const isTerminal = output.isTTY === true
+/** @param asJson - Notes are lines of JSON too. */
+export function openProgress(output: ProgressOutput, bytesTotal: number, asJson = false): Progress {
+  const isTerminal = output.isTTY === true && !asJson
   const startMs = performance.now()
   let shownMs = startMs
-  let rows = 0
-  let bytes = 0
 
-  function show(): void {
+  function draw(rows: number, bytes: number): void {
     shownMs = performance.now()
-    const line = renderProgress({ rows, bytes, bytesTotal, elapsedMs: shownMs - startMs })
-    if (isTerminal) output.write(`${CLEAR_LINE}${renderBar(bytes, bytesTotal)} ${line}`)
-    else output.write(`${line}\n`)
+    const state = { rows, bytes, bytesTotal, elapsedMs: shownMs - startMs }
+    if (!isTerminal) output.write(`${JSON.stringify({ progress: progressOf(state) })}\n`)
+    else output.write(`${CLEAR_LINE}${barOf(bytes, bytesTotal)}${renderProgress(state)}`)
   }
 
   return {
-    add(moreRows, moreBytes) {
-      rows += moreRows
-      bytes += moreBytes
-      if (performance.now() - shownMs >= (isTerminal ? REDRAW_MS : LINE_MS)) show()
+    show(rows, bytes) {
+      if (performance.now() - shownMs >= (isTerminal ? REDRAW_MS : LINE_MS)) draw(rows, bytes)
     },
     note(line) {
-      output.write(isTerminal ? `${CLEAR_LINE}${line}\n` : `${line}\n`)
+      const shown = asJson ? JSON.stringify({ note: line }) : line
+      output.write(isTerminal ? `${CLEAR_LINE}${shown}\n` : `${shown}\n`)
     },
     close() {
       if (isTerminal) output.write(CLEAR_LINE)
     },
   }
+}
+
+function barOf(bytes: number, bytesTotal: number): string {
+  return bytesTotal === 0 ? '' : `${renderBar(bytes, bytesTotal)} `
+}
+
+type Shown = Readonly<{
+  rows: number
+  bytes: number
+  /** Absent: not known, as of the standard input. */
+  bytesTotal?: number
+  rowsPerSecond: number
+  secondsLeft?: number
+}>
+
+function progressOf({ rows, bytes, bytesTotal, elapsedMs }: ProgressState): Shown {
+  const done = share(bytes, bytesTotal)
+  const rowsPerSecond = elapsedMs > 0 ? Math.round((rows * 1000) / elapsedMs) : 0
+  if (bytesTotal === 0) return { rows, bytes, rowsPerSecond }
+  if (done === 0) return { rows, bytes, bytesTotal, rowsPerSecond }
+  const secondsLeft = Math.ceil((elapsedMs * (1 - done)) / done / 1000)
+  return { rows, bytes, bytesTotal, rowsPerSecond, secondsLeft }
 }
 
 export function renderBar(bytes: number, bytesTotal: number): string {
@@ -60,16 +82,17 @@ export function renderBar(bytes: number, bytesTotal: number): string {
 }
 
 /** One line: share done, rows, megabytes, rows a second, time left at the pace so far. */
-export function renderProgress({ rows, bytes, bytesTotal, elapsedMs }: ProgressState): string {
-  const done = share(bytes, bytesTotal)
-  const rowsPerSecond = elapsedMs > 0 ? Math.round((rows * 1000) / elapsedMs) : 0
-  const leftMs = done > 0 ? (elapsedMs * (1 - done)) / done : undefined
+export function renderProgress(state: ProgressState): string {
+  const { rows, bytes, bytesTotal, rowsPerSecond, secondsLeft } = progressOf(state)
+  const counts = `${renderCount(rows)} rows`
+  const pace = `${renderCount(rowsPerSecond)} rows/s`
+  if (bytesTotal === undefined) return [counts, `${renderMegabytes(bytes)} MB`, pace].join('  ')
   return [
-    `${Math.floor(done * 100)} %`,
-    `${renderCount(rows)} rows`,
+    `${Math.floor(share(bytes, bytesTotal) * 100)} %`,
+    counts,
     `${renderMegabytes(bytes)} of ${renderMegabytes(bytesTotal)} MB`,
-    `${renderCount(rowsPerSecond)} rows/s`,
-    `${leftMs === undefined ? '?' : renderDuration(leftMs)} left`,
+    pace,
+    `${secondsLeft === undefined ? '?' : renderDuration(secondsLeft)} left`,
   ].join('  ')
 }
 
@@ -81,8 +104,7 @@ function renderMegabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1)
 }
 
-function renderDuration(ms: number): string {
-  const seconds = Math.ceil(ms / 1000)
+function renderDuration(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 

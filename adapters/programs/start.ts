@@ -57,7 +57,7 @@ async function importDataSet(url: string, key: string, signal: AbortSignal): Pro
   const path = dataSetPath()
   console.log(`importing ${path}`)
   const progress = openProgress(process.stderr, 0)
-  const { rowCount, seconds } = await importFiles({
+  const { rows: rowCount, seconds } = await importFiles({
     files: [{ path, format: 'json' }],
     url,
     key,

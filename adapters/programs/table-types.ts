@@ -67,3 +67,8 @@ function quoted(text: string): string {
   const safe = json.replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${escapeControls(safe)}'`
 }
+
+/** The type of a column as people read it. */
+export function renderType(type: ColumnType): string {
+  return type.kind === 'array' ? `array of ${type.items.kind}` : type.kind
+}

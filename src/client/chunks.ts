@@ -10,6 +10,7 @@ import {
 } from '../base/source-format.js'
 import { readWebStream } from '../base/web-stream.js'
 import { ClientError } from './client-error.js'
+import type { ImportInput, RowChunk } from './import-types.js'
 
 /** Rows of a chunk, at most. */
 const ROWS_MAX = 10_000
@@ -17,16 +18,13 @@ const ROWS_MAX = 10_000
 /** The longest row, in bytes of the input. */
 const ROW_BYTES_MAX = 16 * 1024 * 1024
 
-/** Rows that are sent together. Row i is the bytes from starts[i] up to ends[i]. */
-export type Chunk = Readonly<{ format: SourceFormat }> &
-  Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'>
-
 /** @throws {ClientError} if the format of a Blob is not known, or its content is not of it */
 export function chunksOf(
-  input: Iterable<object> | AsyncIterable<object> | Blob,
+  input: ImportInput,
   given: SourceFormat | undefined,
   chunkBytes: number,
-): AsyncGenerator<Chunk> {
+): AsyncIterable<RowChunk> {
+  if ('chunks' in input) return input.chunks
   if (!(input instanceof Blob)) return chunksOfRows(input, chunkBytes)
   const { name = '' } = input as Partial<File>
   const [type = ''] = input.type.split(';')
@@ -39,11 +37,11 @@ async function* chunksOfBlob(
   blob: Blob,
   format: SourceFormat,
   bytesMax: number,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<RowChunk> {
   const limits = { rowsMax: ROWS_MAX, bytesMax, rowBytesMax: ROW_BYTES_MAX }
   const pieces = readWebStream(blob.stream())
   try {
-    for await (const run of cutRecords(pieces, format, limits)) yield { format, ...run }
+    for await (const run of cutRecords(pieces, format, limits)) yield chunkOf(run, format)
   } catch (failure) {
     if (!(failure instanceof SourceFault)) throw failure
     const { line, offset, message } = failure
@@ -57,14 +55,14 @@ const COMMA = utf8(',')
 async function* chunksOfRows(
   rows: Iterable<object> | AsyncIterable<object>,
   bytesMax: number,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<RowChunk> {
   let parts: Bytes[] = []
   let starts: number[] = []
   let ends: number[] = []
   let number = 0
-  const cut = (): Chunk => {
+  const cut = (): RowChunk => {
     const bytes = concatBytes(parts.slice(0, -1)) // Without the comma after the last row.
-    const chunk: Chunk = { format: 'json', header: NO_BYTES, bytes, starts, ends }
+    const chunk = chunkOf({ header: NO_BYTES, bytes, starts, ends }, 'json')
     parts = []
     starts = []
     ends = []
@@ -94,27 +92,17 @@ function jsonOf(row: object, number: number): Bytes {
   throw new ClientError(`Row ${number} (counted from 0) is not an object with cells`, 0)
 }
 
-/** The body of a request with the rows of a chunk, and its media type. */
-export function bodyOf(chunk: Chunk): Readonly<{ type: string; body: Uint8Array<ArrayBuffer> }> {
-  const { format } = chunk
-  const body = concatBytes(partsOfRun(chunk, format)) as Uint8Array<ArrayBuffer>
-  return { type: BODY_TYPE_OF_FORMAT[format], body }
-}
+type Cut = Pick<CutRun, 'header' | 'bytes' | 'starts' | 'ends'>
 
-/** The halves of a chunk; null: it has one row. */
-export function halvesOf({ starts, ends, bytes, ...rest }: Chunk): readonly [Chunk, Chunk] | null {
-  const middle = starts.length >> 1
-  const at = starts[middle] ?? 0
-  if (middle === 0) return null
-  const left = { ...rest, bytes: bytes.slice(0, ends[middle - 1]) }
-  const shift = (place: number): number => place - at
-  return [
-    { ...left, starts: starts.slice(0, middle), ends: ends.slice(0, middle) },
-    {
-      ...rest,
-      bytes: bytes.slice(at),
-      starts: starts.slice(middle).map(shift),
-      ends: ends.slice(middle).map(shift),
+/** Row i is the bytes from starts[i] up to ends[i]. */
+function chunkOf({ header, bytes, starts, ends }: Cut, format: SourceFormat): RowChunk {
+  return {
+    rows: starts.length,
+    bytes: bytes.length,
+    type: BODY_TYPE_OF_FORMAT[format],
+    body(first, limit) {
+      const rows = bytes.subarray(starts[first] ?? 0, limit > first ? ends[limit - 1] : 0)
+      return concatBytes(partsOfRun({ header, bytes: rows }, format)) as Uint8Array<ArrayBuffer>
     },
-  ]
+  }
 }

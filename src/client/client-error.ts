@@ -1,3 +1,14 @@
+/** Where the rows of a request begin in the input: the number of the chunk, and a row of it; both count from 0. */
+export type ChunkPlace = Readonly<{
+  /** The number of the chunk in the input. */
+  chunk: number
+  /** The number of the row in the chunk. */
+  row: number
+}>
+
+/** What breaks a connection that was there, by the codes of Node. */
+const BROKEN = /^(?:ECONNRESET|EPIPE|UND_ERR_(?:SOCKET|HEADERS_TIMEOUT|BODY_TIMEOUT|ABORTED))$/
+
 /** What a server of the contract refused, or that it could not be reached. */
 export class ClientError extends Error {
   /** Always `ClientError`. */
@@ -6,10 +17,27 @@ export class ClientError extends Error {
   readonly status: number
   /** Type of the error in the answer, such as `table_not_found`; empty: there was none. */
   readonly type: string
+  /** Of an import, where the rows begin that the failure is about; undefined: it is about no chunk, or it is not known. */
+  readonly place: ChunkPlace | undefined
 
-  constructor(message: string, status: number, type = '', cause?: unknown) {
+  constructor(message: string, status: number, type = '', cause?: unknown, place?: ChunkPlace) {
     super(message, cause === undefined ? {} : { cause })
     this.status = status
     this.type = type
+    this.place = place
   }
+
+  /** Whether it is known that no server took the request: there is none at the address, or it speaks no HTTP. */
+  get isUnsent(): boolean {
+    if (this.status !== 0) return false
+    const { cause } = Object(this.cause) as { cause?: unknown }
+    const { code } = Object(cause) as { code?: unknown }
+    return typeof code === 'string' && !BROKEN.test(code)
+  }
+}
+
+/** The same failure, which names the rows that it is about. */
+export function placed(failure: ClientError, place: ChunkPlace): ClientError {
+  const { message, status, type, cause } = failure
+  return new ClientError(message, status, type, cause, place)
 }

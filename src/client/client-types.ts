@@ -11,6 +11,18 @@ import type {
   TypedWhere,
 } from '../schema/row-types.js'
 import type { ClientError } from './client-error.js'
+import type {
+  Abortable,
+  ImportCheck,
+  ImportInput,
+  ImportOptions,
+  ImportResult,
+  ImportTarget,
+  OnSchemaError,
+  SendOptions,
+} from './import-types.js'
+
+export type * from './import-types.js'
 
 /** Options of `createClient`. Unknown names are refused. */
 export interface ClientOptions {
@@ -28,7 +40,7 @@ export interface ClientOptions {
    * knows whether they had an effect. Default: true.
    */
   readonly idempotencyKeys?: boolean
-  /** Called before each pause between attempts. */
+  /** Called before each pause between attempts. What it throws ends the call. */
   readonly onRetry?: (failure: ClientError, pauseMs: number) => void
   /** Takes the place of `fetch`, for tests and proxies. Default: that of the platform. */
   readonly fetch?: typeof fetch
@@ -36,6 +48,28 @@ export interface ClientOptions {
 
 /** A row as it is read: its ID and its non-empty cells, as JSON.parse has them. */
 export type ClientRow = Readonly<{ $rowID: string } & Record<string, unknown>>
+
+/** What a table is. Times are in milliseconds since 1970; null: not known. */
+export type ClientTableInfo = Readonly<{
+  /** The ID of the table. */
+  id: string
+  /** Its name, which other tables may have too. */
+  name: string
+  /** Its columns. */
+  schema: TableSchema
+  /** Columns in which no two rows have the same values. */
+  key?: readonly string[]
+  /** The number of rows. */
+  rowCount: number
+  /** Bytes of the rows as they are stored. */
+  bytes: number
+  /** The version, as an ETag without quotes. */
+  version: string
+  /** When the table was made. */
+  createdAt: number | null
+  /** When it was changed last. */
+  updatedAt: number | null
+}>
 
 /** Cells by column ID. null empties a cell. */
 export type ClientCells = Readonly<Record<string, unknown>>
@@ -59,61 +93,6 @@ export type ClientFind = Readonly<{
   where?: Where
   /** The columns whose cells are wanted. Default: all. */
   columns?: readonly string[]
-}>
-
-/** Ends a call when it is aborted. The reason of the signal is thrown. */
-export type Abortable = Readonly<{ signal?: AbortSignal | undefined }>
-
-/** What a server does with rows that do not fit the schema: refuses all, leaves cells empty, or widens the schema. */
-export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
-
-/** How far an import has come. */
-export type ImportProgress = Readonly<{
-  /** Rows and bytes of the input that were put. */
-  rows: number
-  /** Bytes of the input that were put. */
-  bytes: number
-  /** All chunks below this number are on the server: what `startAt` takes to go on. */
-  chunks: number
-}>
-
-/** What an import makes: a new table, or a change of one. */
-export type ImportTarget =
-  | Readonly<{ name: string; schema?: TableSchema }>
-  | Readonly<{ tableId: string; mode: 'add' }>
-  | Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema }>
-
-/** Options of `importRows`. */
-export type ImportOptions = ImportTarget &
-  Abortable &
-  Readonly<{
-    /** Default: `abort`. */
-    onSchemaError?: OnSchemaError
-    /** The format of a Blob. Default: by the extension of its `name`, if it is a File, or by its type. */
-    format?: 'csv' | 'tsv' | 'json' | 'ndjson'
-    /**
-     * The stash of the chunks, and the idempotency key of what is done with them: 1 to 64 letters, digits, `-` and `_`,
-     * beginning with a letter or a digit. Name one to be able to go on after the program has ended. Default: random.
-     */
-    stashId?: string
-    /** Chunks below this number are on the server already; the input must be the same. Default: 0. */
-    startAt?: number
-    /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1,024 to 8 MiB. */
-    chunkBytes?: number
-    /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
-    parallel?: number
-    /** Called after each chunk. Default: nobody is told. */
-    onProgress?: (progress: ImportProgress) => void
-  }>
-
-/** What an import has made. */
-export type ImportResult = Readonly<{
-  /** The table that was made or changed. */
-  tableId: string
-  /** Its version. */
-  version: string
-  /** Rows of the input. */
-  rows: number
 }>
 
 /** A file to upload. */
@@ -145,17 +124,20 @@ export interface Client {
   /** A table by its ID. Nothing is asked: a table that is not there shows with the first request. */
   table(tableId: string): ClientTable
   /**
-   * Puts rows as chunks of a stash, several at the same time, and then creates, extends or overwrites a table in one
-   * step. Chunks that the server finds too large are halved. The input is read once, in bounded memory.
+   * Puts rows as chunks of a stash, several at the same time, and then creates, extends, overwrites or merges into a
+   * table in one step. Chunks that the server finds too large are halved. The input is read once, in bounded memory.
    *
-   * If it fails or is aborted, the stash stays, until it expires: with its `stashId`, and `startAt` from the last
-   * progress, the same call goes on. It does nothing twice.
-   * @param rows - Objects, or a Blob with CSV, TSV, JSON or NDJSON.
+   * If it fails or is aborted, a stash without a `stashId` of the caller is deleted. One with it stays, until it
+   * expires: the same call with `resume` goes on, or with `startAt` from the last progress. It does nothing twice.
    */
-  importRows(
-    rows: Iterable<object> | AsyncIterable<object> | Blob,
-    options: ImportOptions,
-  ): Promise<ImportResult>
+  importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult>
+  /**
+   * Finds all values of an input that do not fit, as `importRows` would meet them, and changes no table. The rows are
+   * in a stash for a while. Only a server of rowstash can do it.
+   */
+  checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck>
+  /** Deletes a stash. Also succeeds if there is none. */
+  deleteStash(stashId: string, options?: Abortable): Promise<void>
   /** Uploads a file. @returns the URL under which it is read; put it into a row, else it is deleted after 7 days. */
   upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>>
 }
@@ -164,6 +146,8 @@ export interface Client {
 export interface ClientTable {
   /** The ID of the table. */
   readonly id: string
+  /** What the table is. Only a server of rowstash tells it. */
+  info(options?: Abortable): Promise<ClientTableInfo>
   /** The version of the table. */
   version(options?: Abortable): Promise<string>
   /** Some rows, from the beginning or from a continuation on. `limit` has the default of the server. */
@@ -204,7 +188,7 @@ type TypedFind<S extends AnySchema, Column extends ColumnOf<S>> = Abortable &
 
 /** A table of a server with the rows of a schema. Its methods are those of `ClientTable`. */
 export interface TypedClientTable<S extends AnySchema>
-  extends Pick<ClientTable, 'id' | 'version' | 'deleteRow'> {
+  extends Pick<ClientTable, 'id' | 'info' | 'version' | 'deleteRow'> {
   page<Column extends ColumnOf<S> = ColumnOf<S>>(
     request?: TypedFind<S, Column> & Readonly<{ continuation?: string }>,
   ): Promise<

@@ -13,21 +13,28 @@ import {
 import type { AnySchema } from '../schema/row-types.js'
 import { ClientError } from './client-error.js'
 import type {
+  Abortable,
   Client,
   ClientOptions,
   ClientTable,
-  ImportOptions,
-  ImportResult,
   TypedClientTable,
   UploadOptions,
 } from './client-types.js'
-import { type ImportSettings, importRows } from './import-rows.js'
+import { checkRows, deleteStash, type ImportSettings, importRows } from './import-rows.js'
+import type {
+  ImportCheck,
+  ImportInput,
+  ImportOptions,
+  ImportResult,
+  ImportTarget,
+  SendOptions,
+} from './import-types.js'
 import { RemoteTable } from './remote-table.js'
 import { Requests } from './requests.js'
 
 export { defineSchema } from '../schema/define-schema.js'
 export type { Row } from '../schema/row-types.js'
-export { ClientError } from './client-error.js'
+export { type ChunkPlace, ClientError } from './client-error.js'
 export type * from './client-types.js'
 
 const OPTIONS: readonly string[] = [
@@ -102,11 +109,16 @@ class RemoteTeam implements Client {
     return new RemoteTable(this.#requests, tableId, this.#hasIdempotencyKeys)
   }
 
-  async importRows(
-    rows: Parameters<Client['importRows']>[0],
-    options: ImportOptions,
-  ): Promise<ImportResult> {
-    return importRows(this.#requests, rows, checkImport(options), this.#hasIdempotencyKeys)
+  async importRows(input: ImportInput, options: ImportOptions): Promise<ImportResult> {
+    return importRows(this.#requests, input, checkImport(options), this.#hasIdempotencyKeys)
+  }
+
+  async checkRows(input: ImportInput, options: ImportTarget & SendOptions): Promise<ImportCheck> {
+    return checkRows(this.#requests, input, checkImport(options))
+  }
+
+  async deleteStash(stashId: string, options: Abortable = {}): Promise<void> {
+    await deleteStash(this.#requests, stashId, options)
   }
 
   async upload(file: Blob, options: UploadOptions): Promise<Readonly<{ url: string }>> {
@@ -149,17 +161,19 @@ class RemoteTeam implements Client {
 
 /** @throws {StoreError} OPTION_NOT_ALLOWED */
 function checkImport(options: ImportOptions): ImportSettings {
-  const stashId = options.stashId ?? crypto.randomUUID()
-  if (!STASH_ID.test(stashId)) {
+  const { stashId, resume = false, startAt } = options
+  if (stashId !== undefined && !STASH_ID.test(stashId)) {
     throw optionError('stashId', `must be 1 to 64 letters, digits, - and _, not ${shown(stashId)}`)
   }
+  if (resume && stashId === undefined) throw optionError('resume', 'needs a `stashId`')
+  if (resume && startAt !== undefined) throw optionError('startAt', 'does not go with `resume`')
   if (!('name' in options) && !('tableId' in options)) {
     throw new ClientError('importRows needs a `name` for a new table, or a `tableId`', 0)
   }
+  checkFunctionOption('onProgress', options.onProgress)
   return {
     ...options,
-    stashId,
-    startAt: integerOption('startAt', options.startAt, START_AT),
+    startAt: integerOption('startAt', startAt, START_AT),
     chunkBytes: integerOption('chunkBytes', options.chunkBytes, CHUNK_BYTES),
     parallel: integerOption('parallel', options.parallel, PARALLEL),
   }

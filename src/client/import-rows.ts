@@ -1,184 +1,176 @@
 // An import: chunks of a stash, several at the same time, and one operation that uses them.
 //
 // Invariants:
-// - The serials of a chunk follow from its number, and those of its halves lie within them, so that their numeric order
-//   is that of the input, and a repeat replaces what is there.
 // - The operation is sent when all chunks are acknowledged, and with the stash's ID as idempotency key.
-import { readWebStream } from '../base/web-stream.js'
-import { bodyOf, type Chunk, chunksOf, halvesOf } from './chunks.js'
+// - A stash whose ID nobody else knows is deleted in every case, after its last chunk was answered or cut off.
+import { chunksOf } from './chunks.js'
 import { ClientError } from './client-error.js'
-import type { ImportOptions, ImportProgress, ImportResult } from './client-types.js'
+import type {
+  Abortable,
+  ImportCheck,
+  ImportInput,
+  ImportOptions,
+  ImportProblem,
+  ImportResult,
+} from './import-types.js'
+import { RemoteStash } from './remote-stash.js'
 import type { Requests } from './requests.js'
+import { operationOf, readAnswer, tablePath } from './table-operation.js'
+import { versionOf } from './versions.js'
 
-/** Serials of one chunk: more than its rows, so that each half has one. */
-const SERIALS_PER_CHUNK = 2 ** 20
+/** The deletion of a stash does not go on for longer, in milliseconds, and has so many attempts. */
+const CLEANUP_MS_MAX = 10_000
+const CLEANUP_TRIES_MAX = 3
 
 export type ImportSettings = ImportOptions &
-  Readonly<{ stashId: string; startAt: number; chunkBytes: number; parallel: number }>
+  Readonly<{ startAt: number; chunkBytes: number; parallel: number }>
 
 export async function importRows(
   requests: Requests,
-  rows: Parameters<typeof chunksOf>[0],
+  input: ImportInput,
   settings: ImportSettings,
   hasIdempotencyKeys: boolean,
 ): Promise<ImportResult> {
-  const { stashId, format, chunkBytes, signal } = settings
-  const chunks = chunksOf(rows, format, chunkBytes)
-  const count = await putChunks(requests, chunks, settings)
-  const result = await finalize(requests, settings, hasIdempotencyKeys)
-  // It expires by itself, so a failure here is none of the import.
-  const path = `/stashes/${stashId}`
-  await requests.send({ method: 'DELETE', path, isRepeatable: true, signal }).catch(() => undefined)
-  return { ...result, rows: count }
+  const stash = new RemoteStash(requests, settings)
+  return throughStash(stash, requests, input, settings, async (rows) => {
+    const result = await finalize(requests, stash, settings, hasIdempotencyKeys)
+    return { ...result, rows: result.rows ?? rows, skipped: stash.skipped }
+  })
 }
 
-/** @returns the rows of all chunks, those below `startAt` included */
-async function putChunks(
+export async function checkRows(
   requests: Requests,
-  chunks: AsyncIterable<Chunk>,
-  { stashId, startAt, parallel, signal, onProgress }: ImportSettings,
-): Promise<number> {
-  const cut = new AbortController()
-  const both = signal === undefined ? cut.signal : AbortSignal.any([signal, cut.signal])
-  const underWay = new Set<Promise<void>>()
-  const progress = new Progress(startAt, onProgress)
-  let failure: { reason: unknown } | undefined
-  let number = 0
-  let rows = 0
-  const put = async (chunk: Chunk, at: number): Promise<void> => {
-    await putChunk(
-      { requests, stashId, signal: both },
-      chunk,
-      at * SERIALS_PER_CHUNK,
-      SERIALS_PER_CHUNK,
-    )
-    progress.add(at, chunk)
-  }
-  try {
-    for await (const chunk of chunks) {
-      both.throwIfAborted()
-      const at = number++
-      rows += chunk.starts.length
-      if (at < startAt) continue
-      const sent = put(chunk, at)
-        .catch((reason: unknown) => {
-          failure ??= { reason }
-          cut.abort(reason)
-        })
-        .finally(() => underWay.delete(sent))
-      underWay.add(sent)
-      if (underWay.size >= parallel) await Promise.race(underWay)
-      if (failure !== undefined) break
-    }
-  } catch (reason) {
-    failure ??= { reason }
-    cut.abort(reason)
-  }
-  await Promise.all(underWay)
-  if (failure !== undefined) throw failure.reason
-  return rows
+  input: ImportInput,
+  settings: ImportSettings,
+): Promise<ImportCheck> {
+  const stash = new RemoteStash(requests, settings)
+  return throughStash(stash, requests, input, settings, () => check(requests, stash, settings))
 }
 
-type Place = Readonly<{ requests: Requests; stashId: string; signal: AbortSignal }>
-
-/** Puts a chunk, or its halves where the server finds it too large. */
-async function putChunk(place: Place, chunk: Chunk, serial: number, width: number): Promise<void> {
-  const { requests, stashId, signal } = place
-  const { type, body } = bodyOf(chunk)
+/** Puts the input into a stash, uses it and deletes it. A stash that somebody can go on with stays if this fails. */
+async function throughStash<T>(
+  stash: RemoteStash,
+  requests: Requests,
+  input: ImportInput,
+  settings: ImportSettings,
+  use: (rows: number) => Promise<T>,
+): Promise<T> {
+  const { format, chunkBytes, stashId } = settings
+  let isUsed = false
   try {
-    await requests.send({
-      method: 'PUT',
-      path: `/stashes/${stashId}/${serial}`,
-      headers: { 'content-type': type },
-      body,
-      isRepeatable: true,
-      signal,
-    })
+    const rows = await stash.putAll(chunksOf(input, format, chunkBytes))
+    const result = await use(rows)
+    isUsed = true
+    return result
   } catch (failure) {
-    const isTooLarge = failure instanceof ClientError && failure.status === 413
-    const halves = isTooLarge ? halvesOf(chunk) : null
-    if (halves === null) throw failure
-    const half = Math.floor(width / 2)
-    await putChunk(place, halves[0], serial, half)
-    await putChunk(place, halves[1], serial + half, half)
+    throw failure instanceof ClientError ? stash.locate(failure) : failure
+  } finally {
+    // It expires by itself, so a failure here is none of the import.
+    const isLeft = stash.mayHoldChunks && (isUsed || stashId === undefined)
+    if (isLeft) await cleanUp(requests, stash.id)
   }
 }
 
-class Progress {
-  readonly #onProgress: ((progress: ImportProgress) => void) | undefined
-  /** Chunks that are put beyond the first that is not. */
-  readonly #beyond = new Set<number>()
-  #chunks: number
-  #rows = 0
-  #bytes = 0
-
-  constructor(startAt: number, onProgress: ((progress: ImportProgress) => void) | undefined) {
-    this.#chunks = startAt
-    this.#onProgress = onProgress
-  }
-
-  add(number: number, { starts, bytes }: Chunk): void {
-    this.#beyond.add(number)
-    while (this.#beyond.delete(this.#chunks)) this.#chunks++
-    this.#rows += starts.length
-    this.#bytes += bytes.length
-    this.#onProgress?.({ rows: this.#rows, bytes: this.#bytes, chunks: this.#chunks })
-  }
+async function cleanUp(requests: Requests, stashId: string): Promise<void> {
+  const signal = AbortSignal.timeout(CLEANUP_MS_MAX)
+  const options = { signal, triesMax: CLEANUP_TRIES_MAX }
+  await deleteStash(requests, stashId, options).catch(() => undefined)
 }
+
+export async function deleteStash(
+  requests: Requests,
+  stashId: string,
+  options: Abortable & Readonly<{ triesMax?: number }>,
+): Promise<void> {
+  const path = `/stashes/${encodeURIComponent(stashId)}`
+  await requests.send({ method: 'DELETE', path, isRepeatable: true, ...options })
+}
+
+type Finalized = Omit<ImportResult, 'rows' | 'skipped'> & Readonly<{ rows: number | undefined }>
 
 async function finalize(
   requests: Requests,
+  stash: RemoteStash,
   settings: ImportSettings,
   hasIdempotencyKeys: boolean,
-): Promise<Omit<ImportResult, 'rows'>> {
-  const { stashId, onSchemaError, signal } = settings
-  const rows = { $stashID: stashId }
-  const query = onSchemaError === undefined ? '' : `?onSchemaError=${onSchemaError}`
-  const { method, path, body } = operationOf(settings, rows)
+): Promise<Finalized> {
+  const { onSchemaError, signal, receipt } = settings
+  const { method, path, query, body } = operationOf(settings, stash.id)
+  if (onSchemaError !== undefined) query.set('onSchemaError', onSchemaError)
   const isPost = method === 'POST'
   const answer = await requests.send({
     method,
-    path: path + query,
+    path: query.size === 0 ? path : `${path}?${query}`,
     headers: {
       'content-type': 'application/json',
-      ...(isPost && hasIdempotencyKeys ? { 'idempotency-key': stashId } : {}),
+      ...(isPost && hasIdempotencyKeys ? { 'idempotency-key': stash.id } : {}),
+      ...(receipt === true ? { prefer: 'return=receipt' } : {}),
     },
     body: JSON.stringify(body),
     isRepeatable: !isPost || hasIdempotencyKeys,
     signal,
   })
-  const tableId = 'tableId' in settings ? settings.tableId : await tableIdIn(answer)
-  await answer.body?.cancel() // Row IDs of millions of rows may follow.
-  return { tableId, version: versionOf(answer) }
+  const version = versionOf(answer)
+  const { tableId, rows, merged } = await readAnswer(answer, settings)
+  const made = { tableId, version, rows, ...(merged && { merged }) }
+  // A merge that changes nothing makes no version, so that a receipt of this version would be an older one.
+  const hasReceipt = answer.headers.get('preference-applied')?.includes('return=receipt') === true
+  if (receipt !== true || !hasReceipt) return made
+  const found = await receiptOf(requests, tableId, version, signal)
+  return { ...made, ...(found && { receipt: found }) }
 }
 
-function operationOf(
-  target: ImportSettings,
-  rows: Readonly<{ $stashID: string }>,
-): Readonly<{ method: 'POST' | 'PUT'; path: string; body: object }> {
-  if ('name' in target) {
-    const { name, schema } = target
-    return { method: 'POST', path: '/tables', body: { name, ...(schema && { schema }), rows } }
+/** What an operation did; undefined: there is none, as of a merge that changed nothing. */
+async function receiptOf(
+  requests: Requests,
+  tableId: string,
+  version: string,
+  signal: AbortSignal | undefined,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const path = `${tablePath(tableId)}/receipts/${version}`
+  try {
+    const answer = await requests.send({ method: 'GET', path, isRepeatable: true, signal })
+    return ((await answer.json()) as { data: Record<string, unknown> }).data
+  } catch (failure) {
+    if (failure instanceof ClientError && failure.type === 'receipt_not_found') return undefined
+    throw failure
   }
-  const path = `/tables/${encodeURIComponent(target.tableId)}`
-  if (target.mode === 'add') return { method: 'POST', path: `${path}/rows`, body: rows }
-  const { schema } = target
-  return { method: 'PUT', path, body: { ...(schema && { schema }), rows } }
 }
 
-/** The ID stands before or behind the row IDs, which are not kept. */
-async function tableIdIn({ body, status }: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const piece of body === null ? [] : readWebStream(body)) {
-    text = text.slice(-200) + decoder.decode(piece, { stream: true })
-    const found = /"tableID"\s*:\s*"([^"]+)"/.exec(text)?.[1]
-    if (found !== undefined) return found
+type WireProblem = Omit<ImportProblem, 'place'> & Readonly<{ serial?: string }>
+
+async function check(
+  requests: Requests,
+  stash: RemoteStash,
+  settings: ImportSettings,
+): Promise<ImportCheck> {
+  const { method, path, query, body } = operationOf(asChecked(settings), stash.id)
+  query.set('validate', 'only')
+  if (settings.onSchemaError !== undefined) query.set('onSchemaError', settings.onSchemaError)
+  const answer = await requests.send({
+    method,
+    path: `${path}?${query}`,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    isRepeatable: true,
+    signal: settings.signal,
+  })
+  const { data } = (await answer.json()) as {
+    data?: Omit<ImportCheck, 'problems'> & { problems?: readonly WireProblem[] }
   }
-  throw new ClientError('The answer names no table', status)
+  if (!Array.isArray(data?.problems)) {
+    throw new ClientError('The server did not answer with the result of a check', answer.status)
+  }
+  const problems = data.problems.map(({ serial, ...problem }: WireProblem): ImportProblem => {
+    const place = serial === undefined ? undefined : stash.placeOf(serial)
+    return { ...problem, ...(place && { place }) }
+  })
+  return { ...data, problems }
 }
 
-/** The version in an ETag, without its quotes. */
-export function versionOf({ headers }: Response): string {
-  return (headers.get('etag') ?? '').replace(/^"|"$/g, '')
+/** The check of a merge counts what it would do; that of an add lists the values that do not fit. */
+function asChecked(settings: ImportSettings): ImportSettings {
+  if (!('mode' in settings) || settings.mode !== 'merge') return settings
+  const { tableId, ...rest } = settings
+  return { ...rest, tableId, mode: 'add' }
 }

@@ -5,10 +5,12 @@ import type {
   ClientPage,
   ClientRow,
   ClientTable,
+  ClientTableInfo,
   OnSchemaError,
 } from './client-types.js'
-import { versionOf } from './import-rows.js'
 import type { ClientRequest, Requests } from './requests.js'
+import { tablePath } from './table-operation.js'
+import { versionOf } from './versions.js'
 
 /** Calls of a function that makes new cells of a row, at most. */
 const CHANGES_MAX = 10
@@ -25,7 +27,13 @@ export class RemoteTable implements ClientTable {
     this.id = tableId
     this.#requests = requests
     this.#hasIdempotencyKeys = hasIdempotencyKeys
-    this.#path = `/tables/${encodeURIComponent(tableId)}/rows`
+    this.#path = `${tablePath(tableId)}/rows`
+  }
+
+  async info({ signal }: Signal = {}): Promise<ClientTableInfo> {
+    const answer = await this.#send({ method: 'GET', path: tablePath(this.id), signal })
+    const { data } = (await answer.json()) as { data: ClientTableInfo }
+    return { ...data, version: versionOf(answer) }
   }
 
   async version({ signal }: Signal = {}): Promise<string> {

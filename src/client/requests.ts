@@ -3,6 +3,7 @@ import { openBackoff } from '../base/backoff.js'
 import { systemClock } from '../base/clock.js'
 import { openSystemRandom } from '../base/random.js'
 import { ClientError } from './client-error.js'
+import { pauseUnless } from './pause-unless.js'
 
 const BACKOFF = { firstMs: 500, maxMs: 15_000 }
 
@@ -21,6 +22,15 @@ export type ClientRequest = Readonly<{
   /** Whether a second request has no further effect. */
   isRepeatable: boolean
   signal?: AbortSignal | undefined
+  /**
+   * How long the answer is still waited for when `signal` is aborted, in milliseconds; the request is then not repeated.
+   * Default: 0.
+   */
+  lingerMs?: number
+  /** Told of each failed attempt. */
+  onFailure?: (failure: ClientError) => void
+  /** Attempts, at most. Default: as for all requests. */
+  triesMax?: number
   /** Told the bytes of a Blob that were handed to the connection, where the platform sends streams. */
   onProgress?: ((bytes: number) => void) | undefined
 }>
@@ -46,12 +56,15 @@ export class Requests {
 
   /** @returns a good answer, whose body is not read yet. @throws {ClientError} for every other one; the signal's reason */
   async send(request: ClientRequest): Promise<Response> {
-    const { triesMax, onRetry } = this.#sending
+    const { onRetry } = this.#sending
+    const { triesMax = this.#sending.triesMax } = request
     for (let tries = 1; ; tries++) {
+      request.signal?.throwIfAborted()
       const answer = await this.#sendOnce(request)
       if (answer instanceof Response) return answer
-      request.signal?.throwIfAborted()
       const { failure, retryAfterMs } = answer
+      request.onFailure?.(failure)
+      request.signal?.throwIfAborted()
       if (tries >= triesMax || !mayRepeat(failure, request)) throw failure
       const pauseMs = retryAfterMs ?? this.#backoff(tries - 1)
       onRetry(failure, pauseMs)
@@ -65,21 +78,25 @@ export class Requests {
     headers,
     body,
     signal,
+    lingerMs,
     onProgress,
   }: ClientRequest): Promise<Response | Failed> {
     const { url, key, fetch } = this.#sending
     const target = path instanceof URL ? path : url + path
     const authorization = path instanceof URL ? {} : { authorization: `Bearer ${key}` }
+    const end = endOf(signal, lingerMs)
     let answer: Response
     try {
       answer = await fetch(target, {
         method,
         headers: { ...authorization, ...headers, ...lengthOf(body, onProgress) },
         ...(body === undefined ? {} : watched(body, onProgress)),
-        ...(signal === undefined ? {} : { signal }),
+        ...(end.signal === undefined ? {} : { signal: end.signal }),
       })
     } catch (cause) {
       return { failure: new ClientError(reasonOf(cause), 0, '', cause), retryAfterMs: undefined }
+    } finally {
+      end.forget()
     }
     return answer.ok ? answer : await failedAnswer(answer)
   }
@@ -115,18 +132,48 @@ function watched(body: Body, onProgress: OnProgress): RequestInit {
   return { body: stream, duplex: 'half' } as RequestInit
 }
 
+type End = Readonly<{ signal: AbortSignal | undefined; forget(): void }>
+
+/** A signal that ends a request some time after another one. */
+function endOf(signal: AbortSignal | undefined, lingerMs = 0): End {
+  if (signal === undefined || lingerMs === 0) return { signal, forget: () => undefined }
+  const late = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const wait = (): void => {
+    timer = setTimeout(() => late.abort(signal.reason), lingerMs)
+  }
+  signal.addEventListener('abort', wait, { once: true })
+  const forget = (): void => {
+    signal.removeEventListener('abort', wait)
+    clearTimeout(timer)
+  }
+  return { signal: late.signal, forget }
+}
+
 /** fetch says only that it failed; its cause says why. */
 function reasonOf(failure: unknown): string {
   const { cause = failure } = failure as { cause?: unknown }
-  const message = cause instanceof Error ? cause.message : ''
-  return `The server did not answer${message === '' ? '' : `: ${message}`}`
+  // A host of several addresses has a failure for each, and no message of its own.
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
+  const reasons = causes.map((each) => (each instanceof Error ? firstLine(each.message) : ''))
+  const reason = reasons.filter((text) => text !== '').join(', ')
+  return `The server did not answer${reason === '' ? '' : `: ${reason}`}`
+}
+
+/** Messages of TLS go on with lines about the program. */
+function firstLine(text: string): string {
+  return /^.*/.exec(text.trim())?.[0] ?? ''
 }
 
 async function failedAnswer(answer: Response): Promise<Failed> {
   const { status, headers } = answer
   const text = await answer.text().catch(() => '')
   const { type, message } = errorIn(text)
-  const failure = new ClientError(message ?? `The server answered ${status}`, status, type)
+  const failure = new ClientError(
+    message ?? `The server answered with status ${status}`,
+    status,
+    type,
+  )
   return { failure, retryAfterMs: retryAfterMs(headers.get('retry-after')) }
 }
 
@@ -156,18 +203,4 @@ function retryAfterMs(header: string | null): number | undefined {
 function mayRepeat({ status }: ClientError, { isRepeatable }: ClientRequest): boolean {
   if (status === 429) return true
   return isRepeatable && (status === 0 || status === 408 || status >= 500)
-}
-
-function pauseUnless(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', end, { once: true })
-  })
 }

@@ -7,7 +7,7 @@ import { importTable } from './imports.js'
 import { readJob } from './jobs.js'
 import { mergeRows } from './merges.js'
 import { addRows, deleteRow, headRows, listRows, readRow, updateRow } from './rows.js'
-import { deleteStash, putChunk } from './stashes.js'
+import { deleteStash, listChunks, putChunk } from './stashes.js'
 import { alterTable, deleteTable, readTable } from './table-life.js'
 import { createTable, listTables, overwriteTable, readReceipt } from './tables.js'
 import { completeUpload, createUpload } from './uploads.js'
@@ -54,6 +54,7 @@ export const ROUTES = [
   ['PATCH', '/tables/{tableID}/rows/{rowID}', WRITE, updateRow],
   ['DELETE', '/tables/{tableID}/rows/{rowID}', DELETE, deleteRow],
   ['PUT', '/stashes/{stashID}/{serial}', WRITE_TEAM, putChunk],
+  ['GET', '/stashes/{stashID}', DELETE_TEAM, listChunks],
   ['DELETE', '/stashes/{stashID}', DELETE_TEAM, deleteStash],
   ['GET', '/jobs/{jobID}', READ_JOB, readJob],
   ['POST', '/apps/{appID}/uploads', UPLOAD, createUpload],

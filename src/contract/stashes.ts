@@ -27,6 +27,12 @@ export async function putChunk(
   })
 }
 
+/** GET /stashes/{stashID} */
+export async function listChunks(call: Call, stashId: string): Promise<ContractResponse> {
+  const chunks = await call.team.stash(stashId).chunks()
+  return jsonResponse(200, JSON.stringify({ data: { chunks } }))
+}
+
 /** DELETE /stashes/{stashID} */
 export async function deleteStash(call: Call, stashId: string): Promise<ContractResponse> {
   refuseValidate(call.query)

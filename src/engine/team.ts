@@ -20,6 +20,7 @@ import type {
   CreateTableRequest,
   ImportTableRequest,
   Stash,
+  StashEntry,
 } from './api/row-types.js'
 import type { Table, Team, TypedTable } from './api/store-types.js'
 import type { Transaction } from './api/transaction-types.js'
@@ -27,6 +28,7 @@ import { toPublicVersion } from './context/public-versions.js'
 import type { StoreContext, TeamContext } from './context/store-context.js'
 import { deleteAll } from './delete-all.js'
 import { TeamFiles } from './files/files.js'
+import { listStashes } from './ingest/list-stashes.js'
 import { TeamStash } from './ingest/stash.js'
 import type { JobRunner } from './jobs/job-runner.js'
 import { TeamJobs } from './jobs/team-jobs.js'
@@ -134,6 +136,10 @@ export class StoreTeam implements Team {
   stash(stashId: string): Stash {
     checkStashName('Stash ID', stashId)
     return new TeamStash(this.#context, stashId)
+  }
+
+  stashes(): Promise<readonly StashEntry[]> {
+    return this.#context.lifecycle.run(() => listStashes(this.#context))
   }
 }
 

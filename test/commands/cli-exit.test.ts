@@ -142,7 +142,9 @@ describe('an import that cannot begin', () => {
     const ended = await runCli(cli.path, importInto(`http://127.0.0.1:${port}`))
 
     expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toMatch(/^rowstash: No server answers at [^\n]+: Parse Error[^\n]+\n$/)
+    expect(ended.stderr).toMatch(
+      /^rowstash: No server answers at [^\n]+: Response does not match[^\n]+\n$/,
+    )
     expect(asked).toBe(1)
   })
 

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type BuiltCli,
@@ -192,6 +193,62 @@ describe('of a new table, an import', () => {
 
     expect(ended.code).toBe(0)
     expect(ended.stdout).toMatch(/\ntable: [-0-9a-f]{36}\n$/)
+  })
+})
+
+describe('an import of', () => {
+  test('a gzip file, of another encoding, into a table by its name', async () => {
+    await importText('cities.csv', 'name,n\nBonn,1\n')
+    const path = join(folder, 'more.csv.gz')
+    await writeFile(path, gzipSync(Buffer.from('name,n\nK\xf6ln,2\n', 'latin1')))
+    const to = ['--url', serving.url, '--key', KEY, '--table', 'cities.csv', '--mode', 'add']
+    const ended = await runCli(cli.path, ['import', path, ...to, '--encoding', 'latin1', '--json'])
+
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    const { tableId, ...rest } = JSON.parse(ended.stdout)
+    expect(rest).toMatchObject({ version: '2', rows: 1, skippedChunks: 0 })
+    expect(await rowsOf({ ...ended, stdout: `table: ${tableId}` })).toEqual([
+      { name: 'Bonn', n: 1 },
+      { name: 'Köln', n: 2 },
+    ])
+    const none = [...to.slice(0, -3), 'Nope', '--mode', 'add']
+    const unknown = await runCli(cli.path, ['import', path, ...none])
+    expect(unknown).toMatchObject({ code: 1, stderr: 'rowstash: The team has no table "Nope"\n' })
+  })
+
+  test('the standard input, with a schema and cells that do not fit', async () => {
+    const schema = join(folder, 'schema.json')
+    await writeFile(schema, JSON.stringify({ columns: [{ id: 'n', type: { kind: 'number' } }] }))
+    const options = [
+      '--format',
+      'ndjson',
+      '--schema',
+      schema,
+      '--on-error',
+      'drop',
+      '--table',
+      'In',
+    ]
+    const args = [cli.path, 'import', '-', '--url', serving.url, '--key', KEY, ...options]
+    const script = `printf '{"n":1}\n{"n":"x"}\n' | "$0" "$@"`
+    const { stdout } = await run('sh', ['-c', script, process.execPath, ...args])
+
+    expect(stdout).toMatch(/^rows: 2\n/)
+    expect(await rowsOf({ code: 0, stdout, stderr: '' })).toEqual([{ n: 1 }, {}])
+  })
+
+  test.each([
+    [['-'], 'The standard input needs --format'],
+    [['a.csv', '--encoding', 'nope'], '--encoding must be a name such as'],
+    [['a.csv', '--on-error', 'nope'], '--on-error must be abort, drop or update'],
+    [['a.csv', '--mode', 'add', '--schema', 'x'], '--schema goes with --mode create and overwrite'],
+    [['a.csv', '--check', '--resume'], '--check does not go with --resume'],
+  ])('%j is refused', async (args, problem) => {
+    const target = ['--url', serving.url, '--key', KEY, '--table', 'T']
+    const ended = await runCli(cli.path, ['import', ...args, ...target])
+
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toContain(problem)
   })
 })
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { parseImportArgs } from '../../adapters/programs/cli-import.js'
+import { parseImportArgs } from '../../adapters/programs/cli-import-args.js'
 import { parseKey, parseServeArgs, runServe } from '../../adapters/programs/cli-serve.js'
 import { type BuiltCli, buildCli, runCli, type Serving, serveCli } from '../support/built-cli.js'
 
@@ -224,7 +224,7 @@ describe('the command line', () => {
     [['import', 'a.json', '--url', 'http://x', '--key', 'k'], 'Give either --table or --table-id'],
     [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'x'],
-      '--mode add, overwrite or merge',
+      '--mode must be create, add, overwrite or merge',
     ],
     [
       ['import', 'a.json', '--url', 'http://x', '--key', 'k', '--table-id', 'i', '--mode', 'merge'],

@@ -128,6 +128,7 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'PATCH row': { status: 200, hasETag: true, check: checkEmpty },
   'DELETE row': { status: 200, hasETag: true, check: checkEmpty },
   'PUT chunk': { status: 200, hasETag: false, check: checkEmpty },
+  'GET stash': { status: 200, hasETag: false, check: checkChunks },
   'DELETE stash': { status: 200, hasETag: false, check: checkEmpty },
   'POST uploads': { status: 200, hasETag: false, check: checkUpload },
   'POST complete': { status: 200, hasETag: false, check: checkFileUrl },
@@ -137,6 +138,15 @@ const SUCCESS_OF_OPERATION: Readonly<Record<string, Success>> = {
   'PUT table check': { status: 200, hasETag: true, check: checkReport },
   'POST rows check': { status: 200, hasETag: true, check: checkReport },
   'PUT upload': { status: 200, hasETag: false, check: checkEmpty },
+}
+
+function checkChunks(body: unknown): void {
+  const { chunks } = closed(closed(body, ['data'])['data'], ['chunks'])
+  assert.ok(Array.isArray(chunks) && chunks.length > 0)
+  for (const chunk of chunks) {
+    const { serial, rows } = closed(chunk, ['serial', 'rows'])
+    assert.ok(typeof serial === 'string' && Number.isSafeInteger(rows))
+  }
 }
 
 function checkSuccess({ method, path, status, headers }: CheckedReply, body: unknown): void {

@@ -303,9 +303,17 @@ describe('answers that take a server of their own', () => {
       ['HEAD', '/tables/x/rows/%zz'],
       ['HEAD', '/tables/x/receipts/%zz'],
       ['DELETE', '/tables/x/rows/%zz'],
+      ['HEAD', '/stashes/%zz'],
     ] as const) {
       expect((await send(server, method, path)).status).toBe(400)
     }
+    await server.close()
+  })
+
+  test('HEAD of a stash', async () => {
+    const server = await serveContract((options) => openMemory(options), { proof })
+    await new Api(server).putChunk('s', '0', [{ n: 1 }])
+    expect((await send(server, 'HEAD', '/stashes/s')).status).toBe(200)
     await server.close()
   })
 

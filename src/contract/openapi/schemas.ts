@@ -154,6 +154,10 @@ export const SCHEMAS = {
       $stashID: at('StashName'),
     }),
   ),
+  ChunksAnswer: {
+    ...data(closed({ chunks: list(closed({ serial: at('StashName'), rows: COUNT })) })),
+    'x-rowstash': true,
+  },
   Row: described('The non-empty cells of a row by column ID.', {
     type: 'object',
     properties: { $rowID: at('RowID') },

@@ -1,6 +1,6 @@
 // CONTRACT.md, section 7.
 import { EMPTY, type Operation, tabular, unversioned } from './bodies.js'
-import { RECEIVING, WRITING } from './codes.js'
+import { KEYED, RECEIVING, WRITING } from './codes.js'
 import { ref } from './schemas.js'
 
 export const STASH_OPERATIONS = {
@@ -14,6 +14,17 @@ export const STASH_OPERATIONS = {
     body: tabular('Rows, or CSV or TSV.', ref('InputRows')),
     success: { 200: unversioned('The chunk is durable.', EMPTY) },
     errors: [...RECEIVING, 'STASH_NOT_FOUND', 'LIMIT_EXCEEDED'],
+  },
+  'GET /stashes/{stashID}': {
+    operationId: 'listChunks',
+    tag: 'Stashes',
+    summary: 'List the chunks of a stash',
+    description:
+      'An import that goes on after its client has ended learns from it which chunks are there.',
+    security: 'team',
+    ours: true,
+    success: { 200: unversioned('The chunks in their order.', ref('ChunksAnswer')) },
+    errors: [...KEYED, 'STASH_NOT_FOUND'],
   },
   'DELETE /stashes/{stashID}': {
     operationId: 'deleteStash',

@@ -200,6 +200,26 @@ export type CreateResult = ChangeResult & Readonly<{ tableId: string }>
 /** What a chunk of a stash holds. */
 export type ChunkResult = Readonly<{ rows: number }>
 
+/** A chunk of a stash. */
+export type StashChunk = Readonly<{
+  /** What orders it among the chunks. */
+  serial: string
+  /** The number of its rows. */
+  rows: number
+}>
+
+/** A stash as `team.stashes` lists it. */
+export type StashEntry = Readonly<{
+  /** The ID that its caller chose. */
+  id: string
+  /** The number of its chunks. */
+  chunks: number
+  /** The number of rows in all of them. */
+  rows: number
+  /** When it ends if no chunk is put, in milliseconds since 1970. */
+  expiresAt: number
+}>
+
 /** Rows that are staged in chunks, to become rows of a table in one operation. Using a stash does not consume it. */
 export interface Stash {
   /** Names the stash in its team. */
@@ -212,6 +232,8 @@ export interface Stash {
    *   chunks again. An expired stash is remembered for 30 days, and the 10,000 latest of a team.
    */
   put(serial: string | number, rows: RowsInput, options?: Abortable): Promise<ChunkResult>
+  /** The chunks in their order. @throws {StoreError} STASH_NOT_FOUND if there are none, they have expired or may be lost */
+  chunks(): Promise<readonly StashChunk[]>
   /** Deletes the stash. Tables made from it stay. @returns Whether there was one; one that has expired counts. */
   delete(): Promise<boolean>
 }

@@ -39,6 +39,7 @@ import type {
   RowsInput,
   SchemaInput,
   Stash,
+  StashEntry,
   UpdateOptions,
 } from './row-types.js'
 import type { Transactions } from './transaction-types.js'
@@ -238,6 +239,8 @@ export interface Team extends Preflight<CreateTableRequest>, TeamTables<Table>, 
    * @throws {StoreError} REQUEST_VALIDATION_ERROR for another ID
    */
   stash(stashId: string): Stash
+  /** The stashes that have neither expired nor may have lost chunks, in the order of their IDs. */
+  stashes(): Promise<readonly StashEntry[]>
 }
 
 /** Operations of a table on the JSON text of rows: for servers and proxies, which neither parse nor render rows. */

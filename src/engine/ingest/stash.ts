@@ -9,7 +9,7 @@ import type { KvView } from '../../kv/kv.js'
 import { readAhead } from '../../kv/read-ahead.js'
 import { scanBatches } from '../../kv/scan-batches.js'
 import { checkArguments, checkSerial, checkSignal } from '../api/arguments.js'
-import type { Abortable, ChunkResult, RowsInput, Stash } from '../api/row-types.js'
+import type { Abortable, ChunkResult, RowsInput, Stash, StashChunk } from '../api/row-types.js'
 import { commitUntilAccepted, REFUSED } from '../commit/commit-until-accepted.js'
 import { putMarkers, recordsOfMarkers } from '../commit/file-markers.js'
 import { hintOfLifetime } from '../commit/work-hints.js'
@@ -17,6 +17,7 @@ import { versionBase } from '../context/public-versions.js'
 import type { TeamContext } from '../context/store-context.js'
 import { OWN_STASH, segmentBytes } from '../context/team-limits.js'
 import { abortableRows } from './abortable-rows.js'
+import { listChunks } from './list-stashes.js'
 import { type PreparedRows, prepareRows } from './prepare-rows.js'
 import {
   aheadOfPut,
@@ -72,6 +73,10 @@ export class TeamStash implements Stash {
         throw failure
       }
     })
+  }
+
+  chunks(): Promise<readonly StashChunk[]> {
+    return this.#team.lifecycle.run(() => listChunks(this.#team, this.id))
   }
 
   delete(): Promise<boolean> {

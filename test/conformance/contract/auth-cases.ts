@@ -28,6 +28,8 @@ const OPERATIONS: readonly (readonly [method: string, path: string, body?: unkno
   ['PATCH', `/tables/${NO_ID}/rows/AAAAAAAAAAAAAAAAAAAAAA`, {}],
   ['DELETE', `/tables/${NO_ID}/rows/AAAAAAAAAAAAAAAAAAAAAA`],
   ['PUT', '/stashes/s/0', []],
+  ['GET', '/stashes/s'],
+  ['HEAD', '/stashes/s'],
   ['DELETE', '/stashes/s'],
   ['POST', '/apps/a/uploads', { contentType: 'image/png', fileName: 'a' }],
   ['POST', `/apps/a/uploads/${NO_ID}/complete`],

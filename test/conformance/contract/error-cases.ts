@@ -108,7 +108,9 @@ const stashNames: ContractCase[] = STASH_NAMES.flatMap((name) => {
       run: async (api: Api) => {
         const message = `Invalid request params: Stash ID ${NAME_RULE}`
         await api.refused('PUT', `/stashes/${name}/0`, { body: [] }, { ...VALIDATION, message })
-        await api.refused('DELETE', `/stashes/${name}`, {}, { ...VALIDATION, message })
+        for (const method of ['GET', 'DELETE']) {
+          await api.refused(method, `/stashes/${name}`, {}, { ...VALIDATION, message })
+        }
       },
     },
     {
@@ -207,7 +209,7 @@ const ALLOWED: readonly [path: string, allow: string, refused: readonly string[]
   [`/tables/${NO_ID}`, 'PUT, GET, PATCH, DELETE, HEAD', ['POST', 'OPTIONS']],
   [`/tables/${NO_ID}/rows`, 'GET, HEAD, POST', ['PUT', 'PATCH', 'DELETE']],
   [`/tables/${NO_ID}/rows/${NO_ROW}`, 'GET, PATCH, DELETE, HEAD', ['PUT', 'POST']],
-  ['/stashes/s', 'DELETE', ['GET', 'PUT', 'POST', 'PATCH', 'HEAD']],
+  ['/stashes/s', 'GET, HEAD, DELETE', ['PUT', 'POST', 'PATCH']],
   ['/stashes/s/0', 'PUT', ['GET', 'POST', 'PATCH', 'DELETE']],
 ]
 

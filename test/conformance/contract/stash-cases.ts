@@ -197,6 +197,24 @@ const rules: ContractCase[] = [
     },
   },
   {
+    name: 'GET stash lists the chunks in their order (ours); a stash without chunks is 400',
+    run: async (api) => {
+      const stashId = uniqueName('s')
+      await api.refused('GET', `/stashes/${stashId}`, {}, STASH_NOT_FOUND)
+      await api.putChunk(stashId, '10', [{ n: 1 }, { n: 2 }])
+      await api.putChunk(stashId, '9', [])
+      await api.putChunk(stashId, '10', [{ n: 3 }])
+      const listed = await api.ok('GET', `/stashes/${stashId}`)
+      const chunks = [
+        { serial: '9', rows: 0 },
+        { serial: '10', rows: 1 },
+      ]
+      assert.deepEqual(listed.json, { data: { chunks } })
+      await api.ok('DELETE', `/stashes/${stashId}`)
+      await api.refused('GET', `/stashes/${stashId}`, {}, STASH_NOT_FOUND)
+    },
+  },
+  {
     name: 'a stash made again after DELETE holds none of the old chunks',
     run: async (api) => {
       const stashId = uniqueName('s')

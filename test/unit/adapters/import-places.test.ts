@@ -61,7 +61,6 @@ async function importOf(
     chunkRowsMax: 3,
     parallel: 2,
     signal: new AbortController().signal,
-    pause: async () => {},
     ...given,
   }
 }

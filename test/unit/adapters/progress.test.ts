@@ -37,7 +37,7 @@ describe('progress', () => {
     const plain = output(false)
     const progress = openProgress(plain, 100)
 
-    progress.add(1, 10)
+    progress.show(1, 10)
     progress.note('trying again')
     progress.close()
 

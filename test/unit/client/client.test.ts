@@ -169,6 +169,100 @@ describe('an import', () => {
     expect(await other.tables()).toHaveLength(1)
   })
 
+  test('resumes by digests: what is there is not sent again, and a complete import is not done again', async () => {
+    const { server, client } = await start({ handler: { bodyBytesMax: 3_000 } })
+    const stop = new AbortController()
+    // Chunks are halved, so that serials of halves must be recognised too.
+    const options = { name: 'T', stashId: 'nightly', chunkBytes: 4_096, parallel: 2, resume: true }
+    const cut = client.importRows(csvOf(500), {
+      ...options,
+      signal: stop.signal,
+      onProgress: ({ chunks }) => chunks === 3 && stop.abort(new Error('stopped')),
+    })
+    await expect(cut).rejects.toThrow('stopped')
+    const putBefore = server.requests.length
+
+    const done = await client.importRows(csvOf(500), options)
+    const sent = server.requests.slice(putBefore)
+    const again = await client.importRows(csvOf(500), options)
+
+    expect(await valuesOf(client, done.tableId, 'n')).toEqual(numbers(500))
+    expect(done.skipped).toBeGreaterThanOrEqual(6)
+    const serials = sent.filter(({ method }) => method === 'PUT').map(({ path }) => path)
+    expect(serials).toEqual([...new Set(serials)])
+    expect(again.tableId).toBe(done.tableId)
+    expect(await client.tables()).toHaveLength(1)
+  })
+
+  test('does not mix the rows of two inputs in one stash', async () => {
+    const { server, client } = await start()
+    const options = { name: 'T', stashId: 'nightly', chunkBytes: 1_024, resume: true }
+    server.fail({ method: 'POST', path: '/tables', fault: { status: 400 } })
+    await expect(client.importRows(rowsOf(300), options)).rejects.toMatchObject({ status: 400 })
+
+    const other = client.importRows(rowsOf(299), options)
+    await expect(other).rejects.toMatchObject({ type: 'stash_differs' })
+    expect(await client.tables()).toEqual([])
+    await client.deleteStash('nightly')
+    const { tableId } = await client.importRows(rowsOf(299), options)
+    expect(await valuesOf(client, tableId, 'n')).toEqual(numbers(299))
+  })
+
+  test('resumes at a server that does not list stashes by sending all again', async () => {
+    const { server } = await start()
+    const blind: typeof fetch = async (url, init) => {
+      const isList = init?.method === 'GET' && String(url).includes('/stashes/')
+      return isList ? new Response('{}', { status: 404 }) : fetch(url, init)
+    }
+    const client = createClient({ url: server.url, key: server.key, fetch: blind })
+    const options = { name: 'T', stashId: 'nightly', chunkBytes: 1_024, resume: true }
+    server.fail({ method: 'POST', path: '/tables', fault: { status: 400 } })
+    await expect(client.importRows(rowsOf(300), options)).rejects.toMatchObject({ status: 400 })
+
+    const { tableId, skipped } = await client.importRows(rowsOf(300), options)
+
+    expect([skipped, await valuesOf(client, tableId, 'n')]).toEqual([0, numbers(300)])
+  })
+
+  test('merges by key, tells what it did, and keeps a receipt', async () => {
+    const { client } = await start()
+    const rows = rowsOf(10).map(({ n }) => ({ n, text: 'old' }))
+    const { tableId } = await client.importRows(rows, { name: 'T' })
+    const input = [
+      { n: 1, text: 'old' },
+      { n: 2, text: 'new' },
+      { n: 10, text: 'new' },
+    ]
+    const merge = { tableId, mode: 'merge', key: ['n'], missing: 'delete', receipt: true } as const
+
+    const done = await client.importRows(input, merge)
+
+    const merged = { added: 1, changed: 1, unchanged: 1, removed: 8 }
+    expect(done).toMatchObject({ rows: 3, merged, receipt: { operation: 'merge', rows: 3 } })
+    expect(await valuesOf(client, tableId, 'n')).toEqual([1, 2, 10])
+    expect(await client.table(tableId).info()).toMatchObject({ name: 'T', rowCount: 3 })
+    const same = await client.importRows(input, merge)
+    expect(same).not.toHaveProperty('receipt')
+  })
+
+  test('is checked without a change: each problem with the chunk and the row of the input', async () => {
+    const { server, client } = await start()
+    const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const
+    const rows = [...rowsOf(200), { n: 'x' }, { m: 1 }]
+
+    const found = await client.checkRows(rows, { name: 'T', schema, chunkBytes: 1_024 })
+
+    expect(found).toMatchObject({ rows: 202, problemCount: 2 })
+    const last = found.problems[0]?.place?.chunk ?? 0
+    expect(last).toBeGreaterThan(0)
+    expect(found.problems).toMatchObject([
+      { place: { chunk: last, row: 0 }, column: 'n', value: '"x"' },
+      { place: { chunk: last, row: 0 }, column: 'm' },
+    ])
+    expect(await client.tables()).toEqual([])
+    expect(server.requests.at(-2)?.method).toBe('DELETE')
+  })
+
   test('ends with the first failure of a chunk, which says where the rows are wrong', async () => {
     const { client } = await start()
     const schema = { columns: [{ id: 'n', type: { kind: 'number' } }] } as const

@@ -2,6 +2,7 @@
 //
 // The answer of an import of 8 million rows is 200 MB of row IDs. They are counted, not kept.
 import { BACKSLASH, COLON, COMMA, DIGIT_NINE, DIGIT_ZERO, QUOTE } from '../base/ascii.js'
+import { fromUtf8 } from '../base/bytes.js'
 
 /** Bytes of a text that are kept, at most. A table ID is shorter; all other texts are only counted. */
 const TEXT_BYTES_MAX = 1_024
@@ -15,16 +16,10 @@ const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d])
 /** Members of `data` are two levels deep, row IDs three. */
 const MEMBER_DEPTH = 2
 
-export type TableAnswer = Readonly<{
-  tableId: string | undefined
-  rowCount: number
-  /** Members of `data` that are numbers, by their names: what a merge did. */
-  counts: ReadonlyMap<string, number>
-}>
-
 export class AnswerReader {
   tableId: string | undefined
   rowCount = 0
+  /** Members of `data` that are numbers, by their names: what a merge did. */
   readonly counts = new Map<string, number>()
   #depth = 0
   #inString = false
@@ -83,6 +78,6 @@ export class AnswerReader {
   }
 
   #textSoFar(): string {
-    return Buffer.from(this.#text).toString('utf8')
+    return fromUtf8(Uint8Array.from(this.#text))
   }
 }

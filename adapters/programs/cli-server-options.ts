@@ -1,0 +1,75 @@
+// Where the table of a command is: in a directory, or at a server.
+import { TEAM_DEFAULT } from './cli-command.js'
+import { parseServerUrl } from './command-client.js'
+import { checkKey, KEY_VARIABLE, readKeyFile } from './key-file.js'
+import { ProgramFailure } from './program-failure.js'
+
+export const SERVER_OPTIONS = {
+  url: { type: 'string' },
+  key: { type: 'string' },
+  'key-file': { type: 'string' },
+} as const
+
+export type ServerValues = Readonly<
+  Partial<Record<'directory' | 'team' | 'url' | 'key' | 'key-file', string | undefined>>
+>
+
+export type KeySource = string | Readonly<{ path: string }>
+
+export type GivenServer = Readonly<{ url: string; key: KeySource }>
+
+/** The server of the options; undefined: they name none. @throws {ProgramFailure} */
+export function parseServer(
+  { url, key, 'key-file': keyFile }: ServerValues,
+  env: Readonly<Record<string, string | undefined>>,
+): GivenServer | undefined {
+  if (url !== undefined) {
+    return { url: parseServerUrl(url), key: parseKeySource(key, keyFile, env[KEY_VARIABLE]) }
+  }
+  if (key === undefined && keyFile === undefined) return undefined
+  throw new ProgramFailure('usage', '--key and --key-file go with --url')
+}
+
+/** Where an import goes. @throws {ProgramFailure} */
+export function parseServerOrDirectory(
+  values: ServerValues,
+  env: Readonly<Record<string, string | undefined>>,
+): GivenServer | Readonly<{ directory: string; team: string }> {
+  const { directory, team, url, key } = values
+  if (directory === undefined) {
+    if (team !== undefined) throw new ProgramFailure('usage', '--team goes with --directory')
+    if (url === undefined) throw new ProgramFailure('usage', 'Give --directory or --url')
+    return parseServer(values, env) ?? { url, key: '' }
+  }
+  const isServer = url !== undefined || key !== undefined || values['key-file'] !== undefined
+  if (!isServer) return { directory, team: team ?? TEAM_DEFAULT }
+  throw new ProgramFailure('usage', '--directory does not go with --url, --key and --key-file')
+}
+
+function parseKeySource(
+  given: string | undefined,
+  keyFile: string | undefined,
+  fromEnvironment: string | undefined,
+): KeySource {
+  if (keyFile !== undefined) {
+    if (given === undefined) return { path: keyFile }
+    throw new ProgramFailure('usage', 'Give --key or --key-file, not both')
+  }
+  const key = given ?? fromEnvironment
+  if (key === undefined) {
+    throw new ProgramFailure('usage', `Give --key or --key-file, or set ${KEY_VARIABLE}`)
+  }
+  checkKey(given === undefined ? KEY_VARIABLE : '--key', key)
+  return key
+}
+
+/** The key itself, out of its file if it is in one. @throws {ProgramFailure} */
+export async function readKey(source: KeySource): Promise<string> {
+  if (typeof source === 'string') return source
+  const { path } = source
+  const [key = '', ...more] = await readKeyFile(path)
+  if (more.length > 0)
+    throw new ProgramFailure('failed', `The key file ${path} holds more than one key`)
+  checkKey(path, key)
+  return key
+}

@@ -1,0 +1,79 @@
+// The client of the commands that ask a server, and its failures as people read them.
+import { type Client, ClientError, createClient } from '../../src/client/client.js'
+import { ProgramFailure } from './program-failure.js'
+
+/** A server, and the key for it. */
+export type Asking = Readonly<{
+  url: string
+  key: string
+  /** Attempts for each request, at most. Default: 8. */
+  triesMax?: number
+  /** Called before each pause between attempts, with the reason. */
+  onRetry?: (reason: string, pauseMs: number) => void
+}>
+
+/** A client that gives up at once if nothing has ever answered: then it is no server that is starting again. */
+export function openClient({ url, key, triesMax, onRetry }: Asking): Client {
+  let isReached = false
+  return createClient({
+    url: parseServerUrl(url),
+    key,
+    ...(triesMax !== undefined && { triesMax }),
+    async fetch(...request) {
+      const answer = await fetch(...request)
+      isReached = true
+      return answer
+    },
+    onRetry(failure, pauseMs) {
+      if (!isReached && failure.isUnsent) throw failure
+      onRetry?.(reasonOf(failure), pauseMs)
+    },
+  })
+}
+
+/** A failure of the client as a line for people; any other as it is. */
+export function explained(failure: unknown, { url }: Pick<Asking, 'url'>): unknown {
+  if (!(failure instanceof ClientError)) return failure
+  return new ProgramFailure('failed', messageOf(failure, parseServerUrl(url)), { cause: failure })
+}
+
+function messageOf(failure: ClientError, url: string): string {
+  const { message, status, type } = failure
+  if (failure.isUnsent) return `No server answers at ${url}: ${reasonOf(failure)}`
+  const isUnknownPath = status === 404 && (type === '' || /^Unknown path/.test(message))
+  return isUnknownPath
+    ? `${message}; is ${url} the URL of the server, with its base path?`
+    : message
+}
+
+/** Without the words that every failure without an answer begins with. */
+function reasonOf({ message }: ClientError): string {
+  return message.replace(/^The server did not answer: /, '')
+}
+
+/** The URL in front of the contract's paths: without a slash at its end. @throws {ProgramFailure} */
+export function parseServerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new ProgramFailure('usage', `--url must be an http or https URL, not "${text}"`)
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** IDs that a message lists, at most. */
+const SHOWN_IDS_MAX = 5
+
+/** The ID of the only table of a name. @throws {ProgramFailure} */
+export function tableIdOf(
+  tables: readonly Readonly<{ id: string; name: string }>[],
+  name: string,
+  owner = 'The team',
+): string {
+  const ids = tables.filter((table) => table.name === name).map(({ id }) => id)
+  const [only] = ids
+  if (only === undefined) throw new ProgramFailure('failed', `${owner} has no table "${name}"`)
+  if (ids.length === 1) return only
+  const shown = ids.slice(0, SHOWN_IDS_MAX).join(' or ')
+  const problem = `${ids.length} tables have the name "${name}"`
+  throw new ProgramFailure('failed', `${problem}; give --table-id, such as ${shown}`)
+}

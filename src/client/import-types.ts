@@ -1,0 +1,145 @@
+// The types of imports by `rowstash/client`.
+import type { TableSchema } from '../schema/column-kind.js'
+import type { ChunkPlace } from './client-error.js'
+
+/** Ends a call when it is aborted. The reason of the signal is thrown. */
+export type Abortable = Readonly<{ signal?: AbortSignal | undefined }>
+
+/** What a server does with rows that do not fit the schema: refuses all, leaves cells empty, or widens the schema. */
+export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema'
+
+/** How far an import has come. */
+export type ImportProgress = Readonly<{
+  /** Rows of the input that are on the server. */
+  rows: number
+  /** Bytes of the input that are on the server. */
+  bytes: number
+  /** All chunks below this number are on the server: what `startAt` takes to go on. */
+  chunks: number
+}>
+
+/** What an import makes: a new table, or a change of one. */
+export type ImportTarget =
+  | Readonly<{ name: string; schema?: TableSchema }>
+  | Readonly<{ tableId: string; mode: 'add' }>
+  | Readonly<{ tableId: string; mode: 'overwrite'; schema?: TableSchema }>
+  | Readonly<{
+      /** The table that is changed. */
+      tableId: string
+      /** Only a server of rowstash knows merges. */
+      mode: 'merge'
+      /** The key columns: a row with a key that the table has changes that row, others are added. */
+      key: readonly string[]
+      /** What becomes of rows of the table whose keys the input does not have. Default: `keep`. */
+      missing?: 'keep' | 'delete'
+    }>
+
+/** Rows that are sent together, for inputs that their owner cuts. */
+export interface RowChunk {
+  /** The number of rows: 1 or more, or 0 in the only chunk of an input. */
+  readonly rows: number
+  /** For the progress. */
+  readonly bytes: number
+  /** The media type of its bodies: `application/json`, `text/csv` or `text/tab-separated-values`. */
+  readonly type: string
+  /** The body with the rows from `first` up to `limit`, which are counted from 0 in the chunk. */
+  body(first: number, limit: number): Uint8Array<ArrayBuffer>
+}
+
+/** Objects; a Blob with CSV, TSV, JSON or NDJSON; or chunks, which must be the same again when an import goes on. */
+export type ImportInput =
+  | Iterable<object>
+  | AsyncIterable<object>
+  | Blob
+  | Readonly<{ chunks: AsyncIterable<RowChunk> }>
+
+/** How the rows of an import reach the server. */
+export type SendOptions = Abortable &
+  Readonly<{
+    /** Default: `abort`. */
+    onSchemaError?: OnSchemaError
+    /** The format of a Blob. Default: by the extension of its `name`, if it is a File, or by its type. */
+    format?: 'csv' | 'tsv' | 'json' | 'ndjson'
+    /** Bytes of a chunk, at most; a row may be longer. Default: 1 MiB. Range: 1,024 to 8 MiB. */
+    chunkBytes?: number
+    /** Chunks that are sent at the same time. Default: 4. Range: 1 to 64. */
+    parallel?: number
+    /** Called after each chunk. Default: nobody is told. */
+    onProgress?: (progress: ImportProgress) => void
+  }>
+
+/** Options of `importRows`. */
+export type ImportOptions = ImportTarget &
+  SendOptions &
+  Readonly<{
+    /**
+     * The stash of the chunks, and the idempotency key of what is done with them: 1 to 64 letters, digits, `-` and `_`,
+     * beginning with a letter or a digit. Name one to be able to go on after the program has ended. Default: random.
+     */
+    stashId?: string
+    /**
+     * Goes on with an import of the same `stashId` and the same input, wherever it ended, or begins it. Chunks that are on
+     * the server are not sent again; they are recognised by digests of their bodies. A server that does not tell what a
+     * stash has gets all chunks again. Within 24 hours nothing is done twice, also if the import was complete already.
+     * If the stash has chunks of another input, the call fails with the type `stash_differs`. Default: false.
+     */
+    resume?: boolean
+    /** Chunks below this number are on the server already; the input must be the same. Not with `resume`. Default: 0. */
+    startAt?: number
+    /** Asks for a receipt of what was done. Only a server of rowstash has them. Default: false. */
+    receipt?: boolean
+  }>
+
+/** What a merge did, in rows. */
+export type MergeCounts = Readonly<{
+  /** Rows with keys that the table did not have. */
+  added: number
+  /** Rows of the table with other values now. */
+  changed: number
+  /** Rows that had all values already. */
+  unchanged: number
+  /** Rows of the table that were deleted. */
+  removed: number
+}>
+
+/** What an import has made. */
+export type ImportResult = Readonly<{
+  /** The table that was made or changed. */
+  tableId: string
+  /** Its version. */
+  version: string
+  /** Rows of the input. */
+  rows: number
+  /** Chunks that were on the server already. */
+  skipped: number
+  /** Of a merge. */
+  merged?: MergeCounts
+  /** What `receipt` asked for, as section 5 of the contract describes it. */
+  receipt?: Readonly<Record<string, unknown>>
+}>
+
+/** A value that does not fit its column. */
+export type ImportProblem = Readonly<{
+  /** Where the counting of `row` begins. Absent: the server names no chunk. */
+  place?: ChunkPlace
+  /** As the server counts: blank lines of CSV are rows. */
+  row: number
+  /** The ID of the column. */
+  column: string
+  /** Its text, cut at 200 characters. Absent: the table has no such column. */
+  value?: string
+  /** What the value must be, as a noun phrase. */
+  rule: string
+}>
+
+/** What an import would meet. */
+export type ImportCheck = Readonly<{
+  /** Rows of the input. */
+  rows: number
+  /** The first 1,000. */
+  problems: readonly ImportProblem[]
+  /** All of them. */
+  problemCount: number
+  /** The columns that the table would have. */
+  schema: TableSchema
+}>

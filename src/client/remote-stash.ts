@@ -1,0 +1,239 @@
+// The stash of an import at its server: puts the chunks that are not there yet, several at the same time.
+//
+// Invariants:
+// - The serials of a chunk follow from its number, and those of its halves lie within them, so that their numeric order
+//   is that of the input, and a repeat replaces what is there.
+// - An import that can go on appends the digest of the body to the serial, so that the list of a stash tells which
+//   chunks it has. Only where a server has such a list: elsewhere a chunk of another content would stay beside it.
+import { readUint32 } from '../base/bytes.js'
+import { sha256 } from '../base/platform.js'
+import { type ChunkPlace, ClientError, placed } from './client-error.js'
+import type { ImportProgress, RowChunk } from './import-types.js'
+import type { Requests } from './requests.js'
+
+/** Serials of one chunk: more than its rows, so that each half has one. */
+const SERIALS_PER_CHUNK = 2 ** 20
+
+/** Digits of a digest of 64 bits. */
+const DIGEST_DIGITS = 20
+
+/** How long the answer to a chunk is waited for once the import has ended: a deletion before it would be too early. */
+const LAST_ANSWER_MS_MAX = 5_000
+
+export type StashSettings = Readonly<{
+  stashId?: string
+  resume?: boolean
+  startAt: number
+  parallel: number
+  signal?: AbortSignal | undefined
+  onProgress?: (progress: ImportProgress) => void
+}>
+
+/** Rows of a chunk that are put under one serial, and `width` serials for their halves. */
+type Part = Readonly<{
+  chunk: RowChunk
+  number: number
+  first: number
+  limit: number
+  serial: number
+  width: number
+}>
+
+export class RemoteStash {
+  readonly id: string
+  /** Chunks that were there already. */
+  skipped = 0
+  mayHoldChunks = false
+  readonly #requests: Requests
+  readonly #settings: StashSettings
+  /** Serials that the server has and that this import has not met; undefined: it does not tell. */
+  #known: Set<string> | undefined
+  /** The first row of each part that is not the beginning of its chunk, by serial without digest. */
+  readonly #firstRows = new Map<number, number>()
+
+  constructor(requests: Requests, settings: StashSettings) {
+    this.id = settings.stashId ?? crypto.randomUUID().replaceAll('-', '')
+    this.#requests = requests
+    this.#settings = settings
+  }
+
+  /** Where the rows of a serial begin in the input; undefined: it is none of this import. */
+  placeOf(serial: string): ChunkPlace | undefined {
+    if (!/^[0-9]{1,40}$/.test(serial)) return undefined
+    const own = this.#known === undefined ? serial : serial.slice(0, -DIGEST_DIGITS)
+    const number = Number(own)
+    const row = this.#firstRows.get(number) ?? 0
+    return { chunk: Math.floor(number / SERIALS_PER_CHUNK), row }
+  }
+
+  /** The failure of an operation, with the place of the chunk that its message names. */
+  locate(failure: ClientError): ClientError {
+    if (failure.place !== undefined) return failure
+    const serial = / of chunk '([0-9]{1,40})'/.exec(failure.message)?.[1]
+    const place = serial === undefined ? undefined : this.placeOf(serial)
+    return place === undefined ? failure : placed(failure, place)
+  }
+
+  /** Puts all chunks; the first failure stops the rest and is thrown. @returns their rows */
+  async putAll(chunks: AsyncIterable<RowChunk>): Promise<number> {
+    const { startAt, parallel, signal, onProgress, resume } = this.#settings
+    if (resume === true) this.#known = await this.#list()
+    const cut = new AbortController()
+    const both = signal === undefined ? cut.signal : AbortSignal.any([signal, cut.signal])
+    const underWay = new Set<Promise<void>>()
+    const progress = new Progress(startAt, onProgress)
+    let failure: { reason: unknown } | undefined
+    const fail = (reason: unknown): void => {
+      failure ??= { reason }
+      cut.abort(reason)
+    }
+    let number = 0
+    let rows = 0
+    try {
+      for await (const chunk of chunks) {
+        both.throwIfAborted()
+        const at = number++
+        rows += chunk.rows
+        if (at < startAt) continue
+        const sent = this.#putChunk(chunk, at, both)
+          .then(() => progress.add(at, chunk))
+          .catch(fail)
+          .finally(() => underWay.delete(sent))
+        underWay.add(sent)
+        if (underWay.size >= parallel) await Promise.race(underWay)
+        if (failure !== undefined) break
+      }
+    } catch (reason) {
+      fail(reason)
+    }
+    await Promise.all(underWay)
+    if (failure !== undefined) throw failure.reason
+    this.#checkKnown()
+    return rows
+  }
+
+  #putChunk(chunk: RowChunk, number: number, signal: AbortSignal): Promise<void> {
+    const serial = number * SERIALS_PER_CHUNK
+    const part = { chunk, number, first: 0, limit: chunk.rows, serial, width: SERIALS_PER_CHUNK }
+    return this.#putPart(part, signal)
+  }
+
+  /** Puts a part, or its halves where the server finds it too large. */
+  async #putPart(part: Part, signal: AbortSignal): Promise<void> {
+    const { chunk, number, first, limit, serial } = part
+    if (first > 0) this.#firstRows.set(serial, first)
+    const body = chunk.body(first, limit)
+    const name = this.#known === undefined ? String(serial) : serial + (await digestOf(body))
+    if (this.#known?.delete(name) === true) {
+      this.skipped++
+      this.mayHoldChunks = true
+      return
+    }
+    try {
+      await this.#put(name, chunk.type, body, signal)
+    } catch (failure) {
+      if (!(failure instanceof ClientError)) throw failure
+      const halves = failure.status === 413 ? halvesOf(part) : []
+      if (halves.length === 0) throw placed(failure, { chunk: number, row: first })
+      for (const half of halves) await this.#putPart(half, signal)
+    }
+  }
+
+  async #put(
+    name: string,
+    type: string,
+    body: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      const answer = await this.#requests.send({
+        method: 'PUT',
+        path: `/stashes/${this.id}/${name}`,
+        headers: { 'content-type': type },
+        body,
+        isRepeatable: true,
+        signal,
+        lingerMs: LAST_ANSWER_MS_MAX,
+        onFailure: (failure) => {
+          const isRefused = failure.status >= 400 && failure.status < 500
+          if (!isRefused && !failure.isUnsent) this.mayHoldChunks = true
+        },
+      })
+      this.mayHoldChunks = true
+      await answer.body?.cancel()
+    } finally {
+      signal.throwIfAborted()
+    }
+  }
+
+  /** The serials of the stash; undefined: the server has no such list. */
+  async #list(): Promise<Set<string> | undefined> {
+    const { signal } = this.#settings
+    const path = `/stashes/${this.id}`
+    try {
+      const answer = await this.#requests.send({ method: 'GET', path, isRepeatable: true, signal })
+      const { data } = (await answer.json()) as { data: { chunks: { serial: string }[] } }
+      return new Set(data.chunks.map(({ serial }) => serial))
+    } catch (failure) {
+      if (!(failure instanceof ClientError)) throw failure
+      if (failure.type === 'stash_not_found') {
+        // One that has expired, or may have lost chunks, takes no others until it is deleted.
+        await this.#requests.send({ method: 'DELETE', path, isRepeatable: true, signal })
+        return new Set()
+      }
+      if (failure.status === 404 || failure.status === 405) return undefined
+      throw failure
+    }
+  }
+
+  #checkKnown(): void {
+    const [serial] = this.#known ?? []
+    if (serial === undefined) return
+    const problem = `The stash '${this.id}' has chunks that are not of this input`
+    throw new ClientError(
+      `${problem}: the input has changed since the import began. Delete the stash, or give another stashId`,
+      0,
+      'stash_differs',
+    )
+  }
+}
+
+/** The first 64 bits of the SHA-256 of a body, as digits of one length. */
+async function digestOf(body: Uint8Array): Promise<string> {
+  const digest = await sha256(body)
+  const number = (BigInt(readUint32(digest, 0)) << 32n) | BigInt(readUint32(digest, 4))
+  return String(number).padStart(DIGEST_DIGITS, '0')
+}
+
+/** The halves of a part; none: it has one row. */
+function halvesOf({ chunk, number, first, limit, serial, width }: Part): readonly Part[] {
+  if (limit - first < 2) return []
+  const middle = first + ((limit - first) >> 1)
+  const half = Math.floor(width / 2)
+  return [
+    { chunk, number, first, limit: middle, serial, width: half },
+    { chunk, number, first: middle, limit, serial: serial + half, width: half },
+  ]
+}
+
+class Progress {
+  readonly #onProgress: ((progress: ImportProgress) => void) | undefined
+  /** Chunks that are put beyond the first that is not. */
+  readonly #beyond = new Set<number>()
+  #chunks: number
+  #rows = 0
+  #bytes = 0
+
+  constructor(startAt: number, onProgress: ((progress: ImportProgress) => void) | undefined) {
+    this.#chunks = startAt
+    this.#onProgress = onProgress
+  }
+
+  add(number: number, { rows, bytes }: RowChunk): void {
+    this.#beyond.add(number)
+    while (this.#beyond.delete(this.#chunks)) this.#chunks++
+    this.#rows += rows
+    this.#bytes += bytes
+    this.#onProgress?.({ rows: this.#rows, bytes: this.#bytes, chunks: this.#chunks })
+  }
+}

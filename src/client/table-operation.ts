@@ -1,0 +1,62 @@
+// The operation that uses a stash, and its answer.
+import { readWebStream } from '../base/web-stream.js'
+import { AnswerReader } from './answer-reader.js'
+import { ClientError } from './client-error.js'
+import type { ImportTarget, MergeCounts } from './import-types.js'
+
+export type TableOperation = Readonly<{
+  method: 'POST' | 'PUT'
+  path: string
+  query: URLSearchParams
+  body: object
+}>
+
+export function tablePath(tableId: string): string {
+  return `/tables/${encodeURIComponent(tableId)}`
+}
+
+export function operationOf(target: ImportTarget, stashId: string): TableOperation {
+  const rows = { $stashID: stashId }
+  const query = new URLSearchParams()
+  if ('name' in target) {
+    const { name, schema } = target
+    const body = { name, ...(schema && { schema }), rows }
+    return { method: 'POST', path: '/tables', query, body }
+  }
+  const path = tablePath(target.tableId)
+  if (target.mode === 'add') return { method: 'POST', path: `${path}/rows`, query, body: rows }
+  if (target.mode === 'merge') {
+    for (const column of target.key) query.append('key', column)
+    query.set('mode', target.missing === 'delete' ? 'replace' : 'upsert')
+    return { method: 'POST', path: `${path}/merge`, query, body: rows }
+  }
+  const { schema } = target
+  return { method: 'PUT', path, query, body: { ...(schema && { schema }), rows } }
+}
+
+type OperationAnswer = Readonly<{
+  tableId: string
+  /** The rows that were written; undefined: the answer does not list them all. */
+  rows: number | undefined
+  merged?: MergeCounts
+}>
+
+/** Reads the answer of an operation in bounded memory: it may have the row IDs of millions of rows. */
+export async function readAnswer(
+  { body, status }: Response,
+  target: ImportTarget,
+): Promise<OperationAnswer> {
+  const reader = new AnswerReader()
+  for await (const piece of body === null ? [] : readWebStream(body)) reader.read(piece)
+  const tableId = 'tableId' in target ? target.tableId : reader.tableId
+  if (tableId === undefined) throw new ClientError('The answer names no table', status)
+  if (!('mode' in target) || target.mode !== 'merge') return { tableId, rows: reader.rowCount }
+  const count = (name: keyof MergeCounts): number => reader.counts.get(name) ?? 0
+  const merged = {
+    added: count('added'),
+    changed: count('changed'),
+    unchanged: count('unchanged'),
+    removed: count('removed'),
+  }
+  return { tableId, rows: undefined, merged }
+}

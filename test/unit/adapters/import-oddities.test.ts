@@ -1,0 +1,166 @@
+// Goal: an import finds the columns that a few values turned into text, with the first of them.
+// Method: files are imported into a real server, whose store knows the types.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nodeHandler } from '../../../adapters/node.js'
+import { type FileImport, importFiles } from '../../../adapters/programs/import-files.js'
+import { findOddColumns, type OddColumn } from '../../../adapters/programs/import-oddities.js'
+import { ImportSample } from '../../../adapters/programs/import-sample.js'
+import { formatOfPath } from '../../../adapters/programs/import-source.js'
+import { openMemory, type Store } from '../../../src/index.js'
+
+const KEY = 'a-key-for-the-tests'
+
+let folder: string
+let store: Store
+let url: string
+let close: () => Promise<void>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowstash-schema-'))
+  store = await openMemory({ sweepIntervalMs: 0 })
+  const server = createServer(nodeHandler(store, { keys: [{ key: KEY, teamId: 't' }] }))
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  close = async () => {
+    server.closeAllConnections()
+    server.close()
+    await store.close()
+    await rm(folder, { recursive: true })
+  }
+})
+
+afterAll(() => close())
+
+type Seen = Readonly<{ sampled: readonly string[]; odd: readonly OddColumn[] }>
+
+/** Imports files of these texts into a new table: what the import says of it. */
+async function importTexts(
+  texts: Readonly<Record<string, string>>,
+  chunkRowsMax = 100,
+): Promise<Seen> {
+  const files = Object.keys(texts).map((name) => ({
+    path: join(folder, name),
+    format: formatOfPath(name),
+  }))
+  for (const [name, text] of Object.entries(texts)) await writeFile(join(folder, name), text)
+  const sample = new ImportSample()
+  const signal = new AbortController().signal
+  const given: FileImport = {
+    files,
+    url,
+    key: KEY,
+    target: { name: 'T' },
+    chunkRowsMax,
+    parallel: 2,
+    signal,
+    sample,
+  }
+  const { tableId } = await importFiles(given)
+  const { columns } = await store.team('t').table(tableId).schema()
+  const textIds = columns.filter(({ type }) => type.kind === 'string').map(({ id }) => id)
+  const text = [...sample.columns].filter(([column]) => textIds.includes(column))
+  const odd = await findOddColumns(new Map(text), files, chunkRowsMax, signal)
+  return { sampled: [...sample.columns.keys()], odd }
+}
+
+describe('the sample of an import', () => {
+  test('has the columns of all files', async () => {
+    const texts = { 'one.csv': 'a,b\n1,x\n', 'two.csv': 'c,b\ntrue,y\n', 'none.csv': 'd\n' }
+
+    expect((await importTexts(texts)).sampled).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('has a column that one row of many names', async () => {
+    const rows = Array.from({ length: 500 }, (_, n) => (n === 333 ? { n, rare: true } : { n }))
+
+    expect((await importTexts({ 'rare.json': JSON.stringify(rows) })).sampled).toContain('rare')
+  })
+})
+
+describe('a column that a few values have made text', () => {
+  const lines = (count: number, line: (n: number) => string) =>
+    Array.from({ length: count }, (_, n) => `${line(n)}\n`).join('')
+
+  test('is found with the first of them, in the file and the line that it is in', async () => {
+    const { odd } = await importTexts({
+      'first.csv': `id,price\n${lines(600, (n) => `${n},${n / 4}`)}`,
+      'second.csv': `price,note\n${lines(600, (n) => (n % 200 === 101 ? 'n/a,x' : `${n},"a\n\nb"`))}`,
+    })
+
+    expect(odd).toEqual([
+      {
+        column: 'price',
+        others: 'numbers',
+        found: {
+          oddCount: 3,
+          valueCount: 1_200,
+          value: 'n/a',
+          path: join(folder, 'second.csv'),
+          line: 2 + 101 * 3,
+        },
+      },
+    ])
+  })
+
+  test.each([
+    ['numbers', '1', 'x'],
+    ['numbers', '1.5', '1234567890123456'],
+    ['numbers', '12', '012'],
+    ['numbers', '12', ' 12'],
+    ['booleans', 'true', 'yes'],
+    ['dates', '2024-02-29', '2023-02-29'],
+    ['dates', '2024-02-29T10:00', '29.2.2024'],
+  ])('of %s like %j is found when it has %j', async (others, usual, value) => {
+    const text = `a,b\n${lines(400, (n) => `${n === 250 ? value : usual},x`)}`
+
+    const { odd } = await importTexts({ 'odd.csv': text })
+
+    expect(odd).toMatchObject([
+      { column: 'a', others, found: { oddCount: 1, valueCount: 400, value, line: 252 } },
+    ])
+  })
+
+  test.each([
+    ['numbers', 1, 'x'],
+    ['booleans', true, 1],
+    ['arrays', [1], 'x'],
+    ['dates', '2024-02-29', 'never'],
+  ])('of %s like %j is found in JSON when it has %j', async (others, usual, value) => {
+    const text = lines(400, (n) => JSON.stringify({ a: n === 250 ? value : usual, b: null }))
+
+    const { odd } = await importTexts({ 'odd.ndjson': text })
+
+    expect(odd).toMatchObject([{ column: 'a', others, found: { oddCount: 1, value, line: 251 } }])
+  })
+
+  test.each([
+    ['are the first of all', (n: number) => n < 80, 2],
+    ['come with the first row of every other chunk', (n: number) => n % 200 === 0, 2],
+    ['come with every 105th row', (n: number) => n % 105 === 7, 9],
+    ['are in the last chunk', (n: number) => n > 9_930, 9_933],
+  ] as const)('is found when they %s', async (_, isOdd, line) => {
+    const cell = (n: number) => (isOdd(n) ? 'n/a' : String(n / 4))
+
+    const { odd } = await importTexts({
+      'rhythm.csv': `a,b\n${lines(10_001, (n) => `${cell(n)},x`)}`,
+    })
+
+    expect(odd).toMatchObject([{ column: 'a', others: 'numbers', found: { value: 'n/a', line } }])
+  })
+
+  test.each([
+    ['one percent of its values', (n: number) => (n % 100 === 50 ? 'x' : '1')],
+    ['no value that is odd', () => 'x'],
+    ['values of all kinds', (n: number) => ['x', '1', 'true', '2024-01-01'][n % 4] ?? ''],
+    ['empty cells', (n: number) => (n % 2 === 0 ? '' : '1')],
+  ])('is not one with %s', async (_, cell) => {
+    const { odd } = await importTexts({ 'even.csv': `a,b\n${lines(400, (n) => `${cell(n)},x`)}` })
+
+    expect(odd).toEqual([])
+  })
+})

@@ -235,6 +235,27 @@ test('the history of a table is what its versions were', { timeout: 600_000 }, a
   await fc.assert(property, runOptions(100))
 })
 
+test('rows of records that a merge removes all at once are in the versions before', async () => {
+  const kv = await openLevelKv(new FaultDisk({ seed: 1 }).level())
+  const sizes = { inlineRowsMax: 2, segmentRowsMax: 2, historyRetentionMs: HOUR_MS }
+  const store = await openStore({ kv, objects: memoryObjects(), ...QUIET, ...sizes })
+  const made = await store.team('t').createTable({ name: 't', rows: [{ n: 1 }] })
+  const table = store.team('t').table(made.tableId)
+  await table.updateRow(made.rowIds.get(0), { n: 2 })
+  await table.addRows([{ n: 3 }, { n: 4 }, { n: 5 }]) // Their segments end the extent of records.
+  const before = await allOf(table.scan())
+  await table.merge({ rows: [], key: ['n'], mode: 'replace' })
+
+  expect(await allOf(table.at(3).scan())).toEqual(before)
+  let rows: readonly RowWithId[] = await allOf(table.at(1).scan())
+  for await (const change of table.changes({ since: 1 })) {
+    rows = await changedRows(table, change, rows, {})
+    if (change.version === 3) expect(rows).toEqual(before)
+  }
+  expect(rows).toEqual([])
+  await store.close()
+})
+
 test('a watch that goes on after a crash misses nothing and repeats nothing', async () => {
   const world = new World(5)
   await world.open()

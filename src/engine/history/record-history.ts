@@ -138,7 +138,12 @@ async function rowsOfRewritten(
 
 type Rewritten = Readonly<{ extent: number; before: ExtentEntry; after: ExtentEntry }>
 
-/** The extents that get another segment by a change. */
+/** An extent of row records that loses all its rows has no segment before and none after, but it counts as folded. */
+function isSameExtent(before: ExtentEntry, after: ExtentEntry): boolean {
+  return before.segment?.object === after.segment?.object && before.folded === after.folded
+}
+
+/** The extents that get another segment by a change, or lose all their rows. */
 async function rewrittenExtents(
   table: TableKey,
   { firstExtent, open, nextExtent, nonce }: Generation,
@@ -156,7 +161,7 @@ async function rewrittenExtents(
     const entries = decodeExtentPage(value)
     for (const [at, before] of (page === null ? [] : decodeExtentPage(page)).entries()) {
       const after = entries[at]
-      if (after === undefined || before.segment?.object === after.segment?.object) continue
+      if (after === undefined || isSameExtent(before, after)) continue
       rewritten.push({ extent: first + at, before, after })
     }
   }
